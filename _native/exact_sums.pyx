@@ -1,0 +1,54 @@
+"""Sums of doubles and of their squares without rounding.
+
+A double is an integer times a power of two. Integers are added up per exponent, in pieces of 32 bits
+that cannot overflow, and Python's integers put the pieces together: the sum is the same whatever the
+order, the blocks or the machines it was gathered over (a small superaccumulator, after Neal 2015).
+"""
+from libc.math cimport frexp, isnan
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+cdef extern from *:
+    """
+    typedef unsigned __int128 wide_t;
+    """
+    ctypedef unsigned long long wide_t
+
+cdef enum:
+    # Exponents of the least bit: -1074 (subnormal) to 971, moved up so that none is negative.
+    LOWEST = 1074
+    N_EXPONENTS = 2048
+
+
+def add_column(const double[:] values, int64_t[:, ::1] sums, int64_t[:, ::1] squares):
+    """Add the values that are not NaN to the pieces; how many there were.
+
+    ``sums`` has shape (2048, 2), ``squares`` (2048, 4): per exponent of the least bit, 32-bit
+    pieces from low to high. At most 2**31 values may be added before the pieces are emptied.
+    """
+    cdef Py_ssize_t i, n_values = 0
+    cdef int exponent, piece
+    cdef int64_t sign
+    cdef uint64_t mantissa
+    cdef wide_t square
+    cdef double value
+    with nogil:
+        for i in range(values.shape[0]):
+            value = values[i]
+            if isnan(value):
+                continue
+            n_values += 1
+            if value == 0.0:
+                continue
+            sign = -1 if value < 0 else 1
+            mantissa = <uint64_t> (frexp(value * sign, &exponent) * 9007199254740992.0)
+            # value = sign * mantissa * 2**(exponent - 53); a subnormal's low bits are zero.
+            exponent += LOWEST - 53
+            if exponent < 0:
+                mantissa >>= -exponent
+                exponent = 0
+            sums[exponent, 0] += sign * <int64_t> <uint32_t> mantissa
+            sums[exponent, 1] += sign * <int64_t> (mantissa >> 32)
+            square = <wide_t> mantissa * <wide_t> mantissa
+            for piece in range(4):
+                squares[exponent, piece] += <int64_t> <uint32_t> (square >> (32 * piece))
+    return n_values

@@ -1,0 +1,182 @@
+"""Sets of n-grams: exact ids, counts within one text, Jaccard overlap.
+
+An n-gram is numbered by the pair (id of its first n - 1 tokens, id of its last), so equal ids mean
+equal n-grams and no hash can forge a match.
+"""
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from primitives cimport (
+    folded_product, hash_t, int64_t, next_seed, reserve, token_t, uint32_t, uint64_t,
+)
+from token_stream cimport MAX_PROBE
+
+
+# ------------------------------------------------------------------------------ numbering n-grams
+
+cdef enum:
+    LONGER_PREFIX = 0x40000000  # tells a prefix of two and more tokens from a single token
+    MAX_IDS = 0x3FFFFFFF        # tokens or n-grams of one row
+
+
+cdef struct gram_slot_t:
+    uint64_t pair      # prefix << 32 | token, plus one; 0 marks a free slot
+    token_t id
+
+
+cdef struct grams_t:
+    gram_slot_t* slots
+    int64_t n_slots
+    int64_t n_allocated
+    int64_t n_grams
+    hash_t seed
+
+
+cdef inline int clear_grams(grams_t* grams, int64_t n_slots) noexcept nogil:
+    """Forget all n-grams and set out ``n_slots`` (a power of two) free slots; 0, or -1."""
+    cdef gram_slot_t* slots
+    if n_slots > grams.n_allocated:
+        slots = <gram_slot_t*> malloc(<size_t> n_slots * sizeof(gram_slot_t))
+        if slots == NULL:
+            return -1
+        free(grams.slots)
+        grams.slots = slots
+        grams.n_allocated = n_slots
+    memset(grams.slots, 0, <size_t> n_slots * sizeof(gram_slot_t))
+    grams.n_slots = n_slots
+    grams.n_grams = 0
+    return 0
+
+
+cdef inline int64_t gram_slot(const grams_t* grams, uint64_t pair) noexcept nogil:
+    return <int64_t> (folded_product(pair ^ grams.seed, <uint64_t> 0xA0761D6478BD642F)
+                      & <uint64_t> (grams.n_slots - 1))
+
+
+cdef inline int relay_grams(grams_t* grams, int64_t n_slots) noexcept nogil:
+    """Lay all n-grams out over ``n_slots`` under the next seed; 0, or -1 without memory."""
+    cdef gram_slot_t* old = grams.slots
+    cdef int64_t n_old = grams.n_slots, n_grams = grams.n_grams, i, slot
+    grams.slots = NULL
+    grams.n_allocated = 0
+    if clear_grams(grams, n_slots):
+        grams.slots = old
+        grams.n_allocated = n_old
+        return -1
+    grams.seed = next_seed(grams.seed)
+    for i in range(n_old):
+        if old[i].pair:
+            slot = gram_slot(grams, old[i].pair)
+            while grams.slots[slot].pair:
+                slot = (slot + 1) & (n_slots - 1)
+            grams.slots[slot] = old[i]
+    grams.n_grams = n_grams
+    free(old)
+    return 0
+
+
+cdef inline int64_t number_gram(grams_t* grams, uint64_t prefix, token_t token) noexcept nogil:
+    """Id of the n-gram, new ones in order of first appearance; -1 without memory."""
+    cdef uint64_t pair = (prefix << 32 | <uint64_t> <uint32_t> token) + 1
+    cdef int64_t slot = gram_slot(grams, pair), probes = 0
+    cdef gram_slot_t* found = &grams.slots[slot]
+    cdef int64_t id
+    while found.pair != pair:
+        if found.pair == 0:
+            id = grams.n_grams
+            found.pair = pair
+            found.id = <token_t> id
+            grams.n_grams = id + 1
+            if 5 * (id + 1) > 3 * grams.n_slots or probes > MAX_PROBE:
+                if id >= MAX_IDS or relay_grams(grams, 2 * grams.n_slots):
+                    return -1
+            return id
+        slot = (slot + 1) & (grams.n_slots - 1)
+        probes += 1
+        found = &grams.slots[slot]
+    return found.id
+
+
+cdef inline int lengthen_grams(grams_t* grams, token_t* prefixes, Py_ssize_t n_prefixes,
+                               const token_t* last_tokens, bint longer) noexcept nogil:
+    """Replace each prefix id by the id of the n-gram that adds its last token; 0, or -1.
+
+    ``longer`` says that the prefixes are n-grams themselves, not single tokens.
+    """
+    cdef uint64_t kind = LONGER_PREFIX if longer else 0
+    cdef Py_ssize_t i
+    cdef int64_t id
+    for i in range(n_prefixes):
+        id = number_gram(grams, <uint64_t> <uint32_t> prefixes[i] | kind, last_tokens[i])
+        if id < 0:
+            return -1
+        prefixes[i] = <token_t> id
+    return 0
+
+
+# --------------------------------------------------------------------------- counts within a text
+
+cdef struct tally_t:
+    uint64_t* cells    # stamp << 32 | count: a cell of an older stamp counts zero
+    int64_t capacity
+    uint64_t stamp
+
+
+cdef inline int widen_tally(tally_t* tally, int64_t n_ids) noexcept nogil:
+    """Make room for ids below ``n_ids`` and keep the counts; 0, or -1 without memory."""
+    cdef int64_t before = tally.capacity
+    if reserve(<void**> &tally.cells, &tally.capacity, n_ids, sizeof(uint64_t)):
+        return -1
+    if tally.capacity > before:
+        memset(tally.cells + before, 0, <size_t> (tally.capacity - before) * sizeof(uint64_t))
+    return 0
+
+
+cdef inline int begin_tally(tally_t* tally, int64_t n_ids) noexcept nogil:
+    """Set all counts to zero and make room for ids below ``n_ids``; 0, or -1 without memory."""
+    if widen_tally(tally, n_ids):
+        return -1
+    tally.stamp += <uint64_t> 1 << 32
+    return 0
+
+
+cdef inline Py_ssize_t tally_ids(tally_t* tally, const token_t* ids, Py_ssize_t n_ids,
+                                 token_t* distinct) noexcept nogil:
+    """Count ids and write the distinct ones in order of first appearance; how many there are."""
+    cdef uint64_t stamp = tally.stamp, cell
+    cdef Py_ssize_t n_distinct = 0, i
+    cdef token_t id
+    cdef bint fresh
+    for i in range(n_ids):
+        id = ids[i]
+        cell = tally.cells[id]
+        # Written always and kept when fresh: no branch for the processor to guess wrong.
+        fresh = cell < stamp
+        distinct[n_distinct] = id
+        n_distinct += fresh
+        tally.cells[id] = (stamp if fresh else cell) + 1
+    return n_distinct
+
+
+cdef inline int64_t count_of(const tally_t* tally, token_t id) noexcept nogil:
+    cdef uint64_t cell = tally.cells[id]
+    return <int64_t> (cell - tally.stamp) if cell > tally.stamp else 0
+
+
+# ------------------------------------------------------------------------------------------ overlap
+
+cdef inline int64_t shared_ids(const tally_t* left, const token_t* right_ids,
+                               Py_ssize_t n_right) noexcept nogil:
+    """How many of the distinct ``right_ids`` the tallied text has too."""
+    cdef int64_t shared = 0
+    cdef Py_ssize_t i
+    for i in range(n_right):
+        shared += left.cells[right_ids[i]] > left.stamp
+    return shared
+
+
+cdef inline double jaccard(int64_t n_left, int64_t n_right, int64_t n_shared) noexcept nogil:
+    """Shared share of two sets: 1 when both are empty, 0 when just one is."""
+    if n_left == 0 or n_right == 0:
+        return 1.0 if n_left == n_right else 0.0
+    return <double> n_shared / <double> (n_left + n_right - n_shared)

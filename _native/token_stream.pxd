@@ -1,0 +1,439 @@
+"""UTF-8 text -> tokens: lower-cased bytes, spans over them, dense ids in a vocabulary.
+
+Cutting and numbering alternate in small chunks, so that the spans of a chunk stay in the first cache
+and a text of any size needs no array of its spans.
+"""
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+from primitives cimport (
+    folded_product, hash_t, int32_t, int64_t, load_8_bytes, lowest_bit, next_seed, reserve,
+    span_t, token_t, uint8_t, uint32_t, uint64_t,
+)
+
+cdef extern from "byte_blocks.h" nogil:
+    int BLOCK_BYTES
+    ctypedef int (*block_classifier_t)(const uint8_t*, uint8_t*, uint64_t*) noexcept nogil
+    block_classifier_t best_block_classifier() noexcept
+    int classify_block_portable(const uint8_t*, uint8_t*, uint64_t*) noexcept
+
+cdef extern from "unicode_tables.h" nogil:
+    uint8_t CODE_POINT_SEPARATOR
+    uint8_t CODE_POINT_SPACE
+    uint8_t CODE_POINT_CASED
+    uint8_t CODE_POINT_CASE_IGNORABLE
+    uint8_t CODE_POINT_LOWERS
+    uint8_t code_point_flags(uint32_t code_point) noexcept
+    uint32_t code_point_lower(uint32_t code_point) noexcept
+
+cdef enum:
+    CHUNK_BYTES = 512      # text cut before its tokens are numbered
+    # At most one token per two bytes of a chunk, one left open before it, and the bytes of a code
+    # point that crosses its end.
+    CHUNK_TOKENS = 272
+    LOWERED_MARGIN = 80    # a whole block may be stored past the end, and words loaded past it
+    MAX_PROBE = 128        # a longer run means keys chosen to collide: the table moves to a new seed
+
+
+# ---------------------------------------------------------------------------------- code points
+
+cdef inline uint32_t decode_code_point(const uint8_t* text, int64_t size, int64_t at,
+                                       int* width) noexcept nogil:
+    """Code point at byte ``at``; lone surrogates decode as themselves.
+
+    A broken sequence, which checked columns never hold, counts as one byte of U+FFFD.
+    """
+    cdef uint32_t lead = text[at]
+    cdef int64_t left = size - at
+    width[0] = 1
+    if lead < 0x80:
+        return lead
+    if lead >= 0xC2 and lead < 0xE0 and left >= 2:
+        width[0] = 2
+        return (lead & 0x1F) << 6 | (text[at + 1] & 0x3F)
+    if lead >= 0xE0 and lead < 0xF0 and left >= 3:
+        width[0] = 3
+        return (lead & 0x0F) << 12 | <uint32_t> (text[at + 1] & 0x3F) << 6 | (text[at + 2] & 0x3F)
+    if lead >= 0xF0 and lead < 0xF5 and left >= 4:
+        width[0] = 4
+        lead = ((lead & 0x07) << 18 | <uint32_t> (text[at + 1] & 0x3F) << 12
+                | <uint32_t> (text[at + 2] & 0x3F) << 6 | (text[at + 3] & 0x3F))
+        return lead if lead < 0x110000 else 0xFFFD
+    return 0xFFFD
+
+
+cdef inline int encode_code_point(uint32_t code_point, uint8_t* out) noexcept nogil:
+    """Write ``code_point`` as UTF-8 and return its width in bytes."""
+    if code_point < 0x80:
+        out[0] = <uint8_t> code_point
+        return 1
+    if code_point < 0x800:
+        out[0] = <uint8_t> (0xC0 | code_point >> 6)
+        out[1] = <uint8_t> (0x80 | (code_point & 0x3F))
+        return 2
+    if code_point < 0x10000:
+        out[0] = <uint8_t> (0xE0 | code_point >> 12)
+        out[1] = <uint8_t> (0x80 | ((code_point >> 6) & 0x3F))
+        out[2] = <uint8_t> (0x80 | (code_point & 0x3F))
+        return 3
+    out[0] = <uint8_t> (0xF0 | code_point >> 18)
+    out[1] = <uint8_t> (0x80 | ((code_point >> 12) & 0x3F))
+    out[2] = <uint8_t> (0x80 | ((code_point >> 6) & 0x3F))
+    out[3] = <uint8_t> (0x80 | (code_point & 0x3F))
+    return 4
+
+
+cdef inline bint cased_before(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
+    """A cased letter precedes byte ``at``, case-ignorable code points between them skipped."""
+    cdef int width
+    cdef uint8_t flags
+    while at > 0:
+        at -= 1
+        while at > 0 and (text[at] & 0xC0) == 0x80:
+            at -= 1
+        flags = code_point_flags(decode_code_point(text, size, at, &width))
+        if not flags & CODE_POINT_CASE_IGNORABLE:
+            return flags & CODE_POINT_CASED
+    return False
+
+
+cdef inline bint cased_after(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
+    """A cased letter follows at or after byte ``at``, case-ignorable code points skipped."""
+    cdef int width
+    cdef uint8_t flags
+    while at < size:
+        flags = code_point_flags(decode_code_point(text, size, at, &width))
+        if not flags & CODE_POINT_CASE_IGNORABLE:
+            return flags & CODE_POINT_CASED
+        at += width
+    return False
+
+
+cdef inline int write_lower(const uint8_t* text, int64_t size, int64_t at, int width,
+                            uint32_t code_point, uint8_t* out) noexcept nogil:
+    """Write the full lower-case mapping of one code point and return its width in bytes.
+
+    Only U+0130 maps to two code points, and only U+03A3 looks around itself: it ends a word when
+    a cased letter stands before it and none after (Unicode 17, section 3.13, Final_Sigma).
+    """
+    if code_point == 0x130:
+        out[0] = 0x69
+        return 1 + encode_code_point(0x307, out + 1)
+    if code_point == 0x3A3:
+        if cased_before(text, size, at) and not cased_after(text, size, at + width):
+            return encode_code_point(0x3C2, out)
+        return encode_code_point(0x3C3, out)
+    return encode_code_point(code_point_lower(code_point), out)
+
+
+# -------------------------------------------------------------------------------------- cutting
+
+cdef struct lowered_t:
+    uint8_t* bytes     # lower-cased text of everything cut so far, separators included
+    int64_t capacity
+    int64_t size
+
+
+cdef struct cutter_t:
+    const uint8_t* text
+    int64_t size
+    int64_t at         # next byte to cut
+    int64_t open       # where the token that reached ``at`` begins in the lowered bytes, or -1
+    block_classifier_t classify
+
+
+cdef inline int begin_text(cutter_t* cutter, lowered_t* lowered, const uint8_t* text,
+                           int64_t size) noexcept nogil:
+    """Aim the cutter at a text and make room for its lowered bytes; 0, or -1 without memory.
+
+    Lower-casing turns two bytes into three at most (U+0130, U+023A, U+023E).
+    """
+    cutter.text = text
+    cutter.size = size
+    cutter.at = 0
+    cutter.open = -1
+    return reserve(<void**> &lowered.bytes, &lowered.capacity,
+                   lowered.size + size + size // 2 + LOWERED_MARGIN, 1)
+
+
+cdef inline Py_ssize_t close_spans(uint64_t inside, int64_t base, int64_t* open,
+                                   span_t* spans) noexcept nogil:
+    """Spans of the tokens that end in one block.
+
+    Bit i of ``inside`` is set where byte ``base + i`` belongs to a token.
+    """
+    # An edge is a bit that differs from the one before it: beginnings and ends in turn.
+    cdef uint64_t edges = inside ^ (inside << 1 | <uint64_t> (open[0] >= 0))
+    cdef Py_ssize_t n_spans = 0
+    cdef int64_t begin = open[0]
+    if edges and begin >= 0:
+        spans[0].begin = begin
+        spans[0].end = base + lowest_bit(edges)
+        n_spans = 1
+        edges &= edges - 1
+        begin = -1
+    while edges:
+        begin = base + lowest_bit(edges)
+        edges &= edges - 1
+        if not edges:
+            break
+        spans[n_spans].begin = begin
+        spans[n_spans].end = base + lowest_bit(edges)
+        n_spans += 1
+        edges &= edges - 1
+        begin = -1
+    open[0] = begin
+    return n_spans
+
+
+cdef inline Py_ssize_t cut_code_points(cutter_t* cutter, lowered_t* lowered, int64_t until,
+                                       span_t* spans) noexcept nogil:
+    """Cut code point by code point until byte ``until`` is reached; the number of spans closed."""
+    cdef const uint8_t* text = cutter.text
+    cdef uint8_t* out = lowered.bytes + lowered.size
+    cdef int64_t at = cutter.at
+    cdef Py_ssize_t n_spans = 0
+    cdef uint32_t code_point
+    cdef uint8_t flags
+    cdef int width, i
+    while at < until:
+        code_point = decode_code_point(text, cutter.size, at, &width)
+        flags = code_point_flags(code_point)
+        if flags & CODE_POINT_SEPARATOR:
+            if cutter.open >= 0:
+                spans[n_spans].begin = cutter.open
+                spans[n_spans].end = out - lowered.bytes
+                n_spans += 1
+                cutter.open = -1
+        elif cutter.open < 0:
+            cutter.open = out - lowered.bytes
+        if flags & CODE_POINT_LOWERS:
+            out += write_lower(text, cutter.size, at, width, code_point, out)
+        else:
+            for i in range(width):
+                out[i] = text[at + i]
+            out += width
+        at += width
+    cutter.at = at
+    lowered.size = out - lowered.bytes
+    return n_spans
+
+
+cdef inline Py_ssize_t cut_chunk(cutter_t* cutter, lowered_t* lowered,
+                                 span_t* spans) noexcept nogil:
+    """Cut the next chunk of the text; the number of tokens that ended in it (their ``spans``).
+
+    Blocks of ASCII are lower-cased and classified 64 bytes at a time, others code point by
+    code point. The end of the text closes a token that is still open.
+    """
+    cdef Py_ssize_t n_spans = 0
+    cdef int64_t stop = min(cutter.size, cutter.at + CHUNK_BYTES), left
+    cdef uint64_t separators
+    cdef uint8_t padded[64]
+    cdef const uint8_t* block
+    while cutter.at < stop:
+        left = cutter.size - cutter.at
+        block = cutter.text + cutter.at
+        if left < BLOCK_BYTES:
+            memset(padded, 0x20, sizeof(padded))
+            memcpy(padded, block, <size_t> left)
+            block = padded
+        else:
+            left = BLOCK_BYTES
+        if cutter.classify(block, lowered.bytes + lowered.size, &separators):
+            n_spans += close_spans(~separators, lowered.size, &cutter.open, spans + n_spans)
+            cutter.at += left
+            lowered.size += left
+        else:
+            n_spans += cut_code_points(cutter, lowered, cutter.at + left, spans + n_spans)
+    if cutter.at == cutter.size and cutter.open >= 0:
+        spans[n_spans].begin = cutter.open
+        spans[n_spans].end = lowered.size
+        n_spans += 1
+        cutter.open = -1
+    return n_spans
+
+
+# ------------------------------------------------------------------------------------ numbering
+
+cdef struct token_slot_t:
+    uint64_t head      # first eight bytes, zero-padded
+    uint64_t tail      # last eight bytes of a longer token; a digest of one past sixteen bytes
+    int32_t size       # in bytes; 0 marks a free slot, a token has at least one byte
+    token_t id
+
+
+cdef struct vocabulary_t:
+    token_slot_t* slots
+    int64_t n_slots            # in use, a power of two
+    int64_t n_allocated        # at least ``n_slots``
+    hash_t seed                # of this table; moves on when a probe runs too long
+    span_t* spans              # of token ``id`` in the lowered bytes
+    int64_t capacity           # of ``spans``
+    int64_t n_tokens
+
+
+cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
+    """Forget all tokens and set out ``n_slots`` (a power of two) free slots; 0, or -1.
+
+    A table is laid out anew for each row at that row's size: one giant row must not make every
+    later row clear a giant table.
+    """
+    cdef token_slot_t* slots
+    if n_slots > vocabulary.n_allocated:
+        slots = <token_slot_t*> malloc(<size_t> n_slots * sizeof(token_slot_t))
+        if slots == NULL:
+            return -1
+        free(vocabulary.slots)
+        vocabulary.slots = slots
+        vocabulary.n_allocated = n_slots
+    memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_slot_t))
+    vocabulary.n_slots = n_slots
+    vocabulary.n_tokens = 0
+    return 0
+
+
+cdef inline void close_vocabulary(vocabulary_t* vocabulary) noexcept nogil:
+    free(vocabulary.slots)
+    free(vocabulary.spans)
+
+
+cdef inline token_slot_t token_key(const uint8_t* token, int64_t size,
+                                   hash_t seed) noexcept nogil:
+    """What tells one token from another: all of it up to sixteen bytes, else a digest.
+
+    Eight bytes past the token are readable (LOWERED_MARGIN), so a short one is loaded whole and
+    masked instead of copied byte by byte.
+    """
+    cdef token_slot_t key
+    cdef int64_t at
+    cdef uint64_t digest
+    key.size = <int32_t> size  # a column holds no text of 2 GiB
+    key.id = 0
+    key.head = load_8_bytes(token)
+    key.tail = 0
+    if size < 8:
+        key.head &= (<uint64_t> 1 << (8 * size)) - 1
+    elif size > 8:
+        key.tail = load_8_bytes(token + size - 8)
+        if size > 16:
+            digest = seed
+            for at in range(8, size - 8, 8):
+                digest = folded_product(digest ^ load_8_bytes(token + at),
+                                        <uint64_t> 0xD6E8FEB86659FD93)
+            key.tail = folded_product(key.tail ^ digest, <uint64_t> 0xA0761D6478BD642F)
+    return key
+
+
+cdef inline int64_t home_slot(const token_slot_t* key, hash_t seed,
+                              int64_t n_slots) noexcept nogil:
+    return <int64_t> (folded_product(
+        key.head ^ seed, key.tail ^ <uint64_t> <uint32_t> key.size ^ <uint64_t> 0xE7037ED1A0B428DB)
+        & <hash_t> (n_slots - 1))
+
+
+cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lowered,
+                                   int64_t n_slots) noexcept nogil:
+    """Lay all tokens out over ``n_slots`` under the next seed; 0, or -1 without memory."""
+    cdef int64_t n_tokens = vocabulary.n_tokens, id, slot, probes
+    cdef span_t span
+    cdef token_slot_t key
+    cdef bint crowded = True
+    while crowded:
+        if clear_vocabulary(vocabulary, n_slots):
+            return -1
+        vocabulary.seed = next_seed(vocabulary.seed)
+        crowded = False
+        for id in range(n_tokens):
+            span = vocabulary.spans[id]
+            key = token_key(lowered.bytes + span.begin, span.end - span.begin, vocabulary.seed)
+            key.id = <token_t> id
+            slot = home_slot(&key, vocabulary.seed, n_slots)
+            probes = 0
+            while vocabulary.slots[slot].size:
+                slot = (slot + 1) & (n_slots - 1)
+                probes += 1
+            if probes > MAX_PROBE:
+                crowded = True
+                n_slots *= 2
+                break
+            vocabulary.slots[slot] = key
+    vocabulary.n_tokens = n_tokens
+    return 0
+
+
+cdef inline int64_t add_token(vocabulary_t* vocabulary, const lowered_t* lowered, span_t span,
+                              token_slot_t* key, int64_t slot, int64_t probes) noexcept nogil:
+    """Give the token the next id; the id, or -1 without memory."""
+    cdef int64_t id = vocabulary.n_tokens
+    if reserve(<void**> &vocabulary.spans, &vocabulary.capacity, id + 1, sizeof(span_t)):
+        return -1
+    vocabulary.spans[id] = span
+    vocabulary.n_tokens = id + 1
+    key.id = <token_t> id
+    vocabulary.slots[slot] = key[0]
+    if probes > MAX_PROBE:
+        if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
+            return -1
+    elif 5 * (id + 1) > 3 * vocabulary.n_slots:
+        if rebuild_vocabulary(vocabulary, lowered, 2 * vocabulary.n_slots):
+            return -1
+    return id
+
+
+cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered,
+                              const span_t* spans, Py_ssize_t n_spans,
+                              token_t* ids) noexcept nogil:
+    """Ids of a chunk's tokens, new ones in order of first appearance; 0, or -1 without memory."""
+    cdef Py_ssize_t i
+    cdef int64_t slot, probes, id, size
+    cdef const uint8_t* token
+    cdef token_slot_t key
+    cdef token_slot_t* found
+    for i in range(n_spans):
+        token = lowered.bytes + spans[i].begin
+        size = spans[i].end - spans[i].begin
+        key = token_key(token, size, vocabulary.seed)
+        slot = home_slot(&key, vocabulary.seed, vocabulary.n_slots)
+        probes = 0
+        while True:
+            found = &vocabulary.slots[slot]
+            if found.size == 0:
+                id = add_token(vocabulary, lowered, spans[i], &key, slot, probes)
+                if id < 0:
+                    return -1
+                break
+            if found.head == key.head and found.tail == key.tail and found.size == size and (
+                    size <= 16 or memcmp(lowered.bytes + vocabulary.spans[found.id].begin, token,
+                                         <size_t> size) == 0):
+                id = found.id
+                break
+            slot = (slot + 1) & (vocabulary.n_slots - 1)
+            probes += 1
+        ids[i] = <token_t> id
+    return 0
+
+
+cdef struct token_ids_t:
+    token_t* ids
+    int64_t capacity
+    int64_t size
+
+
+cdef inline int append_tokens(cutter_t* cutter, lowered_t* lowered, vocabulary_t* vocabulary,
+                              token_ids_t* tokens, const uint8_t* text,
+                              int64_t size) noexcept nogil:
+    """Append the ids of a text's tokens to ``tokens``; 0, or -1 without memory."""
+    cdef span_t spans[CHUNK_TOKENS]
+    cdef Py_ssize_t n_spans
+    if begin_text(cutter, lowered, text, size):
+        return -1
+    while cutter.at < size:
+        n_spans = cut_chunk(cutter, lowered, spans)
+        if reserve(<void**> &tokens.ids, &tokens.capacity, tokens.size + n_spans,
+                   sizeof(token_t)):
+            return -1
+        if number_tokens(vocabulary, lowered, spans, n_spans, tokens.ids + tokens.size):
+            return -1
+        tokens.size += n_spans
+    return 0

@@ -1,0 +1,1 @@
+"""Compiled kernels; only ``rag_eval.kernels`` and ``rag_eval.text`` import them."""

@@ -1,0 +1,1 @@
+"""What every number means, in the plainest Python. Never imported by rag_eval."""
