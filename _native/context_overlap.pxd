@@ -8,9 +8,10 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from ngram_sets cimport (
-    begin_tally, grams_t, jaccard, lengthen_grams, tally_ids, tally_t,
+    begin_tally, find_gram, gram_pair, grams_t, jaccard, lengthen_grams, number_gram, tally_ids,
+    tally_t, widen_tally,
 )
-from primitives cimport int32_t, int64_t, reserve, span_t, token_t
+from primitives cimport int32_t, int64_t, reserve, span_t, token_t, uint64_t
 
 
 cdef struct overlap_sizes_t:
@@ -39,6 +40,11 @@ cdef struct gram_kind_t:
     int64_t n_context          # distinct n-grams of the context at hand
 
 
+cdef struct neighbours_t:
+    token_t after      # of a token's first occurrence in the context at hand
+    token_t before
+
+
 cdef struct probes_t:
     int64_t n_probes
     int64_t n_weighted         # the first ones, compared by weighted overlap as well
@@ -59,6 +65,8 @@ cdef struct probes_t:
     int64_t best_unigram_capacity
     token_t* grams             # n-gram ids of the probes, then of the context at hand
     int64_t grams_capacity
+    neighbours_t* neighbours   # per token id
+    int64_t neighbours_capacity
 
 
 cdef inline int open_probes(probes_t* probes, const overlap_sizes_t* sizes) noexcept nogil:
@@ -94,6 +102,7 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     free(probes.best_weighted)
     free(probes.best_unigram)
     free(probes.grams)
+    free(probes.neighbours)
 
 
 cdef inline int64_t probe_tokens(const probes_t* probes, int64_t probe) noexcept nogil:
@@ -102,6 +111,10 @@ cdef inline int64_t probe_tokens(const probes_t* probes, int64_t probe) noexcept
 
 cdef inline bint is_unigram(const gram_kind_t* kind) noexcept nogil:
     return kind.window == 1 and kind.need == 1
+
+
+cdef inline bint is_bigram(const gram_kind_t* kind) noexcept nogil:
+    return kind.window == 2 and kind.need == 2
 
 
 cdef inline gram_kind_t* kind_of_size(const probes_t* probes, Py_ssize_t size) noexcept nogil:
@@ -288,14 +301,80 @@ cdef inline void share(probes_t* probes, gram_kind_t* kind, const token_t* disti
             kind.shared[probe] += 1
 
 
-cdef inline int share_longer(probes_t* probes, const token_t* tokens, int64_t n_tokens,
-                             grams_t* grams, tally_t* tally, token_t* distinct) noexcept nogil:
-    """The same for all kinds but unigrams; 0, or -1 without memory.
+cdef inline void share_id(probes_t* probes, gram_kind_t* kind, token_t id) noexcept nogil:
+    cdef int64_t at
+    for at in range(kind.list_offsets[id], kind.list_offsets[id + 1]):
+        kind.shared[kind.lists[at]] += 1
 
-    ``tally`` is as wide as the vocabulary, for windows of one token.
+
+cdef inline int share_bigrams(
+    probes_t* probes, gram_kind_t* kind, const token_t* tokens, int64_t n_tokens,
+    const token_t* distinct, int64_t n_distinct, grams_t* grams, tally_t* tally,
+) noexcept nogil:
+    """The context's distinct bigrams and those that each probe has; 0, or -1 without memory.
+
+    Most bigrams need no table. One with a token's first occurrence in the text is new, and is met
+    again only as (token, its first successor) or (its first predecessor, token). Only bigrams of
+    two repeated tokens are numbered.
+    """
+    cdef int64_t i, id, n_first = 1, n_context = 0
+    cdef int64_t n_probe_tokens = probes.kinds[0].n_ids
+    cdef token_t left, right
+    cdef neighbours_t* near = probes.neighbours
+    cdef bint left_first = True, right_first, fresh
+    if n_tokens:
+        near[tokens[0]].before = -1
+    for i in range(n_tokens - 1):
+        left = tokens[i]
+        right = tokens[i + 1]
+        # Distinct tokens are listed in order of first occurrence.
+        right_first = n_first < n_distinct and right == distinct[n_first]
+        n_first += right_first
+        id = -1
+        if right_first or left_first:
+            fresh = True
+            if left < n_probe_tokens and right < n_probe_tokens:
+                id = find_gram(grams, gram_pair(<uint64_t> left, right))
+        elif near[left].after == right or near[right].before == left:
+            fresh = False
+        else:
+            id = number_gram(grams, gram_pair(<uint64_t> left, right))
+            if id < 0 or widen_tally(tally, grams.n_grams):
+                return -1
+            fresh = tally.cells[id] < tally.stamp
+            tally.cells[id] = tally.stamp
+        if left_first:
+            near[left].after = right
+        if right_first:
+            near[right].before = left
+        n_context += fresh
+        if fresh and 0 <= id < kind.n_ids:
+            share_id(probes, kind, <token_t> id)
+        left_first = right_first
+    kind.n_context = n_context
+    return 0
+
+
+cdef inline int share_longer(
+    probes_t* probes, const token_t* tokens, int64_t n_tokens, token_t* distinct,
+    int64_t n_distinct, int64_t n_token_ids, grams_t* grams, tally_t* tally,
+) noexcept nogil:
+    """Count the shared n-grams of all kinds but unigrams; 0, or -1 without memory.
+
+    ``distinct`` lists the context's tokens once, and is overwritten.
     """
     cdef int64_t widest = widest_window(probes, min(probes.longest, n_tokens)), window, i
     cdef gram_kind_t* kind
+    if widen_tally(tally, n_token_ids):
+        return -1
+    if probes.n_kinds == 3 and is_unigram(&probes.kinds[1]) and is_bigram(&probes.kinds[2]):
+        if reserve(<void**> &probes.neighbours, &probes.neighbours_capacity, n_token_ids,
+                   sizeof(neighbours_t)):
+            return -1
+        if begin_tally(tally, grams.n_grams):
+            return -1
+        return share_bigrams(probes, &probes.kinds[2], tokens, n_tokens, distinct, n_distinct,
+                             grams, tally)
     if reserve(<void**> &probes.grams, &probes.grams_capacity, n_tokens + 1, sizeof(token_t)):
         return -1
     for i in range(n_tokens):

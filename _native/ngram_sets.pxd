@@ -3,25 +3,24 @@
 An n-gram is numbered by the pair (id of its first n - 1 tokens, id of its last), so equal ids mean
 equal n-grams and no hash can forge a match.
 """
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from primitives cimport (
     folded_product, hash_t, int64_t, next_seed, reserve, token_t, uint32_t, uint64_t,
 )
-from token_stream cimport MAX_PROBE
+from token_stream cimport MAX_IDS, MAX_PROBE
 
 
 # ------------------------------------------------------------------------------ numbering n-grams
 
 cdef enum:
     LONGER_PREFIX = 0x40000000  # tells a prefix of two and more tokens from a single token
-    MAX_IDS = 0x3FFFFFFF        # tokens or n-grams of one row
 
 
 cdef struct gram_slot_t:
-    uint64_t pair      # prefix << 32 | token, plus one; 0 marks a free slot
-    token_t id
+    uint64_t pair      # prefix << 32 | token
+    token_t serial     # the id counted on from row to row; a slot of an older row is free
 
 
 cdef struct grams_t:
@@ -29,6 +28,7 @@ cdef struct grams_t:
     int64_t n_slots
     int64_t n_allocated
     int64_t n_grams
+    token_t first_serial       # of this row: id 0; at least 1, so that zeroed slots are free
     hash_t seed
 
 
@@ -36,16 +36,25 @@ cdef inline int clear_grams(grams_t* grams, int64_t n_slots) noexcept nogil:
     """Forget all n-grams and set out ``n_slots`` (a power of two) free slots; 0, or -1."""
     cdef gram_slot_t* slots
     if n_slots > grams.n_allocated:
-        slots = <gram_slot_t*> malloc(<size_t> n_slots * sizeof(gram_slot_t))
+        slots = <gram_slot_t*> calloc(<size_t> n_slots, sizeof(gram_slot_t))
         if slots == NULL:
             return -1
         free(grams.slots)
         grams.slots = slots
         grams.n_allocated = n_slots
-    memset(grams.slots, 0, <size_t> n_slots * sizeof(gram_slot_t))
+        grams.first_serial = 1
+    elif grams.first_serial + grams.n_grams > MAX_IDS:
+        memset(grams.slots, 0, <size_t> grams.n_allocated * sizeof(gram_slot_t))
+        grams.first_serial = 1
+    else:
+        grams.first_serial += <token_t> grams.n_grams
     grams.n_slots = n_slots
     grams.n_grams = 0
     return 0
+
+
+cdef inline uint64_t gram_pair(uint64_t prefix, token_t token) noexcept nogil:
+    return prefix << 32 | <uint64_t> <uint32_t> token
 
 
 cdef inline int64_t gram_slot(const grams_t* grams, uint64_t pair) noexcept nogil:
@@ -56,45 +65,55 @@ cdef inline int64_t gram_slot(const grams_t* grams, uint64_t pair) noexcept nogi
 cdef inline int relay_grams(grams_t* grams, int64_t n_slots) noexcept nogil:
     """Lay all n-grams out over ``n_slots`` under the next seed; 0, or -1 without memory."""
     cdef gram_slot_t* old = grams.slots
-    cdef int64_t n_old = grams.n_slots, n_grams = grams.n_grams, i, slot
-    grams.slots = NULL
-    grams.n_allocated = 0
-    if clear_grams(grams, n_slots):
-        grams.slots = old
-        grams.n_allocated = n_old
+    cdef int64_t n_old = grams.n_slots, i, slot
+    cdef gram_slot_t* slots = <gram_slot_t*> calloc(<size_t> n_slots, sizeof(gram_slot_t))
+    if slots == NULL:
         return -1
+    grams.slots = slots
+    grams.n_slots = grams.n_allocated = n_slots
     grams.seed = next_seed(grams.seed)
     for i in range(n_old):
-        if old[i].pair:
+        if old[i].serial >= grams.first_serial:
             slot = gram_slot(grams, old[i].pair)
-            while grams.slots[slot].pair:
+            while slots[slot].serial:
                 slot = (slot + 1) & (n_slots - 1)
-            grams.slots[slot] = old[i]
-    grams.n_grams = n_grams
+            slots[slot] = old[i]
     free(old)
     return 0
 
 
-cdef inline int64_t number_gram(grams_t* grams, uint64_t prefix, token_t token) noexcept nogil:
+cdef inline int64_t number_gram(grams_t* grams, uint64_t pair) noexcept nogil:
     """Id of the n-gram, new ones in order of first appearance; -1 without memory."""
-    cdef uint64_t pair = (prefix << 32 | <uint64_t> <uint32_t> token) + 1
-    cdef int64_t slot = gram_slot(grams, pair), probes = 0
+    cdef int64_t slot = gram_slot(grams, pair), probes = 0, id
     cdef gram_slot_t* found = &grams.slots[slot]
-    cdef int64_t id
-    while found.pair != pair:
-        if found.pair == 0:
-            id = grams.n_grams
-            found.pair = pair
-            found.id = <token_t> id
-            grams.n_grams = id + 1
-            if 5 * (id + 1) > 3 * grams.n_slots or probes > MAX_PROBE:
-                if id >= MAX_IDS or relay_grams(grams, 2 * grams.n_slots):
-                    return -1
-            return id
+    while found.serial >= grams.first_serial:
+        if found.pair == pair:
+            return found.serial - grams.first_serial
         slot = (slot + 1) & (grams.n_slots - 1)
         probes += 1
         found = &grams.slots[slot]
-    return found.id
+    id = grams.n_grams
+    if id > MAX_IDS:
+        return -1
+    found.pair = pair
+    found.serial = grams.first_serial + <token_t> id
+    grams.n_grams = id + 1
+    if (2 * (id + 1) > grams.n_slots or probes > MAX_PROBE) and relay_grams(
+            grams, 2 * grams.n_slots):
+        return -1
+    return id
+
+
+cdef inline int64_t find_gram(const grams_t* grams, uint64_t pair) noexcept nogil:
+    """Id of the n-gram, or -1 when it has none."""
+    cdef int64_t slot = gram_slot(grams, pair)
+    cdef const gram_slot_t* found = &grams.slots[slot]
+    while found.serial >= grams.first_serial:
+        if found.pair == pair:
+            return found.serial - grams.first_serial
+        slot = (slot + 1) & (grams.n_slots - 1)
+        found = &grams.slots[slot]
+    return -1
 
 
 cdef inline int lengthen_grams(grams_t* grams, token_t* prefixes, Py_ssize_t n_prefixes,
@@ -107,7 +126,8 @@ cdef inline int lengthen_grams(grams_t* grams, token_t* prefixes, Py_ssize_t n_p
     cdef Py_ssize_t i
     cdef int64_t id
     for i in range(n_prefixes):
-        id = number_gram(grams, <uint64_t> <uint32_t> prefixes[i] | kind, last_tokens[i])
+        id = number_gram(
+            grams, gram_pair(<uint64_t> <uint32_t> prefixes[i] | kind, last_tokens[i]))
         if id < 0:
             return -1
         prefixes[i] = <token_t> id

@@ -109,7 +109,7 @@ cdef inline text_t text_at(const texts_t* column, int64_t index) noexcept nogil:
 cdef int64_t table_size(int64_t n_bytes) noexcept nogil:
     """Slots for the distinct tokens of a row: a power of two; tables double when it is too few."""
     cdef int64_t n_slots = 64
-    while n_slots * 8 < n_bytes:
+    while n_slots * 4 < n_bytes:
         n_slots *= 2
     return n_slots
 
@@ -243,12 +243,10 @@ cdef int compare_context(workspace_t* work, const options_t* options, text_t tex
         return 0
     probes.kinds[0].n_context = context.n_distinct
     share(probes, &probes.kinds[0], context.distinct, context.n_distinct, True)
-    if probes.n_weighted:
-        if widen_tally(&work.grams_tally, work.vocabulary.n_tokens):
-            return -1
-        if share_longer(probes, work.context_tokens.ids, context.end, &work.grams,
-                        &work.grams_tally, context.distinct):
-            return -1
+    if probes.n_weighted and share_longer(
+            probes, work.context_tokens.ids, context.end, context.distinct, context.n_distinct,
+            work.vocabulary.n_tokens, &work.grams, &work.grams_tally):
+        return -1
     if options.wants[CONTEXT_RELEVANCE]:
         work.chunk_overlap[index] = weighted_overlap(probes, &options.sizes, 0, context.end)
     rank_probes(probes, &options.sizes, context.end)

@@ -10,7 +10,7 @@ from cpython.unicode cimport (
 )
 from libc.string cimport memcpy
 
-from primitives cimport offset_t, uint8_t, uint32_t
+from primitives cimport int64_t, offset_t, uint8_t, uint32_t
 from token_stream cimport encode_code_point
 
 cdef extern from "Python.h":
@@ -21,8 +21,58 @@ cdef enum:
     MAX_TEXT_BYTES = 0x7FFFFF00
 
 
-cdef inline uint32_t code_point_at(int kind, const void* data, Py_ssize_t size,
-                                   Py_ssize_t* at) noexcept:
+cdef extern from *:
+    """
+    /* Bytes that `n` units of a Python string take in UTF-8, a surrogate pair counted as two times
+       three; `*surrogates` is set when there may be one. Plain sums: the compiler vectorises. */
+    #define DEFINE_UTF8(width, unit_t)                                           \
+        static int64_t utf8_size_##width(const unit_t *units, int64_t n, int *surrogates) {        \
+            int64_t size = n, found = 0;                                              \
+            for (int64_t i = 0; i < n; i++) {                                         \
+                uint32_t unit = units[i];                                             \
+                size += (unit >= 0x80) + (unit >= 0x800) + (unit >= 0x10000);         \
+                found += (unit & 0xfffff800) == 0xd800;                               \
+            }                                                                         \
+            *surrogates = found > 1;                                                  \
+            return size;                                                              \
+        }                                                                             \
+        /* Copies units below 0x80 as bytes, eight at a time while all are; how many it copied. */ \
+        static int64_t copy_ascii_##width(const unit_t *units, int64_t n, uint8_t *out) {  \
+            int64_t i = 0;                                                            \
+            for (; i + 8 <= n; i += 8) {                                              \
+                uint32_t all = 0;                                                     \
+                for (int j = 0; j < 8; j++) all |= units[i + j];                      \
+                if (all >= 0x80) break;                                               \
+                for (int j = 0; j < 8; j++) out[i + j] = (uint8_t)units[i + j];       \
+            }                                                                         \
+            for (; i < n && units[i] < 0x80; i++) out[i] = (uint8_t)units[i];         \
+            return i;                                                                 \
+        }
+    DEFINE_UTF8(1, uint8_t)
+    DEFINE_UTF8(2, uint16_t)
+    DEFINE_UTF8(4, uint32_t)
+    """
+    int64_t utf8_size_1(const void* units, int64_t n, int* surrogates) noexcept
+    int64_t utf8_size_2(const void* units, int64_t n, int* surrogates) noexcept
+    int64_t utf8_size_4(const void* units, int64_t n, int* surrogates) noexcept
+    int64_t copy_ascii_1(const void* units, int64_t n, uint8_t* out) noexcept
+    int64_t copy_ascii_2(const void* units, int64_t n, uint8_t* out) noexcept
+    int64_t copy_ascii_4(const void* units, int64_t n, uint8_t* out) noexcept
+
+
+cdef inline int64_t copy_ascii(int kind, const void* data, int64_t at, int64_t size,
+                               uint8_t* out) noexcept:
+    """Copy the run of ASCII at ``at``; its length."""
+    cdef const uint8_t* units = <const uint8_t*> data + at * kind
+    if kind == PyUnicode_1BYTE_KIND:
+        return copy_ascii_1(units, size - at, out)
+    if kind == PyUnicode_2BYTE_KIND:
+        return copy_ascii_2(units, size - at, out)
+    return copy_ascii_4(units, size - at, out)
+
+
+cdef inline uint32_t code_point_at(int kind, const void* data, int64_t size,
+                                   int64_t* at) noexcept:
     """Code point at ``at``, which moves past it."""
     cdef uint32_t here = PyUnicode_READ(kind, <void*> data, at[0]), after
     at[0] += 1
@@ -34,35 +84,38 @@ cdef inline uint32_t code_point_at(int kind, const void* data, Py_ssize_t size,
     return here
 
 
-cdef Py_ssize_t encoded_size(str text) noexcept:
-    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text), at = 0, n_bytes = 0
-    cdef int kind = PyUnicode_KIND(text)
+cdef int64_t encoded_size(str text) noexcept:
+    cdef int64_t size = PyUnicode_GET_LENGTH(text), at = 0, n_bytes
+    cdef int kind = PyUnicode_KIND(text), surrogates = 0
     cdef const void* data = PyUnicode_DATA(text)
-    cdef const uint8_t* latin
-    cdef uint32_t code_point
     if PyUnicode_IS_ASCII(text):
         return size
     if kind == PyUnicode_1BYTE_KIND:
-        latin = <const uint8_t*> data
-        n_bytes = size
-        for at in range(size):
-            n_bytes += latin[at] >> 7
-        return n_bytes
-    while at < size:
-        code_point = code_point_at(kind, data, size, &at)
-        n_bytes += 1 + (code_point >= 0x80) + (code_point >= 0x800) + (code_point >= 0x10000)
+        return utf8_size_1(data, size, &surrogates)
+    if kind == PyUnicode_2BYTE_KIND:
+        n_bytes = utf8_size_2(data, size, &surrogates)
+    else:
+        n_bytes = utf8_size_4(data, size, &surrogates)
+    while surrogates and at < size:
+        # A pair is four bytes, not two times three.
+        n_bytes -= 2 * (code_point_at(kind, data, size, &at) >= 0x10000
+                        and PyUnicode_READ(kind, <void*> data, at - 1) < 0x10000)
     return n_bytes
 
 
 cdef void encode(str text, uint8_t* out) noexcept:
-    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text), at = 0
+    cdef int64_t size = PyUnicode_GET_LENGTH(text), at = 0, n_ascii
     cdef int kind = PyUnicode_KIND(text)
     cdef const void* data = PyUnicode_DATA(text)
     if PyUnicode_IS_ASCII(text):
         memcpy(out, data, <size_t> size)
         return
     while at < size:
-        out += encode_code_point(code_point_at(kind, data, size, &at), out)
+        n_ascii = copy_ascii(kind, data, at, size, out)
+        out += n_ascii
+        at += n_ascii
+        while at < size and PyUnicode_READ(kind, <void*> data, at) >= 0x80:
+            out += encode_code_point(code_point_at(kind, data, size, &at), out)
 
 
 def measure(list texts, offset_t[::1] offsets):
@@ -70,7 +123,8 @@ def measure(list texts, offset_t[::1] offsets):
 
     Returns -1, or the index of the first item that is no string or has 2 GiB or more.
     """
-    cdef Py_ssize_t i, size
+    cdef Py_ssize_t i
+    cdef int64_t size
     cdef object text
     cdef offset_t total = 0
     offsets[0] = 0

@@ -3,7 +3,7 @@
 Cutting and numbering alternate in small chunks, so that the spans of a chunk stay in the first cache
 and a text of any size needs no array of its spans.
 """
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
 from primitives cimport (
@@ -32,6 +32,7 @@ cdef enum:
     # point that crosses its end.
     CHUNK_TOKENS = 272
     LOWERED_MARGIN = 80    # a whole block may be stored past the end, and words loaded past it
+    MAX_IDS = 0x3FFFFFFF   # tokens or n-grams that one row may hold
     MAX_PROBE = 128        # a longer run means keys chosen to collide: the table moves to a new seed
 
 
@@ -256,38 +257,46 @@ cdef inline Py_ssize_t cut_chunk(cutter_t* cutter, lowered_t* lowered,
 
 # ------------------------------------------------------------------------------------ numbering
 
-cdef struct token_slot_t:
+cdef struct token_key_t:
     uint64_t head      # first eight bytes, zero-padded
     uint64_t tail      # last eight bytes of a longer token; a digest of one past sixteen bytes
-    int32_t size       # in bytes; 0 marks a free slot, a token has at least one byte
-    token_t id
+    int64_t begin      # in the lowered bytes
+    int64_t size       # in bytes
 
 
 cdef struct vocabulary_t:
-    token_slot_t* slots
+    # A slot holds the id of a token, counted on from row to row: a number below ``first_serial``
+    # was left by an older row, and the slot is free. Keys lie densely by id.
+    token_t* slots
     int64_t n_slots            # in use, a power of two
     int64_t n_allocated        # at least ``n_slots``
+    token_t first_serial       # of id 0; at least 1, so that zeroed slots are free
     hash_t seed                # of this table; moves on when a probe runs too long
-    span_t* spans              # of token ``id`` in the lowered bytes
-    int64_t capacity           # of ``spans``
+    token_key_t* keys
+    int64_t capacity           # of ``keys``
     int64_t n_tokens
 
 
 cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
     """Forget all tokens and set out ``n_slots`` (a power of two) free slots; 0, or -1.
 
-    A table is laid out anew for each row at that row's size: one giant row must not make every
-    later row clear a giant table.
+    Serial numbers move on instead of the slots being zeroed. The table has the size of its row:
+    after a giant row, small ones still use slots that lie close together.
     """
-    cdef token_slot_t* slots
+    cdef token_t* slots
     if n_slots > vocabulary.n_allocated:
-        slots = <token_slot_t*> malloc(<size_t> n_slots * sizeof(token_slot_t))
+        slots = <token_t*> calloc(<size_t> n_slots, sizeof(token_t))
         if slots == NULL:
             return -1
         free(vocabulary.slots)
         vocabulary.slots = slots
         vocabulary.n_allocated = n_slots
-    memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_slot_t))
+        vocabulary.first_serial = 1
+    elif vocabulary.first_serial + vocabulary.n_tokens > MAX_IDS:
+        memset(vocabulary.slots, 0, <size_t> vocabulary.n_allocated * sizeof(token_t))
+        vocabulary.first_serial = 1
+    else:
+        vocabulary.first_serial += <token_t> vocabulary.n_tokens
     vocabulary.n_slots = n_slots
     vocabulary.n_tokens = 0
     return 0
@@ -295,122 +304,173 @@ cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noex
 
 cdef inline void close_vocabulary(vocabulary_t* vocabulary) noexcept nogil:
     free(vocabulary.slots)
-    free(vocabulary.spans)
+    free(vocabulary.keys)
 
 
-cdef inline token_slot_t token_key(const uint8_t* token, int64_t size,
-                                   hash_t seed) noexcept nogil:
+cdef inline token_key_t token_key(const uint8_t* lowered, int64_t begin, int64_t size,
+                                  hash_t seed) noexcept nogil:
     """What tells one token from another: all of it up to sixteen bytes, else a digest.
 
     Eight bytes past the token are readable (LOWERED_MARGIN), so a short one is loaded whole and
-    masked instead of copied byte by byte.
+    masked instead of copied byte by byte; no branch depends on a length below seventeen.
     """
-    cdef token_slot_t key
-    cdef int64_t at
+    cdef token_key_t key
+    cdef const uint8_t* token = lowered + begin
+    cdef int64_t at, last = size - 8 if size > 8 else 0
     cdef uint64_t digest
-    key.size = <int32_t> size  # a column holds no text of 2 GiB
-    key.id = 0
-    key.head = load_8_bytes(token)
-    key.tail = 0
-    if size < 8:
-        key.head &= (<uint64_t> 1 << (8 * size)) - 1
-    elif size > 8:
-        key.tail = load_8_bytes(token + size - 8)
-        if size > 16:
-            digest = seed
-            for at in range(8, size - 8, 8):
-                digest = folded_product(digest ^ load_8_bytes(token + at),
-                                        <uint64_t> 0xD6E8FEB86659FD93)
-            key.tail = folded_product(key.tail ^ digest, <uint64_t> 0xA0761D6478BD642F)
+    key.begin = begin
+    key.size = size
+    key.head = load_8_bytes(token) & (~(<uint64_t> 0) >> (64 - 8 * (size if size < 8 else 8)))
+    key.tail = load_8_bytes(token + last) & (<uint64_t> 0 - <uint64_t> (size > 8))
+    if size > 16:
+        digest = seed
+        for at in range(8, last, 8):
+            digest = folded_product(digest ^ load_8_bytes(token + at),
+                                    <uint64_t> 0xD6E8FEB86659FD93)
+        key.tail = folded_product(key.tail ^ digest, <uint64_t> 0xA0761D6478BD642F)
     return key
 
 
-cdef inline int64_t home_slot(const token_slot_t* key, hash_t seed,
+cdef inline int64_t home_slot(const token_key_t* key, hash_t seed,
                               int64_t n_slots) noexcept nogil:
     return <int64_t> (folded_product(
-        key.head ^ seed, key.tail ^ <uint64_t> <uint32_t> key.size ^ <uint64_t> 0xE7037ED1A0B428DB)
+        key.head ^ seed, key.tail ^ <uint64_t> key.size ^ <uint64_t> 0xE7037ED1A0B428DB)
         & <hash_t> (n_slots - 1))
 
 
 cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lowered,
                                    int64_t n_slots) noexcept nogil:
     """Lay all tokens out over ``n_slots`` under the next seed; 0, or -1 without memory."""
-    cdef int64_t n_tokens = vocabulary.n_tokens, id, slot, probes
-    cdef span_t span
-    cdef token_slot_t key
-    cdef bint crowded = True
-    while crowded:
+    cdef int64_t n_tokens = vocabulary.n_tokens, id, slot, probes = 0
+    cdef token_key_t* key
+    while True:
         if clear_vocabulary(vocabulary, n_slots):
             return -1
+        # Slots of an earlier try have to look free to this row's own serial numbers.
+        memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_t))
         vocabulary.seed = next_seed(vocabulary.seed)
-        crowded = False
         for id in range(n_tokens):
-            span = vocabulary.spans[id]
-            key = token_key(lowered.bytes + span.begin, span.end - span.begin, vocabulary.seed)
-            key.id = <token_t> id
-            slot = home_slot(&key, vocabulary.seed, n_slots)
+            key = &vocabulary.keys[id]
+            key[0] = token_key(lowered.bytes, key.begin, key.size, vocabulary.seed)
+            slot = home_slot(key, vocabulary.seed, n_slots)
             probes = 0
-            while vocabulary.slots[slot].size:
+            while vocabulary.slots[slot]:
                 slot = (slot + 1) & (n_slots - 1)
                 probes += 1
             if probes > MAX_PROBE:
-                crowded = True
-                n_slots *= 2
                 break
-            vocabulary.slots[slot] = key
-    vocabulary.n_tokens = n_tokens
-    return 0
+            vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
+        if probes <= MAX_PROBE:
+            vocabulary.n_tokens = n_tokens
+            return 0
+        n_slots *= 2
 
 
-cdef inline int64_t add_token(vocabulary_t* vocabulary, const lowered_t* lowered, span_t span,
-                              token_slot_t* key, int64_t slot, int64_t probes) noexcept nogil:
+cdef inline int64_t add_token(vocabulary_t* vocabulary, const lowered_t* lowered,
+                              const token_key_t* key, int64_t slot,
+                              int64_t probes) noexcept nogil:
     """Give the token the next id; the id, or -1 without memory."""
     cdef int64_t id = vocabulary.n_tokens
-    if reserve(<void**> &vocabulary.spans, &vocabulary.capacity, id + 1, sizeof(span_t)):
+    if id > MAX_IDS or reserve(<void**> &vocabulary.keys, &vocabulary.capacity, id + 1,
+                               sizeof(token_key_t)):
         return -1
-    vocabulary.spans[id] = span
+    vocabulary.keys[id] = key[0]
+    vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
     vocabulary.n_tokens = id + 1
-    key.id = <token_t> id
-    vocabulary.slots[slot] = key[0]
     if probes > MAX_PROBE:
         if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
             return -1
-    elif 5 * (id + 1) > 3 * vocabulary.n_slots:
-        if rebuild_vocabulary(vocabulary, lowered, 2 * vocabulary.n_slots):
+    elif 2 * (id + 1) > vocabulary.n_slots:
+        if rebuild_vocabulary(vocabulary, lowered, 4 * vocabulary.n_slots):
             return -1
     return id
+
+
+cdef struct chunk_t:
+    token_key_t keys[CHUNK_TOKENS]
+    int64_t homes[CHUNK_TOKENS]
+    Py_ssize_t others[CHUNK_TOKENS]    # tokens that are not the one in their home slot
+
+
+cdef inline void key_tokens(const vocabulary_t* vocabulary, const lowered_t* lowered,
+                            const span_t* spans, Py_ssize_t begin, Py_ssize_t end,
+                            chunk_t* chunk) noexcept nogil:
+    """Keys and home slots of tokens ``[begin, end)`` of a chunk."""
+    cdef Py_ssize_t i
+    for i in range(begin, end):
+        chunk.keys[i] = token_key(lowered.bytes, spans[i].begin, spans[i].end - spans[i].begin,
+                                  vocabulary.seed)
+        chunk.homes[i] = home_slot(&chunk.keys[i], vocabulary.seed, vocabulary.n_slots)
+
+
+cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, chunk_t* chunk,
+                                   Py_ssize_t n_tokens, token_t* ids) noexcept nogil:
+    """Ids of the tokens that stand in their home slot; how many of the ``others`` there are."""
+    cdef Py_ssize_t n_others = 0, i
+    cdef const token_key_t* key
+    cdef const token_key_t* known
+    cdef token_t id
+    if vocabulary.n_tokens == 0:
+        for i in range(n_tokens):
+            chunk.others[i] = i
+        return n_tokens
+    for i in range(n_tokens):
+        key = &chunk.keys[i]
+        id = vocabulary.slots[chunk.homes[i]] - vocabulary.first_serial
+        known = &vocabulary.keys[id if id > 0 else 0]
+        ids[i] = id
+        chunk.others[n_others] = i
+        n_others += ((known.head ^ key.head) | (known.tail ^ key.tail)
+                     | <uint64_t> (known.size ^ key.size)
+                     | <uint64_t> (id < 0) | <uint64_t> (key.size > 16)) != 0
+    return n_others
+
+
+cdef inline bint is_token(const lowered_t* lowered, const token_key_t* known,
+                          const token_key_t* key) noexcept nogil:
+    """The two keys are of the same bytes, not just alike."""
+    return known.head == key.head and known.tail == key.tail and known.size == key.size and (
+        key.size <= 16 or memcmp(lowered.bytes + known.begin, lowered.bytes + key.begin,
+                                 <size_t> key.size) == 0)
+
+
+cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowered,
+                                 const token_key_t* key, int64_t slot) noexcept nogil:
+    """Id of one token, a new one if need be, probing from its home slot; -1 without memory."""
+    cdef int64_t probes = 0, id
+    while vocabulary.slots[slot] >= vocabulary.first_serial:
+        id = vocabulary.slots[slot] - vocabulary.first_serial
+        if is_token(lowered, &vocabulary.keys[id], key):
+            return id
+        slot = (slot + 1) & (vocabulary.n_slots - 1)
+        probes += 1
+    return add_token(vocabulary, lowered, key, slot, probes)
 
 
 cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered,
                               const span_t* spans, Py_ssize_t n_spans,
                               token_t* ids) noexcept nogil:
-    """Ids of a chunk's tokens, new ones in order of first appearance; 0, or -1 without memory."""
-    cdef Py_ssize_t i
-    cdef int64_t slot, probes, id, size
-    cdef const uint8_t* token
-    cdef token_slot_t key
-    cdef token_slot_t* found
-    for i in range(n_spans):
-        token = lowered.bytes + spans[i].begin
-        size = spans[i].end - spans[i].begin
-        key = token_key(token, size, vocabulary.seed)
-        slot = home_slot(&key, vocabulary.seed, vocabulary.n_slots)
-        probes = 0
-        while True:
-            found = &vocabulary.slots[slot]
-            if found.size == 0:
-                id = add_token(vocabulary, lowered, spans[i], &key, slot, probes)
-                if id < 0:
-                    return -1
-                break
-            if found.head == key.head and found.tail == key.tail and found.size == size and (
-                    size <= 16 or memcmp(lowered.bytes + vocabulary.spans[found.id].begin, token,
-                                         <size_t> size) == 0):
-                id = found.id
-                break
-            slot = (slot + 1) & (vocabulary.n_slots - 1)
-            probes += 1
-        ids[i] = <token_t> id
+    """Ids of a chunk's tokens, new ones in order of first appearance; 0, or -1 without memory.
+
+    Three loops, so that no branch depends on whether a token is known, which a processor cannot
+    guess: keys, then the tokens found at home, then the others, of which nearly all are new.
+    """
+    cdef chunk_t chunk
+    cdef Py_ssize_t n_others, i, other
+    cdef int64_t id
+    cdef hash_t seed = vocabulary.seed
+    key_tokens(vocabulary, lowered, spans, 0, n_spans, &chunk)
+    n_others = match_homes(vocabulary, &chunk, n_spans, ids)
+    for i in range(n_others):
+        other = chunk.others[i]
+        id = number_token(vocabulary, lowered, &chunk.keys[other], chunk.homes[other])
+        if id < 0:
+            return -1
+        ids[other] = <token_t> id
+        if vocabulary.seed != seed:
+            # The table was laid out anew.
+            seed = vocabulary.seed
+            key_tokens(vocabulary, lowered, spans, other + 1, n_spans, &chunk)
     return 0
 
 
