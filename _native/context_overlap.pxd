@@ -65,6 +65,8 @@ cdef struct probes_t:
     int64_t best_unigram_capacity
     token_t* grams             # n-gram ids of the probes, then of the context at hand
     int64_t grams_capacity
+    token_t* known             # n-grams of the context at hand that a probe has
+    int64_t known_capacity
     neighbours_t* neighbours   # per token id
     int64_t neighbours_capacity
 
@@ -103,6 +105,7 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     free(probes.best_unigram)
     free(probes.grams)
     free(probes.neighbours)
+    free(probes.known)
 
 
 cdef inline int64_t probe_tokens(const probes_t* probes, int64_t probe) noexcept nogil:
@@ -267,7 +270,7 @@ cdef inline int index_probes(probes_t* probes, const token_t* tokens, int64_t n_
         return -1
     if probes.n_weighted and index_longer(probes, tokens, n_token_ids, grams, tally):
         return -1
-    if reserve(<void**> &probes.touched, &probes.touched_capacity, n_probes, sizeof(token_t)):
+    if reserve(<void**> &probes.touched, &probes.touched_capacity, n_probes + 1, sizeof(token_t)):
         return -1
     if reserve(<void**> &probes.best_weighted, &probes.best_weighted_capacity, n_probes,
                sizeof(double)):
@@ -282,23 +285,29 @@ cdef inline int index_probes(probes_t* probes, const token_t* tokens, int64_t n_
 
 # -------------------------------------------------------------------------------- one context
 
-cdef inline void share(probes_t* probes, gram_kind_t* kind, const token_t* distinct,
-                       Py_ssize_t n_distinct, bint touch) noexcept nogil:
-    """Count, per probe, the context's distinct n-grams that the probe has."""
-    cdef Py_ssize_t i
+cdef inline int share(probes_t* probes, gram_kind_t* kind, const token_t* distinct,
+                      Py_ssize_t n_distinct, bint touch) noexcept nogil:
+    """Count, per probe, the context's distinct n-grams that the probe has; 0, or -1."""
+    cdef Py_ssize_t n_known = 0, i
     cdef int64_t at
     cdef token_t id
     cdef int32_t probe
+    if reserve(<void**> &probes.known, &probes.known_capacity, n_distinct + 1, sizeof(token_t)):
+        return -1
+    # Sifted first, without a branch: half of the n-grams are in no probe, and which is a toss-up.
     for i in range(n_distinct):
-        id = distinct[i]
-        if id >= kind.n_ids:
-            continue
+        probes.known[n_known] = distinct[i]
+        n_known += distinct[i] < kind.n_ids
+    for i in range(n_known):
+        id = probes.known[i]
         for at in range(kind.list_offsets[id], kind.list_offsets[id + 1]):
             probe = kind.lists[at]
-            if touch and kind.shared[probe] == 0:
+            if touch:
+                # Written always and kept when this is the probe's first.
                 probes.touched[probes.n_touched] = probe
-                probes.n_touched += 1
+                probes.n_touched += kind.shared[probe] == 0
             kind.shared[probe] += 1
+    return 0
 
 
 cdef inline void share_id(probes_t* probes, gram_kind_t* kind, token_t id) noexcept nogil:
@@ -390,7 +399,8 @@ cdef inline int share_longer(
             if begin_tally(tally, grams.n_grams):
                 return -1
             kind.n_context = tally_ids(tally, probes.grams, n_tokens - kind.need + 1, distinct)
-            share(probes, kind, distinct, kind.n_context, False)
+            if share(probes, kind, distinct, kind.n_context, False):
+                return -1
     return 0
 
 

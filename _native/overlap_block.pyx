@@ -242,7 +242,8 @@ cdef int compare_context(workspace_t* work, const options_t* options, text_t tex
     if probes.n_probes == 0:
         return 0
     probes.kinds[0].n_context = context.n_distinct
-    share(probes, &probes.kinds[0], context.distinct, context.n_distinct, True)
+    if share(probes, &probes.kinds[0], context.distinct, context.n_distinct, True):
+        return -1
     if probes.n_weighted and share_longer(
             probes, work.context_tokens.ids, context.end, context.distinct, context.n_distinct,
             work.vocabulary.n_tokens, &work.grams, &work.grams_tally):
