@@ -1,0 +1,167 @@
+"""Scores RAG outputs at native speed.
+
+``evaluate`` scores one sample and explains its scores, ``evaluate_batch`` many on all cores,
+``create_evaluator`` fixes options in advance. The rest are the primitives they are made of and the
+types of what goes in and comes out; see each one's help.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import msgspec as _msgspec  # noqa: F401  # cheap, and every command needs it
+
+try:
+    # A broken build fails here, at once, and not in the middle of a run.
+    from rag_eval._native import overlap_block as _overlap_block  # noqa: F401
+except ImportError as _error:  # pragma: no cover
+    raise ImportError(
+        "the compiled kernels of rag_eval are missing or broken; install a wheel "
+        "(pip install rag-eval-native) or build in place (pip install -e .) with a C compiler"
+    ) from _error
+
+if TYPE_CHECKING:
+    from rag_eval.aggregates import MetricAggregate
+    from rag_eval.batch_results import BatchEvalResult
+    from rag_eval.options import (
+        BatchEvaluateOptions,
+        EvaluateOptions,
+        EvaluatorConfig,
+        HeuristicOptions,
+        JudgeFn,
+        MetricThresholds,
+        PromptOverrides,
+    )
+    from rag_eval.regressions import MetricRegression
+    from rag_eval.results import CostTracker, EvalResult, EvalSignal, MetricResult
+    from rag_eval.samples import EvalSample, EvaluationMode, MetricId
+    from rag_eval.scoring import (
+        Evaluator,
+        compute_metric,
+        create_evaluator,
+        evaluate,
+        evaluate_batch,
+        score_answer_correctness,
+        score_answer_relevance,
+        score_context_precision,
+        score_context_recall,
+        score_context_relevance,
+        score_faithfulness,
+        score_hallucination_rate,
+    )
+    from rag_eval.text import (
+        build_tfidf_vectors,
+        cosine_similarity,
+        filter_factual_sentences,
+        get_ngrams,
+        ngram_overlap,
+        split_sentences,
+        tfidf_similarity,
+        token_f1,
+        tokenize,
+        weighted_ngram_overlap,
+    )
+
+__version__ = "0.1.0"
+
+# Each public name and the module that holds it, imported when the name is first used: the import of
+# numpy alone would take longer than that of everything here.
+_HOMES = {
+    "aggregates": ("MetricAggregate",),
+    "batch_results": ("BatchEvalResult",),
+    "options": (
+        "BatchEvaluateOptions",
+        "EvaluateOptions",
+        "EvaluatorConfig",
+        "HeuristicOptions",
+        "JudgeFn",
+        "MetricThresholds",
+        "PromptOverrides",
+    ),
+    "regressions": ("MetricRegression",),
+    "results": ("CostTracker", "EvalResult", "EvalSignal", "MetricResult"),
+    "samples": ("EvalSample", "EvaluationMode", "MetricId"),
+    "scoring": (
+        "Evaluator",
+        "compute_metric",
+        "create_evaluator",
+        "evaluate",
+        "evaluate_batch",
+        "score_answer_correctness",
+        "score_answer_relevance",
+        "score_context_precision",
+        "score_context_recall",
+        "score_context_relevance",
+        "score_faithfulness",
+        "score_hallucination_rate",
+    ),
+    "text": (
+        "build_tfidf_vectors",
+        "cosine_similarity",
+        "filter_factual_sentences",
+        "get_ngrams",
+        "ngram_overlap",
+        "split_sentences",
+        "tfidf_similarity",
+        "token_f1",
+        "tokenize",
+        "weighted_ngram_overlap",
+    ),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "BatchEvalResult",
+    "BatchEvaluateOptions",
+    "CostTracker",
+    "EvalResult",
+    "EvalSample",
+    "EvalSignal",
+    "EvaluateOptions",
+    "EvaluationMode",
+    "Evaluator",
+    "EvaluatorConfig",
+    "HeuristicOptions",
+    "JudgeFn",
+    "MetricAggregate",
+    "MetricId",
+    "MetricRegression",
+    "MetricResult",
+    "MetricThresholds",
+    "PromptOverrides",
+    "build_tfidf_vectors",
+    "compute_metric",
+    "cosine_similarity",
+    "create_evaluator",
+    "evaluate",
+    "evaluate_batch",
+    "filter_factual_sentences",
+    "get_ngrams",
+    "ngram_overlap",
+    "score_answer_correctness",
+    "score_answer_relevance",
+    "score_context_precision",
+    "score_context_recall",
+    "score_context_relevance",
+    "score_faithfulness",
+    "score_hallucination_rate",
+    "split_sentences",
+    "tfidf_similarity",
+    "token_f1",
+    "tokenize",
+    "weighted_ngram_overlap",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOME_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module 'rag_eval' has no attribute {name!r}")
+    value = getattr(import_module(f"rag_eval.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

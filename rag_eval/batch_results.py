@@ -1,0 +1,224 @@
+"""The result of a batch: score matrix, aggregates, and rows that are explained when opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.aggregates import (
+    CompositeAggregate,
+    MetricAggregate,
+    aggregate_composite,
+    aggregate_metric,
+)
+from rag_eval.errors import TextsNotKeptError
+from rag_eval.explaining import explain_row
+from rag_eval.options import Plan
+from rag_eval.regressions import MetricRegression
+from rag_eval.results import ByMetric, CostTracker, EvalResult
+from rag_eval.samples import MetricId, camel_case
+from rag_eval.signature import Signature
+from rag_eval.verdicts import judge_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from rag_eval.rows import RowStore
+
+
+class Results(Sequence[EvalResult]):
+    """The rows of a batch, each explained when it is opened and not before."""
+
+    __slots__ = ("_opener",)
+
+    def __init__(self, opener: RowOpener) -> None:
+        self._opener = opener
+
+    def __len__(self) -> int:
+        return len(self._opener.scores)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EvalResult]: ...
+    def __getitem__(self, index: int | slice) -> EvalResult | list[EvalResult]:
+        if isinstance(index, slice):
+            return [self._opener.open(row) for row in range(*index.indices(len(self)))]
+        row = range(len(self))[index]  # negative indices, and IndexError
+        return self._opener.open(row)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} results>"
+
+
+@dataclass(frozen=True, slots=True)
+class RowOpener:
+    """What it takes to explain a row: its texts, its scores, its verdict."""
+
+    plan: Plan
+    rows: RowStore | None
+    scores: npt.NDArray[np.float64]
+    evaluated_at: str
+
+    def open(self, row: int) -> EvalResult:
+        """The explained result of one row."""
+        if self.rows is None:
+            raise TextsNotKeptError(
+                f"row {row} cannot be opened: its texts were not kept (keep_texts=False); "
+                "its scores are in .scores"
+            )
+        batch, place = self.rows.packed(row)
+        return explain_row(
+            self.rows.sample(row),
+            batch,
+            place,
+            self.plan,
+            self.evaluated_at,
+            scored=(row, self.scores[row]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchEvalResult:
+    """Scores, verdicts and statistics of a batch.
+
+    Attributes
+    ----------
+    scores : float64, shape (R, M)
+        One row per sample in input order, one column per metric in ``metrics``; NaN where null.
+    null_reasons : uint8, shape (R, M)
+        A :class:`~rag_eval.samples.NullReason` per score, 0 where measured.
+    metrics : tuple of MetricId
+        The columns, in the order asked for.
+    composite_scores : float64, shape (R,)
+        NaN where null.
+    results : sequence of EvalResult
+        Explanations and signals are made when a row is opened.
+    aggregates : mapping of MetricAggregate
+    composite_aggregate : CompositeAggregate
+    passed : bool
+        Every sample passed, and there was one.
+    regressions : list of MetricRegression or None
+        None unless a baseline was given.
+    signature : Signature
+    notes : list of str
+        What a reader of the verdict should know.
+    """
+
+    metrics: tuple[MetricId, ...]
+    scores: npt.NDArray[np.float64] = field(repr=False)
+    null_reasons: npt.NDArray[np.uint8] = field(repr=False)
+    composite_scores: npt.NDArray[np.float64] = field(repr=False)
+    sample_passed: npt.NDArray[np.bool_] = field(repr=False)
+    results: Sequence[EvalResult] = field(repr=False)
+    aggregates: ByMetric[MetricAggregate] = field(repr=False)
+    composite_aggregate: CompositeAggregate = field(repr=False)
+    passed: bool
+    total_cost: CostTracker = field(default=CostTracker(), repr=False)
+    total_duration_ms: int = field(repr=False)
+    regressions: list[MetricRegression] | None = field(default=None, repr=False)
+    evaluated_at: str
+    signature: Signature = field(repr=False)
+    notes: list[str] = field(default_factory=list, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def summary_dict(self) -> dict[str, Any]:
+        """All but the rows, in the schema of result files."""
+        result: dict[str, Any] = {
+            "aggregates": {
+                camel_case(name): aggregate.to_dict() for name, aggregate in self.aggregates.items()
+            },
+            "compositeAggregate": self.composite_aggregate.to_dict(),
+            "passed": self.passed,
+            "totalCost": self.total_cost.to_dict(),
+            "totalDurationMs": self.total_duration_ms,
+            "evaluatedAt": self.evaluated_at,
+            "signature": self.signature.to_dict(),
+        }
+        if self.regressions is not None:
+            result["regressions"] = [row.to_dict() for row in self.regressions]
+        if self.notes:
+            result["notes"] = list(self.notes)
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the schema of result files; opens every row."""
+        return {"results": [row.to_dict() for row in self.results], **self.summary_dict()}
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write a result file, or give its text when no path is named.
+
+        Strict JSON: null scores carry a ``nullReason``; lone surrogates are escaped.
+        """
+        from rag_eval import result_files
+
+        return result_files.write_or_return(result_files.batch_json_parts(self), path)
+
+    def to_jsonl(self, path: str | Path | None = None) -> str | None:
+        """One line of JSON per row, as :meth:`EvalResult.to_dict` gives it."""
+        from rag_eval import result_files
+
+        return result_files.write_or_return(result_files.jsonl_parts(self.results), path)
+
+    @staticmethod
+    def from_json(source: str | bytes | Path) -> BatchEvalResult:
+        """Read a result file (a path) or its text, of this library or of rag-eval-node-ts."""
+        from rag_eval import result_files
+
+        return result_files.read_batch(source)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per sample: a column per metric, ``composite_score`` and ``passed``.
+
+        Needs pandas (``pip install 'rag-eval-native[pandas]'``).
+        """
+        from rag_eval.frames import to_pandas
+
+        return to_pandas(self)
+
+
+def assemble(
+    plan: Plan,
+    scores: npt.NDArray[np.float64],
+    null_reasons: npt.NDArray[np.uint8],
+    rows: RowStore | None,
+    *,
+    evaluated_at: str,
+    duration_ms: int,
+    results: Sequence[EvalResult] | None = None,
+) -> BatchEvalResult:
+    """A batch result from its score matrix; regressions are added by whoever has a baseline."""
+    verdicts = judge_rows(scores, plan)
+    aggregates = {
+        metric: aggregate_metric(metric, scores[:, column], verdicts.metric_passed[:, column])
+        for column, metric in enumerate(plan.columns)
+    }
+    if results is None:
+        results = Results(RowOpener(plan, rows, scores, evaluated_at))
+    return BatchEvalResult(
+        metrics=plan.columns,
+        scores=scores,
+        null_reasons=null_reasons,
+        composite_scores=verdicts.composite,
+        sample_passed=verdicts.passed,
+        results=results,
+        aggregates=ByMetric(aggregates),
+        composite_aggregate=aggregate_composite(verdicts.composite, verdicts.passed),
+        passed=len(scores) > 0 and bool(verdicts.passed.all()),
+        total_duration_ms=duration_ms,
+        evaluated_at=evaluated_at,
+        signature=Signature.of(plan.columns, plan.settings),
+    )
+
+
+def stacked(blocks: Iterable[npt.NDArray[Any]], width: int, kind: Any) -> npt.NDArray[Any]:
+    """Matrices of some rows each, stacked; no rows at all give shape (0, width)."""
+    matrices = list(blocks)
+    return np.concatenate(matrices) if matrices else np.empty((0, width), kind)

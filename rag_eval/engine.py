@@ -1,0 +1,75 @@
+"""Blocks of rows -> scored blocks, in order, on one thread or several."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval import kernels
+from rag_eval.columns import SampleBatch
+from rag_eval.metrics.registry import metric_numbers
+from rag_eval.options import Plan, whole_from_one
+from rag_eval.sources import FieldNeeds, RowBlock, pack_block
+
+# Blocks read ahead of the scoring threads: enough that none of them waits for the reader.
+_AHEAD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredBlock:
+    """One block with its scores and null reasons, both of shape (rows, M)."""
+
+    rows: RowBlock | None
+    batch: SampleBatch | None
+    scores: npt.NDArray[np.float64]
+    null_reasons: npt.NDArray[np.uint8]
+
+    def without_texts(self) -> ScoredBlock:
+        """The scores alone."""
+        return replace(self, rows=None, batch=None)
+
+
+def thread_count(threads: int | None) -> int:
+    """``threads``, or the number of cores this process may use."""
+    if threads is not None:
+        return whole_from_one(threads, "threads")
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def score_blocks(
+    blocks: Iterable[RowBlock], plan: Plan, needs: FieldNeeds, threads: int
+) -> Iterator[ScoredBlock]:
+    """Score blocks and give them back in the order they came.
+
+    The caller's thread reads; packing and scoring run on ``threads`` threads, and the GIL is
+    released while a block is scored. One thread means the caller's own.
+    """
+    metrics = np.array(metric_numbers(plan.columns), np.int64)
+
+    def score(block: RowBlock) -> ScoredBlock:
+        batch = pack_block(block, needs)
+        return ScoredBlock(block, batch, *kernels.score_overlap(batch, plan.settings, metrics))
+
+    if threads == 1:
+        yield from map(score, blocks)
+        return
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
+    pending: deque[Future[ScoredBlock]] = deque()
+    try:
+        for block in blocks:
+            pending.append(pool.submit(score, block))
+            if len(pending) >= threads + _AHEAD:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        # On an error or Ctrl-C: what has not begun is dropped, a block that runs is short.
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,1 @@
+"""What is measured: the registry of metrics, and per profile what scores mean in words."""

@@ -1,0 +1,295 @@
+"""Options: their types, their spellings, and what a call is to do once they are merged."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, TypedDict, get_type_hints
+
+from rag_eval.errors import InputError, UnsupportedModeError, suggestion
+from rag_eval.metrics.registry import OVERLAP_METRICS
+from rag_eval.overlap_settings import OverlapSettings
+from rag_eval.samples import METRIC_IDS, EvaluationMode, MetricId, to_metric_id
+
+JudgeFn: TypeAlias = Callable[[str], "str | Awaitable[str]"]
+"""Takes a prompt, gives the judge's reply."""
+
+ProgressFn: TypeAlias = Callable[[int, "int | None"], object]
+
+
+class MetricThresholds(TypedDict, total=False):
+    """Threshold per metric; a score passes from its threshold on."""
+
+    faithfulness: float
+    answer_relevance: float
+    context_precision: float
+    context_recall: float
+    context_relevance: float
+    answer_correctness: float
+    hallucination_rate: float
+
+
+class PromptOverrides(TypedDict, total=False):
+    """Prompt template per metric, for a judge."""
+
+    faithfulness: str
+    answer_relevance: str
+    context_precision: str
+    context_recall: str
+    context_relevance: str
+    answer_correctness: str
+    hallucination_rate: str
+
+
+class HeuristicOptions(TypedDict, total=False):
+    """Parameters of the overlap profile; None and missing mean the default.
+
+    Attributes
+    ----------
+    claim_support_threshold : float, default 0.15
+        Unigram overlap from which hallucination_rate calls a sentence supported.
+    chunk_relevance_threshold : float, default 0.2
+        Weighted overlap from which context_relevance calls a chunk relevant.
+    sentence_coverage_threshold : float, default 0.3
+        Unigram overlap from which context_recall calls a sentence covered.
+    ngram_weight, tfidf_weight : float, default 1
+        Shares of the two parts of answer_relevance; their sum must not be 0.
+    ngram_sizes : sequence of int, default (1, 2)
+        N-gram sizes of the weighted overlap (faithfulness, context_relevance).
+    ngram_weights : sequence of float, default (0.7, 0.3)
+        One per size; a missing one and None count 1, surplus ones are ignored.
+    """
+
+    claim_support_threshold: float | None
+    chunk_relevance_threshold: float | None
+    sentence_coverage_threshold: float | None
+    ngram_weight: float | None
+    tfidf_weight: float | None
+    ngram_sizes: Sequence[float] | None
+    ngram_weights: Sequence[float | None] | None
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """Options of :func:`rag_eval.evaluate`."""
+
+    mode: EvaluationMode | None
+    judge: JudgeFn | None
+    thresholds: MetricThresholds | None
+    metric_modes: Mapping[str, Literal["heuristic", "llm"]] | None
+    composite_threshold: float | None
+    composite_weights: Mapping[str, float | None] | None
+    heuristic: HeuristicOptions | None
+    prompt_overrides: PromptOverrides | None
+
+
+class BatchEvaluateOptions(EvaluateOptions, total=False):
+    """Options of :func:`rag_eval.evaluate_batch`.
+
+    Attributes
+    ----------
+    threads : int, optional
+        Threads of native work; default: the cores this process may use. Scores do not depend on it.
+    concurrency : int, default 4
+        Judge calls in flight. Native work does not use it.
+    on_progress : callable, optional
+        Called with (completed, total) at most every 50 ms and at the end; total is None for input
+        without a length.
+    baseline_result : BatchEvalResult or mapping, optional
+        An earlier run, as an object or as loaded from its JSON file.
+    regression_threshold : float, default 0.05
+        A mean that drops by more is a regression.
+    allow_signature_mismatch : bool, default False
+        Compare with a baseline of other settings all the same.
+    keep_texts : bool, default True
+        Keep what rows need to be opened later.
+    """
+
+    threads: int | None
+    concurrency: int | None
+    on_progress: ProgressFn | None
+    baseline_result: Any
+    regression_threshold: float | None
+    allow_signature_mismatch: bool | None
+    keep_texts: bool | None
+
+
+class EvaluatorConfig(BatchEvaluateOptions, total=False):
+    """Options of :func:`rag_eval.create_evaluator`: those of a batch, and the metrics."""
+
+    metrics: Sequence[str] | None
+
+
+EVALUATE_KEYS: Final = frozenset(get_type_hints(EvaluateOptions))
+BATCH_KEYS: Final = frozenset(get_type_hints(BatchEvaluateOptions))
+CONFIG_KEYS: Final = frozenset(get_type_hints(EvaluatorConfig))
+HEURISTIC_KEYS: Final = frozenset(get_type_hints(HeuristicOptions))
+# Overlaid key by key when a call's options meet an evaluator's; others are replaced whole.
+_OVERLAID: Final = ("thresholds", "composite_weights", "heuristic")
+
+COMPOSITE_THRESHOLD: Final = 0.6
+REGRESSION_THRESHOLD: Final = 0.05
+CONCURRENCY: Final = 4
+
+
+def snake_case(name: str) -> str:
+    """``answerRelevance`` -> ``answer_relevance``; snake_case stays as it is."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), name)
+
+
+def _renamed(
+    options: Mapping[str, Any], owner: str, rename: Callable[[str], str]
+) -> dict[str, Any]:
+    """The options under their own spelling; two spellings of one with two values are an error."""
+    renamed: dict[str, Any] = {}
+    for name, value in options.items():
+        key = rename(name)
+        if key in renamed and renamed[key] != value:
+            raise InputError(f"{owner} {key!r} is given twice with different values")
+        renamed[key] = value
+    return renamed
+
+
+def _known_options(options: Mapping[str, Any], owner: str, keys: frozenset[str]) -> dict[str, Any]:
+    def rename(name: str) -> str:
+        key = snake_case(name)
+        if key not in keys:
+            raise TypeError(f"{owner} has no option {name!r}{suggestion(key, keys)}")
+        return key
+
+    return _renamed(options, f"{owner}: option", rename)
+
+
+def _by_metric(value: object, owner: str) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{owner} must be a mapping of metrics, got {type(value).__name__}")
+    return _renamed(value, owner, to_metric_id)
+
+
+def normalized(options: Mapping[str, Any], owner: str, keys: frozenset[str]) -> dict[str, Any]:
+    """Options by their snake_case names, nested ones too.
+
+    Raises
+    ------
+    TypeError
+        For a name that is no option of ``owner``; the message suggests the nearest.
+    InputError
+        For an unknown metric, or two spellings with different values.
+    """
+    result = _known_options(options, owner, keys)
+    for name in ("thresholds", "composite_weights", "metric_modes", "prompt_overrides"):
+        if result.get(name) is not None:
+            result[name] = _by_metric(result[name], name)
+    heuristic = result.get("heuristic")
+    if heuristic is not None:
+        if not isinstance(heuristic, Mapping):
+            raise InputError(f"heuristic must be a mapping, got {type(heuristic).__name__}")
+        result["heuristic"] = _known_options(heuristic, "heuristic", HEURISTIC_KEYS)
+    return result
+
+
+def overlaid(config: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
+    """A call's options over an evaluator's, both normalized.
+
+    Thresholds, composite weights and heuristic options are merged key by key, and None there
+    leaves the evaluator's; any other option given in the call replaces the evaluator's, None
+    with the library's default.
+    """
+    merged = {**config, **call}
+    for name in _OVERLAID:
+        if name in call:
+            merged[name] = {**(config.get(name) or {}), **(call[name] or {})}
+    return merged
+
+
+def number(value: object, name: str) -> float:
+    """``value`` as a finite float, or an InputError that names it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f"{name} must be a number, got {type(value).__name__}")
+    if not math.isfinite(value):
+        raise InputError(f"{name} must be finite, got {value}")
+    return float(value)
+
+
+def whole_from_one(value: object, name: str) -> int:
+    """``value`` as an integer of at least 1, or an InputError that names it."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{name} must be a whole number from 1 on, got {value!r}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one call computes and how its scores become a verdict.
+
+    Attributes
+    ----------
+    metrics : tuple of MetricId
+        As asked for; a metric named twice counts twice in the composite.
+    columns : tuple of MetricId
+        The same without repeats: the columns of the score matrix.
+    thresholds, weights : dict
+        Per metric in ``columns``.
+    """
+
+    metrics: tuple[MetricId, ...]
+    columns: tuple[MetricId, ...]
+    thresholds: dict[MetricId, float]
+    weights: dict[MetricId, float]
+    composite_threshold: float
+    settings: OverlapSettings
+
+
+def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
+    """The metrics asked for, all seven for None."""
+    if metrics is None:
+        return METRIC_IDS
+    if isinstance(metrics, (str, bytes)) or not isinstance(metrics, Iterable):
+        raise InputError(f"metrics must be a list of metric ids, got {metrics!r}")
+    return tuple(to_metric_id(name) for name in metrics)
+
+
+def _check_mode(options: Mapping[str, Any]) -> None:
+    mode = options.get("mode")
+    if mode in (None, "heuristic"):
+        return
+    if mode not in ("llm", "hybrid"):
+        raise InputError(f"mode must be 'heuristic', 'llm' or 'hybrid', got {mode!r}")
+    if options.get("judge") is None:
+        raise UnsupportedModeError(
+            f"mode={mode!r} needs a judge and none was given; leave mode out to score natively"
+        )
+    raise UnsupportedModeError(
+        f"mode={mode!r} is not available in this version: no metric can be judged yet; "
+        "leave mode out to score natively"
+    )
+
+
+def _thresholds(given: Mapping[str, Any], columns: Iterable[MetricId]) -> dict[MetricId, float]:
+    checked = {name: number(value, f"thresholds[{name!r}]") for name, value in given.items()}
+    return {metric: checked.get(metric, OVERLAP_METRICS[metric].threshold) for metric in columns}
+
+
+def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan:
+    """The plan of a call from its normalized options."""
+    _check_mode(options)
+    asked = metric_list(metrics)
+    columns = tuple(dict.fromkeys(asked))
+    weights = options.get("composite_weights") or {}
+    threshold = options.get("composite_threshold")
+    return Plan(
+        metrics=asked,
+        columns=columns,
+        thresholds=_thresholds(options.get("thresholds") or {}, columns),
+        weights={
+            metric: 1.0
+            if weights.get(metric) is None
+            else number(weights[metric], f"composite_weights[{metric!r}]")
+            for metric in columns
+        },
+        composite_threshold=COMPOSITE_THRESHOLD
+        if threshold is None
+        else number(threshold, "composite_threshold"),
+        settings=OverlapSettings.from_options(options.get("heuristic") or {}),
+    )

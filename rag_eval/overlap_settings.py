@@ -1,0 +1,126 @@
+"""Parameters of the overlap profile, checked and in the form the kernels take."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from rag_eval.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    KernelArguments: TypeAlias = tuple[
+        npt.NDArray[np.int64],
+        npt.NDArray[np.int64],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.float64],
+    ]
+
+_DEFAULT_SIZES: Final = (1, 2)
+_DEFAULT_WEIGHTS: Final = (0.7, 0.3)
+# Products and sums of weights stay finite far beyond any sensible value.
+_LARGEST: Final = 1e100
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapSettings:
+    """The heuristic options with all defaults filled in; hashable, comparable."""
+
+    ngram_sizes: tuple[float, ...] = _DEFAULT_SIZES
+    ngram_weights: tuple[float, ...] = _DEFAULT_WEIGHTS
+    chunk_relevance_threshold: float = 0.2
+    claim_support_threshold: float = 0.15
+    sentence_coverage_threshold: float = 0.3
+    ngram_weight: float = 1.0
+    tfidf_weight: float = 1.0
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> OverlapSettings:
+        """Settings from normalized heuristic options; None means the default."""
+        given = {name: value for name, value in options.items() if value is not None}
+        if not given:
+            return _DEFAULTS
+        checked: dict[str, Any] = {
+            name: _number(value, name)
+            for name, value in given.items()
+            if name not in ("ngram_sizes", "ngram_weights")
+        }
+        sizes = _sizes(given.get("ngram_sizes", _DEFAULT_SIZES))
+        weights = _sequence(given.get("ngram_weights", _DEFAULT_WEIGHTS), "ngram_weights")
+        settings = cls(
+            ngram_sizes=sizes,
+            # Surplus weights are ignored; a missing one counts 1.
+            ngram_weights=tuple(
+                1.0 if weight is None else _number(weight, "ngram_weights")
+                for weight, _ in zip((*weights, *[None] * len(sizes)), sizes, strict=False)
+            ),
+            **checked,
+        )
+        if settings.ngram_weight + settings.tfidf_weight == 0:
+            raise InputError("ngram_weight and tfidf_weight must not add up to 0")
+        return settings
+
+    def only(self, names: Sequence[str]) -> dict[str, Any]:
+        """The named settings, as JSON values."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if name in names
+        }
+
+    @property
+    def kernel_arguments(self) -> KernelArguments:
+        """Windows, needs and weights per n-gram size, and the five numbers of the block kernel."""
+        return _kernel_arguments(self)
+
+
+_DEFAULTS: Final = OverlapSettings()
+
+
+@functools.lru_cache(maxsize=64)
+def _kernel_arguments(settings: OverlapSettings) -> KernelArguments:
+    import numpy as np
+
+    return (
+        np.array([math.floor(size) for size in settings.ngram_sizes], np.int64),
+        np.array([math.ceil(size) for size in settings.ngram_sizes], np.int64),
+        np.array(settings.ngram_weights, np.float64),
+        np.array(
+            [
+                settings.chunk_relevance_threshold,
+                settings.claim_support_threshold,
+                settings.sentence_coverage_threshold,
+                settings.ngram_weight,
+                settings.tfidf_weight,
+            ],
+            np.float64,
+        ),
+    )
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f"heuristic option {name} must be a number, got {value!r}")
+    if not abs(value) <= _LARGEST:
+        raise InputError(f"heuristic option {name} must be at most {_LARGEST:g}, got {value}")
+    return float(value)
+
+
+def _sequence(value: object, name: str) -> Sequence[Any]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise InputError(f"heuristic option {name} must be a list of numbers, got {value!r}")
+    return value
+
+
+def _sizes(value: object) -> tuple[float, ...]:
+    sizes = tuple(_number(size, "ngram_sizes") for size in _sequence(value, "ngram_sizes"))
+    for size in sizes:
+        if size < 0 or size > 2**31:
+            raise InputError(f"heuristic option ngram_sizes must hold sizes from 0 on, got {size}")
+    return tuple(int(size) if size == int(size) else size for size in sizes)

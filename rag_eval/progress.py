@@ -1,0 +1,48 @@
+"""Progress reports of a long run, thinned out to what a person can see."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Final
+
+from rag_eval.options import ProgressFn
+
+_INTERVAL_S: Final = 0.05
+
+
+class Progress:
+    """Calls back with (completed, total) at most every 50 ms, and once at the end.
+
+    The callback runs in the thread that drives the run; what it raises ends the run as itself.
+    Nothing is reported for a run without rows.
+    """
+
+    def __init__(self, on_progress: ProgressFn | None, total: int | None) -> None:
+        self._report = on_progress
+        self._total = total
+        self._completed = 0
+        self._reported = 0
+        self._last = -_INTERVAL_S
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def advance(self, n_rows: int) -> None:
+        """Note that ``n_rows`` more rows are done."""
+        self._completed += n_rows
+        now = time.monotonic()
+        if self._report is not None and now - self._last >= _INTERVAL_S:
+            self._last = now
+            self._reported = self._completed
+            self._report(self._completed, self._total)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        finished = error is None and self._reported < self._completed
+        if self._report is not None and finished:
+            self._report(self._completed, self._total)

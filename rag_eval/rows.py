@@ -1,0 +1,106 @@
+"""Where the texts of scored rows are kept, so that a row can be opened later."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from rag_eval.columns import SampleBatch
+from rag_eval.samples import EvalSample
+from rag_eval.sources import TEXT_FIELDS, FieldNeeds, RowBlock, SampleLike, pack_block, read_rows
+
+
+class RowStore(Protocol):
+    """Gives back a row: as it came in, and packed for the kernels."""
+
+    def sample(self, row: int) -> SampleLike:
+        """The sample as it is echoed."""
+        ...
+
+    def packed(self, row: int) -> tuple[SampleBatch, int]:
+        """A batch that holds the row, and the row's place in it."""
+        ...
+
+
+class ListedRows:
+    """Rows of the caller's own list: nothing is copied."""
+
+    __slots__ = ("_needs", "_samples")
+
+    def __init__(self, samples: Sequence[SampleLike], needs: FieldNeeds) -> None:
+        self._samples = samples
+        self._needs = needs
+
+    def sample(self, row: int) -> SampleLike:
+        """The caller's object."""
+        return self._samples[row]
+
+    def packed(self, row: int) -> tuple[SampleBatch, int]:
+        """The row alone, packed anew."""
+        block = read_rows([self._samples[row]], row, self._needs)
+        return pack_block(block, self._needs), 0
+
+
+class PackedRows:
+    """Rows of a generator: their columns, and what the columns do not hold."""
+
+    __slots__ = ("_batches", "_extras", "_first_rows", "_needs")
+
+    def __init__(self, needs: FieldNeeds) -> None:
+        self._needs = needs
+        self._batches: list[SampleBatch] = []
+        self._first_rows: list[int] = []
+        self._extras: dict[int, dict[str, Any]] = {}
+
+    def add(self, block: RowBlock, batch: SampleBatch) -> None:
+        """Keep a block that was scored, in order."""
+        self._first_rows.append(block.first_row)
+        self._batches.append(batch)
+        for row, sample in enumerate(block.rows, block.first_row):
+            extra = self._unpacked(sample)
+            if extra:
+                self._extras[row] = extra
+
+    def _unpacked(self, sample: SampleLike) -> dict[str, Any]:
+        """The fields of a sample that its columns do not give back."""
+        if isinstance(sample, EvalSample):
+            fields: Mapping[str, Any] = sample.to_dict()
+        else:
+            fields = sample
+        packed = {name for name in TEXT_FIELDS if getattr(self._needs, name)}
+        if "ground_truth" in packed:
+            packed.add("groundTruth")
+        # A null or an odd value is kept as it is: the column holds an empty text for it.
+        return {
+            name: value
+            for name, value in fields.items()
+            if name not in packed or not (value and isinstance(value, (str, list, tuple)))
+        }
+
+    def sample(self, row: int) -> dict[str, Any]:
+        """The sample put together again, in the spelling of result files."""
+        batch, place = self.packed(row)
+        extra = self._extras.get(row, {})
+        sample: dict[str, Any] = {}
+        if self._needs.question:
+            sample["question"] = batch.question.text(place)
+        if self._needs.answer:
+            sample["answer"] = batch.answer.text(place)
+        if self._needs.contexts:
+            sample["contexts"] = batch.row_context_texts(place)
+        if self._needs.ground_truth and (truth := batch.ground_truth.text(place)):
+            sample["groundTruth"] = truth
+        return {**sample, **extra}
+
+    def packed(self, row: int) -> tuple[SampleBatch, int]:
+        """The batch that the row was scored in."""
+        index = bisect_right(self._first_rows, row) - 1
+        return self._batches[index], row - self._first_rows[index]
+
+
+def store_for(samples: Iterable[SampleLike], needs: FieldNeeds) -> ListedRows | PackedRows:
+    """A reference to a list or tuple, or room for the columns of anything else."""
+    if isinstance(samples, (list, tuple)):
+        return ListedRows(samples, needs)
+    return PackedRows(needs)

@@ -1,0 +1,109 @@
+"""The words everything else speaks: samples, metric ids, null reasons, evaluation modes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, Literal, TypeAlias
+
+from rag_eval.errors import InputError, suggestion
+
+MetricId: TypeAlias = Literal[
+    "faithfulness",
+    "answer_relevance",
+    "context_precision",
+    "context_recall",
+    "context_relevance",
+    "answer_correctness",
+    "hallucination_rate",
+]
+"""One of the seven metrics. Wherever a metric id comes in, camelCase is accepted as well."""
+
+EvaluationMode: TypeAlias = Literal["heuristic", "llm", "hybrid"]
+
+# The order is that of the kernels' metric numbers.
+METRIC_IDS: Final[tuple[MetricId, ...]] = (
+    "faithfulness",
+    "answer_relevance",
+    "context_precision",
+    "context_recall",
+    "context_relevance",
+    "answer_correctness",
+    "hallucination_rate",
+)
+
+
+def camel_case(name: str) -> str:
+    """``answer_relevance`` -> ``answerRelevance``, the spelling of result files."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+_METRIC_NAMES: Final[dict[str, MetricId]] = {
+    name: metric for metric in METRIC_IDS for name in (metric, camel_case(metric))
+}
+
+
+def to_metric_id(name: object) -> MetricId:
+    """The metric of that name, in snake_case or camelCase.
+
+    Raises
+    ------
+    InputError
+        When there is none; the message suggests the nearest.
+    """
+    metric = _METRIC_NAMES.get(name) if isinstance(name, str) else None
+    if metric is None:
+        known = ", ".join(METRIC_IDS)
+        hint = suggestion(name, METRIC_IDS)
+        raise InputError(f"unknown metric {name!r}{hint} (known metrics: {known})")
+    return metric
+
+
+class NullReason(IntEnum):
+    """Why a score is null; 0 where it is not."""
+
+    MEASURED = 0
+    MISSING_FIELD = 1
+    NOTHING_TO_MEASURE = 2
+    JUDGE_FAILED = 3
+    SKIPPED = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalSample:
+    """One question with the answer given, the chunks retrieved and, where known, the truth.
+
+    Attributes
+    ----------
+    question, answer : str, optional
+        Needed by the metrics that read them; see the metric table.
+    contexts : sequence of str, optional
+        Retrieved chunks in rank order. An empty list is legal.
+    ground_truth : str, optional
+        The reference answer. None and the empty string mean that there is none.
+    id : str, optional
+        Named in errors and echoed in results.
+    metadata : mapping, optional
+        Echoed in results, never read.
+    """
+
+    question: str | None = None
+    answer: str | None = None
+    contexts: list[str] | tuple[str, ...] | None = None
+    ground_truth: str | None = None
+    id: str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sample in the schema of result files (camelCase), without fields that are None."""
+        fields = {
+            "question": self.question,
+            "answer": self.answer,
+            "contexts": None if self.contexts is None else list(self.contexts),
+            "groundTruth": self.ground_truth,
+            "id": self.id,
+            "metadata": None if self.metadata is None else dict(self.metadata),
+        }
+        return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,80 @@
+"""Signatures: exactly the settings and table versions that could change a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.metrics.registry import OVERLAP_METRICS
+from rag_eval.overlap_settings import OverlapSettings
+from rag_eval.samples import MetricId
+
+SCORE_VERSION: Final = 1
+"""Goes up with every change to any score."""
+
+UNICODE_VERSION: Final = "17.0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Under what settings scores were made.
+
+    Attributes
+    ----------
+    profile : str
+    version : int
+        Score version of the library that made them.
+    unicode : str
+        Version of the Unicode tables.
+    options : dict
+        The options that the run's metrics read, with their values.
+    """
+
+    profile: str
+    version: int
+    unicode: str
+    options: dict[str, Any]
+
+    @classmethod
+    def of(cls, metrics: Iterable[MetricId], settings: OverlapSettings) -> Signature:
+        """The signature of scores of these metrics under these settings."""
+        names = {name for metric in metrics for name in OVERLAP_METRICS[metric].options}
+        return cls("overlap", SCORE_VERSION, UNICODE_VERSION, settings.only(sorted(names)))
+
+    @classmethod
+    def from_dict(cls, value: object) -> Signature:
+        """Read back what :meth:`to_dict` wrote."""
+        if not isinstance(value, Mapping) or not {"profile", "version", "unicode"} <= set(value):
+            raise InputError(f"not a signature: {value!r}")
+        return cls(
+            value["profile"], value["version"], value["unicode"], dict(value.get("options") or {})
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "profile": self.profile,
+            "version": self.version,
+            "unicode": self.unicode,
+            "options": dict(self.options),
+        }
+
+    def __str__(self) -> str:
+        parts = [f"{self.profile}:{self.version}", f"unicode:{self.unicode}"]
+        for name, value in sorted(self.options.items()):
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            parts.append(f"{name}:{text}")
+        return "|".join(parts)
+
+    def differences(self, other: Signature, metrics: Iterable[MetricId]) -> list[str]:
+        """What makes scores of these metrics incomparable: ``name: ours, not theirs``."""
+        pairs = [
+            ("profile", self.profile, other.profile),
+            ("version", self.version, other.version),
+            ("unicode", self.unicode, other.unicode),
+        ]
+        for name in sorted({n for m in metrics for n in OVERLAP_METRICS[m].options}):
+            pairs.append((name, self.options.get(name), other.options.get(name)))
+        return [f"{name}: {ours}, not {theirs}" for name, ours, theirs in pairs if ours != theirs]

@@ -1,0 +1,276 @@
+"""Samples of any accepted kind -> blocks of texts, checked field by field.
+
+In: dicts, other mappings and EvalSample, in any mix.  Out: lists of strings per field, ready to pack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, NoReturn, TypeAlias
+
+import numpy as np
+
+from rag_eval.columns import SampleBatch, TextColumn
+from rag_eval.errors import InputError, suggestion
+from rag_eval.metrics.registry import OVERLAP_METRICS
+from rag_eval.samples import EvalSample, MetricId
+
+SampleLike: TypeAlias = Mapping[str, Any] | EvalSample
+
+TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
+# Texts of one block: small enough for the second-level cache and for Ctrl-C to get its turn, large
+# enough that the cost of a call does not show.
+BLOCK_BYTES: Final = 1 << 18
+_FIRST_BLOCK_ROWS: Final = 16
+_MAX_BLOCK_ROWS: Final = 1024
+
+
+@dataclass(slots=True)
+class RowBlock:
+    """Some consecutive rows, their texts still Python strings.
+
+    ``rows`` are the samples as they came; a text list is empty when no metric reads the field.
+    """
+
+    first_row: int
+    rows: list[SampleLike]
+    question: list[str] = field(default_factory=list)
+    answer: list[str] = field(default_factory=list)
+    ground_truth: list[str] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
+    row_contexts: list[int] = field(default_factory=lambda: [0])
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNeeds:
+    """Which fields the requested metrics read, and when a row may lack one."""
+
+    metrics: frozenset[MetricId]
+    question: bool
+    answer: bool
+    contexts: bool
+    ground_truth: bool
+
+    @classmethod
+    def of(cls, metrics: Iterable[MetricId]) -> FieldNeeds:
+        """The needs of some metrics."""
+        wanted = frozenset(metrics)
+        read = {name for metric in wanted for name in OVERLAP_METRICS[metric].fields}
+        return cls(wanted, *(name in read for name in TEXT_FIELDS))
+
+    def reads(self, name: str, sample: SampleLike) -> bool:
+        """Whether a requested metric reads the field of this sample.
+
+        Metrics that end early do not: without contexts nothing reads the question for them, and
+        without a ground truth nothing reads the answer for answer_correctness.
+        """
+        wants = self.metrics
+        if name == "contexts":
+            return bool(
+                wants
+                & {
+                    "faithfulness",
+                    "context_precision",
+                    "context_relevance",
+                    "hallucination_rate",
+                }
+            ) or ("context_recall" in wants and bool(ground_truth_of(sample)))
+        has_contexts = bool(field_of(sample, "contexts"))
+        if name == "question":
+            chunks = wants & {"context_precision", "context_relevance"}
+            return "answer_relevance" in wants or (bool(chunks) and has_contexts)
+        return (
+            bool(wants & {"faithfulness", "answer_relevance"})
+            or ("hallucination_rate" in wants and has_contexts)
+            or ("answer_correctness" in wants and bool(ground_truth_of(sample)))
+        )
+
+
+def field_of(sample: SampleLike, name: str) -> Any:
+    """A field of a sample of any kind; None when it is missing."""
+    if isinstance(sample, EvalSample):
+        return getattr(sample, name)
+    return sample.get(name)
+
+
+def ground_truth_of(sample: SampleLike) -> Any:
+    """The ground truth under either spelling; two different ones are a ValueError."""
+    if isinstance(sample, EvalSample):
+        return sample.ground_truth
+    value, other = sample.get("ground_truth"), sample.get("groundTruth")
+    if other is None:
+        return value
+    if value is not None and value != other:
+        raise ValueError("ground_truth and groundTruth are both there, with different values")
+    return other
+
+
+def sample_name(row: int, sample: object) -> str:
+    """``sample 17 ("q-0042")``: how errors call a sample."""
+    name = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
+    return f"sample {row}" if name is None else f'sample {row} ("{name}")'
+
+
+def sample_blocks(samples: Iterable[SampleLike], needs: FieldNeeds) -> Iterator[RowBlock]:
+    """Cut samples into blocks of about ``BLOCK_BYTES`` of text.
+
+    How many rows that is follows from the block before; scores do not depend on it.
+    """
+    rows = iter(samples)
+    first_row, n_rows = 0, _FIRST_BLOCK_ROWS
+    while block_rows := list(islice(rows, n_rows)):
+        block = read_rows(block_rows, first_row, needs)
+        yield block
+        first_row += len(block_rows)
+        characters = sum(map(len, filter(_is_text, block.contexts))) + 1
+        n_rows = max(1, min(_MAX_BLOCK_ROWS, len(block_rows) * BLOCK_BYTES // characters))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def read_rows(rows: list[SampleLike], first_row: int, needs: FieldNeeds) -> RowBlock:
+    """The texts of some samples that are read, by field; types are checked when packed."""
+    block = RowBlock(first_row, rows)
+    for row, sample in enumerate(rows, first_row):
+        try:
+            if isinstance(sample, EvalSample):
+                _read_sample(block, sample, needs)
+            elif isinstance(sample, Mapping):
+                _read_mapping(block, sample, needs)
+            else:
+                raise InputError(
+                    f"sample {row} must be a dict or an EvalSample, got {type(sample).__name__}"
+                )
+        except _FieldError as error:
+            raise InputError(f"{sample_name(row, sample)}: {error}") from None
+    return block
+
+
+class _FieldError(ValueError):
+    """A field is not what it has to be; the caller knows whose."""
+
+
+def _read_mapping(block: RowBlock, sample: Mapping[str, Any], needs: FieldNeeds) -> None:
+    get = sample.get
+    if needs.question:
+        block.question.append(get("question"))  # type: ignore[arg-type]  # checked when packed
+    if needs.answer:
+        block.answer.append(get("answer"))  # type: ignore[arg-type]
+    if needs.ground_truth:
+        truth = get("groundTruth")
+        if truth is None or "ground_truth" in sample:
+            truth = _ground_truth(sample)
+        block.ground_truth.append(truth or "")
+    if needs.contexts:
+        contexts = get("contexts")
+        if type(contexts) is not list:
+            contexts = _contexts(sample, contexts, needs)
+        block.contexts.extend(contexts)
+        block.row_contexts.append(len(block.contexts))
+
+
+def _read_sample(block: RowBlock, sample: EvalSample, needs: FieldNeeds) -> None:
+    if needs.question:
+        block.question.append(sample.question)  # type: ignore[arg-type]  # checked when packed
+    if needs.answer:
+        block.answer.append(sample.answer)  # type: ignore[arg-type]
+    if needs.ground_truth:
+        block.ground_truth.append(sample.ground_truth or "")
+    if needs.contexts:
+        block.contexts.extend(_contexts(sample, sample.contexts, needs))
+        block.row_contexts.append(len(block.contexts))
+
+
+def _ground_truth(sample: Mapping[str, Any]) -> Any:
+    try:
+        return ground_truth_of(sample)
+    except ValueError as error:
+        raise _FieldError(error) from None
+
+
+def _contexts(sample: SampleLike, contexts: Any, needs: FieldNeeds) -> Iterable[str]:
+    if isinstance(contexts, (list, tuple)):
+        return contexts
+    if not needs.reads("contexts", sample):
+        return ()
+    if contexts is None:
+        raise _FieldError(f"contexts is missing{_near(sample, 'contexts')}; wanted a list of str")
+    raise _FieldError(f"contexts must be a list of strings, got {type(contexts).__name__}")
+
+
+def _near(sample: SampleLike, name: str) -> str:
+    """A hint at a field of the sample whose name is nearly right."""
+    if not isinstance(sample, Mapping):
+        return ""
+    unknown = [key for key in sample if isinstance(key, str) and key not in TEXT_FIELDS]
+    hint = suggestion(name, unknown)
+    return hint.replace("; did you mean", " (there is") + ")" if hint else ""
+
+
+# ------------------------------------------------------------------------------------ packing
+
+
+def pack_block(block: RowBlock, needs: FieldNeeds) -> SampleBatch:
+    """Pack a block's texts into columns.
+
+    Raises
+    ------
+    InputError
+        For a field that is missing or of the wrong type and that a requested metric reads.
+    """
+    n_rows = len(block.rows)
+    return SampleBatch(
+        question=_pack_field(block, "question", needs) if needs.question else _empty(n_rows),
+        answer=_pack_field(block, "answer", needs) if needs.answer else _empty(n_rows),
+        ground_truth=_pack_field(block, "ground_truth", needs)
+        if needs.ground_truth
+        else _empty(n_rows),
+        contexts=_pack_contexts(block) if needs.contexts else _empty(0),
+        row_contexts=np.array(block.row_contexts, np.int64)
+        if needs.contexts
+        else np.zeros(n_rows + 1, np.int64),
+    )
+
+
+def _empty(n_rows: int) -> TextColumn:
+    return TextColumn(np.empty(0, np.uint8), np.zeros(n_rows + 1, np.int64))
+
+
+def _pack_field(block: RowBlock, name: str, needs: FieldNeeds) -> TextColumn:
+    texts: list[Any] = getattr(block, name)
+    while True:
+        try:
+            return TextColumn.from_texts(texts)
+        except (TypeError, OverflowError) as error:
+            index = error.args[0]
+            if name == "ground_truth" or needs.reads(name, block.rows[index]):
+                _raise_bad_text(block, index, name, texts[index])
+            texts[index] = ""
+
+
+def _pack_contexts(block: RowBlock) -> TextColumn:
+    try:
+        return TextColumn.from_texts(block.contexts)
+    except (TypeError, OverflowError) as error:
+        index = error.args[0]
+    row = int(np.searchsorted(block.row_contexts, index, side="right")) - 1
+    position = index - block.row_contexts[row]
+    _raise_bad_text(block, row, f"contexts[{position}]", block.contexts[index])
+
+
+def _raise_bad_text(block: RowBlock, index: int, name: str, value: object) -> NoReturn:
+    sample = block.rows[index]
+    where = sample_name(block.first_row + index, sample)
+    if isinstance(value, str):
+        raise InputError(f"{where}: {name} is too long: {len(value):,} characters, 2 GiB and more")
+    if value is None and "[" not in name:
+        raise InputError(f"{where}: {name} is missing{_near(sample, name)}; wanted a str")
+    if name == "ground_truth" and isinstance(value, (list, tuple)):
+        raise InputError(
+            f"{where}: ground_truth is a list of {len(value)}; the overlap profile takes one str"
+        )
+    raise InputError(f"{where}: {name} must be a str, got {type(value).__name__}")

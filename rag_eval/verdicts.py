@@ -1,0 +1,56 @@
+"""Scores and thresholds -> composite scores and who passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.options import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The verdict on R rows.
+
+    Attributes
+    ----------
+    composite : float64, shape (R,)
+        Weighted mean of a row's scores, nulls left out; NaN where no weight above 0 is left.
+    metric_passed : bool, shape (R, M)
+        Score at or above the metric's threshold; False where null.
+    passed : bool, shape (R,)
+        No metric failed (a null does not fail), and the composite reaches its threshold.
+    """
+
+    composite: npt.NDArray[np.float64]
+    metric_passed: npt.NDArray[np.bool_]
+    passed: npt.NDArray[np.bool_]
+
+
+def judge_rows(scores: npt.NDArray[np.float64], plan: Plan) -> Verdicts:
+    """Verdicts on a score matrix of shape (R, M), columns as in ``plan.columns``."""
+    thresholds = np.array([plan.thresholds[metric] for metric in plan.columns])
+    measured = ~np.isnan(scores)
+    with np.errstate(invalid="ignore"):
+        metric_passed = scores >= thresholds
+    composite = _composite(scores, measured, plan)
+    reached = composite >= plan.composite_threshold
+    return Verdicts(composite, metric_passed, (metric_passed | ~measured).all(axis=1) & reached)
+
+
+def _composite(
+    scores: npt.NDArray[np.float64], measured: npt.NDArray[np.bool_], plan: Plan
+) -> npt.NDArray[np.float64]:
+    total = np.zeros(len(scores))
+    weight_sum = np.zeros(len(scores))
+    # Column by column, each row summed in the order of the metrics: the bits of a plain loop.
+    for metric in plan.metrics:
+        column = plan.columns.index(metric)
+        weight = plan.weights[metric]
+        here = measured[:, column]
+        total += np.where(here, scores[:, column] * weight, 0.0)
+        weight_sum += np.where(here, weight, 0.0)
+    positive = weight_sum > 0
+    return np.divide(total, weight_sum, out=np.full(len(scores), np.nan), where=positive)
