@@ -105,7 +105,8 @@ class BatchEvalResult:
         Every sample passed, and there was one.
     regressions : list of MetricRegression or None
         None unless a baseline was given.
-    signature : Signature
+    signature : Signature or None
+        None for a result file without one.
     notes : list of str
         What a reader of the verdict should know.
     """
@@ -123,7 +124,7 @@ class BatchEvalResult:
     total_duration_ms: int = field(repr=False)
     regressions: list[MetricRegression] | None = field(default=None, repr=False)
     evaluated_at: str
-    signature: Signature = field(repr=False)
+    signature: Signature | None = field(repr=False)
     notes: list[str] = field(default_factory=list, repr=False)
 
     def __len__(self) -> int:
@@ -140,8 +141,9 @@ class BatchEvalResult:
             "totalCost": self.total_cost.to_dict(),
             "totalDurationMs": self.total_duration_ms,
             "evaluatedAt": self.evaluated_at,
-            "signature": self.signature.to_dict(),
         }
+        if self.signature is not None:
+            result["signature"] = self.signature.to_dict()
         if self.regressions is not None:
             result["regressions"] = [row.to_dict() for row in self.regressions]
         if self.notes:

@@ -1,4 +1,4 @@
-"""Columns.  In: Python texts of some rows.  Out: flat UTF-8 buffers and offsets, as kernels read them."""
+"""Columns.  In: texts of some rows.  Out: flat UTF-8 buffers and offsets, as kernels read them."""
 
 from __future__ import annotations
 

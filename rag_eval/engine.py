@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,14 +25,10 @@ _AHEAD = 3
 class ScoredBlock:
     """One block with its scores and null reasons, both of shape (rows, M)."""
 
-    rows: RowBlock | None
-    batch: SampleBatch | None
+    rows: RowBlock
+    batch: SampleBatch
     scores: npt.NDArray[np.float64]
     null_reasons: npt.NDArray[np.uint8]
-
-    def without_texts(self) -> ScoredBlock:
-        """The scores alone."""
-        return replace(self, rows=None, batch=None)
 
 
 def thread_count(threads: int | None) -> int:

@@ -13,7 +13,7 @@ from rag_eval._native import exact_sums, overlap_block, text_columns
 
 if TYPE_CHECKING:
     from rag_eval.columns import SampleBatch
-    from rag_eval.options import OverlapSettings
+    from rag_eval.overlap_settings import OverlapSettings
 
 
 @functools.cache

@@ -20,7 +20,7 @@ def three_decimals(value: float) -> str:
 
 
 def shortest(value: float) -> str:
-    """The shortest text that reads back as ``value`` (Number.toString, ECMA-262 section 6.1.6.1.20)."""
+    """The shortest text that reads back as ``value`` (Number.toString, ECMA-262 6.1.6.1.20)."""
     if value == 0:
         return "0"
     sign, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()

@@ -155,7 +155,10 @@ def _known_options(options: Mapping[str, Any], owner: str, keys: frozenset[str])
     def rename(name: str) -> str:
         key = snake_case(name)
         if key not in keys:
-            raise TypeError(f"{owner} has no option {name!r}{suggestion(key, keys)}")
+            hint = suggestion(key, keys)
+            if key in HEURISTIC_KEYS:
+                hint = f"; it goes into heuristic={{'{key}': ...}}"
+            raise TypeError(f"{owner} has no option {name!r}{hint}")
         return key
 
     return _renamed(options, f"{owner}: option", rename)

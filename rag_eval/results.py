@@ -181,11 +181,11 @@ class EvalResult:
     cost: CostTracker = field(default=CostTracker(), repr=False)
     duration_ms: int = field(default=0, repr=False)
     evaluated_at: str
-    signature: Signature = field(repr=False)
+    signature: Signature | None = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """In the schema of result files (that of rag-eval-node-ts, and the signature)."""
-        return {
+        result: dict[str, Any] = {
             "sample": sample_dict(self.sample),
             "metrics": {
                 camel_case(name): metric.to_dict() for name, metric in self.metrics.items()
@@ -195,8 +195,10 @@ class EvalResult:
             "cost": self.cost.to_dict(),
             "durationMs": self.duration_ms,
             "evaluatedAt": self.evaluated_at,
-            "signature": self.signature.to_dict(),
         }
+        if self.signature is not None:
+            result["signature"] = self.signature.to_dict()
+        return result
 
 
 def sample_dict(sample: Any) -> dict[str, Any]:

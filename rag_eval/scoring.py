@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_eval.batch_results import BatchEvalResult, assemble, stacked
-from rag_eval.engine import ScoredBlock, score_blocks, thread_count
+from rag_eval.engine import score_blocks, thread_count
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
 from rag_eval.metrics.registry import OVERLAP_METRICS
@@ -235,17 +236,19 @@ def _evaluate_batch(
     keep = options.get("keep_texts") is not False
     needs = FieldNeeds.of(plan.columns)
     store = store_for(samples, needs) if keep else None
-    blocks: list[ScoredBlock] = []
+    scores: list[npt.NDArray[np.float64]] = []
+    reasons: list[npt.NDArray[np.uint8]] = []
     with Progress(options.get("on_progress"), _length(samples)) as progress:
         for block in score_blocks(sample_blocks(samples, needs), plan, needs, threads):
             if isinstance(store, PackedRows):
                 store.add(block.rows, block.batch)
-            blocks.append(block.without_texts())
+            scores.append(block.scores)
+            reasons.append(block.null_reasons)
             progress.advance(len(block.scores))
     result = assemble(
         plan,
-        stacked([block.scores for block in blocks], len(plan.columns), np.float64),
-        stacked([block.null_reasons for block in blocks], len(plan.columns), np.uint8),
+        stacked(scores, len(plan.columns), np.float64),
+        stacked(reasons, len(plan.columns), np.uint8),
         store,
         evaluated_at=_now(),
         duration_ms=_milliseconds_since(began),

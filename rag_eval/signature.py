@@ -75,6 +75,6 @@ class Signature:
             ("version", self.version, other.version),
             ("unicode", self.unicode, other.unicode),
         ]
-        for name in sorted({n for m in metrics for n in OVERLAP_METRICS[m].options}):
-            pairs.append((name, self.options.get(name), other.options.get(name)))
+        names = sorted({name for metric in metrics for name in OVERLAP_METRICS[metric].options})
+        pairs += [(name, self.options.get(name), other.options.get(name)) for name in names]
         return [f"{name}: {ours}, not {theirs}" for name, ours, theirs in pairs if ours != theirs]

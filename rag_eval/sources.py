@@ -1,10 +1,11 @@
 """Samples of any accepted kind -> blocks of texts, checked field by field.
 
-In: dicts, other mappings and EvalSample, in any mix.  Out: lists of strings per field, ready to pack.
+In: dicts, other mappings and EvalSample, in any mix.  Out: strings per field, then packed columns.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -257,9 +258,9 @@ def _pack_contexts(block: RowBlock) -> TextColumn:
         return TextColumn.from_texts(block.contexts)
     except (TypeError, OverflowError) as error:
         index = error.args[0]
-    row = int(np.searchsorted(block.row_contexts, index, side="right")) - 1
-    position = index - block.row_contexts[row]
-    _raise_bad_text(block, row, f"contexts[{position}]", block.contexts[index])
+        row = bisect_right(block.row_contexts, index) - 1
+        position = index - block.row_contexts[row]
+        _raise_bad_text(block, row, f"contexts[{position}]", block.contexts[index])
 
 
 def _raise_bad_text(block: RowBlock, index: int, name: str, value: object) -> NoReturn:

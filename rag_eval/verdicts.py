@@ -53,4 +53,6 @@ def _composite(
         total += np.where(here, scores[:, column] * weight, 0.0)
         weight_sum += np.where(here, weight, 0.0)
     positive = weight_sum > 0
-    return np.divide(total, weight_sum, out=np.full(len(scores), np.nan), where=positive)
+    composite = np.full(len(scores), np.nan)
+    np.divide(total, weight_sum, out=composite, where=positive)
+    return composite

@@ -1,0 +1,51 @@
+"""Strict JSON both ways: no NaN, no Infinity, lone surrogates escaped."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+
+def dumps(value: Any, *, indent: int | None = None) -> bytes:
+    """``value`` as UTF-8 JSON.
+
+    Text stays readable; one that holds lone surrogates, which UTF-8 has no bytes for, is escaped.
+
+    Raises
+    ------
+    ValueError
+        For NaN and infinities.
+    TypeError
+        For what JSON has no form for.
+    """
+    separators = (",", ":") if indent is None else None
+    text = json.dumps(
+        value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
+    )
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, indent=indent, separators=separators).encode()
+
+
+def loads(text: str | bytes) -> Any:
+    """The value of a JSON text; lone surrogates may be escaped in it.
+
+    Raises
+    ------
+    ValueError
+        For what is no JSON, NaN and infinities among it.
+    """
+    return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not valid JSON; write null")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is beyond the range of a double")
+    return value

@@ -1,0 +1,285 @@
+"""Result files: batches as JSON and JSON lines, in the schema of rag-eval-node-ts.
+
+Written part by part, so that no file has to be held in memory, and put in place only when complete.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from rag_eval import json_text
+from rag_eval.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.batch_results import BatchEvalResult
+from rag_eval.errors import InputError
+from rag_eval.results import ByMetric, CostTracker, EvalResult, EvalSignal, MetricResult
+from rag_eval.samples import MetricId, NullReason, to_metric_id
+from rag_eval.signature import Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# ------------------------------------------------------------------------------------- writing
+
+
+@contextmanager
+def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write that takes its name only when the block ends well.
+
+    It is written beside its place, flushed to disk and renamed: an older file of that name stays
+    whole whatever happens. Names that end in ``.gz`` are compressed.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written to.
+    """
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            if target.suffix == ".gz":
+                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+                    yield packed  # type: ignore[misc]  # a GzipFile is an IO[bytes] in all but name
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        # mkstemp makes files that only their owner reads; a result is as readable as any new file.
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def row_json(result: EvalResult, row: int) -> bytes:
+    """One row's result as JSON; what cannot be written is named with its sample."""
+    try:
+        return json_text.dumps(result.to_dict())
+    except (ValueError, TypeError) as error:
+        sample = result.sample
+        name = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
+        shown = f"sample {row}" if name is None else f'sample {row} ("{name}")'
+        raise InputError(f"{shown} cannot be written as JSON: {error}") from None
+
+
+def json_parts(rows: Iterable[bytes], summary: Callable[[], Mapping[str, Any]]) -> Iterator[bytes]:
+    """The parts of a result file: its rows, then its summary, which may need all rows first."""
+    yield b'{"results":['
+    for index, row in enumerate(rows):
+        yield b",\n" if index else b"\n"
+        yield row
+    yield b"\n]," + json_text.dumps(summary())[1:] + b"\n"
+
+
+def batch_json_parts(batch: BatchEvalResult) -> Iterator[bytes]:
+    """The parts of a batch's result file; opens every row, one at a time."""
+    rows = (row_json(result, row) for row, result in enumerate(batch.results))
+    return json_parts(rows, batch.summary_dict)
+
+
+def jsonl_parts(results: Iterable[EvalResult]) -> Iterator[bytes]:
+    """One line of JSON per row."""
+    for row, result in enumerate(results):
+        yield row_json(result, row) + b"\n"
+
+
+def write_or_return(parts: Iterable[bytes], path: str | Path | None) -> str | None:
+    """Write the parts to a file, or give them as text when no path is named."""
+    if path is None:
+        return b"".join(parts).decode()
+    with atomic_file(path) as file:
+        for part in parts:
+            file.write(part)
+    return None
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def read_batch(source: str | bytes | Path) -> BatchEvalResult:
+    """Read a result file, or its text when ``source`` is bytes or begins with a brace.
+
+    A file of rag-eval-node-ts has no signature: ``signature`` is None then.
+
+    Raises
+    ------
+    InputError
+        When it is no result file.
+    """
+    name, text = _text_of(source)
+    try:
+        value = json_text.loads(text)
+    except ValueError as error:
+        raise InputError(f"{name} is not JSON: {error}") from None
+    if not isinstance(value, Mapping) or not isinstance(value.get("aggregates"), Mapping):
+        raise InputError(f"{name} is no batch result: it has no aggregates")
+    try:
+        return _batch(value)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{name} is no batch result: {error!r}") from None
+
+
+def _text_of(source: str | bytes | Path) -> tuple[str, str | bytes]:
+    if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip()[:1] == "{"):
+        return "the text given", source
+    path = Path(source)
+    try:
+        data = path.read_bytes()
+        return str(path), gzip.decompress(data) if path.suffix == ".gz" else data
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {path}: {reason}") from None
+
+
+def _batch(value: Mapping[str, Any]) -> BatchEvalResult:
+    signed = value.get("signature")
+    signature = None if signed is None else Signature.from_dict(signed)
+    results = [_result(row, signature) for row in value.get("results", ())]
+    found = {_metric_or_none(name): entry for name, entry in value["aggregates"].items()}
+    metrics = tuple(metric for metric in found if metric is not None)
+    scores, reasons = _matrices(results, metrics)
+    composites = [row.composite_score for row in results]
+    return BatchEvalResult(
+        metrics=metrics,
+        scores=scores,
+        null_reasons=reasons,
+        composite_scores=np.array([math.nan if c is None else c for c in composites], np.float64),
+        sample_passed=np.array([row.passed for row in results], np.bool_),
+        results=results,
+        aggregates=ByMetric(
+            {metric: _aggregate(metric, found[metric], len(results)) for metric in metrics}
+        ),
+        composite_aggregate=_composite(value.get("compositeAggregate") or {}, composites),
+        passed=bool(value.get("passed")),
+        total_duration_ms=int(value.get("totalDurationMs", 0)),
+        evaluated_at=str(value.get("evaluatedAt", "")),
+        signature=signature,
+        notes=list(value.get("notes", ())),
+    )
+
+
+def _metric_or_none(name: str) -> MetricId | None:
+    try:
+        return to_metric_id(name)
+    except InputError:
+        return None
+
+
+def _matrices(results: list[EvalResult], metrics: tuple[MetricId, ...]) -> tuple[Any, Any]:
+    scores = np.full((len(results), len(metrics)), np.nan)
+    reasons = np.full(scores.shape, NullReason.SKIPPED, np.uint8)
+    for row, result in enumerate(results):
+        for column, metric in enumerate(metrics):
+            if metric in result.metrics:
+                found = result.metrics[metric]
+                reasons[row, column] = found.null_reason
+                if found.score is not None:
+                    scores[row, column] = found.score
+    return scores, reasons
+
+
+_STATISTICS = {"mean": "mean", "median": "median", "min": "min", "max": "max", "std_dev": "stdDev"}
+
+
+def _numbers(entry: Mapping[str, Any], n: int) -> dict[str, float]:
+    return {
+        name: float(entry.get(key, math.nan)) if n else math.nan
+        for name, key in _STATISTICS.items()
+    }
+
+
+def _aggregate(metric: MetricId, entry: Mapping[str, Any], n_rows: int) -> MetricAggregate:
+    null_rate = float(entry.get("nullRate", 0))
+    # A summary may come without its rows: then only "some" and "none" can be told apart.
+    n = round((1 - null_rate) * n_rows) if n_rows else int(null_rate < 1)
+    return MetricAggregate(
+        metric_id=metric,
+        n=n,
+        n_rows=n_rows,
+        pass_rate=float(entry.get("passRate", 0)),
+        null_rate=null_rate,
+        **_numbers(entry, n),
+    )
+
+
+def _composite(entry: Mapping[str, Any], composites: list[float | None]) -> CompositeAggregate:
+    n = sum(score is not None for score in composites)
+    return CompositeAggregate(
+        n=n,
+        n_rows=len(composites),
+        pass_rate=float(entry.get("passRate", 0)),
+        **_numbers(entry, n),
+    )
+
+
+def _result(row: Mapping[str, Any], signature: Signature | None) -> EvalResult:
+    metrics = {_metric_or_none(name): entry for name, entry in row["metrics"].items()}
+    return EvalResult(
+        sample=row.get("sample"),
+        metrics=ByMetric(
+            {
+                metric: _metric_result(metric, entry)
+                for metric, entry in metrics.items()
+                if metric is not None
+            }
+        ),
+        composite_score=row["compositeScore"],
+        passed=bool(row["passed"]),
+        cost=CostTracker(),
+        duration_ms=int(row.get("durationMs", 0)),
+        evaluated_at=str(row.get("evaluatedAt", "")),
+        signature=signature,
+    )
+
+
+def _metric_result(metric: MetricId, entry: Mapping[str, Any]) -> MetricResult:
+    reason = entry.get("nullReason")
+    if reason is None:
+        measured = entry["score"] is not None
+        null_reason = NullReason.MEASURED if measured else NullReason.MISSING_FIELD
+    else:
+        null_reason = NullReason[reason.upper()]
+    return MetricResult(
+        metric_id=metric,
+        score=entry["score"],
+        passed=entry["passed"],
+        threshold=entry["threshold"],
+        explanation=entry["explanation"],
+        signals=tuple(_signal(metric, signal) for signal in entry["signals"]),
+        null_reason=null_reason,
+        mode=entry.get("mode", "heuristic"),
+        llm_calls=int(entry.get("llmCalls", 0)),
+        duration_ms=int(entry.get("durationMs", 0)),
+    )
+
+
+def _signal(metric: MetricId, entry: Mapping[str, Any]) -> EvalSignal:
+    return EvalSignal(
+        id=entry["id"],
+        metric_id=metric,
+        severity=entry["severity"],
+        message=entry["message"],
+        evidence=entry.get("evidence"),
+        context_chunk_index=entry.get("contextChunkIndex"),
+    )

@@ -1,0 +1,101 @@
+"""Checks the way to a user: sdist -> wheel -> a clean environment.
+
+    python tools/check_package.py
+
+The wheel is built from the sdist, so that a file the sdist lacks cannot hide. It must hold no source
+of a kernel and no debug information, and must score the example when installed alone.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+UNWANTED = (".c", ".pyx", ".pxd", ".h")
+MAX_WHEEL_BYTES = 3_000_000
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    """Run a command and give its output; its failure ends the check."""
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def build(folder: Path) -> tuple[Path, Path]:
+    """The sdist, and the wheel built from it in a folder of its own."""
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", folder)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "source", filter="data")
+    (source,) = (folder / "source").iterdir()
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, cwd=source)
+    (wheel,) = folder.glob("*.whl")
+    return sdist, wheel
+
+
+def check_wheel(wheel: Path, folder: Path) -> None:
+    """The wheel holds the kernels, stripped of sources and debug information, not of symbols."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        archive.extractall(folder / "unpacked")
+    unwanted = [name for name in names if name.endswith(UNWANTED)]
+    if unwanted:
+        sys.exit(f"the wheel holds sources: {unwanted}")
+    if "rag_eval/py.typed" not in names or not any(name.endswith(".pyi") for name in names):
+        sys.exit("the wheel holds no types")
+    if wheel.stat().st_size > MAX_WHEEL_BYTES:
+        sys.exit(f"the wheel has {wheel.stat().st_size:,} bytes")
+    kernels = sorted((folder / "unpacked").glob("rag_eval/_native/*.so"))
+    expected = {path.stem for path in (ROOT / "_native").glob("*.pyx")}
+    if {path.name.split(".")[0] for path in kernels} != expected:
+        sys.exit(f"kernels in the wheel: {[path.name for path in kernels]}")
+    for kernel in kernels:
+        sections = run("readelf", "--section-headers", "--wide", kernel)
+        if ".debug_info" in sections or ".symtab" not in sections:
+            sys.exit(f"{kernel.name}: debug information is in or the symbol table is out")
+
+
+def check_installed(wheel: Path, folder: Path) -> None:
+    """The wheel works alone in a clean environment, from the command line and from Python."""
+    venv.create(folder / "clean", with_pip=True)
+    python = folder / "clean" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    example = ROOT / "examples" / "handbook.jsonl"
+    output = folder / "result.json"
+    done = subprocess.run(
+        [folder / "clean" / "bin" / "rag-eval", "run", example, "--output", output],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, 1) or not output.exists():
+        sys.exit(f"rag-eval run ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    script = "import rag_eval; print(rag_eval.token_f1('a b', 'a c'), rag_eval.__file__)"
+    score, location = run(python, "-c", script, cwd=folder).split()
+    if score != "0.5" or "clean" not in location:
+        sys.exit(f"the installed package gave {score} from {location}")
+
+
+def main() -> None:
+    """Build, look inside, install, score."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sdist, wheel = build(folder)
+        check_wheel(wheel, folder)
+        check_installed(wheel, folder)
+        print(f"{sdist.name} -> {wheel.name} ({wheel.stat().st_size:,} bytes): installed, scored")
+
+
+if __name__ == "__main__":
+    main()
