@@ -316,51 +316,69 @@ cdef inline void share_id(probes_t* probes, gram_kind_t* kind, token_t id) noexc
         kind.shared[kind.lists[at]] += 1
 
 
+cdef inline Py_ssize_t sift_bigrams(
+    probes_t* probes, gram_kind_t* kind, const token_t* tokens, int64_t n_tokens,
+    token_t* distinct, int64_t n_distinct,
+) noexcept nogil:
+    """List in ``known`` the bigrams that need a table; how many there are.
+
+    A bigram with a token's first occurrence in the text is new, and is met again only as (token,
+    its first successor) or (its first predecessor, token). So only bigrams of two repeated tokens
+    have to be looked up, and new ones that a probe could have. No branch: which is which cannot be
+    guessed. ``kind.n_context`` counts the new ones.
+    """
+    cdef int64_t i, n_first = 1, n_new = 0
+    cdef token_t n_probe_tokens = <token_t> probes.kinds[0].n_ids
+    cdef token_t left, right = tokens[0]
+    cdef neighbours_t* near = probes.neighbours
+    cdef bint left_first, right_first = True, new, met
+    cdef Py_ssize_t n_sifted = 0
+    distinct[n_distinct] = -1  # no token: ends the list of first occurrences
+    near[right].before = -1
+    for i in range(n_tokens - 1):
+        left = right
+        right = tokens[i + 1]
+        left_first = right_first
+        # Distinct tokens are listed in order of first occurrence.
+        right_first = right == distinct[n_first]
+        n_first += right_first
+        new = left_first | right_first
+        # Neighbours of a token that occurs here first are left from another text.
+        met = (near[left].after == right) | (near[right].before == left)
+        near[left].after = right if left_first else near[left].after
+        near[right].before = left if right_first else near[right].before
+        n_new += new
+        # The sign tells the new ones.
+        probes.known[n_sifted] = <token_t> (~i if new else i)
+        n_sifted += ((left < n_probe_tokens) & (right < n_probe_tokens)) if new else not met
+    kind.n_context = n_new
+    return n_sifted
+
+
 cdef inline int share_bigrams(
     probes_t* probes, gram_kind_t* kind, const token_t* tokens, int64_t n_tokens,
-    const token_t* distinct, int64_t n_distinct, grams_t* grams, tally_t* tally,
+    token_t* distinct, int64_t n_distinct, grams_t* grams, tally_t* tally,
 ) noexcept nogil:
-    """The context's distinct bigrams and those that each probe has; 0, or -1 without memory.
-
-    Most bigrams need no table. One with a token's first occurrence in the text is new, and is met
-    again only as (token, its first successor) or (its first predecessor, token). Only bigrams of
-    two repeated tokens are numbered.
-    """
-    cdef int64_t i, id, n_first = 1, n_context = 0
-    cdef int64_t n_probe_tokens = probes.kinds[0].n_ids
-    cdef token_t left, right
-    cdef neighbours_t* near = probes.neighbours
-    cdef bint left_first = True, right_first, fresh
-    if n_tokens:
-        near[tokens[0]].before = -1
-    for i in range(n_tokens - 1):
-        left = tokens[i]
-        right = tokens[i + 1]
-        # Distinct tokens are listed in order of first occurrence.
-        right_first = n_first < n_distinct and right == distinct[n_first]
-        n_first += right_first
-        id = -1
-        if right_first or left_first:
-            fresh = True
-            if left < n_probe_tokens and right < n_probe_tokens:
-                id = find_gram(grams, gram_pair(<uint64_t> left, right))
-        elif near[left].after == right or near[right].before == left:
-            fresh = False
+    """The context's distinct bigrams and those that each probe has; 0, or -1 without memory."""
+    cdef Py_ssize_t n_sifted, i
+    cdef int64_t id, at
+    if reserve(<void**> &probes.known, &probes.known_capacity, n_tokens + 1, sizeof(token_t)):
+        return -1
+    n_sifted = sift_bigrams(probes, kind, tokens, n_tokens, distinct, n_distinct)
+    for i in range(n_sifted):
+        at = probes.known[i]
+        if at < 0:
+            id = find_gram(grams, gram_pair(<uint64_t> tokens[~at], tokens[~at + 1]))
         else:
-            id = number_gram(grams, gram_pair(<uint64_t> left, right))
+            id = number_gram(grams, gram_pair(<uint64_t> tokens[at], tokens[at + 1]))
             if id < 0 or widen_tally(tally, grams.n_grams):
                 return -1
-            fresh = tally.cells[id] < tally.stamp
+            if tally.cells[id] >= tally.stamp:
+                continue
             tally.cells[id] = tally.stamp
-        if left_first:
-            near[left].after = right
-        if right_first:
-            near[right].before = left
-        n_context += fresh
-        if fresh and 0 <= id < kind.n_ids:
+            kind.n_context += 1
+        if 0 <= id < kind.n_ids:
             share_id(probes, kind, <token_t> id)
-        left_first = right_first
-    kind.n_context = n_context
     return 0
 
 
@@ -377,6 +395,8 @@ cdef inline int share_longer(
     if widen_tally(tally, n_token_ids):
         return -1
     if probes.n_kinds == 3 and is_unigram(&probes.kinds[1]) and is_bigram(&probes.kinds[2]):
+        if n_tokens < 2:
+            return 0
         if reserve(<void**> &probes.neighbours, &probes.neighbours_capacity, n_token_ids,
                    sizeof(neighbours_t)):
             return -1

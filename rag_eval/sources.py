@@ -8,8 +8,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, Final, NoReturn, TypeAlias
+from itertools import accumulate, chain, islice
+from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,26 @@ _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
 
 
+class SampleError(InputError):
+    """A sample cannot be scored: ``where`` names it, ``fault`` says what is wrong with it."""
+
+    def __init__(self, where: str, fault: str) -> None:
+        super().__init__(where, fault)
+        self.where = where
+        self.fault = fault
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.fault}"
+
+
+class RowOrigin(Protocol):
+    """Where the rows of a block come from, when that is not the caller's own list."""
+
+    def name(self, index: int, sample: SampleLike) -> str:
+        """How errors call the block's row at ``index``."""
+        ...
+
+
 @dataclass(slots=True)
 class RowBlock:
     """Some consecutive rows, their texts still Python strings.
@@ -37,11 +57,19 @@ class RowBlock:
 
     first_row: int
     rows: list[SampleLike]
+    origin: RowOrigin | None = None
     question: list[str] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
     ground_truth: list[str] = field(default_factory=list)
     contexts: list[str] = field(default_factory=list)
     row_contexts: list[int] = field(default_factory=lambda: [0])
+
+    def name(self, index: int) -> str:
+        """How errors call the row at ``index``."""
+        sample = self.rows[index]
+        if self.origin is not None:
+            return self.origin.name(index, sample)
+        return sample_name(self.first_row + index, sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +153,24 @@ def sample_blocks(samples: Iterable[SampleLike], needs: FieldNeeds) -> Iterator[
         block = read_rows(block_rows, first_row, needs)
         yield block
         first_row += len(block_rows)
-        characters = sum(map(len, filter(_is_text, block.contexts))) + 1
-        n_rows = max(1, min(_MAX_BLOCK_ROWS, len(block_rows) * BLOCK_BYTES // characters))
+        n_rows = max(1, min(_MAX_BLOCK_ROWS, n_rows * BLOCK_BYTES // _characters(block)))
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
+def _characters(block: RowBlock) -> int:
+    """How long the block's texts are, about: one context in eight stands for all."""
+    sampled = [text for text in block.contexts[::8] if isinstance(text, str)]
+    texts = sampled or [text for text in block.answer if isinstance(text, str)]
+    return 1 + sum(map(len, texts)) * (8 if sampled else 1)
 
 
-def read_rows(rows: list[SampleLike], first_row: int, needs: FieldNeeds) -> RowBlock:
+def read_rows(
+    rows: list[SampleLike], first_row: int, needs: FieldNeeds, origin: RowOrigin | None = None
+) -> RowBlock:
     """The texts of some samples that are read, by field; types are checked when packed."""
-    block = RowBlock(first_row, rows)
-    for row, sample in enumerate(rows, first_row):
+    block = RowBlock(first_row, rows, origin)
+    if all(type(sample) is dict for sample in rows) and _read_plain(block, needs):
+        return block
+    for index, sample in enumerate(rows):
         try:
             if isinstance(sample, EvalSample):
                 _read_sample(block, sample, needs)
@@ -144,11 +178,34 @@ def read_rows(rows: list[SampleLike], first_row: int, needs: FieldNeeds) -> RowB
                 _read_mapping(block, sample, needs)
             else:
                 raise InputError(
-                    f"sample {row} must be a dict or an EvalSample, got {type(sample).__name__}"
+                    f"sample {first_row + index} must be a dict or an EvalSample, "
+                    f"got {type(sample).__name__}"
                 )
         except _FieldError as error:
-            raise InputError(f"{sample_name(row, sample)}: {error}") from None
+            raise SampleError(block.name(index), str(error)) from None
     return block
+
+
+def _read_plain(block: RowBlock, needs: FieldNeeds) -> bool:
+    """Read plain dicts field by field, or leave the block empty and say no.
+
+    A third of the time that row by row takes; for lists of contexts and one spelling only.
+    """
+    rows: list[dict[str, Any]] = block.rows  # type: ignore[assignment]  # checked by the caller
+    lists = [row.get("contexts") for row in rows] if needs.contexts else []
+    if needs.ground_truth and any("ground_truth" in row for row in rows):
+        return False
+    if not all(type(contexts) is list for contexts in lists):
+        return False
+    if needs.question:
+        block.question = [row.get("question") for row in rows]  # type: ignore[misc]
+    if needs.answer:
+        block.answer = [row.get("answer") for row in rows]  # type: ignore[misc]
+    if needs.ground_truth:
+        block.ground_truth = [row.get("groundTruth") or "" for row in rows]
+    block.contexts = list(chain.from_iterable(lists))  # type: ignore[arg-type]
+    block.row_contexts += accumulate(map(len, lists))  # type: ignore[arg-type]
+    return True
 
 
 class _FieldError(ValueError):
@@ -264,14 +321,14 @@ def _pack_contexts(block: RowBlock) -> TextColumn:
 
 
 def _raise_bad_text(block: RowBlock, index: int, name: str, value: object) -> NoReturn:
-    sample = block.rows[index]
-    where = sample_name(block.first_row + index, sample)
+    raise SampleError(block.name(index), _text_fault(block.rows[index], name, value))
+
+
+def _text_fault(sample: SampleLike, name: str, value: object) -> str:
     if isinstance(value, str):
-        raise InputError(f"{where}: {name} is too long: {len(value):,} characters, 2 GiB and more")
+        return f"{name} is too long: {len(value):,} characters, 2 GiB and more"
     if value is None and "[" not in name:
-        raise InputError(f"{where}: {name} is missing{_near(sample, name)}; wanted a str")
+        return f"{name} is missing{_near(sample, name)}; wanted a str"
     if name == "ground_truth" and isinstance(value, (list, tuple)):
-        raise InputError(
-            f"{where}: ground_truth is a list of {len(value)}; the overlap profile takes one str"
-        )
-    raise InputError(f"{where}: {name} must be a str, got {type(value).__name__}")
+        return f"ground_truth is a list of {len(value)}; the overlap profile takes one str"
+    return f"{name} must be a str, got {type(value).__name__}"

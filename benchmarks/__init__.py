@@ -1,0 +1,1 @@
+"""Benchmarks: what the library promises about speed, and the gate that holds it to that."""

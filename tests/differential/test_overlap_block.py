@@ -1,0 +1,508 @@
+"""The block kernel against the oracle, bit for bit, however the rows come in and are cut."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rag_eval
+from rag_eval import kernels, sources
+from rag_eval._native import overlap_block
+from rag_eval.overlap_settings import OverlapSettings
+from rag_eval.samples import METRIC_IDS, EvalSample, NullReason
+from rag_eval.sources import FieldNeeds, pack_block, read_rows
+from tests.oracle import overlap
+from tests.oracle.ngrams import ngram_overlap
+from tests.oracle.sentences import split_sentences
+from tests.oracle.tfidf import tfidf_similarity
+from tests.oracle.token_f1 import token_f1
+from tests.strategies import WORDS, heuristic_options, samples
+
+Sample = dict[str, Any]
+Matrix = npt.NDArray[np.float64]
+
+NATIVE = Path(__file__).parents[2] / "_native"
+# One example scores up to four samples character by character in plain Python.
+SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+
+
+def joined(value: Any) -> Any:
+    """Surrogate pairs as one code point, as JSON, JavaScript and the library read them."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    if isinstance(value, list):
+        return [joined(item) for item in value]
+    return value
+
+
+def joined_sample(sample: Sample) -> Sample:
+    return {name: joined(value) for name, value in sample.items()}
+
+
+def oracle_scores(
+    rows: Iterable[Sample], metrics: Iterable[str] = METRIC_IDS, **options: Any
+) -> Matrix:
+    """What the scores have to be, NaN standing for null."""
+    columns = tuple(metrics)
+    scores = [
+        [overlap.score(metric, joined_sample(row), **options) for metric in columns] for row in rows
+    ]
+    return np.array(
+        [[math.nan if score is None else score for score in row] for row in scores], np.float64
+    ).reshape(len(scores), len(columns))
+
+
+def assert_same_bits(found: Matrix, wanted: Matrix) -> None:
+    assert found.dtype == wanted.dtype
+    assert found.shape == wanted.shape
+    # NaN has many bit patterns and only one is in use, so bytes compare as values do, and closer.
+    assert found.tobytes() == wanted.tobytes(), f"\nfound\n{found}\nwanted\n{wanted}"
+
+
+def test_the_comparison_sees_a_last_bit_and_a_null() -> None:
+    scores = np.array([[0.1, math.nan]])
+    for wrong in ([[math.nextafter(0.1, 1), math.nan]], [[0.1, 0.0]], [[-0.1, math.nan]]):
+        with pytest.raises(AssertionError):
+            assert_same_bits(scores, np.array(wrong))
+    assert_same_bits(scores, scores.copy())
+
+
+# --------------------------------------------------------------------------------- the oracle
+
+
+@settings(max_examples=250, **SLOW)
+@given(st.lists(samples(), min_size=1, max_size=4), heuristic_options())
+def test_all_metrics_equal_the_oracle(rows: list[Sample], options: dict[str, Any]) -> None:
+    result = rag_eval.evaluate_batch(rows, heuristic=options, threads=1)
+    assert_same_bits(result.scores, oracle_scores(rows, **options))
+    assert result.null_reasons.dtype == np.uint8
+    assert np.array_equal(
+        result.null_reasons,
+        np.where(np.isnan(result.scores), NullReason.MISSING_FIELD, NullReason.MEASURED),
+    )
+
+
+ODD_SIZES = st.lists(st.sampled_from([0, 0.5, 1, 1.5, 2, 2.5, 3, 40, 2**31]), max_size=4)
+
+
+@settings(max_examples=80, **SLOW)
+@given(samples(), ODD_SIZES, st.lists(st.sampled_from([0.7, 1, 0, -0.5, None]), max_size=4))
+def test_sizes_of_no_token_fractional_and_never_reached(
+    row: Sample, sizes: list[float], weights: list[float | None]
+) -> None:
+    options = {"ngram_sizes": sizes, "ngram_weights": weights}
+    result = rag_eval.evaluate_batch([row], heuristic=options, threads=1)
+    # The oracle slices a list; a window wider than any text is the same at any width.
+    sliced = [min(size, 10**6) for size in sizes]
+    wanted = oracle_scores([row], ngram_sizes=sliced, ngram_weights=weights)
+    assert_same_bits(result.scores, wanted)
+
+
+def corpus(n_rows: int, seed: int) -> list[Sample]:
+    """Rows of all sizes whose fields share sentences; some fields empty, some truths missing."""
+    choose = random.Random(seed)
+    words = [*WORDS, *(f"w{i}" for i in range(60))]
+
+    def sentence(longest: int) -> str:
+        chosen = choose.choices(words, k=choose.randint(0, longest))
+        return "The " * choose.randint(0, 1) + " ".join(chosen) + choose.choice(["", *".!?,\n"])
+
+    rows = []
+    for _ in range(n_rows):
+        shared = [sentence(choose.choice([3, 10, 30])) for _ in range(4)]
+
+        def text(most: int, shared: list[str] = shared) -> str:
+            return " ".join(choose.choices(shared, k=choose.randint(0, most)))
+
+        contexts = [text(3) for _ in range(choose.randint(0, 5))]
+        row: Sample = {"question": text(1), "answer": text(4), "contexts": contexts}
+        truth = choose.choice(["missing", None, "", text(4), text(4), text(4)])
+        if truth != "missing":
+            row["groundTruth"] = truth
+        rows.append(row)
+    return rows
+
+
+ROWS = corpus(150, seed=7)
+WANTED = oracle_scores(ROWS)
+
+
+def test_the_corpus_has_scores_of_all_kinds() -> None:
+    assert np.isnan(WANTED).any(axis=0).sum() == 2
+    for column in WANTED.T:
+        assert len(np.unique(column[~np.isnan(column)])) > 4
+
+
+def test_the_corpus_equals_the_oracle() -> None:
+    assert_same_bits(rag_eval.evaluate_batch(ROWS, threads=1).scores, WANTED)
+
+
+# ------------------------------------------------------------------------- explanations, signals
+
+
+def decimals(value: float) -> str:
+    """Three decimals, ties away from zero."""
+    return str(Decimal(value).quantize(Decimal("0.001"), ROUND_HALF_UP))
+
+
+def expected_words(row: Sample) -> dict[str, tuple[str, list[tuple[str, ...]]]]:
+    """Explanation and signals (id, severity, message, evidence) per metric, default options."""
+    question, answer, contexts = row["question"], row["answer"], row["contexts"]
+    truth = row.get("groundTruth")
+    parts = overlap.details(row)
+    scores = {metric: overlap.score(metric, row) for metric in METRIC_IDS}
+    claims = split_sentences(answer)
+    words: dict[str, tuple[str, list[tuple[str, ...]]]] = {}
+
+    def low(metric: str, signal: str, what: str) -> list[tuple[str, ...]]:
+        score = scores[metric]
+        assert score is not None
+        return [(signal, "warning", f"{what} (score={decimals(score)}).")] if score < 0.5 else []
+
+    def shown(metric: str) -> str:
+        return decimals(scores[metric] or 0.0)
+
+    words["faithfulness"] = ("No answer sentences or context chunks to evaluate.", [])
+    words["hallucination_rate"] = ("No context chunks provided to evaluate against.", [])
+    words["context_precision"] = words["context_relevance"] = ("No context chunks provided.", [])
+    if contexts:
+        words["hallucination_rate"] = ("Answer produced no sentences to evaluate.", [])
+        low_chunks = [str(i) for i, x in enumerate(parts.context_similarity) if x < 0.3]
+        message = f"Context chunk(s) with low relevance (< 0.3): indices [{', '.join(low_chunks)}]."
+        words["context_precision"] = (
+            f"Average TF-IDF relevance of {len(contexts)} context chunk(s) to the question: "
+            f"{shown('context_precision')}.",
+            [("context-precision-low-relevance-chunks", "info", message)] if low_chunks else [],
+        )
+        n_relevant = sum(value >= 0.2 for value in parts.context_overlap)
+        words["context_relevance"] = (
+            f"{n_relevant}/{len(contexts)} context chunk(s) meet relevance threshold (>= 0.2): "
+            f"score={shown('context_relevance')}.",
+            [],
+        )
+    if contexts and claims:
+        words["faithfulness"] = (
+            f"Average max-context overlap across {len(claims)} answer sentence(s): "
+            f"{shown('faithfulness')}.",
+            [
+                (
+                    f"faithfulness-low-support-{i}",
+                    "warning",
+                    f"Answer sentence has low context support (overlap={decimals(support)}).",
+                    claims[i],
+                )
+                for i, support in enumerate(parts.answer_support)
+                if support < 0.3
+            ],
+        )
+        unsupported = [
+            (
+                f"hallucination-unsupported-{i}",
+                "critical",
+                "Answer sentence appears unsupported by any context "
+                f"(max overlap={decimals(best)}).",
+                claims[i],
+            )
+            for i, best in enumerate(parts.answer_overlap)
+            if best < 0.15
+        ]
+        words["hallucination_rate"] = (
+            f"{len(unsupported)}/{len(claims)} answer sentence(s) appear unsupported "
+            f"(hallucination rate={decimals(len(unsupported) / len(claims))}, "
+            f"score={shown('hallucination_rate')}).",
+            unsupported,
+        )
+    words["answer_relevance"] = (
+        f"TF-IDF similarity: {decimals(tfidf_similarity(question, answer))}, unigram overlap: "
+        f"{decimals(ngram_overlap(question, answer))}, average: {shown('answer_relevance')}.",
+        low(
+            "answer_relevance", "answer-relevance-low", "Answer may not be relevant to the question"
+        ),
+    )
+    for metric, name in [
+        ("context_recall", "contextRecall"),
+        ("answer_correctness", "answerCorrectness"),
+    ]:
+        words[metric] = (f"groundTruth is required for {name} but was not provided.", [])
+    if truth:
+        words["context_recall"] = ("No ground truth sentences or context chunks to evaluate.", [])
+        if contexts and parts.truth_overlap:
+            n_covered = sum(value >= 0.3 for value in parts.truth_overlap)
+            words["context_recall"] = (
+                f"{n_covered}/{len(parts.truth_overlap)} ground truth sentence(s) covered by "
+                f"contexts (overlap >= 0.3): score={shown('context_recall')}.",
+                [],
+            )
+        words["answer_correctness"] = (
+            f"Token F1: {decimals(token_f1(truth, answer))}, unigram overlap: "
+            f"{decimals(ngram_overlap(truth, answer))}, blended score (70%F1 + 30%ngram): "
+            f"{shown('answer_correctness')}.",
+            low("answer_correctness", "answer-correctness-low", "Answer correctness is low"),
+        )
+    return words
+
+
+def assert_words(result: rag_eval.EvalResult, row: Sample) -> None:
+    wanted = expected_words(joined_sample(row))
+    for metric in METRIC_IDS:
+        found = result.metrics[metric]
+        signals = [
+            (signal.id, signal.severity, signal.message)
+            + (() if signal.evidence is None else (signal.evidence,))
+            for signal in found.signals
+        ]
+        assert (found.explanation, signals) == wanted[metric]
+        assert all(signal.metric_id == metric for signal in found.signals)
+        assert all(signal.context_chunk_index is None for signal in found.signals)
+
+
+@settings(max_examples=120, **SLOW)
+@given(samples())
+def test_opened_rows_say_what_the_oracle_counts(row: Sample) -> None:
+    opened = rag_eval.evaluate_batch(iter([row]), threads=1).results[0]
+    assert_words(opened, row)
+    assert [opened.metrics[metric].score for metric in METRIC_IDS] == [
+        overlap.score(metric, joined_sample(row)) for metric in METRIC_IDS
+    ]
+
+
+def test_opened_rows_of_a_batch_say_what_the_oracle_counts() -> None:
+    for rows in (ROWS, iter(ROWS)):
+        results = rag_eval.evaluate_batch(rows, threads=2).results
+        for result, row in zip(results, ROWS, strict=True):
+            assert_words(result, row)
+
+
+@settings(max_examples=80, **SLOW)
+@given(samples(), heuristic_options())
+def test_details_equal_the_oracle_under_any_options(row: Sample, options: dict[str, Any]) -> None:
+    needs = FieldNeeds.of(METRIC_IDS)
+    found = kernels.overlap_details(
+        pack_block(read_rows([row], 0, needs), needs),
+        0,
+        OverlapSettings.from_options(options),
+        np.arange(7),
+    )
+    wanted = overlap.details(joined_sample(row), **options)
+    if not row["contexts"]:
+        # Nothing is held against nothing: the kernel lists no sentence then.
+        wanted = overlap.Details([], [], [], [], [])
+    assert found.support == wanted.answer_support
+    assert found.overlap == wanted.answer_overlap
+    assert found.coverage == wanted.truth_overlap
+    assert found.chunk_tfidf == wanted.context_similarity
+    assert found.chunk_overlap == wanted.context_overlap
+    answer = joined(row["answer"]).encode("utf-8", "surrogatepass")
+    assert [
+        answer[begin:end].decode("utf-8", "surrogatepass") for begin, end in found.answer_spans
+    ] == split_sentences(joined(row["answer"]))
+
+
+# ---------------------------------------------------------------- threads, blocks, input kinds
+
+
+def snake(row: Sample) -> Sample:
+    return {"ground_truth" if name == "groundTruth" else name: row[name] for name in row}
+
+
+def as_eval_sample(row: Sample) -> EvalSample:
+    return EvalSample(**snake(row))
+
+
+def mixed(rows: list[Sample]) -> list[Any]:
+    kinds: list[Callable[[Sample], Any]] = [dict, snake, as_eval_sample, MappingProxyType]
+    return [kinds[i % 4](row) for i, row in enumerate(rows)]
+
+
+INPUT_KINDS: dict[str, Callable[[list[Sample]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "generator": lambda rows: (row for row in rows),
+    "snake_case": lambda rows: [snake(row) for row in rows],
+    "EvalSample": lambda rows: tuple(map(as_eval_sample, rows)),
+    "contexts in tuples": lambda rows: [
+        {**row, "contexts": tuple(row["contexts"])} for row in rows
+    ],
+    "mixed": mixed,
+    "mixed generator": lambda rows: iter(mixed(rows)),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("block_bytes", "first_rows", "most_rows"),
+    [(1, 1, 1), (1, 5, 3), (2000, 3, 7), (1 << 14, 1, 1024), (1 << 18, 16, 1024)],
+)
+def test_same_bits_for_any_threads_blocks_and_inputs(
+    threads: int, block_bytes: int, first_rows: int, most_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(sources, "_FIRST_BLOCK_ROWS", first_rows)
+    monkeypatch.setattr(sources, "_MAX_BLOCK_ROWS", most_rows)
+    for name, kind in INPUT_KINDS.items():
+        scores = rag_eval.evaluate_batch(kind(ROWS), threads=threads).scores
+        assert scores.tobytes() == WANTED.tobytes(), name
+
+
+def test_the_blocks_of_the_test_above_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise it would vary nothing: a renamed constant must not go unnoticed."""
+    needs = FieldNeeds.of(METRIC_IDS)
+    default = len(list(sources.sample_blocks(ROWS, needs)))
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(sources, "_FIRST_BLOCK_ROWS", 1)
+    assert len(list(sources.sample_blocks(ROWS, needs))) == len(ROWS) > 2 * default
+
+
+def test_every_subset_of_metrics_gives_the_same_columns() -> None:
+    rows, wanted = ROWS[:40], WANTED[:40]
+    for chosen in range(1, 128):
+        columns = [number for number in range(7) if chosen >> number & 1]
+        found = rag_eval.evaluate_batch(rows, [METRIC_IDS[i] for i in columns], threads=1)
+        assert_same_bits(found.scores, np.ascontiguousarray(wanted[:, columns]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_metrics_in_any_order_and_twice(seed: int) -> None:
+    choose = random.Random(seed)
+    columns = choose.sample(range(7), choose.randint(1, 7))
+    metrics = [METRIC_IDS[i] for i in columns]
+    found = rag_eval.evaluate_batch(ROWS, [*metrics, *choose.sample(metrics, 1)], threads=2)
+    assert found.metrics == tuple(metrics)
+    assert_same_bits(found.scores, np.ascontiguousarray(WANTED[:, columns]))
+
+
+@settings(max_examples=60, **SLOW)
+@given(samples(), heuristic_options(), st.permutations(METRIC_IDS), st.integers(1, 7))
+def test_a_subset_under_any_options_equals_the_oracle(
+    row: Sample, options: dict[str, Any], metrics: list[str], n_metrics: int
+) -> None:
+    asked = metrics[:n_metrics]
+    found = rag_eval.evaluate_batch([row], asked, heuristic=options, threads=1)
+    assert_same_bits(found.scores, oracle_scores([row], asked, **options))
+
+
+def giant(choose: random.Random) -> Sample:
+    """A row whose tables outgrow those of the others ten thousand times."""
+    words = [f"w{i}" for i in range(40_000)]
+    choose.shuffle(words)
+    return {
+        "question": "w1 w2 w3",
+        "answer": "W1 w2 w3. Something else. " + " ".join(words[:3000]),
+        "contexts": [" ".join(words), " ".join(reversed(words[:5000])), ""],
+        "groundTruth": "W5 w6. W7 the cat.",
+    }
+
+
+@pytest.mark.parametrize("generated", [False, True])
+def test_a_row_scores_the_same_alone_and_after_a_giant_one(generated: bool) -> None:
+    """Tables have the size of their row: slots, cells and n-grams of an older row count nothing."""
+    choose = random.Random(3)
+    small = ROWS[:60]
+    rows = [*small[:5], giant(choose), *small, giant(choose), *small]
+    together = rag_eval.evaluate_batch(iter(rows) if generated else rows, threads=1).scores
+    alone = np.concatenate([rag_eval.evaluate_batch([row], threads=1).scores for row in rows])
+    assert_same_bits(together, alone)
+    assert_same_bits(together[6 : 6 + len(small)], WANTED[:60])
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 0), (0, 1), (3, 9), (11, 12), (0, 12)])
+def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
+    rows, needs = ROWS[:12], FieldNeeds.of(METRIC_IDS)
+    batch = pack_block(read_rows(rows, 0, needs), needs)
+    scores = np.full((12, 7), -7.0)
+    reasons = np.full((12, 7), 77, np.uint8)
+    arguments = [
+        getattr(getattr(batch, name), part)
+        for name in ("question", "answer", "ground_truth", "contexts")
+        for part in ("data", "offsets")
+    ]
+    overlap_block.score_block(
+        *arguments,
+        batch.row_contexts,
+        np.arange(7),
+        *OverlapSettings().kernel_arguments,
+        12345,
+        begin,
+        end,
+        scores,
+        reasons,
+    )
+    outside = np.ones(12, bool)
+    outside[begin:end] = False
+    assert (scores[outside] == -7).all()
+    assert (reasons[outside] == 77).all()
+    wanted = np.nan_to_num(WANTED[begin:end])  # a null is left 0
+    assert scores[begin:end].tobytes() == wanted.tobytes()
+    assert np.array_equal(reasons[begin:end] != 0, np.isnan(WANTED[begin:end]))
+
+
+# ---------------------------------------------------------------------- classifiers of 64 bytes
+
+SEPARATORS = b" \t\n\x0b\x0c\r!\"#%&'()*,-./:;?@[\\]_{}"
+WRAPPERS = """
+#include "byte_blocks.h"
+int portable(const uint8_t *bytes, uint8_t *lowered, uint64_t *separators) {
+    return classify_block_portable(bytes, lowered, separators);
+}
+int best(const uint8_t *bytes, uint8_t *lowered, uint64_t *separators) {
+    return best_block_classifier()(bytes, lowered, separators);
+}
+"""
+Classifier = Callable[[bytes], tuple[bytes, int] | None]
+
+
+@pytest.fixture(scope="module")
+def classifiers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Classifier]:
+    """Both classifiers, compiled apart: the kernels use the best that the processor runs."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    folder = tmp_path_factory.mktemp("byte_blocks")
+    source, library = folder / "wrappers.c", folder / "wrappers.so"
+    source.write_text(WRAPPERS, encoding="ascii")
+    command = [compiler, "-O3", "-shared", "-fPIC", f"-I{NATIVE}", source, "-o", library]
+    subprocess.run(command, check=True)
+    functions = ctypes.CDLL(str(library))
+
+    def classifier(name: str) -> Classifier:
+        def classify(block: bytes) -> tuple[bytes, int] | None:
+            lowered, mask = ctypes.create_string_buffer(64), ctypes.c_uint64()
+            if not getattr(functions, name)(block, lowered, ctypes.byref(mask)):
+                return None
+            return lowered.raw, mask.value
+
+        return classify
+
+    return {name: classifier(name) for name in ("portable", "best")}
+
+
+@pytest.mark.parametrize("name", ["portable", "best"])
+def test_blocks_are_lowered_and_classified(name: str, classifiers: dict[str, Classifier]) -> None:
+    choose = random.Random(5)
+    blocks = [bytes([byte]) * 64 for byte in range(128)]
+    blocks += [bytes(range(begin, begin + 64)) for begin in range(65)]
+    blocks += [bytes(choose.choices(range(128), k=64)) for _ in range(3000)]
+    for block in blocks:
+        mask = sum(1 << i for i, byte in enumerate(block) if byte in SEPARATORS)
+        assert classifiers[name](block) == (block.lower(), mask)
+
+
+@pytest.mark.parametrize("name", ["portable", "best"])
+def test_blocks_with_other_bytes_are_refused(name: str, classifiers: dict[str, Classifier]) -> None:
+    for place in range(64):
+        for byte in (0x80, 0xC3, 0xFF):
+            assert classifiers[name](b"a" * place + bytes([byte]) + b"a" * (63 - place)) is None
