@@ -16,8 +16,8 @@ from primitives cimport (
 from sentence_spans cimport next_sentence
 from tfidf_rows cimport pair_cosine
 from token_stream cimport (
-    append_tokens, best_block_classifier, clear_vocabulary, close_vocabulary, cutter_t,
-    lowered_t, token_ids_t, vocabulary_t,
+    append_tokens, best_block_cutter, clear_vocabulary, close_vocabulary, cutter_t,
+    lowered_t, seed_vocabulary, token_ids_t, vocabulary_t,
 )
 
 # Metrics and null reasons by number, in the order of rag_eval.samples.
@@ -407,8 +407,9 @@ cdef int score_row(workspace_t* work, const columns_t* columns, const options_t*
 cdef int open_workspace(workspace_t* work, const options_t* options,
                         hash_t seed) noexcept nogil:
     memset(work, 0, sizeof(workspace_t))
-    work.cutter.classify = best_block_classifier()
-    work.vocabulary.seed = work.grams.seed = seed
+    work.cutter.cut_block = best_block_cutter()
+    seed_vocabulary(&work.vocabulary, seed)
+    work.grams.seed = seed
     return open_probes(&work.probes, &options.sizes)
 
 

@@ -19,11 +19,9 @@ cdef extern from *:
         __builtin_memcpy(&word, bytes, 8);
         return word;
     }
-    static inline int lowest_bit(uint64_t bits) { return __builtin_ctzll(bits); }
     """
     uint64_t folded_product(uint64_t left, uint64_t right) noexcept nogil
     uint64_t load_8_bytes(const uint8_t* bytes) noexcept nogil
-    int lowest_bit(uint64_t bits) noexcept nogil
 
 
 cdef struct span_t:

@@ -7,15 +7,16 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
 from primitives cimport (
-    folded_product, hash_t, int32_t, int64_t, load_8_bytes, lowest_bit, next_seed, reserve,
-    span_t, token_t, uint8_t, uint32_t, uint64_t,
+    folded_product, hash_t, int64_t, load_8_bytes, next_seed, reserve, token_t, uint8_t,
+    uint32_t, uint64_t,
 )
 
 cdef extern from "byte_blocks.h" nogil:
     int BLOCK_BYTES
-    ctypedef int (*block_classifier_t)(const uint8_t*, uint8_t*, uint64_t*) noexcept nogil
-    block_classifier_t best_block_classifier() noexcept
-    int classify_block_portable(const uint8_t*, uint8_t*, uint64_t*) noexcept
+    ctypedef int (*block_cutter_t)(
+        const uint8_t*, uint8_t*, int64_t, uint64_t*, int64_t*) noexcept nogil
+    block_cutter_t best_block_cutter() noexcept
+    int cut_block_portable(const uint8_t*, uint8_t*, int64_t, uint64_t*, int64_t*) noexcept
 
 cdef extern from "unicode_tables.h" nogil:
     uint8_t CODE_POINT_SEPARATOR
@@ -31,6 +32,7 @@ cdef enum:
     # At most one token per two bytes of a chunk, one left open before it, and the bytes of a code
     # point that crosses its end.
     CHUNK_TOKENS = 272
+    CHUNK_EDGES = 624      # two per token, and what a block may write past its own
     LOWERED_MARGIN = 80    # a whole block may be stored past the end, and words loaded past it
     MAX_IDS = 0x3FFFFFFF   # tokens or n-grams that one row may hold
     MAX_PROBE = 128        # a longer run means keys chosen to collide: the table moves to a new seed
@@ -138,9 +140,11 @@ cdef struct lowered_t:
 cdef struct cutter_t:
     const uint8_t* text
     int64_t size
-    int64_t at         # next byte to cut
-    int64_t open       # where the token that reached ``at`` begins in the lowered bytes, or -1
-    block_classifier_t classify
+    int64_t at             # next byte to cut
+    uint64_t inside        # the byte before ``at`` belongs to a token
+    block_cutter_t cut_block
+    int64_t n_edges        # written so far for the chunk at hand
+    int64_t edges[CHUNK_EDGES]  # places in the lowered bytes: a token's begin, its end, in turn
 
 
 cdef inline int begin_text(cutter_t* cutter, lowered_t* lowered, const uint8_t* text,
@@ -152,62 +156,32 @@ cdef inline int begin_text(cutter_t* cutter, lowered_t* lowered, const uint8_t* 
     cutter.text = text
     cutter.size = size
     cutter.at = 0
-    cutter.open = -1
+    cutter.inside = 0
+    cutter.n_edges = 0
     return reserve(<void**> &lowered.bytes, &lowered.capacity,
                    lowered.size + size + size // 2 + LOWERED_MARGIN, 1)
 
 
-cdef inline Py_ssize_t close_spans(uint64_t inside, int64_t base, int64_t* open,
-                                   span_t* spans) noexcept nogil:
-    """Spans of the tokens that end in one block.
-
-    Bit i of ``inside`` is set where byte ``base + i`` belongs to a token.
-    """
-    # An edge is a bit that differs from the one before it: beginnings and ends in turn.
-    cdef uint64_t edges = inside ^ (inside << 1 | <uint64_t> (open[0] >= 0))
-    cdef Py_ssize_t n_spans = 0
-    cdef int64_t begin = open[0]
-    if edges and begin >= 0:
-        spans[0].begin = begin
-        spans[0].end = base + lowest_bit(edges)
-        n_spans = 1
-        edges &= edges - 1
-        begin = -1
-    while edges:
-        begin = base + lowest_bit(edges)
-        edges &= edges - 1
-        if not edges:
-            break
-        spans[n_spans].begin = begin
-        spans[n_spans].end = base + lowest_bit(edges)
-        n_spans += 1
-        edges &= edges - 1
-        begin = -1
-    open[0] = begin
-    return n_spans
+cdef inline void add_edge(cutter_t* cutter, int64_t place) noexcept nogil:
+    cutter.edges[cutter.n_edges] = place
+    cutter.n_edges += 1
+    cutter.inside ^= 1
 
 
-cdef inline Py_ssize_t cut_code_points(cutter_t* cutter, lowered_t* lowered, int64_t until,
-                                       span_t* spans) noexcept nogil:
-    """Cut code point by code point until byte ``until`` is reached; the number of spans closed."""
+cdef inline void cut_code_points(cutter_t* cutter, lowered_t* lowered,
+                                 int64_t until) noexcept nogil:
+    """Cut code point by code point until byte ``until`` is reached."""
     cdef const uint8_t* text = cutter.text
     cdef uint8_t* out = lowered.bytes + lowered.size
     cdef int64_t at = cutter.at
-    cdef Py_ssize_t n_spans = 0
     cdef uint32_t code_point
     cdef uint8_t flags
     cdef int width, i
     while at < until:
         code_point = decode_code_point(text, cutter.size, at, &width)
         flags = code_point_flags(code_point)
-        if flags & CODE_POINT_SEPARATOR:
-            if cutter.open >= 0:
-                spans[n_spans].begin = cutter.open
-                spans[n_spans].end = out - lowered.bytes
-                n_spans += 1
-                cutter.open = -1
-        elif cutter.open < 0:
-            cutter.open = out - lowered.bytes
+        if (flags & CODE_POINT_SEPARATOR != 0) == cutter.inside:
+            add_edge(cutter, out - lowered.bytes)
         if flags & CODE_POINT_LOWERS:
             out += write_lower(text, cutter.size, at, width, code_point, out)
         else:
@@ -217,21 +191,21 @@ cdef inline Py_ssize_t cut_code_points(cutter_t* cutter, lowered_t* lowered, int
         at += width
     cutter.at = at
     lowered.size = out - lowered.bytes
-    return n_spans
 
 
-cdef inline Py_ssize_t cut_chunk(cutter_t* cutter, lowered_t* lowered,
-                                 span_t* spans) noexcept nogil:
-    """Cut the next chunk of the text; the number of tokens that ended in it (their ``spans``).
+cdef inline Py_ssize_t cut_chunk(cutter_t* cutter, lowered_t* lowered) noexcept nogil:
+    """Cut the next chunk of the text; the number of tokens that ended in it, by their edges.
 
     Blocks of ASCII are lower-cased and classified 64 bytes at a time, others code point by
     code point. The end of the text closes a token that is still open.
     """
-    cdef Py_ssize_t n_spans = 0
     cdef int64_t stop = min(cutter.size, cutter.at + CHUNK_BYTES), left
-    cdef uint64_t separators
+    cdef int n_edges
     cdef uint8_t padded[64]
     cdef const uint8_t* block
+    # A token left open by the chunk before: its begin is that chunk's last edge.
+    cutter.edges[0] = cutter.edges[cutter.n_edges - cutter.inside]
+    cutter.n_edges = cutter.inside
     while cutter.at < stop:
         left = cutter.size - cutter.at
         block = cutter.text + cutter.at
@@ -241,18 +215,17 @@ cdef inline Py_ssize_t cut_chunk(cutter_t* cutter, lowered_t* lowered,
             block = padded
         else:
             left = BLOCK_BYTES
-        if cutter.classify(block, lowered.bytes + lowered.size, &separators):
-            n_spans += close_spans(~separators, lowered.size, &cutter.open, spans + n_spans)
+        n_edges = cutter.cut_block(block, lowered.bytes + lowered.size, lowered.size,
+                                   &cutter.inside, cutter.edges + cutter.n_edges)
+        if n_edges >= 0:
+            cutter.n_edges += n_edges
             cutter.at += left
             lowered.size += left
         else:
-            n_spans += cut_code_points(cutter, lowered, cutter.at + left, spans + n_spans)
-    if cutter.at == cutter.size and cutter.open >= 0:
-        spans[n_spans].begin = cutter.open
-        spans[n_spans].end = lowered.size
-        n_spans += 1
-        cutter.open = -1
-    return n_spans
+            cut_code_points(cutter, lowered, cutter.at + left)
+    if cutter.at == cutter.size and cutter.inside:
+        add_edge(cutter, lowered.size)
+    return cutter.n_edges // 2
 
 
 # ------------------------------------------------------------------------------------ numbering
@@ -268,13 +241,19 @@ cdef struct vocabulary_t:
     # A slot holds the id of a token, counted on from row to row: a number below ``first_serial``
     # was left by an older row, and the slot is free. Keys lie densely by id.
     token_t* slots
-    int64_t n_slots            # in use, a power of two
+    int64_t n_slots            # in use, a power of two; half of them are filled at most
     int64_t n_allocated        # at least ``n_slots``
     token_t first_serial       # of id 0; at least 1, so that zeroed slots are free
     hash_t seed                # of this table; moves on when a probe runs too long
+    hash_t second_seed
     token_key_t* keys
-    int64_t capacity           # of ``keys``
+    int64_t capacity           # of ``keys``, at least half of ``n_slots``
     int64_t n_tokens
+
+
+cdef inline void seed_vocabulary(vocabulary_t* vocabulary, hash_t seed) noexcept nogil:
+    vocabulary.seed = seed
+    vocabulary.second_seed = next_seed(seed)
 
 
 cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
@@ -284,6 +263,9 @@ cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noex
     after a giant row, small ones still use slots that lie close together.
     """
     cdef token_t* slots
+    if reserve(<void**> &vocabulary.keys, &vocabulary.capacity, n_slots // 2 + 1,
+               sizeof(token_key_t)):
+        return -1
     if n_slots > vocabulary.n_allocated:
         slots = <token_t*> calloc(<size_t> n_slots, sizeof(token_t))
         if slots == NULL:
@@ -307,35 +289,33 @@ cdef inline void close_vocabulary(vocabulary_t* vocabulary) noexcept nogil:
     free(vocabulary.keys)
 
 
-cdef inline token_key_t token_key(const uint8_t* lowered, int64_t begin, int64_t size,
-                                  hash_t seed) noexcept nogil:
-    """What tells one token from another: all of it up to sixteen bytes, else a digest.
+cdef inline void make_key(const uint8_t* lowered, int64_t begin, int64_t size, hash_t seed,
+                          token_key_t* key) noexcept nogil:
+    """Set out what tells one token from another: all of it up to sixteen bytes, else a digest.
 
     Eight bytes past the token are readable (LOWERED_MARGIN), so a short one is loaded whole and
     masked instead of copied byte by byte; no branch depends on a length below seventeen.
     """
-    cdef token_key_t key
     cdef const uint8_t* token = lowered + begin
-    cdef int64_t at, last = size - 8 if size > 8 else 0
-    cdef uint64_t digest
+    cdef int64_t width = size if size < 8 else 8, at
+    cdef uint64_t mask = ~(<uint64_t> 0) >> (64 - 8 * width), digest
     key.begin = begin
     key.size = size
-    key.head = load_8_bytes(token) & (~(<uint64_t> 0) >> (64 - 8 * (size if size < 8 else 8)))
-    key.tail = load_8_bytes(token + last) & (<uint64_t> 0 - <uint64_t> (size > 8))
+    key.head = load_8_bytes(token) & mask
+    key.tail = load_8_bytes(token + size - width) & mask
     if size > 16:
         digest = seed
-        for at in range(8, last, 8):
+        for at in range(8, size - 8, 8):
             digest = folded_product(digest ^ load_8_bytes(token + at),
                                     <uint64_t> 0xD6E8FEB86659FD93)
         key.tail = folded_product(key.tail ^ digest, <uint64_t> 0xA0761D6478BD642F)
-    return key
 
 
-cdef inline int64_t home_slot(const token_key_t* key, hash_t seed,
-                              int64_t n_slots) noexcept nogil:
+cdef inline int64_t home_slot(const vocabulary_t* vocabulary,
+                              const token_key_t* key) noexcept nogil:
     return <int64_t> (folded_product(
-        key.head ^ seed, key.tail ^ <uint64_t> key.size ^ <uint64_t> 0xE7037ED1A0B428DB)
-        & <hash_t> (n_slots - 1))
+        key.head ^ vocabulary.seed, (key.tail ^ vocabulary.second_seed) + <uint64_t> key.size)
+        & <hash_t> (vocabulary.n_slots - 1))
 
 
 cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lowered,
@@ -348,11 +328,11 @@ cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lo
             return -1
         # Slots of an earlier try have to look free to this row's own serial numbers.
         memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_t))
-        vocabulary.seed = next_seed(vocabulary.seed)
+        seed_vocabulary(vocabulary, vocabulary.second_seed)
         for id in range(n_tokens):
             key = &vocabulary.keys[id]
-            key[0] = token_key(lowered.bytes, key.begin, key.size, vocabulary.seed)
-            slot = home_slot(key, vocabulary.seed, n_slots)
+            make_key(lowered.bytes, key.begin, key.size, vocabulary.seed, key)
+            slot = home_slot(vocabulary, key)
             probes = 0
             while vocabulary.slots[slot]:
                 slot = (slot + 1) & (n_slots - 1)
@@ -366,26 +346,6 @@ cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lo
         n_slots *= 2
 
 
-cdef inline int64_t add_token(vocabulary_t* vocabulary, const lowered_t* lowered,
-                              const token_key_t* key, int64_t slot,
-                              int64_t probes) noexcept nogil:
-    """Give the token the next id; the id, or -1 without memory."""
-    cdef int64_t id = vocabulary.n_tokens
-    if id > MAX_IDS or reserve(<void**> &vocabulary.keys, &vocabulary.capacity, id + 1,
-                               sizeof(token_key_t)):
-        return -1
-    vocabulary.keys[id] = key[0]
-    vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
-    vocabulary.n_tokens = id + 1
-    if probes > MAX_PROBE:
-        if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
-            return -1
-    elif 2 * (id + 1) > vocabulary.n_slots:
-        if rebuild_vocabulary(vocabulary, lowered, 4 * vocabulary.n_slots):
-            return -1
-    return id
-
-
 cdef struct chunk_t:
     token_key_t keys[CHUNK_TOKENS]
     int64_t homes[CHUNK_TOKENS]
@@ -393,14 +353,14 @@ cdef struct chunk_t:
 
 
 cdef inline void key_tokens(const vocabulary_t* vocabulary, const lowered_t* lowered,
-                            const span_t* spans, Py_ssize_t begin, Py_ssize_t end,
+                            const int64_t* edges, Py_ssize_t begin, Py_ssize_t end,
                             chunk_t* chunk) noexcept nogil:
     """Keys and home slots of tokens ``[begin, end)`` of a chunk."""
     cdef Py_ssize_t i
     for i in range(begin, end):
-        chunk.keys[i] = token_key(lowered.bytes, spans[i].begin, spans[i].end - spans[i].begin,
-                                  vocabulary.seed)
-        chunk.homes[i] = home_slot(&chunk.keys[i], vocabulary.seed, vocabulary.n_slots)
+        make_key(lowered.bytes, edges[2 * i], edges[2 * i + 1] - edges[2 * i], vocabulary.seed,
+                 &chunk.keys[i])
+        chunk.homes[i] = home_slot(vocabulary, &chunk.keys[i])
 
 
 cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, chunk_t* chunk,
@@ -410,13 +370,10 @@ cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, chunk_t* chun
     cdef const token_key_t* key
     cdef const token_key_t* known
     cdef token_t id
-    if vocabulary.n_tokens == 0:
-        for i in range(n_tokens):
-            chunk.others[i] = i
-        return n_tokens
     for i in range(n_tokens):
         key = &chunk.keys[i]
         id = vocabulary.slots[chunk.homes[i]] - vocabulary.first_serial
+        # Of a free slot, any key will do: its id is below 0.
         known = &vocabulary.keys[id if id > 0 else 0]
         ids[i] = id
         chunk.others[n_others] = i
@@ -444,11 +401,23 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
             return id
         slot = (slot + 1) & (vocabulary.n_slots - 1)
         probes += 1
-    return add_token(vocabulary, lowered, key, slot, probes)
+    id = vocabulary.n_tokens
+    if id > MAX_IDS:
+        return -1
+    vocabulary.keys[id] = key[0]
+    vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
+    vocabulary.n_tokens = id + 1
+    if probes > MAX_PROBE:
+        if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
+            return -1
+    elif 2 * (id + 1) > vocabulary.n_slots:
+        if rebuild_vocabulary(vocabulary, lowered, 4 * vocabulary.n_slots):
+            return -1
+    return id
 
 
 cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered,
-                              const span_t* spans, Py_ssize_t n_spans,
+                              const int64_t* edges, Py_ssize_t n_tokens,
                               token_t* ids) noexcept nogil:
     """Ids of a chunk's tokens, new ones in order of first appearance; 0, or -1 without memory.
 
@@ -459,8 +428,8 @@ cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered
     cdef Py_ssize_t n_others, i, other
     cdef int64_t id
     cdef hash_t seed = vocabulary.seed
-    key_tokens(vocabulary, lowered, spans, 0, n_spans, &chunk)
-    n_others = match_homes(vocabulary, &chunk, n_spans, ids)
+    key_tokens(vocabulary, lowered, edges, 0, n_tokens, &chunk)
+    n_others = match_homes(vocabulary, &chunk, n_tokens, ids)
     for i in range(n_others):
         other = chunk.others[i]
         id = number_token(vocabulary, lowered, &chunk.keys[other], chunk.homes[other])
@@ -470,7 +439,7 @@ cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered
         if vocabulary.seed != seed:
             # The table was laid out anew.
             seed = vocabulary.seed
-            key_tokens(vocabulary, lowered, spans, other + 1, n_spans, &chunk)
+            key_tokens(vocabulary, lowered, edges, other + 1, n_tokens, &chunk)
     return 0
 
 
@@ -484,16 +453,15 @@ cdef inline int append_tokens(cutter_t* cutter, lowered_t* lowered, vocabulary_t
                               token_ids_t* tokens, const uint8_t* text,
                               int64_t size) noexcept nogil:
     """Append the ids of a text's tokens to ``tokens``; 0, or -1 without memory."""
-    cdef span_t spans[CHUNK_TOKENS]
-    cdef Py_ssize_t n_spans
+    cdef Py_ssize_t n_tokens
     if begin_text(cutter, lowered, text, size):
         return -1
     while cutter.at < size:
-        n_spans = cut_chunk(cutter, lowered, spans)
-        if reserve(<void**> &tokens.ids, &tokens.capacity, tokens.size + n_spans,
+        n_tokens = cut_chunk(cutter, lowered)
+        if reserve(<void**> &tokens.ids, &tokens.capacity, tokens.size + n_tokens,
                    sizeof(token_t)):
             return -1
-        if number_tokens(vocabulary, lowered, spans, n_spans, tokens.ids + tokens.size):
+        if number_tokens(vocabulary, lowered, cutter.edges, n_tokens, tokens.ids + tokens.size):
             return -1
-        tokens.size += n_spans
+        tokens.size += n_tokens
     return 0

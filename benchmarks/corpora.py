@@ -10,7 +10,7 @@ import gzip
 import json
 import os
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
@@ -262,9 +262,11 @@ def benchmark_set(name: str) -> BenchmarkSet:
     return BenchmarkSet(rows, f"{len(rows):,} rows of {path.name}")
 
 
+def texts_of(row: Sample) -> list[str]:
+    """All texts of a sample."""
+    return [row["question"], row["answer"], row["groundTruth"], *row["contexts"]]
+
+
 def text_bytes(rows: Sequence[Sample]) -> int:
-    """Bytes of text in UTF-8 that the seven metrics read."""
-    texts: Callable[[Sample], list[str]] = lambda row: [  # noqa: E731
-        row["question"], row["answer"], row["groundTruth"], *row["contexts"]
-    ]  # fmt: skip
-    return sum(len(text.encode()) for row in rows for text in texts(row))
+    """Bytes of text in UTF-8."""
+    return sum(len(text.encode()) for row in rows for text in texts_of(row))

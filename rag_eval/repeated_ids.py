@@ -14,8 +14,8 @@ _RECENT: Final = 1 << 16
 class RepeatedIds:
     """Counts rows whose id an earlier row had, and names the first few.
 
-    Of each id only its 64-bit hash is kept: 8 bytes a row. In a million rows two different ids share
-    one with a chance of 3 in 100 million, and then a warning is wrong, not a score.
+    Of each id only its 64-bit hash is kept, 8 bytes a row. In a million rows two different ids
+    share one with a chance of 3 in 100 million, and then a warning is wrong, not a score.
     """
 
     def __init__(self, n_named: int = 3) -> None:

@@ -32,11 +32,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
+def atomic_file(
+    path: str | Path, place: Callable[[], Path] | None = None
+) -> Iterator[IO[bytes]]:
     """A file to write that takes its name only when the block ends well.
 
     It is written beside its place, flushed to disk and renamed: an older file of that name stays
-    whole whatever happens. Names that end in ``.gz`` are compressed.
+    whole whatever happens. Names that end in ``.gz`` are compressed. ``place`` may give another
+    name in the same folder when the block has ended.
 
     Raises
     ------
@@ -60,7 +63,7 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
             os.fsync(raw.fileno())
         # mkstemp makes files that only their owner reads; a result is as readable as any new file.
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
+        temporary.replace(target if place is None else place())
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -191,7 +191,7 @@ def _read_lines(lines: list[bytes], first: int, source: str) -> RowBlock:
             row = _decode(line)
         except (ValueError, RecursionError):
             row = _decode_leniently(line, number, origin)
-            if row is None:
+            if row is _FAULTY:
                 continue
         _add_row(row, number, rows, origin)
     return RowBlock(0, rows, origin)
@@ -220,34 +220,32 @@ def _json_type(value: object) -> str:
 
 # ------------------------------------------------------- what the fast decoder does not take
 
+_FAULTY: Final = object()
+
 
 def _decode_leniently(line: bytes, number: int, origin: FileOrigin) -> Any:
-    """A line that msgspec refuses: lone surrogate escapes are fine, else its fault is noted.
+    """A line that msgspec refuses: lone surrogate escapes are fine, all else is a fault.
 
-    None when the line holds no sample.
+    ``_FAULTY`` when a fault was noted.
     """
     # Bytes that are not UTF-8 become surrogates U+DC80..DCFF, which no UTF-8 text holds unescaped.
     text = line.decode("utf-8", "surrogateescape")
     bad_byte = _first_bad_byte(line)
+    value = None
     try:
         value = json.loads(text)
     except RecursionError:
-        origin.add_fault(number, None, "is nested too deeply")
-        return None
+        fault = "is nested too deeply"
     except ValueError as error:
         fault = bad_byte or _syntax_fault(error)
-        origin.add_fault(number, None, fault)
-        return None
-    if bad_byte:
-        path = _path_of(value, lambda found: isinstance(found, str) and _has_bad_byte(found))
-        origin.add_fault(number, value, f"{path + ' ' if path else ''}{bad_byte}")
-        return None
-    fault = non_finite_fault(value)
+    else:
+        fault = non_finite_fault(value)
+        if bad_byte:
+            path = _path_of(value, lambda found: isinstance(found, str) and _has_bad_byte(found))
+            fault = f"{path} {bad_byte}".lstrip()
     if fault:
         origin.add_fault(number, value, fault)
-        return None
-    if value is None:
-        _add_row(None, number, [], origin)
+        return _FAULTY
     return value
 
 

@@ -144,7 +144,7 @@ WANTED = oracle_scores(ROWS)
 def test_the_corpus_has_scores_of_all_kinds() -> None:
     assert np.isnan(WANTED).any(axis=0).sum() == 2
     for column in WANTED.T:
-        assert len(np.unique(column[~np.isnan(column)])) > 4
+        assert len(np.unique(column[~np.isnan(column)])) >= 4
 
 
 def test_the_corpus_equals_the_oracle() -> None:

@@ -1,0 +1,285 @@
+"""The release gate: instructions per byte of input, and times plain Python.
+
+Counts instructions of the block kernel by callgrind and compares them with ``floors.toml``; a kernel
+that needs 3 % more than its floor fails, and so does one above 40 whatever its floor. Then it times
+``evaluate_batch`` on one thread in turns with the plain Python baseline.
+
+    python -m benchmarks.gate [--update] [--allow-missing-valgrind]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks import corpora, pure_python_baseline
+from benchmarks.timing import Spread, in_turns, ratios
+
+HERE: Final = Path(__file__).resolve().parent
+FLOORS: Final = HERE / "floors.toml"
+TOLERANCE: Final = 0.03
+BAR: Final = 40.0  # instructions per byte, DESIGN section 7
+RATIO_BAR: Final = 20.0  # times plain Python
+RATIO_ROWS: Final = 500
+RETRY_ROUNDS: Final = 3
+
+# Two numbers of rows per corpus: what a call costs once cancels out in the slope between them.
+SIZES: Final[dict[str, tuple[int, int]]] = {
+    "typical": (100, 300),
+    "long": (4, 12),
+    "nonlatin": (100, 300),
+}
+
+# Valgrind shows every processor with AVX2 as one and the same, so the kernel's choice of code and
+# glibc's are the same on all of them. It counts each step of a `rep stos` or `rep movs` as one
+# instruction, though, and glibc's limits for using those follow the caches of the real processor:
+# they are set out of reach. Dynamic linking happens before the count begins.
+_TUNABLES: Final = ":".join(
+    f"glibc.cpu.x86_{name}_threshold={1 << 40}"
+    for name in ("rep_stosb", "rep_movsb", "non_temporal")
+)
+_ENVIRONMENT: Final = {
+    "PYTHONHASHSEED": "0",
+    "GLIBC_TUNABLES": _TUNABLES,
+    "LD_BIND_NOW": "1",
+    "LC_ALL": "C.UTF-8",
+}
+
+
+class GateError(Exception):
+    """Something could not be measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Instructions of two runs of one corpus."""
+
+    corpus: str
+    n_bytes: tuple[int, int]
+    instructions: tuple[int, int]
+
+    @property
+    def per_byte(self) -> float:
+        """The slope between the two runs."""
+        if min(self.instructions) <= 0:
+            raise GateError(
+                f"{self.corpus}: callgrind collected no instruction inside score_block; the "
+                "function was not found, or its symbols were stripped"
+            )
+        return (self.instructions[1] - self.instructions[0]) / (self.n_bytes[1] - self.n_bytes[0])
+
+
+# ------------------------------------------------------------------------------------ counting
+
+
+def callgrind_command(rows_file: Path, out_file: Path) -> list[str]:
+    """What counts the instructions of one run.
+
+    The pattern names the ``def`` wrapper alone: a pattern that met the wrapper and a function
+    inside it would switch collection off again there.
+    """
+    return [
+        "valgrind",
+        "--tool=callgrind",
+        "--collect-atstart=no",
+        "--toggle-collect=__pyx_pw_*overlap_block*score_block",
+        f"--callgrind-out-file={out_file}",
+        sys.executable,
+        "-m",
+        "benchmarks.kernel_workload",
+        str(rows_file),
+    ]
+
+
+def read_total(out_file: Path) -> int:
+    """Instructions collected, from callgrind's output file; 0 when there is no total."""
+    found = re.search(r"^(?:summary|totals): (\d+)", out_file.read_text(), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def count_instructions(rows: Sequence[Mapping[str, Any]], folder: Path, name: str) -> int:
+    """Instructions of one call of the kernel on some rows."""
+    rows_file, out_file = folder / f"{name}.json", folder / f"{name}.out"
+    rows_file.write_text(json.dumps(rows))
+    done = subprocess.run(
+        callgrind_command(rows_file, out_file),
+        cwd=HERE.parent,
+        env={**os.environ, **_ENVIRONMENT},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0 or not out_file.exists():
+        raise GateError(f"valgrind ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return read_total(out_file)
+
+
+def measure_cost(corpus: str, folder: Path) -> Cost:
+    """Instructions of the corpus at both sizes; fewer rows are the beginning of more."""
+    few, many = SIZES[corpus]
+    rows = corpora.generate(corpus, many)
+    return Cost(
+        corpus,
+        (corpora.text_bytes(rows[:few]), corpora.text_bytes(rows)),
+        (
+            count_instructions(rows[:few], folder, f"{corpus}-{few}"),
+            count_instructions(rows, folder, f"{corpus}-{many}"),
+        ),
+    )
+
+
+def measure_costs() -> list[Cost]:
+    """The cost of every corpus; counts do not mind a busy machine, so all cores count."""
+    if shutil.which("valgrind") is None:
+        raise FileNotFoundError("valgrind")
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda corpus: measure_cost(corpus, Path(folder)), SIZES))
+
+
+# ---------------------------------------------------------------------------------- comparing
+
+
+def processor_class() -> str:
+    """Which of the kernel's block classifiers runs here: counts differ between them."""
+    cpuinfo = Path("/proc/cpuinfo")
+    flags = cpuinfo.read_text() if cpuinfo.exists() else ""
+    return "avx2" if re.search(r"\bavx2\b", flags) else "portable"
+
+
+def compiler() -> str:
+    """The compiler that the kernel was built with, as it says itself."""
+    from rag_eval._native import overlap_block
+
+    content = Path(str(overlap_block.__file__)).read_bytes()
+    found = re.search(rb"(GCC: \([^)]*\)|clang version) [\d.]+", content)
+    return found[0].decode() if found else "unknown compiler"
+
+
+def read_floors(path: Path = FLOORS) -> dict[str, Any]:
+    """The floors file; empty tables when there is none."""
+    return tomllib.loads(path.read_text()) if path.exists() else {}
+
+
+def floors_text(floors: Mapping[str, float], compiler_name: str, processor: str) -> str:
+    """What goes into the floors file."""
+    lines = [
+        "# Instructions per byte of input, by python -m benchmarks.gate --update. The count depends",
+        "# on the compiler and on the kernel's block classifier, not on the speed of the machine.",
+        f'compiler = "{compiler_name}"',
+        "",
+        f"[{processor}]",
+        *(f"{corpus} = {floor:.3f}" for corpus, floor in floors.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def cost_complaints(per_byte: Mapping[str, float], floors: Mapping[str, float]) -> list[str]:
+    """Why costs do not pass: one line per corpus that is too dear or has no floor."""
+    complaints = []
+    for corpus, cost in per_byte.items():
+        floor = floors.get(corpus)
+        if cost > BAR:
+            complaints.append(f"{corpus}: {cost:.2f} instructions per byte, the bar is {BAR:g}")
+        if floor is None:
+            complaints.append(f"{corpus}: no floor for this processor class; take one by --update")
+        elif cost > floor * (1 + TOLERANCE):
+            complaints.append(
+                f"{corpus}: {cost:.2f} instructions per byte, {cost / floor - 1:+.1%} of the floor "
+                f"{floor:.2f}; {TOLERANCE:.0%} is allowed"
+            )
+    return complaints
+
+
+def ratio_complaints(medians: Sequence[float], bar: float = RATIO_BAR) -> list[str]:
+    """Why the speed does not pass; one try above the bar is enough."""
+    if max(medians) >= bar:
+        return []
+    tried = ", ".join(f"{median:.1f}" for median in medians)
+    return [f"typical: {tried} times plain Python, the bar is {bar:g}"]
+
+
+# -------------------------------------------------------------------------------------- timing
+
+
+def measure_ratio(rows: Sequence[corpora.Sample], rounds: int) -> Spread:
+    """Times plain Python, one thread, in turns; in seconds of this process alone."""
+    from rag_eval import evaluate_batch
+
+    seconds = in_turns(
+        {
+            "baseline": lambda: [pure_python_baseline.score(row) for row in rows],
+            "library": lambda: evaluate_batch(rows, threads=1).scores,
+        },
+        rounds,
+        time.process_time,
+    )
+    return ratios(seconds["baseline"], seconds["library"])
+
+
+def try_ratio(rows: Sequence[corpora.Sample]) -> list[float]:
+    """Medians of the ratio: one, or two when a noisy machine may have spoilt the first."""
+    medians = [measure_ratio(rows, 5).median]
+    if ratio_complaints(medians):
+        medians.append(measure_ratio(rows, RETRY_ROUNDS).median)
+    return medians
+
+
+# ------------------------------------------------------------------------------------- command
+
+
+def _gate_costs(options: argparse.Namespace) -> list[str]:
+    try:
+        per_byte = {cost.corpus: cost.per_byte for cost in measure_costs()}
+    except FileNotFoundError:
+        message = "valgrind is not installed (apt-get install valgrind): no instruction was counted"
+        print(message)
+        return [] if options.allow_missing_valgrind else [message]
+    except GateError as error:
+        return [str(error)]
+    processor, built_by = processor_class(), compiler()
+    if options.update:
+        FLOORS.write_text(floors_text(per_byte, built_by, processor))
+    content = read_floors()
+    floors = content.get(processor, {})
+    if content.get("compiler") != built_by:
+        print(f"note: floors are of {content.get('compiler')}, this build is by {built_by}")
+    for corpus, cost in per_byte.items():
+        print(f"{corpus}: {cost:.3f} instructions per byte (floor {floors.get(corpus)})")
+    return cost_complaints(per_byte, floors)
+
+
+def _gate_ratio() -> list[str]:
+    rows, source = corpora.benchmark_set("typical")
+    medians = try_ratio(rows[:RATIO_ROWS])
+    print(f"typical: {medians[-1]:.1f} times plain Python ({RATIO_ROWS} of {source})")
+    return ratio_complaints(medians)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the gate; 0 when it passes, 1 when it does not."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=__doc__)
+    parser.add_argument("--update", action="store_true", help="write the counts as the new floors")
+    parser.add_argument(
+        "--allow-missing-valgrind", action="store_true", help="pass without instruction counts"
+    )
+    options = parser.parse_args(arguments)
+    complaints = _gate_costs(options) + _gate_ratio()
+    for complaint in complaints:
+        print(f"FAILED {complaint}")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""One call of the block kernel, for callgrind to count.
+
+In: a file of rows, one JSON list.  It calls ``score_block`` itself, on one block, with a fixed seed
+and without numpy, so that the count is the same each time and the start is short.
+
+    python -m benchmarks.kernel_workload ROWS.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rag_eval._native import overlap_block
+from rag_eval.overlap_settings import OverlapSettings
+
+Column: TypeAlias = tuple[bytes, "array[int]"]
+
+SEED = 0x5EED
+N_METRICS = 7
+
+
+def text_column(texts: Sequence[str]) -> Column:
+    """UTF-8 bytes end to end, and where each text begins and ends."""
+    encoded = [text.encode() for text in texts]
+    return b"".join(encoded), array("q", accumulate(map(len, encoded), initial=0))
+
+
+def matrix(typecode: str, item_bytes: int, n_rows: int) -> memoryview:
+    """Zeros, one row per sample and one column per metric."""
+    zeros = memoryview(bytearray(item_bytes * n_rows * N_METRICS))
+    return zeros.cast(typecode, (n_rows, N_METRICS))
+
+
+def score_rows(rows: Sequence[dict[str, Any]]) -> memoryview:
+    """Scores of all rows and metrics in one call of the kernel."""
+    settings = OverlapSettings()
+    contexts = [context for row in rows for context in row["contexts"]]
+    scores = matrix("d", 8, len(rows))
+    overlap_block.score_block(  # type: ignore[call-arg, unused-ignore]  # buffers, not arrays
+        *text_column([row["question"] for row in rows]),
+        *text_column([row["answer"] for row in rows]),
+        *text_column([row["groundTruth"] for row in rows]),
+        *text_column(contexts),
+        array("q", accumulate((len(row["contexts"]) for row in rows), initial=0)),
+        array("q", range(N_METRICS)),
+        array("q", map(int, settings.ngram_sizes)),
+        array("q", map(int, settings.ngram_sizes)),
+        array("d", settings.ngram_weights),
+        array(
+            "d",
+            (
+                settings.chunk_relevance_threshold,
+                settings.claim_support_threshold,
+                settings.sentence_coverage_threshold,
+                settings.ngram_weight,
+                settings.tfidf_weight,
+            ),
+        ),
+        SEED,
+        0,
+        len(rows),
+        scores,
+        matrix("B", 1, len(rows)),
+    )
+    return scores
+
+
+if __name__ == "__main__":
+    score_rows(json.loads(Path(sys.argv[1]).read_bytes()))

@@ -1,0 +1,188 @@
+"""Gates: a batch result -> whether it may pass, and why not, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rag_eval.batch_results import BatchEvalResult
+from rag_eval.errors import InputError
+from rag_eval.options import number
+from rag_eval.regressions import MetricRegression
+from rag_eval.samples import MetricId, camel_case, to_metric_id
+
+_MOST_DIGITS: Final = 17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gates:
+    """What a run has to reach.
+
+    Attributes
+    ----------
+    min_pass_rate : float, optional
+        Least share of the scored samples that pass. With no gate at all it is 1: every one passes.
+    min_mean : mapping of MetricId to float
+        Least mean score per metric; a metric without any score fails.
+
+    A baseline adds one gate per metric that it shares with the run.
+    """
+
+    min_pass_rate: float | None = None
+    min_mean: Mapping[MetricId, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        min_pass_rate: object,
+        min_mean: Mapping[str, object] | None,
+        metrics: Iterable[MetricId],
+    ) -> Gates:
+        """Gates from options, checked against the metrics of the run.
+
+        Raises
+        ------
+        InputError
+            For a bar outside 0 to 1, or on a metric that is not computed.
+        """
+        computed = list(metrics)
+        if min_mean is not None and not isinstance(min_mean, Mapping):
+            raise InputError(f"min_mean must be a mapping of metrics, got {min_mean!r}")
+        means = {
+            to_metric_id(name): _share(bar, f"min_mean[{name!r}]")
+            for name, bar in (min_mean or {}).items()
+        }
+        for metric in means:
+            if metric not in computed:
+                raise InputError(
+                    f"min_mean is given for {metric}, which is not computed; "
+                    f"computed: {', '.join(computed)}"
+                )
+        rate = None if min_pass_rate is None else _share(min_pass_rate, "min_pass_rate")
+        return cls(min_pass_rate=rate, min_mean=means)
+
+
+def _share(value: object, name: str) -> float:
+    share = number(value, name)
+    if not 0 <= share <= 1:
+        raise InputError(f"{name} must be between 0 and 1, got {value}")
+    return share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOutcome:
+    """One gate, held or not.
+
+    Attributes
+    ----------
+    gate : {"min_pass_rate", "min_mean", "regression"}
+    metric_id : MetricId or None
+        None where the gate is about samples.
+    found, wanted : float or None
+        For a regression the difference to the baseline's mean and the lowest that may be; ``found``
+        is None where there was nothing to measure.
+    message : str
+        Both in words.
+    """
+
+    gate: str
+    metric_id: MetricId | None = None
+    held: bool
+    found: float | None
+    wanted: float
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the style of result files."""
+        metric = {} if self.metric_id is None else {"metricId": camel_case(self.metric_id)}
+        return {
+            "gate": camel_case(self.gate),
+            **metric,
+            "held": self.held,
+            "found": self.found,
+            "wanted": self.wanted,
+            "message": self.message,
+        }
+
+
+def check_gates(
+    result: BatchEvalResult, gates: Gates, regression_threshold: float
+) -> list[GateOutcome]:
+    """The outcome of every gate, the default gate where none was given."""
+    outcomes = [_mean_outcome(result, metric, bar) for metric, bar in gates.min_mean.items()]
+    outcomes += [_regression_outcome(row, regression_threshold) for row in result.regressions or ()]
+    if gates.min_pass_rate is not None or not outcomes:
+        bar = 1.0 if gates.min_pass_rate is None else gates.min_pass_rate
+        outcomes.insert(0, _pass_rate_outcome(result, bar))
+    return outcomes
+
+
+def _pass_rate_outcome(result: BatchEvalResult, bar: float) -> GateOutcome:
+    n_rows = len(result)
+    n_passed = int(result.sample_passed.sum())
+    rate = n_passed / n_rows if n_rows else 0.0
+    held = n_rows > 0 and rate >= bar
+    found, wanted = _apart(rate, bar)
+    verb = "is at least" if held else "is below"
+    return GateOutcome(
+        gate="min_pass_rate",
+        held=held,
+        found=rate,
+        wanted=bar,
+        message=f"pass rate {found} ({n_passed}/{n_rows}) {verb} {wanted}",
+    )
+
+
+def _mean_outcome(result: BatchEvalResult, metric: MetricId, bar: float) -> GateOutcome:
+    aggregate = result.aggregates[metric]
+    share = f"({aggregate.n}/{aggregate.n_rows})"
+    held = aggregate.n > 0 and aggregate.mean >= bar
+    found, wanted = _apart(aggregate.mean, bar)
+    if aggregate.n:
+        message = f"{metric} mean {found} {share} {'is at least' if held else 'is below'} {wanted}"
+    else:
+        message = f"{metric} has no scores {share}; wanted a mean of at least {wanted}"
+    return GateOutcome(
+        gate="min_mean",
+        metric_id=metric,
+        held=held,
+        found=aggregate.mean if aggregate.n else None,
+        wanted=bar,
+        message=message,
+    )
+
+
+def _regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
+    metric = row.metric_id
+    measured = row.delta == row.delta  # not NaN
+    if row.not_comparable:
+        message = f"{metric} has no scores; the baseline's mean is {row.baseline_mean:.2f}"
+    elif not measured:
+        message = f"{metric} has no scores, and none in the baseline"
+    else:
+        now, before = _apart(row.current_mean, row.baseline_mean)
+        change, limit = _apart(abs(row.delta), threshold)
+        way = "below" if row.delta < 0 else "above"
+        message = f"{metric} mean {now} is {change} {way} the baseline's {before}"
+        if now == before:
+            message = f"{metric} mean {now} is that of the baseline"
+        elif row.delta < 0:
+            message += f" ({'more than' if row.regressed else 'at most'} {limit})"
+    return GateOutcome(
+        gate="regression",
+        metric_id=metric,
+        held=not row.failed,
+        found=row.delta if measured else None,
+        wanted=-threshold,
+        message=message,
+    )
+
+
+def _apart(found: float, wanted: float) -> tuple[str, str]:
+    """Two numbers with as many decimals, two or more, as it takes to tell them apart."""
+    for digits in range(2, _MOST_DIGITS + 1):
+        texts = f"{found:.{digits}f}", f"{wanted:.{digits}f}"
+        if texts[0] != texts[1]:
+            return texts
+    return f"{found:.2f}", f"{wanted:.2f}"

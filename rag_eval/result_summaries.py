@@ -1,0 +1,238 @@
+"""The summary of a result file, read without its rows; two of them compared."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.regressions import Baseline
+from rag_eval.samples import METRIC_IDS, MetricId, camel_case
+from rag_eval.signature import Signature
+
+
+class _Row(msgspec.Struct):
+    """A row that is counted and not read."""
+
+
+class _Aggregate(msgspec.Struct, rename="camel"):
+    mean: float
+    null_rate: float = 0
+
+
+class _File(msgspec.Struct, rename="camel"):
+    """What is read of a result file: of a million rows the objects would not fit in memory."""
+
+    aggregates: dict[str, Any]
+    composite_aggregate: dict[str, Any] = {}  # msgspec copies it
+    results: list[_Row] = []
+    signature: dict[str, Any] | None = None
+    n_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanScore:
+    """A mean and how many of the rows it is over; NaN and 0 where there is none.
+
+    ``n`` and ``n_rows`` are None in a summary that came without them.
+    """
+
+    mean: float
+    n: int | None
+    n_rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSummary:
+    """What is compared of a run.
+
+    Attributes
+    ----------
+    means : dict of MeanScore
+        Per metric.
+    composite : MeanScore
+    baseline : Baseline
+        The same for gates.
+    signature : Signature or None
+        None in files of rag-eval-node-ts.
+    """
+
+    name: str
+    means: dict[MetricId, MeanScore]
+    composite: MeanScore
+    baseline: Baseline
+
+    @property
+    def signature(self) -> Signature | None:
+        """Under what settings the run was scored."""
+        return self.baseline.signature
+
+
+def read_summary(path: str | Path) -> ResultSummary:
+    """Read aggregates and signature of a result file, of this library or of rag-eval-node-ts.
+
+    What ``run --format json`` prints will do as well. A name that ends in ``.gz`` is unpacked.
+
+    Raises
+    ------
+    InputError
+        When it is no result file.
+    """
+    try:
+        data = Path(path).read_bytes()
+        if str(path).endswith(".gz"):
+            data = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {path}: {reason}") from None
+    try:
+        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_File)
+        baseline = Baseline.of({"aggregates": found.aggregates, "signature": found.signature})
+        composite = msgspec.convert(found.composite_aggregate or {"mean": math.nan}, _Aggregate)
+        means = _means(found)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path} is no result file: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not JSON: {error}") from None
+    except InputError as error:
+        raise InputError(f"{path} is no result file: {error}") from None
+    if all(math.isnan(mean.mean) for mean in means.values()):
+        composite.mean = math.nan  # files hold 0 for it
+    # How many rows have a composite score is not in the schema.
+    return ResultSummary(
+        str(path), means, MeanScore(composite.mean, None, _n_rows(found)), baseline
+    )
+
+
+def _n_rows(found: _File) -> int | None:
+    return len(found.results) or found.n_rows
+
+
+def _means(found: _File) -> dict[MetricId, MeanScore]:
+    n_rows = _n_rows(found)
+    means: dict[MetricId, MeanScore] = {}
+    for metric in METRIC_IDS:
+        entry = found.aggregates.get(camel_case(metric), found.aggregates.get(metric))
+        if entry is None:
+            continue
+        aggregate = msgspec.convert(entry, _Aggregate)
+        share = 1 - aggregate.null_rate
+        n = None if n_rows is None else round(share * n_rows)
+        means[metric] = MeanScore(aggregate.mean if share else math.nan, n, n_rows)
+    return means
+
+
+# ---------------------------------------------------------------------------------- comparing
+
+COMPOSITE: Final = "composite"
+
+
+@dataclass(frozen=True, slots=True)
+class MeanChange:
+    """One mean in two runs; ``delta`` is new minus old, NaN where one of them has none."""
+
+    name: str
+    old: MeanScore
+    new: MeanScore
+
+    @property
+    def delta(self) -> float:
+        """New minus old."""
+        return self.new.mean - self.old.mean
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the style of result files; a mean that does not exist is null."""
+        return {
+            "metricId": camel_case(self.name),
+            "oldMean": _number(self.old.mean),
+            "newMean": _number(self.new.mean),
+            "delta": _number(self.delta),
+        }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The means of two runs side by side.
+
+    Attributes
+    ----------
+    changes : list of MeanChange
+        Metrics of either run in their usual order, the composite score last.
+    differences : list of str
+        Settings that differ; only when the comparison was forced.
+    notes : list of str
+    """
+
+    old: ResultSummary
+    new: ResultSummary
+    changes: list[MeanChange]
+    differences: list[str]
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "old": self.old.name,
+            "new": self.new.name,
+            "changes": [change.to_dict() for change in self.changes],
+            "signatureDifferences": self.differences,
+            "notes": self.notes,
+        }
+
+
+def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> Comparison:
+    """Compare the means of two result files.
+
+    Raises
+    ------
+    SignatureMismatchError
+        When they were scored under different settings, unless ``force`` is true.
+    InputError
+        When one is no result file, or they share no metric.
+    """
+    before, after = read_summary(old), read_summary(new)
+    shared = [metric for metric in METRIC_IDS if metric in before.means and metric in after.means]
+    if not shared:
+        raise InputError(f"{old} and {new} have no metric in common")
+    differences, notes = _settings(before, after, shared)
+    if differences and not force:
+        raise SignatureMismatchError(
+            f"{new} was scored under other settings than {old} ({'; '.join(differences)}); "
+            "score one again, or force the comparison"
+        )
+    missing = MeanScore(math.nan, 0, 0)
+    changes = [
+        MeanChange(metric, before.means.get(metric, missing), after.means.get(metric, missing))
+        for metric in METRIC_IDS
+        if metric in before.means or metric in after.means
+    ]
+    changes.append(MeanChange(COMPOSITE, before.composite, after.composite))
+    if set(before.means) != set(after.means):
+        notes.append(
+            "the runs have different metrics: their composite scores mean different things"
+        )
+    return Comparison(before, after, changes, differences, notes)
+
+
+def _settings(
+    old: ResultSummary, new: ResultSummary, metrics: list[MetricId]
+) -> tuple[list[str], list[str]]:
+    unsigned = [run.name for run in (old, new) if run.signature is None]
+    notes = [
+        f"{name} has no signature: taken as profile overlap with default options, unverified"
+        for name in unsigned
+    ]
+    if old.signature is None or new.signature is None:
+        return [], notes
+    return new.signature.differences(old.signature, metrics), notes

@@ -1,0 +1,70 @@
+"""The N rows of a long run that score lowest, kept while all others are dropped."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.engine import ScoredBlock
+from rag_eval.explaining import explain_row
+from rag_eval.options import Plan
+from rag_eval.results import EvalResult
+from rag_eval.sources import FieldNeeds, pack_block, read_rows
+from rag_eval.validation import origin_of
+
+
+@dataclass(frozen=True, slots=True)
+class WorstRow:
+    """One of the rows with the lowest composite scores; ``name`` is its place and id."""
+
+    name: str
+    result: EvalResult
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result in the schema of result files, and where the row is."""
+        return {"row": self.name, **self.result.to_dict()}
+
+
+class WorstRows:
+    """Keeps the samples of the N lowest composite scores; of equal ones the earlier.
+
+    Rows without a composite score are not among them: nothing of them was measured.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+        # The best of the worst is on top: (-composite, -row, name, sample, scores).
+        self._heap: list[tuple[float, int, str, Any, npt.NDArray[np.float64]]] = []
+
+    def add(self, scored: ScoredBlock, composite: npt.NDArray[np.float64], first_row: int) -> None:
+        """Consider the rows of a block, whose first is row ``first_row`` of the run."""
+        if not self._n_rows:
+            return
+        block = scored.rows
+        origin = origin_of(block)
+        for index in np.flatnonzero(composite < self._limit()).tolist():
+            value = float(composite[index])
+            if value >= self._limit():
+                continue
+            name = origin.place(origin.numbers[index], block.rows[index])
+            entry = (-value, -first_row - index, name, block.rows[index], scored.scores[index])
+            if len(self._heap) < self._n_rows:
+                heapq.heappush(self._heap, entry)
+            else:
+                heapq.heapreplace(self._heap, entry)
+
+    def _limit(self) -> float:
+        return np.inf if len(self._heap) < self._n_rows else -self._heap[0][0]
+
+    def opened(self, plan: Plan, needs: FieldNeeds, evaluated_at: str) -> list[WorstRow]:
+        """The rows with their explanations and signals, the worst first."""
+        opened = []
+        for _, row, name, sample, scores in sorted(self._heap, reverse=True):
+            batch = pack_block(read_rows([sample], 0, needs), needs)
+            result = explain_row(sample, batch, 0, plan, evaluated_at, scored=(-row, scores))
+            opened.append(WorstRow(name, result))
+        return opened
