@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from decimal import ROUND_HALF_UP, Decimal
 
 
@@ -19,6 +20,7 @@ def three_decimals(value: float) -> str:
     return f"{value:.3f}"
 
 
+@functools.lru_cache(maxsize=64)
 def shortest(value: float) -> str:
     """The shortest text that reads back as ``value`` (Number.toString, ECMA-262 6.1.6.1.20)."""
     if value == 0:

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def atomic_file(
-    path: str | Path, place: Callable[[], Path] | None = None
-) -> Iterator[IO[bytes]]:
+def atomic_file(path: str | Path, place: Callable[[], Path] | None = None) -> Iterator[IO[bytes]]:
     """A file to write that takes its name only when the block ends well.
 
     It is written beside its place, flushed to disk and renamed: an older file of that name stays

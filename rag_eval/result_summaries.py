@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import math
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final

@@ -6,94 +6,43 @@ Texts are dropped after each block; what stays is the score matrix and the N wor
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final, TypedDict, Unpack, get_type_hints
+from typing import Any, Final, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval import json_text
 from rag_eval.batch_results import BatchEvalResult, assemble, stacked
 from rag_eval.engine import ScoredBlock, score_blocks, thread_count
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
 from rag_eval.gates import GateOutcome, Gates, check_gates
 from rag_eval.interrupts import deferred_interrupts
-from rag_eval.options import (
-    EVALUATE_KEYS,
-    REGRESSION_THRESHOLD,
-    Plan,
-    ProgressFn,
-    make_plan,
-    normalized,
-    number,
-)
+from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized
 from rag_eval.progress import Progress
-from rag_eval.regressions import Baseline, check_signatures, compare_means
+from rag_eval.regressions import compare_means
 from rag_eval.repeated_ids import RepeatedIds
 from rag_eval.result_files import atomic_file, row_json
-from rag_eval.result_summaries import read_summary
-from rag_eval.sample_files import STANDARD_INPUT, RowFault, file_blocks, source_name
-from rag_eval.scoring import _milliseconds_since, _now
-from rag_eval.signature import Signature
+from rag_eval.row_writer import RowWriter
+from rag_eval.run_options import (
+    RUN_KEYS,
+    RunOptions,
+    checked_baseline,
+    checked_output,
+    checked_regression_threshold,
+    checked_row_count,
+)
+from rag_eval.sample_files import RowFault, file_blocks, source_name
 from rag_eval.sources import FieldNeeds
 from rag_eval.validation import add_ids, origin_of, pack_file_block
 from rag_eval.verdicts import judge_rows
 from rag_eval.worst_rows import WorstRow, WorstRows
 
 _KEPT_FAULTS: Final = 10
-
-
-class RunOptions(TypedDict, total=False):
-    """Options of :func:`run_file`; None and missing mean the default.
-
-    Attributes
-    ----------
-    thresholds, composite_threshold, composite_weights, heuristic
-        As for :func:`rag_eval.evaluate`.
-    min_pass_rate : float
-        Gate: least share of the scored samples that pass.
-    min_mean : mapping of float
-        Gate: least mean per metric.
-    baseline : str or Path
-        Gate: an earlier result file; no mean may drop by more than ``regression_threshold`` (0.05).
-    allow_signature_mismatch : bool
-        Compare with a baseline of other settings all the same.
-    output : str or Path
-        Result file to write: ``.json`` or ``.jsonl``, either also ``.gz``.
-    worst : int
-        How many of the rows that score lowest to keep, explained.
-    threads : int
-        Default: the cores this process may use. Scores do not depend on it.
-    skip_invalid : bool
-        Leave bad rows out and count them, where the first would end the run.
-    on_progress : callable
-        Called with (completed rows, None) at most every 50 ms and at the end.
-    on_row : callable
-        Gets the result of each row as one line of JSON.
-    """
-
-    thresholds: Mapping[str, float] | None
-    composite_threshold: float | None
-    composite_weights: Mapping[str, float | None] | None
-    heuristic: Mapping[str, Any] | None
-    min_pass_rate: float | None
-    min_mean: Mapping[str, float] | None
-    baseline: str | Path | None
-    regression_threshold: float | None
-    allow_signature_mismatch: bool | None
-    output: str | Path | None
-    worst: int | None
-    threads: int | None
-    skip_invalid: bool | None
-    on_progress: ProgressFn | None
-    on_row: Callable[[bytes], object] | None
-
-
-RUN_KEYS: Final = frozenset(get_type_hints(RunOptions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +112,8 @@ def run_file(
     Parameters
     ----------
     data : str or Path
-        ``.jsonl`` or a ``.json`` array, either also ``.gz``, or ``-``: JSON lines on standard input.
+        ``.jsonl`` or a ``.json`` array, either also ``.gz``, or ``-``: JSON lines from
+        standard input.
     metrics : iterable of str, optional
         Metric ids; all seven by default.
     **options : RunOptions
@@ -186,9 +136,12 @@ def run_file(
     if unknown:
         raise TypeError(f"run_file has no option {unknown[0]!r}")
     run = _Run(data, metrics, options)
-    with _row_file(run) as write_rows:
-        run.score(write_rows)
-        return run.report()
+    with run.opened_output() as writer:
+        run.score(writer)
+        report = run.report()
+        if writer is not None:
+            writer.finish(report.file_summary())
+    return report
 
 
 class _Run:
@@ -199,7 +152,7 @@ class _Run:
     ) -> None:
         self.data = data
         self.began = time.perf_counter()
-        self.evaluated_at = _now()
+        self.evaluated_at = datetime.now(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
         self.options = options
         evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
         self.plan: Plan = make_plan(metrics, normalized(evaluation, "run", EVALUATE_KEYS))
@@ -210,10 +163,10 @@ class _Run:
             options.get("min_pass_rate"), options.get("min_mean"), self.plan.columns
         )
         self.threads = thread_count(options.get("threads"))
-        self.output = _checked_output(options.get("output"), data)
-        self.regression_threshold = _regression_threshold(options)
-        self.baseline, self.notes = _baseline(self.plan, options)
-        self.worst = WorstRows(_row_count(options.get("worst"), "worst"))
+        self.output = checked_output(options.get("output"), data)
+        self.regression_threshold = checked_regression_threshold(options)
+        self.baseline, self.notes = checked_baseline(self.plan, options)
+        self.worst = WorstRows(checked_row_count(options.get("worst"), "worst"))
         self.ids = RepeatedIds()
         self.n_rows = self.n_skipped = 0
         self.faults: list[RowFault] = []
@@ -226,11 +179,20 @@ class _Run:
         """Where the result file goes; never over an older one when the run was interrupted."""
         if self.output is None or not self.interrupted:
             return self.output
-        suffixes = "".join(self.output.suffixes[-2:]) if self.output.suffix == ".gz" else None
-        suffix = suffixes or self.output.suffix
-        return self.output.with_name(self.output.name.removesuffix(suffix) + f".partial{suffix}")
+        packed = ".gz" if self.output.suffix == ".gz" else ""
+        whole = self.output.with_name(self.output.name.removesuffix(packed))
+        return whole.with_name(f"{whole.stem}.partial{whole.suffix}{packed}")
 
-    def score(self, write_rows: Callable[[list[bytes]], object] | None) -> None:
+    @contextmanager
+    def opened_output(self) -> Iterator[RowWriter | None]:
+        """The result file, which takes its name when the block ends well; None for none."""
+        if self.output is None:
+            yield None
+            return
+        with atomic_file(self.output, place=lambda: self.written or Path()) as file:
+            yield RowWriter(file, self.output)
+
+    def score(self, writer: RowWriter | None) -> None:
         """Score the file to its end, or until Ctrl-C."""
         skip = bool(self.options.get("skip_invalid"))
         scored_blocks = score_blocks(
@@ -241,40 +203,40 @@ class _Run:
             lambda block: pack_file_block(block, self.needs, skip_invalid=skip),
         )
         try:
-            with (
-                closing(scored_blocks),  # type: ignore[type-var]  # a generator
-                Progress(self.options.get("on_progress"), None) as progress,
-            ):
+            # Closed at once when the loop ends early: threads and file go with it.
+            with closing(scored_blocks), self._progress() as progress:  # type: ignore[type-var]
                 for scored in scored_blocks:
+                    rows = self._rows(scored, writer)
                     # A row is in the file and in the statistics, or in neither.
                     with deferred_interrupts():
-                        self._add(scored, write_rows)
+                        self._add(scored, rows, writer)
                     progress.advance(len(scored.scores))
         except KeyboardInterrupt:
             if not self.n_rows:
                 raise
             self.interrupted = True
         if not self.n_rows:
-            raise InputError(
-                f"{source_name(self.data)} holds no samples"
-                if not self.n_skipped
-                else f"{source_name(self.data)} holds no valid samples: "
-                f"all {self.n_skipped} are invalid, the first is {self.faults[0]}"
-            )
+            raise InputError(self._no_rows())
 
-    def _add(
-        self, scored: ScoredBlock, write_rows: Callable[[list[bytes]], object] | None
-    ) -> None:
-        faults = origin_of(scored.rows).faults
-        self.n_skipped += len(faults)
-        self.faults += faults[: _KEPT_FAULTS - len(self.faults)]
-        add_ids(self.ids, scored.rows)
-        self.worst.add(scored, judge_rows(scored.scores, self.plan).composite, self.n_rows)
-        if write_rows is not None:
-            write_rows([self._row(scored, index) for index in range(len(scored.scores))])
-        self.scores.append(scored.scores)
-        self.null_reasons.append(scored.null_reasons)
-        self.n_rows += len(scored.scores)
+    def _progress(self) -> Progress:
+        return Progress(self.options.get("on_progress"), None)
+
+    def _no_rows(self) -> str:
+        name = source_name(self.data)
+        if not self.n_skipped:
+            return f"{name} holds no samples"
+        return f"{name} holds no valid samples: {self.n_skipped} invalid, first {self.faults[0]}"
+
+    def _rows(self, scored: ScoredBlock, writer: RowWriter | None) -> list[bytes]:
+        """The results of a block as JSON, when somebody wants them."""
+        on_row = self.options.get("on_row")
+        if writer is None and on_row is None:
+            return []
+        rows = [self._row(scored, index) for index in range(len(scored.scores))]
+        if on_row is not None:
+            for row in rows:
+                on_row(row)
+        return rows
 
     def _row(self, scored: ScoredBlock, index: int) -> bytes:
         row = self.n_rows + index
@@ -288,6 +250,18 @@ class _Run:
         )
         return row_json(result, row)
 
+    def _add(self, scored: ScoredBlock, rows: list[bytes], writer: RowWriter | None) -> None:
+        faults = origin_of(scored.rows).faults
+        self.n_skipped += len(faults)
+        self.faults += faults[: _KEPT_FAULTS - len(self.faults)]
+        add_ids(self.ids, scored.rows)
+        self.worst.add(scored, judge_rows(scored.scores, self.plan).composite, self.n_rows)
+        if writer is not None:
+            writer.write(rows)
+        self.scores.append(scored.scores)
+        self.null_reasons.append(scored.null_reasons)
+        self.n_rows += len(scored.scores)
+
     def report(self) -> RunReport:
         """Statistics, regressions and gates of what was scored."""
         result = assemble(
@@ -296,7 +270,7 @@ class _Run:
             stacked(self.null_reasons, len(self.plan.columns), np.uint8),
             None,
             evaluated_at=self.evaluated_at,
-            duration_ms=_milliseconds_since(self.began),
+            duration_ms=int((time.perf_counter() - self.began) * 1000),
         )
         notes = [*self.notes, *filter(None, [self.ids.warning()])]
         regressions = None
@@ -315,8 +289,3 @@ class _Run:
             interrupted=self.interrupted,
             written=self.written,
         )
-
-
-@contextmanager
-def _row_file(run: _Run) -> Iterator[Any]:
-    raise NotImplementedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -38,7 +39,8 @@ class Signature:
     options: dict[str, Any]
 
     @classmethod
-    def of(cls, metrics: Iterable[MetricId], settings: OverlapSettings) -> Signature:
+    @functools.lru_cache(maxsize=64)
+    def of(cls, metrics: tuple[MetricId, ...], settings: OverlapSettings) -> Signature:
         """The signature of scores of these metrics under these settings."""
         names = {name for metric in metrics for name in OVERLAP_METRICS[metric].options}
         return cls("overlap", SCORE_VERSION, UNICODE_VERSION, settings.only(sorted(names)))

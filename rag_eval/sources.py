@@ -5,6 +5,7 @@ In: dicts, other mappings and EvalSample, in any mix.  Out: strings per field, t
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -83,7 +84,8 @@ class FieldNeeds:
     ground_truth: bool
 
     @classmethod
-    def of(cls, metrics: Iterable[MetricId]) -> FieldNeeds:
+    @functools.lru_cache(maxsize=64)
+    def of(cls, metrics: tuple[MetricId, ...]) -> FieldNeeds:
         """The needs of some metrics."""
         wanted = frozenset(metrics)
         read = {name for metric in wanted for name in OVERLAP_METRICS[metric].fields}

@@ -43,16 +43,14 @@ def judge_rows(scores: npt.NDArray[np.float64], plan: Plan) -> Verdicts:
 def _composite(
     scores: npt.NDArray[np.float64], measured: npt.NDArray[np.bool_], plan: Plan
 ) -> npt.NDArray[np.float64]:
-    total = np.zeros(len(scores))
-    weight_sum = np.zeros(len(scores))
-    # Column by column, each row summed in the order of the metrics: the bits of a plain loop.
-    for metric in plan.metrics:
-        column = plan.columns.index(metric)
-        weight = plan.weights[metric]
-        here = measured[:, column]
-        total += np.where(here, scores[:, column] * weight, 0.0)
-        weight_sum += np.where(here, weight, 0.0)
-    positive = weight_sum > 0
     composite = np.full(len(scores), np.nan)
-    np.divide(total, weight_sum, out=composite, where=positive)
+    if not plan.metrics:
+        return composite
+    columns = [plan.columns.index(metric) for metric in plan.metrics]
+    weights = np.where(measured[:, columns], [plan.weights[m] for m in plan.metrics], 0.0)
+    # Summed one after the other, metric by metric: the bits of a plain loop.
+    weighted = np.where(measured, scores, 0.0)[:, columns] * weights
+    total = np.add.accumulate(weighted, axis=1)[:, -1]
+    weight_sum = np.add.accumulate(weights, axis=1)[:, -1]
+    np.divide(total, weight_sum, out=composite, where=weight_sum > 0)
     return composite

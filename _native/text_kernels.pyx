@@ -1,0 +1,388 @@
+"""The primitives on texts: one text, or two columns of texts row by row."""
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from ngram_sets cimport (
+    begin_tally, clear_grams, count_of, grams_t, jaccard, lengthen_grams, shared_ids, tally_ids,
+    tally_t,
+)
+from primitives cimport (
+    first_byte, hash_t, int64_t, offset_t, reserve, span_t, token_t, uint8_t,
+)
+from sentence_spans cimport next_sentence, skip_spaces
+from tfidf_rows cimport pair_cosine
+from token_stream cimport (
+    CHUNK_TOKENS, CODE_POINT_SPACE, append_tokens, begin_text, best_block_classifier,
+    clear_vocabulary, close_vocabulary, code_point_flags, cut_chunk, cutter_t, decode_code_point,
+    lowered_t, token_ids_t, vocabulary_t,
+)
+
+cdef enum:
+    FACTUAL_CHUNKS = 3   # a sentence of fewer chunks states no fact
+
+
+cdef struct text_t:
+    const uint8_t* bytes
+    int64_t size
+
+
+cdef struct texts_t:
+    const uint8_t* bytes
+    const offset_t* offsets
+
+
+cdef inline text_t text_at(const texts_t* column, int64_t index) noexcept nogil:
+    cdef text_t text
+    text.size = column.offsets[index + 1] - column.offsets[index]
+    text.bytes = column.bytes + column.offsets[index] if text.size else NULL
+    return text
+
+
+cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
+    """Slots for the distinct tokens of a text: a power of two; tables grow when it is too few."""
+    cdef int64_t n_slots = 64
+    while n_slots * 4 < n_bytes:
+        n_slots *= 2
+    return n_slots
+
+
+cdef str as_string(const uint8_t* text, int64_t begin, int64_t end):
+    if begin == end:
+        return ""
+    return PyUnicode_DecodeUTF8(<const char*> text + begin, end - begin, "surrogatepass")
+
+
+# ----------------------------------------------------------------------------------- one text
+
+cdef struct pieces_t:
+    span_t* spans
+    int64_t capacity
+    int64_t size
+
+
+cdef int cut_tokens(text_t text, lowered_t* lowered, pieces_t* tokens) noexcept nogil:
+    """Spans of all tokens over the lowered bytes; 0, or -1 without memory."""
+    cdef cutter_t cutter
+    cutter.classify = best_block_classifier()
+    if begin_text(&cutter, lowered, text.bytes, text.size):
+        return -1
+    while cutter.at < cutter.size:
+        if reserve(<void**> &tokens.spans, &tokens.capacity, tokens.size + CHUNK_TOKENS,
+                   sizeof(span_t)):
+            return -1
+        tokens.size += cut_chunk(&cutter, lowered, tokens.spans + tokens.size)
+    return 0
+
+
+def tokens(const uint8_t[::1] text):
+    """Lower-cased tokens of a text, in order."""
+    cdef text_t whole = text_t(first_byte(text), text.shape[0])
+    cdef lowered_t lowered
+    cdef pieces_t found
+    cdef int failed
+    memset(&lowered, 0, sizeof(lowered))
+    memset(&found, 0, sizeof(found))
+    with nogil:
+        failed = cut_tokens(whole, &lowered, &found)
+    try:
+        if failed:
+            raise MemoryError("cutting a text into tokens")
+        return [as_string(lowered.bytes, found.spans[i].begin, found.spans[i].end)
+                for i in range(found.size)]
+    finally:
+        free(lowered.bytes)
+        free(found.spans)
+
+
+cdef int cut_sentences(text_t text, pieces_t* sentences) noexcept nogil:
+    """Byte spans of all sentences; 0, or -1 without memory."""
+    cdef int64_t at = 0
+    cdef span_t span
+    while next_sentence(text.bytes, text.size, &at, &span):
+        if reserve(<void**> &sentences.spans, &sentences.capacity, sentences.size + 1,
+                   sizeof(span_t)):
+            return -1
+        sentences.spans[sentences.size] = span
+        sentences.size += 1
+    return 0
+
+
+def sentences(const uint8_t[::1] text):
+    """Trimmed sentences of a text, in order."""
+    cdef text_t whole = text_t(first_byte(text), text.shape[0])
+    cdef pieces_t found
+    cdef int failed
+    memset(&found, 0, sizeof(found))
+    with nogil:
+        failed = cut_sentences(whole, &found)
+    try:
+        if failed:
+            raise MemoryError("splitting a text into sentences")
+        return [as_string(whole.bytes, found.spans[i].begin, found.spans[i].end)
+                for i in range(found.size)]
+    finally:
+        free(found.spans)
+
+
+cdef bint is_factual(text_t text) noexcept nogil:
+    """The text has at least three chunks between white space."""
+    cdef int64_t at = skip_spaces(text.bytes, text.size, 0), n_chunks = 0
+    cdef int width
+    while at < text.size and n_chunks < FACTUAL_CHUNKS:
+        n_chunks += 1
+        while at < text.size:
+            if code_point_flags(
+                    decode_code_point(text.bytes, text.size, at, &width)) & CODE_POINT_SPACE:
+                break
+            at += width
+        at = skip_spaces(text.bytes, text.size, at)
+    return n_chunks == FACTUAL_CHUNKS
+
+
+def mark_factual(const uint8_t[::1] text_bytes, const offset_t[::1] text_offsets,
+                 uint8_t[::1] factual):
+    """Fill ``factual`` with 1 for each sentence of at least three chunks, else 0."""
+    cdef texts_t texts = texts_t(first_byte(text_bytes), &text_offsets[0])
+    cdef Py_ssize_t row
+    with nogil:
+        for row in range(factual.shape[0]):
+            factual[row] = is_factual(text_at(&texts, row))
+
+
+# ------------------------------------------------------------------------ two columns, by rows
+
+cdef struct counted_t:
+    token_ids_t tokens
+    token_t* grams             # n-gram ids at the places of their first tokens
+    int64_t grams_capacity
+    tally_t tally              # of tokens, or of n-grams of the size at hand
+    token_t* distinct
+    int64_t distinct_capacity
+    int64_t n_distinct
+
+
+cdef struct pair_t:
+    cutter_t cutter
+    lowered_t lowered
+    vocabulary_t vocabulary    # of both texts
+    grams_t grams
+    int64_t n_slots            # for tables of this row
+    counted_t left
+    counted_t right
+
+
+cdef void open_pair(pair_t* pair, hash_t seed) noexcept nogil:
+    memset(pair, 0, sizeof(pair_t))
+    pair.cutter.classify = best_block_classifier()
+    pair.vocabulary.seed = pair.grams.seed = seed
+
+
+cdef void close_counted(counted_t* counted) noexcept nogil:
+    free(counted.tokens.ids)
+    free(counted.grams)
+    free(counted.tally.cells)
+    free(counted.distinct)
+
+
+cdef void close_pair(pair_t* pair) noexcept nogil:
+    free(pair.lowered.bytes)
+    close_vocabulary(&pair.vocabulary)
+    free(pair.grams.slots)
+    close_counted(&pair.left)
+    close_counted(&pair.right)
+
+
+cdef int cut_text(pair_t* pair, counted_t* counted, text_t text) noexcept nogil:
+    counted.tokens.size = 0
+    return append_tokens(&pair.cutter, &pair.lowered, &pair.vocabulary, &counted.tokens,
+                         text.bytes, text.size)
+
+
+cdef int cut_pair(pair_t* pair, text_t left, text_t right) noexcept nogil:
+    """Tokens of both texts under one numbering; 0, or -1 without memory."""
+    pair.n_slots = table_size(left.size + right.size)
+    pair.lowered.size = 0
+    if clear_vocabulary(&pair.vocabulary, pair.n_slots):
+        return -1
+    if cut_text(pair, &pair.left, left):
+        return -1
+    return cut_text(pair, &pair.right, right)
+
+
+cdef int count_ids(counted_t* counted, const token_t* ids, int64_t size,
+                   int64_t n_ids) noexcept nogil:
+    """Tally a text's tokens or n-grams and list the distinct ones; 0, or -1 without memory."""
+    if begin_tally(&counted.tally, n_ids):
+        return -1
+    if reserve(<void**> &counted.distinct, &counted.distinct_capacity, size + 1,
+               sizeof(token_t)):
+        return -1
+    counted.n_distinct = tally_ids(&counted.tally, ids, size, counted.distinct)
+    return 0
+
+
+cdef int count_pair(pair_t* pair) noexcept nogil:
+    """Count the tokens of both texts; 0, or -1 without memory."""
+    cdef int64_t n_ids = pair.vocabulary.n_tokens
+    if count_ids(&pair.left, pair.left.tokens.ids, pair.left.tokens.size, n_ids):
+        return -1
+    return count_ids(&pair.right, pair.right.tokens.ids, pair.right.tokens.size, n_ids)
+
+
+# A number of a pair whose tokens are counted.
+ctypedef double (*measure_t)(const pair_t*) noexcept nogil
+
+
+cdef double tfidf_cosine(const pair_t* pair) noexcept nogil:
+    return pair_cosine(
+        &pair.left.tally, pair.left.distinct, pair.left.n_distinct, pair.left.tokens.size,
+        &pair.right.tally, pair.right.distinct, pair.right.n_distinct, pair.right.tokens.size)
+
+
+cdef double token_f1(const pair_t* pair) noexcept nogil:
+    """Harmonic mean of token precision and recall, tokens counted with repeats (SQuAD)."""
+    cdef int64_t common = 0, i
+    cdef double precision, recall
+    cdef token_t id
+    for i in range(pair.left.n_distinct):
+        id = pair.left.distinct[i]
+        common += min(count_of(&pair.left.tally, id), count_of(&pair.right.tally, id))
+    if common == 0:
+        return 0.0
+    precision = <double> common / <double> pair.right.tokens.size
+    recall = <double> common / <double> pair.left.tokens.size
+    return 2.0 * precision * recall / (precision + recall)
+
+
+cdef double distinct_jaccard(const pair_t* pair) noexcept nogil:
+    return jaccard(
+        pair.left.n_distinct, pair.right.n_distinct,
+        shared_ids(&pair.left.tally, pair.right.distinct, pair.right.n_distinct))
+
+
+cdef int measure_pairs(const texts_t* left, const texts_t* right, measure_t measure, hash_t seed,
+                       Py_ssize_t begin, Py_ssize_t end, double[::1] scores) noexcept nogil:
+    cdef pair_t pair
+    cdef Py_ssize_t row
+    cdef int failed = 0
+    open_pair(&pair, seed)
+    for row in range(begin, end):
+        failed = cut_pair(&pair, text_at(left, row), text_at(right, row)) or count_pair(&pair)
+        if failed:
+            break
+        scores[row] = measure(&pair)
+    close_pair(&pair)
+    return failed
+
+
+def paired_tfidf(
+    const uint8_t[::1] left_bytes, const offset_t[::1] left_offsets,
+    const uint8_t[::1] right_bytes, const offset_t[::1] right_offsets,
+    hash_t seed, Py_ssize_t begin, Py_ssize_t end, double[::1] scores,
+):
+    """Fill ``scores[begin:end]`` with the TF-IDF cosine of each pair, the pair being the corpus."""
+    cdef texts_t left = texts_t(first_byte(left_bytes), &left_offsets[0])
+    cdef texts_t right = texts_t(first_byte(right_bytes), &right_offsets[0])
+    cdef int failed
+    with nogil:
+        failed = measure_pairs(&left, &right, tfidf_cosine, seed, begin, end, scores)
+    if failed:
+        raise MemoryError("TF-IDF cosine of two columns")
+
+
+def paired_token_f1(
+    const uint8_t[::1] left_bytes, const offset_t[::1] left_offsets,
+    const uint8_t[::1] right_bytes, const offset_t[::1] right_offsets,
+    hash_t seed, Py_ssize_t begin, Py_ssize_t end, double[::1] scores,
+):
+    """Fill ``scores[begin:end]`` with the token F1 of each pair, the left text the reference."""
+    cdef texts_t left = texts_t(first_byte(left_bytes), &left_offsets[0])
+    cdef texts_t right = texts_t(first_byte(right_bytes), &right_offsets[0])
+    cdef int failed
+    with nogil:
+        failed = measure_pairs(&left, &right, token_f1, seed, begin, end, scores)
+    if failed:
+        raise MemoryError("token F1 of two columns")
+
+
+# ---------------------------------------------------------------------- n-grams of two columns
+
+cdef int lengthen(pair_t* pair, counted_t* counted, int64_t window) noexcept nogil:
+    """n-grams of ``window`` tokens from those one token shorter; 0, or -1 without memory."""
+    cdef int64_t n_windows = counted.tokens.size - window + 1, i
+    if n_windows <= 0:
+        return 0
+    if window == 2:
+        if reserve(<void**> &counted.grams, &counted.grams_capacity, counted.tokens.size,
+                   sizeof(token_t)):
+            return -1
+        for i in range(counted.tokens.size):
+            counted.grams[i] = counted.tokens.ids[i]
+    return lengthen_grams(&pair.grams, counted.grams, n_windows,
+                          counted.tokens.ids + window - 1, False)
+
+
+cdef int count_grams(pair_t* pair, int64_t window) noexcept nogil:
+    """Go from n-grams one token shorter to those of ``window`` tokens and count them; 0, or -1.
+
+    The table forgets the shorter ones: memory follows the texts' size, not the window's.
+    """
+    cdef int64_t n_left = max(<int64_t> 0, pair.left.tokens.size - window + 1)
+    cdef int64_t n_right = max(<int64_t> 0, pair.right.tokens.size - window + 1)
+    if clear_grams(&pair.grams, pair.n_slots):
+        return -1
+    if lengthen(pair, &pair.left, window) or lengthen(pair, &pair.right, window):
+        return -1
+    if count_ids(&pair.left, pair.left.grams, n_left, pair.grams.n_grams):
+        return -1
+    return count_ids(&pair.right, pair.right.grams, n_right, pair.grams.n_grams)
+
+
+cdef int overlap_pair(pair_t* pair, const int64_t[::1] sizes, int64_t widest,
+                      double[:, ::1] overlaps, Py_ssize_t row) noexcept nogil:
+    """Jaccard overlap of the two texts' n-grams for each size; 0, or -1 without memory."""
+    cdef int64_t longest = max(pair.left.tokens.size, pair.right.tokens.size), window
+    cdef double overlap
+    cdef Py_ssize_t i
+    for i in range(sizes.shape[0]):
+        # Two texts shorter than a size both have no n-gram of it.
+        overlaps[row, i] = jaccard(0, 0, 0)
+    for window in range(1, min(widest, longest) + 1):
+        if (count_pair(pair) if window == 1 else count_grams(pair, window)):
+            return -1
+        overlap = distinct_jaccard(pair)
+        for i in range(sizes.shape[0]):
+            if sizes[i] == window:
+                overlaps[row, i] = overlap
+    return 0
+
+
+def paired_overlaps(
+    const uint8_t[::1] left_bytes, const offset_t[::1] left_offsets,
+    const uint8_t[::1] right_bytes, const offset_t[::1] right_offsets,
+    const int64_t[::1] sizes, hash_t seed, Py_ssize_t begin, Py_ssize_t end,
+    double[:, ::1] overlaps,
+):
+    """Fill ``overlaps[begin:end]`` with the n-gram Jaccard of each pair, a column for each size.
+
+    Sizes are 1 and more.
+    """
+    cdef texts_t left = texts_t(first_byte(left_bytes), &left_offsets[0])
+    cdef texts_t right = texts_t(first_byte(right_bytes), &right_offsets[0])
+    cdef int64_t widest = 0
+    cdef pair_t pair
+    cdef Py_ssize_t row, i
+    cdef int failed = 0
+    for i in range(sizes.shape[0]):
+        widest = max(widest, sizes[i])
+    with nogil:
+        open_pair(&pair, seed)
+        for row in range(begin, end):
+            failed = cut_pair(&pair, text_at(&left, row), text_at(&right, row)) or overlap_pair(
+                &pair, sizes, widest, overlaps, row)
+            if failed:
+                break
+        close_pair(&pair)
+    if failed:
+        raise MemoryError("n-gram overlap of two columns")

@@ -1,0 +1,80 @@
+"""rag-eval.toml -> options of a run."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rag_eval.errors import InputError, suggestion
+from rag_eval.options import EVALUATE_KEYS, normalized, snake_case
+
+# What each key may hold. ``weights`` is the flag's name for composite_weights.
+_KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
+    "metrics": ("an array of metric ids", list),
+    "thresholds": ("a table of metrics", dict),
+    "composite_threshold": ("a number", (int, float)),
+    "weights": ("a table of metrics", dict),
+    "heuristic": ("a table", dict),
+    "min_pass_rate": ("a number", (int, float)),
+    "min_mean": ("a table of metrics", dict),
+    "baseline": ("a file name", str),
+    "regression_threshold": ("a number", (int, float)),
+    "allow_signature_mismatch": ("true or false", bool),
+    "skip_invalid": ("true or false", bool),
+    "threads": ("a whole number", int),
+    "worst": ("a whole number", int),
+}
+_SAME: Final = {"composite_weights": "weights"}
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """The options in a configuration file, ``metrics`` among them.
+
+    Keys are those of :class:`rag_eval.run.RunOptions` and ``metrics``, at the top level or in a
+    table ``[run]``; ``weights`` stands for ``composite_weights``. The name of a baseline is taken
+    from the folder of the file.
+
+    Raises
+    ------
+    InputError
+        For a key that is no option (the message suggests the nearest), or a value of a wrong kind.
+    """
+    file = Path(path)
+    try:
+        content = tomllib.loads(file.read_text("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8: byte {error.start + 1}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{file} is not TOML: {error}") from None
+    try:
+        return _options(content, file.parent)
+    except (InputError, TypeError) as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    table = content.get("run", {})
+    if not isinstance(table, dict):
+        raise InputError(f"run must be a table, got {type(table).__name__}")
+    options: dict[str, Any] = {}
+    for key, value in [*((k, v) for k, v in content.items() if k != "run"), *table.items()]:
+        name = _SAME.get(snake_case(key), snake_case(key))
+        if name not in _KINDS:
+            raise InputError(f"unknown key {key!r}{suggestion(name, _KINDS)}")
+        if name in options:
+            raise InputError(f"{name} is given twice")
+        wanted, kinds = _KINDS[name]
+        is_flag = isinstance(value, bool)
+        if not isinstance(value, kinds) or (is_flag and kinds is not bool):
+            raise InputError(f"{name} must be {wanted}, got {value!r}")
+        options[name] = value
+    if "weights" in options:
+        options["composite_weights"] = options.pop("weights")
+    if "baseline" in options:
+        options["baseline"] = folder / options["baseline"]
+    evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
+    return {**options, **normalized(evaluation, "run", EVALUATE_KEYS)}
