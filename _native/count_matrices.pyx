@@ -13,9 +13,10 @@ from primitives cimport (
     first_byte, hash_t, int32_t, int64_t, offset_t, reserve, token_t, uint8_t, uint64_t,
 )
 from tfidf_rows cimport pair_cosine
-from token_stream cimport (
-    append_tokens, best_block_classifier, clear_vocabulary, close_vocabulary, cutter_t,
-    lowered_t, token_ids_t, token_key_t, vocabulary_t,
+from token_stream cimport best_block_cutter, cutter_t, lowered_t
+from vocabulary cimport (
+    append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, token_ids_t, token_key_t,
+    vocabulary_t,
 )
 
 cdef extern from "<math.h>" nogil:
@@ -48,12 +49,13 @@ cdef void keep_vocabulary(column_counts_t* column, int64_t first_new,
     """
     cdef uint8_t* lowered = column.lowered.bytes
     cdef token_key_t* key
-    cdef int64_t id
+    cdef int64_t id, size
     for id in range(first_new, column.vocabulary.n_tokens):
         key = &column.vocabulary.keys[id]
-        memmove(lowered + kept_bytes, lowered + key.begin, <size_t> key.size)
+        size = key.size if key.size > 0 else -key.size
+        memmove(lowered + kept_bytes, lowered + key.begin, <size_t> size)
         key.begin = kept_bytes
-        kept_bytes += key.size + 1
+        kept_bytes += size + 1
         lowered[kept_bytes - 1] = 0x20
     column.lowered.size = kept_bytes
 
@@ -114,8 +116,8 @@ def count_column(const uint8_t[::1] text_bytes, const offset_t[::1] text_offsets
     cdef Py_ssize_t begin, end = 0, n_rows = indptr.shape[0] - 1, n_bytes
     cdef int failed
     memset(&column, 0, sizeof(column))
-    column.cutter.classify = best_block_classifier()
-    column.vocabulary.seed = seed
+    column.cutter.cut_block = best_block_cutter()
+    seed_vocabulary(&column.vocabulary, seed)
     indptr[0] = 0
     try:
         failed = clear_vocabulary(&column.vocabulary, FIRST_SLOTS)

@@ -1,8 +1,9 @@
 """Sums of doubles and of their squares without rounding.
 
-A double is an integer times a power of two. Integers are added up per exponent, in pieces of 32 bits
-that cannot overflow, and Python's integers put the pieces together: the sum is the same whatever the
-order, the blocks or the machines it was gathered over (a small superaccumulator, after Neal 2015).
+A double is an integer times a power of two. Integers are added up per exponent, in pieces of 32
+bits that cannot overflow, and Python's integers put the pieces together: the sum is the same
+whatever the order, the blocks or the machines it was gathered over (a small superaccumulator,
+after Neal 2015).
 """
 from libc.math cimport frexp, isnan
 from libc.stdint cimport int64_t, uint32_t, uint64_t

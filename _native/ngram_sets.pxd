@@ -9,7 +9,7 @@ from libc.string cimport memset
 from primitives cimport (
     folded_product, hash_t, int64_t, next_seed, reserve, token_t, uint32_t, uint64_t,
 )
-from token_stream cimport MAX_IDS, MAX_PROBE
+from vocabulary cimport MAX_IDS, MAX_PROBE
 
 
 # ------------------------------------------------------------------------------ numbering n-grams
@@ -164,17 +164,18 @@ cdef inline Py_ssize_t tally_ids(tally_t* tally, const token_t* ids, Py_ssize_t 
                                  token_t* distinct) noexcept nogil:
     """Count ids and write the distinct ones in order of first appearance; how many there are."""
     cdef uint64_t stamp = tally.stamp, cell
+    cdef uint64_t* cells = tally.cells
     cdef Py_ssize_t n_distinct = 0, i
     cdef token_t id
     cdef bint fresh
     for i in range(n_ids):
         id = ids[i]
-        cell = tally.cells[id]
+        cell = cells[id]
         # Written always and kept when fresh: no branch for the processor to guess wrong.
         fresh = cell < stamp
         distinct[n_distinct] = id
         n_distinct += fresh
-        tally.cells[id] = (stamp if fresh else cell) + 1
+        cells[id] = (stamp if fresh else cell) + 1
     return n_distinct
 
 

@@ -3,8 +3,8 @@
 A boundary is white space directly after ``.``, ``!`` or ``?`` and directly before ``A`` to ``Z`` or
 the end of the text.
 """
+from code_points cimport CODE_POINT_SPACE, code_point_flags, decode_code_point
 from primitives cimport int64_t, span_t, uint8_t, uint32_t
-from token_stream cimport CODE_POINT_SPACE, code_point_flags, decode_code_point
 
 
 cdef inline int64_t skip_spaces(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
@@ -39,7 +39,7 @@ cdef inline bint is_mark(uint8_t byte) noexcept nogil:
 
 cdef inline bint next_sentence(const uint8_t* text, int64_t size, int64_t* at,
                                span_t* sentence) noexcept nogil:
-    """Find the sentence that begins at or after ``at`` and move ``at`` past it; False at the end."""
+    """Find the next sentence from ``at`` on and move ``at`` past it; False at the end."""
     cdef int64_t begin = skip_spaces(text, size, at[0]), mark, after
     cdef bint found = begin < size
     sentence.begin = begin

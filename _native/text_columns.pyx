@@ -1,8 +1,9 @@
 """Python strings -> one UTF-8 column, and back.
 
-The one kernel that touches Python objects: it reads a list of strings under the GIL, so that everything
-after it need not. Lone surrogates are written as three bytes each, like ``surrogatepass``; a high and a
-low one side by side are one code point, as they are in JSON and in UTF-16.
+The one kernel that touches Python objects: it reads a list of strings under the GIL, so that
+everything after it need not. Lone surrogates are written as three bytes each, like
+``surrogatepass``; a high and a low one side by side are one code point, as they are in JSON and in
+UTF-16.
 """
 from cpython.unicode cimport (
     PyUnicode_1BYTE_KIND, PyUnicode_2BYTE_KIND, PyUnicode_DATA, PyUnicode_GET_LENGTH,
@@ -10,8 +11,8 @@ from cpython.unicode cimport (
 )
 from libc.string cimport memcpy
 
+from code_points cimport encode_code_point
 from primitives cimport int64_t, offset_t, uint8_t, uint32_t
-from token_stream cimport encode_code_point
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text) noexcept

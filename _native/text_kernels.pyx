@@ -3,6 +3,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdlib cimport free
 from libc.string cimport memset
 
+from code_points cimport CODE_POINT_SPACE, code_point_flags, decode_code_point
 from ngram_sets cimport (
     begin_tally, clear_grams, count_of, grams_t, jaccard, lengthen_grams, shared_ids, tally_ids,
     tally_t,
@@ -12,10 +13,9 @@ from primitives cimport (
 )
 from sentence_spans cimport next_sentence, skip_spaces
 from tfidf_rows cimport pair_cosine
-from token_stream cimport (
-    CHUNK_TOKENS, CODE_POINT_SPACE, append_tokens, begin_text, best_block_classifier,
-    clear_vocabulary, close_vocabulary, code_point_flags, cut_chunk, cutter_t, decode_code_point,
-    lowered_t, token_ids_t, vocabulary_t,
+from token_stream cimport begin_text, best_block_cutter, cut_chunk, cutter_t, lowered_t
+from vocabulary cimport (
+    append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, token_ids_t, vocabulary_t,
 )
 
 cdef enum:
@@ -64,14 +64,19 @@ cdef struct pieces_t:
 cdef int cut_tokens(text_t text, lowered_t* lowered, pieces_t* tokens) noexcept nogil:
     """Spans of all tokens over the lowered bytes; 0, or -1 without memory."""
     cdef cutter_t cutter
-    cutter.classify = best_block_classifier()
+    cdef Py_ssize_t n_tokens, i
+    memset(&cutter, 0, sizeof(cutter))
+    cutter.cut_block = best_block_cutter()
     if begin_text(&cutter, lowered, text.bytes, text.size):
         return -1
     while cutter.at < cutter.size:
-        if reserve(<void**> &tokens.spans, &tokens.capacity, tokens.size + CHUNK_TOKENS,
+        n_tokens = cut_chunk(&cutter, lowered)
+        if reserve(<void**> &tokens.spans, &tokens.capacity, tokens.size + n_tokens,
                    sizeof(span_t)):
             return -1
-        tokens.size += cut_chunk(&cutter, lowered, tokens.spans + tokens.size)
+        for i in range(n_tokens):
+            tokens.spans[tokens.size + i] = span_t(cutter.edges[2 * i], cutter.edges[2 * i + 1])
+        tokens.size += n_tokens
     return 0
 
 
@@ -174,8 +179,9 @@ cdef struct pair_t:
 
 cdef void open_pair(pair_t* pair, hash_t seed) noexcept nogil:
     memset(pair, 0, sizeof(pair_t))
-    pair.cutter.classify = best_block_classifier()
-    pair.vocabulary.seed = pair.grams.seed = seed
+    pair.cutter.cut_block = best_block_cutter()
+    seed_vocabulary(&pair.vocabulary, seed)
+    pair.grams.seed = seed
 
 
 cdef void close_counted(counted_t* counted) noexcept nogil:

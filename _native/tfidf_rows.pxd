@@ -1,8 +1,8 @@
 """TF-IDF cosine of two rows of counts, the two rows being the whole corpus.
 
-Smooth idf, ln((N + 1) / (df + 1)) + 1, as in scikit-learn's TfidfTransformer: with N = 2 it is 1 for a
-term of both texts and ln(3/2) + 1 for a term of one. Sums run in the order the ids are given in, which
-is the order of first appearance in each text.
+Smooth idf, ln((N + 1) / (df + 1)) + 1, as in scikit-learn's TfidfTransformer: with N = 2 it is 1
+for a term of both texts and ln(3/2) + 1 for a term of one. Sums run in the order the ids are given
+in, which is the order of first appearance in each text.
 """
 from libc.math cimport sqrt
 

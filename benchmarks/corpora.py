@@ -243,7 +243,8 @@ class BenchmarkSet(NamedTuple):
 _SET_ROWS: Final = {"typical": 2000, "long": 50}
 
 
-def _data_folder() -> Path:
+def data_folder() -> Path:
+    """Where the benchmark sets may lie; see :func:`benchmark_set`."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data"
     return Path(os.environ.get("RAG_EVAL_DATA") or default)
 
@@ -253,7 +254,7 @@ def benchmark_set(name: str) -> BenchmarkSet:
 
     The folder is the one in ``RAG_EVAL_DATA``, or ``../shared/data`` beside the checkout.
     """
-    path = _data_folder() / f"bench_{name}.jsonl.gz"
+    path = data_folder() / f"bench_{name}.jsonl.gz"
     if not path.is_file():
         n_rows = _SET_ROWS.get(name, 500)
         return BenchmarkSet(generate(name, n_rows), f"{n_rows:,} generated rows (corpora.{name})")

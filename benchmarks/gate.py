@@ -85,7 +85,7 @@ class Cost:
 # ------------------------------------------------------------------------------------ counting
 
 
-def callgrind_command(rows_file: Path, out_file: Path) -> list[str]:
+def callgrind_command(out_file: Path) -> list[str]:
     """What counts the instructions of one run.
 
     The pattern names the ``def`` wrapper alone: a pattern that met the wrapper and a function
@@ -100,7 +100,6 @@ def callgrind_command(rows_file: Path, out_file: Path) -> list[str]:
         sys.executable,
         "-m",
         "benchmarks.kernel_workload",
-        str(rows_file),
     ]
 
 
@@ -114,13 +113,17 @@ def count_instructions(rows: Sequence[Mapping[str, Any]], folder: Path, name: st
     """Instructions of one call of the kernel on some rows."""
     rows_file, out_file = folder / f"{name}.json", folder / f"{name}.out"
     rows_file.write_text(json.dumps(rows))
-    done = subprocess.run(
-        callgrind_command(rows_file, out_file),
-        cwd=HERE.parent,
-        env={**os.environ, **_ENVIRONMENT},
-        capture_output=True,
-        text=True,
-    )
+    # Rows come by stdin and the environment is always the same: a path of another length, or a
+    # pipe read in other pieces, moves the heap, and with it a few instructions of realloc.
+    with rows_file.open("rb") as stdin:
+        done = subprocess.run(
+            callgrind_command(out_file),
+            cwd=HERE.parent,
+            env={"PATH": os.environ.get("PATH", ""), **_ENVIRONMENT},
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+        )
     if done.returncode != 0 or not out_file.exists():
         raise GateError(f"valgrind ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return read_total(out_file)

@@ -1,9 +1,9 @@
 """One call of the block kernel, for callgrind to count.
 
-In: a file of rows, one JSON list.  It calls ``score_block`` itself, on one block, with a fixed seed
-and without numpy, so that the count is the same each time and the start is short.
+In: rows on stdin, one JSON list.  It calls ``score_block`` itself, on one block, with a fixed seed and
+without numpy, so that the count is the same each time and the start is short.
 
-    python -m benchmarks.kernel_workload ROWS.json
+    python -m benchmarks.kernel_workload < ROWS.json
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import sys
 from array import array
 from collections.abc import Sequence
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from rag_eval._native import overlap_block
@@ -72,4 +71,4 @@ def score_rows(rows: Sequence[dict[str, Any]]) -> memoryview:
 
 
 if __name__ == "__main__":
-    score_rows(json.loads(Path(sys.argv[1]).read_bytes()))
+    score_rows(json.load(sys.stdin.buffer))

@@ -25,12 +25,13 @@ class Spread:
         """The spread of a non-empty list."""
         return cls(statistics.median(values), min(values), max(values))
 
-    def per(self, n: int) -> Spread:
-        """The same, shared out over ``n``."""
-        return Spread(self.median / n, self.low / n, self.high / n)
+    def times(self, factor: float) -> Spread:
+        """The same in another unit."""
+        return Spread(self.median * factor, self.low * factor, self.high * factor)
 
-    def __str__(self) -> str:
-        return f"{self.median:.4g} ({self.low:.4g}–{self.high:.4g})"
+    def as_list(self) -> list[float]:
+        """Median, low and high, for JSON."""
+        return [self.median, self.low, self.high]
 
 
 def seconds_of(call: Call, clock: Clock = time.perf_counter) -> float:

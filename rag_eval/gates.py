@@ -32,6 +32,11 @@ class Gates:
     min_pass_rate: float | None = None
     min_mean: Mapping[MetricId, float] = field(default_factory=dict)
 
+    @property
+    def given(self) -> bool:
+        """Whether a bar was set."""
+        return self.min_pass_rate is not None or bool(self.min_mean)
+
     @classmethod
     def of(
         cls,

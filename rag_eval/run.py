@@ -56,6 +56,8 @@ class RunReport:
     result : BatchEvalResult
         Its rows cannot be opened; ``result.notes`` is what a reader of the verdict should know.
     gates : list of GateOutcome
+    gated : bool
+        A gate was asked for; else the one in ``gates`` is the default.
     n_skipped : int
         Rows left out as invalid; no denominator counts them.
     faults : list of RowFault
@@ -71,6 +73,7 @@ class RunReport:
     source: str
     result: BatchEvalResult
     gates: list[GateOutcome]
+    gated: bool
     n_skipped: int
     faults: list[RowFault]
     worst: list[WorstRow]
@@ -283,6 +286,7 @@ class _Run:
             source=source_name(self.data),
             result=result,
             gates=check_gates(result, self.gates, self.regression_threshold),
+            gated=self.gates.given or self.baseline is not None,
             n_skipped=self.n_skipped,
             faults=self.faults,
             worst=self.worst.opened(self.plan, self.needs, self.evaluated_at),

@@ -269,7 +269,7 @@ def _syntax_fault(error: ValueError) -> str:
     if not isinstance(error, json.JSONDecodeError):
         return f"is not JSON: {error}"
     where = f"column {error.colno}"
-    return f"is not JSON: {error.msg} at " + (
+    return f"is not JSON: {error.msg.removesuffix(' at')} at " + (
         where if error.lineno == 1 else f"line {error.lineno}, {where}"
     )
 

@@ -450,24 +450,28 @@ def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
     assert np.array_equal(reasons[begin:end] != 0, np.isnan(WANTED[begin:end]))
 
 
-# ---------------------------------------------------------------------- classifiers of 64 bytes
+# ------------------------------------------------------------------------- blocks of 64 bytes
 
 SEPARATORS = b" \t\n\x0b\x0c\r!\"#%&'()*,-./:;?@[\\]_{}"
 WRAPPERS = """
 #include "byte_blocks.h"
-int portable(const uint8_t *bytes, uint8_t *lowered, uint64_t *separators) {
-    return classify_block_portable(bytes, lowered, separators);
+int portable(const uint8_t *bytes, uint8_t *lowered, int64_t base, uint64_t *inside,
+             int64_t *edges) {
+    return cut_block_portable(bytes, lowered, base, inside, edges);
 }
-int best(const uint8_t *bytes, uint8_t *lowered, uint64_t *separators) {
-    return best_block_classifier()(bytes, lowered, separators);
+int best(const uint8_t *bytes, uint8_t *lowered, int64_t base, uint64_t *inside, int64_t *edges) {
+    return best_block_cutter()(bytes, lowered, base, inside, edges);
 }
+int room(void) { return BLOCK_EDGES; }
 """
-Classifier = Callable[[bytes], tuple[bytes, int] | None]
+Cut = tuple[bytes, bool, list[int]]  # lowered bytes, inside a token at the end, edges
+Cutter = Callable[[bytes, bool], Cut | None]
+BASE = 5000
 
 
 @pytest.fixture(scope="module")
-def classifiers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Classifier]:
-    """Both classifiers, compiled apart: the kernels use the best that the processor runs."""
+def cutters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cutter]:
+    """Both block cutters, compiled apart: the kernels use the best that the processor runs."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -477,32 +481,75 @@ def classifiers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Classifie
     command = [compiler, "-O3", "-shared", "-fPIC", f"-I{NATIVE}", source, "-o", library]
     subprocess.run(command, check=True)
     functions = ctypes.CDLL(str(library))
+    room = functions.room()
 
-    def classifier(name: str) -> Classifier:
-        def classify(block: bytes) -> tuple[bytes, int] | None:
-            lowered, mask = ctypes.create_string_buffer(64), ctypes.c_uint64()
-            if not getattr(functions, name)(block, lowered, ctypes.byref(mask)):
-                return None
-            return lowered.raw, mask.value
+    def cutter(name: str) -> Cutter:
+        def cut(block: bytes, inside: bool) -> Cut | None:
+            lowered, state = ctypes.create_string_buffer(64), ctypes.c_uint64(inside)
+            edges = (ctypes.c_int64 * (room + 1))()
+            edges[room] = -77
+            n_edges = getattr(functions, name)(
+                block, lowered, ctypes.c_int64(BASE), ctypes.byref(state), edges
+            )
+            assert edges[room] == -77, "written past its room"
+            return None if n_edges < 0 else (lowered.raw, bool(state.value), edges[:n_edges])
 
-        return classify
+        return cut
 
-    return {name: classifier(name) for name in ("portable", "best")}
+    return {name: cutter(name) for name in ("portable", "best")}
+
+
+def expected_cut(block: bytes, inside: bool) -> Cut:
+    edges = []
+    for place, byte in enumerate(block, BASE):
+        if (byte not in SEPARATORS) != inside:
+            edges.append(place)
+            inside = not inside
+    return block.lower(), inside, edges
 
 
 @pytest.mark.parametrize("name", ["portable", "best"])
-def test_blocks_are_lowered_and_classified(name: str, classifiers: dict[str, Classifier]) -> None:
+@pytest.mark.parametrize("inside", [False, True])
+def test_blocks_are_lowered_and_cut(name: str, inside: bool, cutters: dict[str, Cutter]) -> None:
     choose = random.Random(5)
     blocks = [bytes([byte]) * 64 for byte in range(128)]
     blocks += [bytes(range(begin, begin + 64)) for begin in range(65)]
-    blocks += [bytes(choose.choices(range(128), k=64)) for _ in range(3000)]
+    blocks += [b"a " * 32, b" a" * 32, b"a" * 63 + b" ", b" " * 63 + b"a"]
+    blocks += [bytes(choose.choices(range(128), k=64)) for _ in range(2000)]
+    blocks += [bytes(choose.choices(b"aZ .", k=64)) for _ in range(1000)]
     for block in blocks:
-        mask = sum(1 << i for i, byte in enumerate(block) if byte in SEPARATORS)
-        assert classifiers[name](block) == (block.lower(), mask)
+        assert cutters[name](block, inside) == expected_cut(block, inside)
 
 
 @pytest.mark.parametrize("name", ["portable", "best"])
-def test_blocks_with_other_bytes_are_refused(name: str, classifiers: dict[str, Classifier]) -> None:
+def test_blocks_with_other_bytes_are_refused(name: str, cutters: dict[str, Cutter]) -> None:
     for place in range(64):
         for byte in (0x80, 0xC3, 0xFF):
-            assert classifiers[name](b"a" * place + bytes([byte]) + b"a" * (63 - place)) is None
+            block = b"a" * place + bytes([byte]) + b"a" * (63 - place)
+            assert cutters[name](block, True) is None
+
+
+@pytest.mark.parametrize("character", ["é", "€", "😀", "Σ", "İ", "。", "\u3000"])
+@pytest.mark.parametrize(
+    "places", [[61], [62], [63], [60, 124, 187, 250, 314], range(63, 1300, 64)]
+)
+def test_code_points_across_the_edges_of_blocks_and_chunks(
+    character: str, places: Iterable[int]
+) -> None:
+    """The shortest tokens, as many as a chunk can hold, pushed over its end byte by byte."""
+    choose = random.Random(11)
+    for shift in range(4):
+        text = ""
+        for place in places:
+            while len(text.encode()) + shift < place:
+                text += choose.choice("aBcDeFgH") + choose.choice(" .,-")
+            text = text[: place - shift] + character
+        text += "".join(choose.choice("aBcDeFgH") + " " for _ in range(300))
+        row = {
+            "question": text,
+            "answer": text[1:] + " A b c. D e f.",
+            "contexts": [text, text[3:500], text[::-1]],
+            "groundTruth": text[2:],
+        }
+        found = rag_eval.evaluate_batch([row], threads=1).scores
+        assert_same_bits(found, oracle_scores([row]))

@@ -71,7 +71,7 @@ def word(number: int) -> str:
 
 @pytest.mark.parametrize("seed", [12345, COLLIDER])
 def test_tables_outgrown_by_many_short_tokens(seed: int) -> None:
-    """More distinct tokens and n-grams than the row's bytes let expect: tables are laid out anew."""
+    """More distinct tokens and n-grams than the bytes let expect: tables are laid out anew."""
     choose = random.Random(2)
     words = [word(i) for i in range(32768)]
     choose.shuffle(words)
@@ -99,7 +99,7 @@ def tokens_row(tokens: list[str]) -> Sample:
 
 
 def flood(n_tokens: int) -> tuple[Sample, Sample]:
-    """Rows of as many distinct 16-byte tokens: all with one home under COLLIDER, and random ones."""
+    """Rows of distinct 16-byte tokens: all with one home under COLLIDER, and random ones."""
     choose = random.Random(4)
     tails = [
         "".join(LETTERS[i >> shift & 31] for shift in range(0, 40, 5)) for i in range(n_tokens)

@@ -1,0 +1,273 @@
+"""Tokens -> dense ids, in order of first appearance.
+
+Cutting and numbering alternate in small chunks, so that what is known of a chunk's tokens stays in
+the first cache and a text of any size needs no array of their places.
+"""
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcmp, memset
+
+from primitives cimport (
+    folded_product, hash_t, int64_t, load_8_bytes, next_seed, reserve, token_t, uint8_t,
+    uint32_t, uint64_t,
+)
+from token_stream cimport CHUNK_TOKENS, begin_text, cut_chunk, cutter_t, lowered_t
+
+cdef enum:
+    MAX_IDS = 0x3FFFFFFF   # tokens or n-grams that one row may hold
+    MAX_PROBE = 128        # a longer run means keys chosen to collide: a new seed is taken
+
+
+cdef struct token_key_t:
+    uint64_t head      # first eight bytes, zero-padded
+    uint64_t tail      # last eight bytes of a longer token; a digest of one past sixteen bytes
+    int64_t begin      # in the lowered bytes
+    int64_t size       # in bytes; negative for a token past sixteen, whose key is not all of it
+
+
+cdef struct vocabulary_t:
+    # A slot holds the id of a token, counted on from row to row: a number below ``first_serial``
+    # was left by an older row, and the slot is free. Keys lie densely by id.
+    token_t* slots
+    int64_t n_slots            # in use, a power of two; half of them are filled at most
+    int64_t n_allocated        # at least ``n_slots``
+    token_t first_serial       # of id 0; at least 1, so that zeroed slots are free
+    hash_t seed                # of this table; moves on when a probe runs too long
+    hash_t second_seed
+    token_key_t* keys          # ... and one more of no size, which no token equals
+    int64_t capacity           # of ``keys``, more than half of ``n_slots``
+    int64_t n_tokens
+
+
+cdef inline void seed_vocabulary(vocabulary_t* vocabulary, hash_t seed) noexcept nogil:
+    vocabulary.seed = seed
+    vocabulary.second_seed = next_seed(seed)
+
+
+cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
+    """Forget all tokens and set out ``n_slots`` (a power of two) free slots; 0, or -1.
+
+    Serial numbers move on instead of the slots being zeroed. The table has the size of its row:
+    after a giant row, small ones still use slots that lie close together.
+    """
+    cdef token_t* slots
+    if reserve(<void**> &vocabulary.keys, &vocabulary.capacity, n_slots // 2 + 2,
+               sizeof(token_key_t)):
+        return -1
+    if n_slots > vocabulary.n_allocated:
+        slots = <token_t*> calloc(<size_t> n_slots, sizeof(token_t))
+        if slots == NULL:
+            return -1
+        free(vocabulary.slots)
+        vocabulary.slots = slots
+        vocabulary.n_allocated = n_slots
+        vocabulary.first_serial = 1
+    elif vocabulary.first_serial + vocabulary.n_tokens > MAX_IDS:
+        memset(vocabulary.slots, 0, <size_t> vocabulary.n_allocated * sizeof(token_t))
+        vocabulary.first_serial = 1
+    else:
+        vocabulary.first_serial += <token_t> vocabulary.n_tokens
+    vocabulary.n_slots = n_slots
+    vocabulary.n_tokens = 0
+    vocabulary.keys[0].size = 0
+    return 0
+
+
+cdef inline void close_vocabulary(vocabulary_t* vocabulary) noexcept nogil:
+    free(vocabulary.slots)
+    free(vocabulary.keys)
+
+
+cdef inline uint64_t digest_token(const uint8_t* token, int64_t size, hash_t seed) noexcept nogil:
+    """Digest of the bytes of a token past sixteen, but for its first eight."""
+    cdef uint64_t digest = seed
+    cdef int64_t at
+    for at in range(8, size - 8, 8):
+        digest = folded_product(digest ^ load_8_bytes(token + at),
+                                <uint64_t> 0xD6E8FEB86659FD93)
+    return folded_product(load_8_bytes(token + size - 8) ^ digest,
+                          <uint64_t> 0xA0761D6478BD642F)
+
+
+cdef inline void make_key(const uint8_t* lowered, int64_t begin, int64_t size, hash_t seed,
+                          token_key_t* key) noexcept nogil:
+    """Set out what tells one token from another: all of it up to sixteen bytes, else a digest.
+
+    Eight bytes past the token are readable (LOWERED_MARGIN), so a short one is loaded whole and
+    masked instead of copied byte by byte; no branch depends on a length below seventeen.
+    """
+    cdef const uint8_t* token = lowered + begin
+    cdef int64_t width = size if size < 8 else 8
+    cdef uint64_t mask = ~(<uint64_t> 0) >> (64 - 8 * width)
+    key.begin = begin
+    key.size = size
+    key.head = load_8_bytes(token) & mask
+    key.tail = load_8_bytes(token + size - width) & mask
+    if size > 16:
+        key.tail = digest_token(token, size, seed)
+        key.size = -size
+
+
+cdef inline int64_t home_slot(const token_key_t* key, hash_t seed, hash_t second_seed,
+                              uint64_t slot_mask) noexcept nogil:
+    return <int64_t> (folded_product(
+        key.head ^ seed, (key.tail ^ second_seed) + <uint64_t> key.size) & slot_mask)
+
+
+cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lowered,
+                                   int64_t n_slots) noexcept nogil:
+    """Lay all tokens out over ``n_slots`` under the next seed; 0, or -1 without memory."""
+    cdef int64_t n_tokens = vocabulary.n_tokens, id, slot, probes = 0
+    cdef token_key_t* key
+    while True:
+        if clear_vocabulary(vocabulary, n_slots):
+            return -1
+        # Slots of an earlier try have to look free to this row's own serial numbers.
+        memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_t))
+        seed_vocabulary(vocabulary, vocabulary.second_seed)
+        for id in range(n_tokens):
+            key = &vocabulary.keys[id]
+            make_key(lowered.bytes, key.begin, key.size if key.size > 0 else -key.size,
+                     vocabulary.seed, key)
+            slot = home_slot(key, vocabulary.seed, vocabulary.second_seed,
+                             <uint64_t> (n_slots - 1))
+            probes = 0
+            while vocabulary.slots[slot]:
+                slot = (slot + 1) & (n_slots - 1)
+                probes += 1
+            if probes > MAX_PROBE:
+                break
+            vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
+        if probes <= MAX_PROBE:
+            vocabulary.n_tokens = n_tokens
+            vocabulary.keys[n_tokens].size = 0
+            return 0
+        n_slots *= 2
+
+
+cdef struct chunk_t:
+    token_key_t keys[CHUNK_TOKENS]
+    int64_t homes[CHUNK_TOKENS]
+    int64_t others[CHUNK_TOKENS]    # tokens that are not the one in their home slot
+
+
+cdef inline Py_ssize_t match_homes(const vocabulary_t* vocabulary, const lowered_t* lowered,
+                                   const int64_t* edges, Py_ssize_t n_tokens, chunk_t* chunk,
+                                   token_t* ids) noexcept nogil:
+    """Keys of a chunk's tokens, and ids of those that stand in their home slot.
+
+    Returns how many of the ``others`` there are.
+    """
+    # In locals: the compiler cannot know that no store of the loop changes them.
+    cdef const uint8_t* text = lowered.bytes
+    cdef const token_t* slots = vocabulary.slots
+    cdef const token_key_t* keys = vocabulary.keys
+    cdef uint64_t slot_mask = <uint64_t> (vocabulary.n_slots - 1)
+    cdef hash_t seed = vocabulary.seed, second_seed = vocabulary.second_seed
+    cdef token_t first_serial = vocabulary.first_serial
+    cdef uint32_t id, n_known = <uint32_t> vocabulary.n_tokens
+    cdef Py_ssize_t n_others = 0, i
+    cdef int64_t begin, size
+    cdef token_key_t* key
+    cdef const token_key_t* known
+    for i in range(n_tokens):
+        key = &chunk.keys[i]
+        begin = edges[2 * i]
+        size = edges[2 * i + 1] - begin
+        make_key(text, begin, size, seed, key)
+        chunk.homes[i] = home_slot(key, seed, second_seed, slot_mask)
+        # What an older row left in a slot wraps around to a number above all ids.
+        id = <uint32_t> (slots[chunk.homes[i]] - first_serial)
+        known = &keys[id if id < n_known else n_known]
+        ids[i] = <token_t> id
+        chunk.others[n_others] = i
+        # The size itself, not the key's: a token past sixteen bytes never matches here.
+        n_others += ((known.head ^ key.head) | (known.tail ^ key.tail)
+                     | <uint64_t> (known.size ^ size)) != 0
+    return n_others
+
+
+cdef inline bint is_token(const lowered_t* lowered, const token_key_t* known,
+                          const token_key_t* key) noexcept nogil:
+    """The two keys are of the same bytes, not just alike."""
+    return known.head == key.head and known.tail == key.tail and known.size == key.size and (
+        key.size > 0 or memcmp(lowered.bytes + known.begin, lowered.bytes + key.begin,
+                               <size_t> -key.size) == 0)
+
+
+cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowered,
+                                 const token_key_t* key, int64_t slot) noexcept nogil:
+    """Id of one token, a new one if need be, probing from its home slot; -1 without memory."""
+    cdef int64_t probes = 0, id
+    while vocabulary.slots[slot] >= vocabulary.first_serial:
+        id = vocabulary.slots[slot] - vocabulary.first_serial
+        if is_token(lowered, &vocabulary.keys[id], key):
+            return id
+        slot = (slot + 1) & (vocabulary.n_slots - 1)
+        probes += 1
+    id = vocabulary.n_tokens
+    if id > MAX_IDS:
+        return -1
+    vocabulary.keys[id] = key[0]
+    vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
+    vocabulary.n_tokens = id + 1
+    vocabulary.keys[id + 1].size = 0
+    if probes > MAX_PROBE:
+        if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
+            return -1
+    elif 2 * (id + 1) > vocabulary.n_slots:
+        if rebuild_vocabulary(vocabulary, lowered, 4 * vocabulary.n_slots):
+            return -1
+    return id
+
+
+cdef inline int number_tokens(vocabulary_t* vocabulary, const lowered_t* lowered,
+                              const int64_t* edges, Py_ssize_t n_tokens,
+                              token_t* ids) noexcept nogil:
+    """Ids of a chunk's tokens, new ones in order of first appearance; 0, or -1 without memory.
+
+    Two loops, so that no branch depends on whether a token is known, which a processor cannot
+    guess: the tokens found at home, then the others, of which nearly all are new.
+    """
+    cdef chunk_t chunk
+    cdef Py_ssize_t n_others, i
+    cdef int64_t id, other
+    cdef hash_t seed = vocabulary.seed
+    n_others = match_homes(vocabulary, lowered, edges, n_tokens, &chunk, ids)
+    for i in range(n_others):
+        other = chunk.others[i]
+        if vocabulary.seed != seed:
+            # The table was laid out anew under way.
+            make_key(lowered.bytes, edges[2 * other], edges[2 * other + 1] - edges[2 * other],
+                     vocabulary.seed, &chunk.keys[other])
+            chunk.homes[other] = home_slot(&chunk.keys[other], vocabulary.seed,
+                                           vocabulary.second_seed,
+                                           <uint64_t> (vocabulary.n_slots - 1))
+        id = number_token(vocabulary, lowered, &chunk.keys[other], chunk.homes[other])
+        if id < 0:
+            return -1
+        ids[other] = <token_t> id
+    return 0
+
+
+cdef struct token_ids_t:
+    token_t* ids
+    int64_t capacity
+    int64_t size
+
+
+cdef inline int append_tokens(cutter_t* cutter, lowered_t* lowered, vocabulary_t* vocabulary,
+                              token_ids_t* tokens, const uint8_t* text,
+                              int64_t size) noexcept nogil:
+    """Append the ids of a text's tokens to ``tokens``; 0, or -1 without memory."""
+    cdef Py_ssize_t n_tokens
+    if begin_text(cutter, lowered, text, size):
+        return -1
+    while cutter.at < size:
+        n_tokens = cut_chunk(cutter, lowered)
+        if reserve(<void**> &tokens.ids, &tokens.capacity, tokens.size + n_tokens,
+                   sizeof(token_t)):
+            return -1
+        if number_tokens(vocabulary, lowered, cutter.edges, n_tokens, tokens.ids + tokens.size):
+            return -1
+        tokens.size += n_tokens
+    return 0

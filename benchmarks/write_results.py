@@ -1,0 +1,332 @@
+"""Runs every benchmark and writes ``RESULTS.md``: commands, figures, machine, bars met and lost.
+
+    python -m benchmarks.write_results [--output FILE] [--memory-rows N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from benchmarks import gate, memory
+
+HERE: Final = Path(__file__).resolve().parent
+Info: TypeAlias = Mapping[str, Any]
+PACKAGES: Final = ("Cython", "numpy", "scipy", "msgspec", "pytest", "pytest-benchmark")
+IMPORT_ROUNDS: Final = 11
+_IMPORT: Final = "import time; b = time.perf_counter(); import {}; print(time.perf_counter() - b)"
+
+
+class Bar(NamedTuple):
+    """One bar of the design and how it stands; ``met`` is None where nothing was measured."""
+
+    what: str
+    bar: str
+    measured: str
+    met: bool | None
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        return "not measured" if self.met is None else "met" if self.met else "**lost**"
+
+
+# ----------------------------------------------------------------------------------- measuring
+
+
+def run_benches() -> list[Info]:
+    """``extra_info`` of every bench, in the order of the file; lost bars do not stop it."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "benches.json"
+        command = [sys.executable, "-m", "pytest", "benchmarks", "-p", "no:randomly"]
+        done = subprocess.run(
+            [*command, f"--benchmark-json={out}"],
+            cwd=HERE.parent,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode not in (0, 1) or not out.exists():
+            raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout[-3000:]}")
+        print(done.stdout)
+        return [bench["extra_info"] for bench in json.loads(out.read_text())["benchmarks"]]
+
+
+def run_gate() -> dict[str, float] | None:
+    """Instructions per byte, or None without valgrind."""
+    try:
+        return {cost.corpus: cost.per_byte for cost in gate.measure_costs()}
+    except FileNotFoundError:
+        return None
+
+
+def run_memory(n_rows: int) -> Info | str:
+    """Figures of the memory benchmark, in a process of its own, or why there are none."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.memory", "--json", "--rows", str(n_rows)],
+        cwd=HERE.parent,
+        capture_output=True,
+        text=True,
+    )
+    if not done.stdout.strip():
+        return done.stderr.strip().splitlines()[-1]
+    figures: Info = json.loads(done.stdout)
+    return figures
+
+
+def import_times() -> dict[str, float]:
+    """Median milliseconds to import msgspec and rag_eval, each in a fresh process, in turns."""
+    seconds: dict[str, list[float]] = {"msgspec": [], "rag_eval": []}
+    for _ in range(IMPORT_ROUNDS):
+        for name, taken in seconds.items():
+            done = subprocess.run(
+                [sys.executable, "-c", _IMPORT.format(name)],
+                cwd=HERE.parent,
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            taken.append(float(done.stdout))
+    return {name: statistics.median(taken) * 1e3 for name, taken in seconds.items()}
+
+
+# ------------------------------------------------------------------------------------- machine
+
+
+def processor() -> str:
+    """Model and number of the cores this machine has."""
+    cpuinfo = Path("/proc/cpuinfo")
+    text = cpuinfo.read_text() if cpuinfo.exists() else ""
+    found = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    n_cores = text.count("processor\t:") or 1
+    return f"{found[1].strip() if found else platform.machine()}, {n_cores} cores"
+
+
+def machine_lines() -> list[str]:
+    """Machine and versions: no host name, no path."""
+    versions = []
+    for package in PACKAGES:
+        try:
+            versions.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            versions.append(f"{package} not installed")
+    return [
+        f"- {processor()}, {platform.system()} {platform.release().split('-')[0]}",
+        f"- {platform.python_implementation()} {platform.python_version()}, {gate.compiler()}",
+        f"- {', '.join(versions)}",
+    ]
+
+
+# ------------------------------------------------------------------------------------ rendering
+
+
+def spread(values: Sequence[float], digits: int = 1) -> str:
+    """Median, and the range in brackets."""
+    median, low, high = (f"{value:,.{digits}f}" for value in values)
+    return f"{median} ({low}–{high})"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A Markdown table with an empty line after it."""
+    lines = [" | ".join(head), " | ".join("---" for _ in head), *map(" | ".join, rows)]
+    return [*(f"| {line} |" for line in lines), ""]
+
+
+def of_kind(infos: Sequence[Info], what: str) -> list[Info]:
+    """The benches of one kind."""
+    return [info for info in infos if info.get("what") == what]
+
+
+def plain_python_lines(infos: Sequence[Info]) -> list[str]:
+    names = {
+        "shared": "the shared script (the bar)",
+        "baseline": "`pure_python_baseline.score`",
+        "by_bytes": "the same, cut by `tokens_by_bytes`: the fastest known to us",
+    }
+    rows = []
+    for info in of_kind(infos, "times_plain_python"):
+        micros = info["us_per_sample"]
+        rate = info["text_mb"] / info["rows"] * 1e6 / micros["library"][0]
+        library = f"rag_eval, 1 thread: {rate:,.0f} MB/s"
+        rows.append([info["source"], library, spread(micros["library"]), "1"])
+        rows += [
+            ["", names[other], spread(micros[other]), spread(info["times"][other])]
+            for other in names
+            if other in info["times"]
+        ]
+    return table(["rows", "what", "µs a sample", "times rag_eval's time"], rows)
+
+
+def other_lines(infos: Sequence[Info]) -> list[str]:
+    rows = [
+        [
+            f"{info['set']}, {info['rows']} rows",
+            f"{info['text_mb'] / info['seconds'][0]:,.0f}",
+            spread(info["times"]),
+        ]
+        for info in of_kind(infos, "other_texts")
+    ]
+    return table(["generated texts", "MB/s", "times plain Python"], rows)
+
+
+def thread_lines(infos: Sequence[Info]) -> list[str]:
+    rows = [
+        [info["source"], spread(info["gain"], 2), spread(info["control"], 2)]
+        for info in of_kind(infos, "two_threads")
+    ]
+    return table(["rows", "2 threads", "2 processes (what the machine gives)"], rows)
+
+
+def growth_lines(infos: Sequence[Info]) -> list[str]:
+    rows = [
+        [
+            f"{info['grows']} × 10",
+            " → ".join(f"{size:,.2f}" for size in info["text_mb"]),
+            " → ".join(f"{taken:,.1f}" for taken in info["ms"]),
+            spread(info["growth"], 2),
+        ]
+        for info in of_kind(infos, "growth")
+    ]
+    return table(["what grows", "MB of text", "ms", "time grows by"], rows)
+
+
+def memory_line(figures: Info | str) -> str:
+    if isinstance(figures, str):
+        return f"Not measured: {figures}"
+    return (
+        f"{figures['rows']:,} rows, {figures['file_mb']:,.0f} MB: {figures['seconds']:.1f} s "
+        f"({figures['rows_per_second']:,.0f} rows/s), peak RSS {figures['peak_mb']:.0f} MB."
+    )
+
+
+# ----------------------------------------------------------------------------------------- bars
+
+
+def ratio_bars(infos: Sequence[Info]) -> list[Bar]:
+    """The bars on speed beside plain Python and on two threads."""
+    bars = []
+    for info in of_kind(infos, "times_plain_python"):
+        yardstick = info["times"].get("shared", info["times"]["baseline"])
+        met = yardstick[0] >= info["bar"]
+        what = f"7 metrics, `overlap`, 1 thread, {info['set']}"
+        bars.append(Bar(what, "≥ 20 × plain Python", f"{spread(yardstick)} ×", met))
+    for info in of_kind(infos, "two_threads"):
+        measured = f"{info['gain'][0]:.2f} ×, two processes {info['control'][0]:.2f} ×"
+        met = info["gain"][0] >= info["bar"]
+        bars.append(Bar(f"2 threads, {info['set']}", f"≥ {info['bar']} ×", measured, met))
+    return bars
+
+
+def time_bars(infos: Sequence[Info]) -> list[Bar]:
+    """The bars on growth and on single samples."""
+    bars = []
+    for info in of_kind(infos, "growth"):
+        growth = info["growth"][0]
+        bars.append(
+            Bar(f"{info['grows']} × 10", "time ≤ 11 ×", f"{growth:.2f} ×", growth <= info["bar"])
+        )
+    for info in of_kind(infos, "one_sample"):
+        what = f"one `evaluate()` with explanations, {info['n_bytes']:,} bytes"
+        measured = f"{info['ms'][0]:.3f} ms"
+        bars.append(Bar(what, "≤ 0.25 ms", measured, info["ms"][0] <= info["bar"]))
+    for info in of_kind(infos, "long_samples"):
+        slowest = info["ms"][2]
+        what = "any sample up to 10 × 2,000 words"
+        measured = f"{slowest:.2f} ms, the slowest"
+        bars.append(Bar(what, "< 100 ms", measured, slowest < info["bar"]))
+    return bars
+
+
+def other_bars(
+    costs: Mapping[str, float] | None, imports: Mapping[str, float], figures: Info | str
+) -> list[Bar]:
+    """The bars on instructions, import and memory, and those without a benchmark here."""
+    bars = [
+        Bar(f"instructions a byte, {corpus}", "≤ 40", f"{cost:.2f}", cost <= gate.BAR)
+        for corpus, cost in (costs or {}).items()
+    ]
+    if costs is None:
+        bars.append(Bar("instructions a byte", "≤ 40", "valgrind is not installed", None))
+    growth = imports["rag_eval"] / imports["msgspec"]
+    measured = f"{growth:.2f} × ({imports['rag_eval']:.1f} and {imports['msgspec']:.1f} ms)"
+    bars.append(Bar("`import rag_eval`", "≤ 2 × `import msgspec`", measured, growth <= 2))
+    what = f"peak RSS of `rag-eval run` on {memory.N_ROWS:,} rows"
+    if isinstance(figures, str):
+        bars.append(Bar(what, f"< {memory.BAR_MB} MB", "—", None))
+    else:
+        what = f"peak RSS of `rag-eval run` on {figures['rows']:,} rows"
+        measured = f"{figures['peak_mb']:.0f} MB"
+        bars.append(
+            Bar(what, f"< {memory.BAR_MB} MB", measured, figures["peak_mb"] < memory.BAR_MB)
+        )
+        bars.append(Bar("the same", "≤ 200 MB", measured, figures["peak_mb"] <= 200))
+    bars.append(Bar("`grounded` with evidence", "≤ 3 × the time of `overlap`", "—", None))
+    bars.append(Bar("JSONL → result file", "≥ 60 % of the in-memory rate", "—", None))
+    bars.append(Bar("wheel", "≤ 3 MB", "—", None))
+    return bars
+
+
+def render(
+    infos: Sequence[Info],
+    costs: Mapping[str, float] | None,
+    imports: Mapping[str, float],
+    figures: Info | str,
+) -> str:
+    """The whole page."""
+    bars = ratio_bars(infos) + other_bars(costs, imports, figures) + time_bars(infos)
+    lost = [bar.what for bar in bars if bar.met is False]
+    section: Callable[[str, list[str]], list[str]] = lambda title, lines: [  # noqa: E731
+        f"## {title}", "", *lines
+    ]  # fmt: skip
+    lines = [
+        "# Results",
+        "",
+        "Written by `python -m benchmarks.write_results`; do not edit. A figure is a median, with",
+        "the range over the rounds in brackets; what is compared was timed in turns.",
+        "",
+        *machine_lines(),
+        "",
+        *section("Bars", table(["what", "bar", "measured", ""], [
+            [bar.what, bar.bar, bar.measured, bar.verdict] for bar in bars])),
+        f"Lost: {'; '.join(lost) if lost else 'none'}.",
+        "",
+        *section("Beside plain Python", ["`python -m pytest benchmarks -k plain_python`", ""]),
+        *plain_python_lines(infos),
+        *section("Other texts", ["`python -m pytest benchmarks -k other_texts`", ""]),
+        *other_lines(infos),
+        *section("Two threads", ["`python -m pytest benchmarks -k two_threads`", ""]),
+        *thread_lines(infos),
+        *section("Growth", ["`python -m pytest benchmarks -k growth`", ""]),
+        *growth_lines(infos),
+        *section("Memory", ["`python -m benchmarks.memory`", "", memory_line(figures)]),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run everything, print and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.write_results", description=__doc__)
+    parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md", metavar="FILE")
+    parser.add_argument("--memory-rows", type=int, default=memory.N_ROWS, metavar="N")
+    options = parser.parse_args(arguments)
+    # One after another: nothing runs beside what is timed.
+    infos = run_benches()
+    imports = import_times()
+    figures = run_memory(options.memory_rows)
+    page = render(infos, run_gate(), imports, figures)
+    options.output.write_text(page, encoding="utf-8")
+    print(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""The command group, and what becomes of errors: one line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import Any, Final, NoReturn
+
+import click
+import rich_click
+
+import rag_eval
+from rag_eval.cli.compare import compare_command
+from rag_eval.cli.run import run_command
+from rag_eval.cli.validate import validate_command
+from rag_eval.errors import RagEvalError
+from rag_eval.reports.plain_text import plain_text
+
+BAD_INPUT: Final = 2
+INTERRUPTED: Final = 130
+_BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
+
+
+class Program(rich_click.RichGroup):
+    """A group whose errors are ``error: …`` on stderr."""
+
+    def main(  # type: ignore[override]  # never returns
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
+        """Run a command and exit with its code."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                # Lone surrogates, and what the terminal's encoding lacks, as escapes.
+                stream.reconfigure(errors="backslashreplace")
+        sys.exit(self._exit_code(args, prog_name, extra))
+
+    def _exit_code(
+        self, args: Sequence[str] | None, prog_name: str | None, extra: dict[str, Any]
+    ) -> int:
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(args=args, prog_name=prog_name, **extra)
+            return code if isinstance(code, int) else 0
+        except click.UsageError as error:
+            return _fail(_usage_text(error))
+        except click.ClickException as error:
+            return _fail(error.format_message())
+        except (click.Abort, KeyboardInterrupt):
+            print("interrupted; nothing was written", file=sys.stderr)
+            return INTERRUPTED
+        except RagEvalError as error:
+            return _fail(str(error))
+        except OSError as error:
+            name = f": {error.filename}" if error.filename else ""
+            return _fail(f"{error.strerror or error}{name}")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a reader of stdout that has seen enough ends it without a word."""
+        try:
+            code = super().invoke(ctx)
+            _flush_stdout()
+        except BrokenPipeError:
+            _drop_stdout()
+            return _BROKEN_PIPE
+        return code
+
+
+def _flush_stdout() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _drop_stdout()
+        raise
+
+
+def _drop_stdout() -> None:
+    """Send what is left to nowhere: Python flushes at exit, and would complain again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(message: str) -> int:
+    print(f"error: {plain_text(message)}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def _usage_text(error: click.UsageError) -> str:
+    where = f"; see {error.ctx.command_path} --help" if error.ctx is not None else ""
+    return error.format_message().rstrip(".") + where
+
+
+@rich_click.group(
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 pass · 1 a gate failed · 2 bad input or usage · 3 judge unavailable · "
+    "130 interrupted",
+)
+@rich_click.rich_config(help_config={"text_paragraph_linebreaks": "\n\n"})
+@rich_click.version_option(rag_eval.__version__, message="rag-eval %(version)s")
+def program() -> None:
+    """Score the outputs of retrieval-augmented generation, at native speed and without a model.
+
+    Each sample is a JSON object with a question, an answer, the contexts retrieved and, where
+    known, the ground truth. Data goes to stdout, everything else to stderr.
+
+    \b
+    Examples:
+      rag-eval validate samples.jsonl
+      rag-eval run samples.jsonl --min-mean faithfulness=0.4 --worst 3
+    """
+
+
+program.add_command(run_command)
+program.add_command(validate_command)
+program.add_command(compare_command)

@@ -1,0 +1,39 @@
+"""``rag-eval validate``: every line that could not be scored."""
+
+from __future__ import annotations
+
+import sys
+
+import rich_click as click
+
+from rag_eval.cli.parameters import metric_names
+
+
+@click.command("validate")
+@click.argument("data", metavar="DATA")
+@click.option("--metrics", metavar="A,B,…", help="Metrics whose fields have to be there [all].")
+def validate_command(data: str, metrics: str | None) -> int:
+    """List every sample in DATA that cannot be scored, each with its first fault.
+
+    DATA is a .jsonl file or a .json array, either also .gz, or - for JSON lines on standard input.
+    Nothing is scored. Which fields have to be there depends on the metrics.
+
+    \b
+    Examples:
+      rag-eval validate samples.jsonl
+      zcat samples.jsonl.gz | rag-eval validate - --metrics faithfulness
+
+    Exit codes: 0 every sample is sound · 2 one is not, or DATA cannot be read
+    """
+    from rag_eval.reports.plain_text import plain_text
+    from rag_eval.validation import validate_file
+
+    found = validate_file(
+        data,
+        metric_names("--metrics", metrics),
+        on_fault=lambda fault: print(plain_text(str(fault))),
+    )
+    print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")
+    if found.repeated_ids:
+        print(f"warning: {plain_text(found.repeated_ids)}", file=sys.stderr)
+    return 2 if found.n_invalid else 0

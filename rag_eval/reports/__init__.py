@@ -1,0 +1,1 @@
+"""Results in a form to read or to hand on."""

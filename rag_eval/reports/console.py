@@ -1,0 +1,175 @@
+"""Reports as tables on a terminal or in a log."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterable
+from typing import IO, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rag_eval.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.gates import GateOutcome
+from rag_eval.reports.plain_text import plain_text
+from rag_eval.result_summaries import Comparison, MeanScore
+from rag_eval.run import RunReport
+from rag_eval.worst_rows import WorstRow
+
+# In a file or a pipe, where nobody's window sets the width.
+_LOG_WIDTH: Final = 120
+_TEXT_LIMIT: Final = 200
+_NONE: Final = "–"
+_STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
+
+
+def console_for(file: IO[str] | None = None) -> Console:
+    """A console that prints text as it is: no markup, emoji codes or highlights.
+
+    Colours go to terminals only, and not with NO_COLOR set; COLUMNS sets the width.
+    """
+    stream = sys.stdout if file is None else file
+    console = Console(file=stream, markup=False, emoji=False, highlight=False)
+    if not console.is_terminal and not os.environ.get("COLUMNS"):
+        console.width = _LOG_WIDTH
+    return console
+
+
+def print_run(report: RunReport, console: Console) -> None:
+    """Print the table of a run, its worst rows and its verdict."""
+    result = report.result
+    console.print(_run_table(report))
+    n_read = len(result) + report.n_skipped
+    samples = f"{len(result):,} samples scored"
+    if report.n_skipped:
+        samples += f", {report.n_skipped:,} of {n_read:,} skipped as invalid"
+    if report.interrupted:
+        samples += ", then interrupted"
+    _print_line(console, samples)
+    for row in report.worst:
+        _print_worst(row, console)
+    print_verdict(report, console)
+
+
+def _print_line(console: Console, text: str | Text) -> None:
+    # Long lines are left to the terminal to wrap, so that they can be searched for in a log.
+    console.print(text, soft_wrap=True)
+
+
+def print_verdict(report: RunReport, console: Console) -> None:
+    """Print one line per gate, those that failed first."""
+    if report.interrupted:
+        _print_line(console, Text("INTERRUPTED  the verdict is on a part of the samples", "yellow"))
+    for gate in sorted(report.gates, key=lambda gate: gate.held):
+        text = Text("PASS", "green") if gate.held else Text("FAIL", "bold red")
+        _print_line(console, text.append(f"  {gate.message}", "default"))
+
+
+def _run_table(report: RunReport) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for name in ("mean", "median", "min", "max", "std", "pass rate", "null rate"):
+        table.add_column(name, justify="right", no_wrap=name == "mean", overflow="fold")
+    table.add_column("verdict")
+    for metric, aggregate in report.result.aggregates.items():
+        verdict = _metric_verdict(report, aggregate)
+        table.add_row(metric, *_statistics(aggregate), f"{aggregate.null_rate:.2f}", verdict)
+    composite = report.result.composite_aggregate
+    null_rate = 1 - composite.n / composite.n_rows if composite.n_rows else 0.0
+    verdict = _verdict_text(report.passed)
+    table.add_section()
+    table.add_row("composite", *_statistics(composite), f"{null_rate:.2f}", verdict)
+    return table
+
+
+def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> list[str]:
+    spread = (aggregate.median, aggregate.min, aggregate.max, aggregate.std_dev)
+    return [
+        mean_text(MeanScore(aggregate.mean, aggregate.n, aggregate.n_rows)),
+        *(_NONE if math.isnan(value) else f"{value:.2f}" for value in spread),
+        f"{aggregate.pass_rate:.2f}",
+    ]
+
+
+def mean_text(mean: MeanScore) -> str:
+    """``0.83 (412/500)``; the share is left out where it is not known."""
+    text = _NONE if math.isnan(mean.mean) else f"{mean.mean:.2f}"
+    return text if mean.n is None else f"{text} ({mean.n}/{mean.n_rows})"
+
+
+def _metric_verdict(report: RunReport, aggregate: MetricAggregate) -> Text:
+    """That of the metric's gates; with no gate at all, whether every score passed."""
+    gates: list[GateOutcome] = [
+        gate for gate in report.gates if gate.metric_id == aggregate.metric_id
+    ]
+    if gates:
+        return _verdict_text(all(gate.held for gate in gates))
+    if not report.gated and aggregate.n:
+        return _verdict_text(round(aggregate.pass_rate * aggregate.n_rows) == aggregate.n)
+    return Text(_NONE)
+
+
+def _verdict_text(passed: bool) -> Text:
+    return Text("pass", "green") if passed else Text("FAIL", "bold red")
+
+
+def _print_worst(row: WorstRow, console: Console) -> None:
+    result = row.result
+    composite = result.composite_score
+    shown = _NONE if composite is None else f"{composite:.2f}"
+    head = Text(plain_text(row.name), "bold")
+    head.append(f"  composite {shown}", "default")
+    console.print()
+    _print_line(console, head)
+    scores = Text("  ")
+    for metric in result.metrics.values():
+        text = "null" if metric.score is None else f"{metric.score:.2f}"
+        scores.append(f"{metric.metric_id} ").append(text, "red" if metric.passed is False else "")
+        scores.append("  ")
+    scores.rstrip()
+    _print_line(console, scores)
+    for name in ("question", "answer"):
+        text = result.sample.get(name)
+        if isinstance(text, str):
+            _print_line(console, f"  {name}: {plain_text(text, _TEXT_LIMIT)}")
+    for metric in result.metrics.values():
+        for signal in metric.signals:
+            line = Text("  ").append(signal.severity, _STYLES[signal.severity])
+            line.append(f" {metric.metric_id}: {plain_text(signal.message)}")
+            if signal.evidence:
+                line.append(f" “{plain_text(signal.evidence, _TEXT_LIMIT)}”")
+            _print_line(console, line)
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print the means of two runs side by side."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for name in ("old mean", "new mean", "delta"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for change in comparison.changes:
+        delta = change.delta
+        style = "" if math.isnan(delta) or delta == 0 else "green" if delta > 0 else "red"
+        shown = _NONE if math.isnan(delta) else f"{delta:+.4f}"
+        table.add_row(change.name, mean_text(change.old), mean_text(change.new), Text(shown, style))
+    console.print(table)
+    print_notes([f"settings differ: {text}" for text in comparison.differences], console)
+
+
+def print_notes(notes: Iterable[str], console: Console) -> None:
+    """Print remarks, one a line."""
+    for note in notes:
+        _print_line(console, f"note: {plain_text(note)}")
+
+
+def print_skipped(report: RunReport, console: Console) -> None:
+    """Print the first rows that were skipped, and how many more there were."""
+    for fault in report.faults:
+        _print_line(console, f"skipped {plain_text(str(fault))}")
+    more = report.n_skipped - len(report.faults)
+    if more:
+        _print_line(console, f"skipped {more:,} more")

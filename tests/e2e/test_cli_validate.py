@@ -1,0 +1,110 @@
+"""``rag-eval validate``: every bad line with its first fault."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rag_eval.cli.program import program
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+GOOD = {"question": "q", "answer": "a", "contexts": ["c"]}
+
+
+def validate(*arguments: object, **options: Any) -> Result:
+    return CliRunner().invoke(program, ["validate", *map(str, arguments)], **options)
+
+
+def test_sound_file() -> None:
+    done = validate(HANDBOOK)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "66 samples, 0 invalid\n", "")
+
+
+def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
+    lines: list[Any] = [
+        GOOD,
+        {"id": "q2", "question": "q", "contexts": [], "answr": "x"},
+        {**GOOD, "id": "q3", "answer": 3},
+        {**GOOD, "contexts": "c"},
+        {**GOOD, "contexts": ["c", None]},
+        {**GOOD, "id": "q6", "metadata": {"x": float("inf")}},
+        "text",
+        {**GOOD, "answer": "\ud800"},
+        {**GOOD, "groundTruth": ["a", "b"]},
+        {"id": 10, "question": 1, "answer": 2, "contexts": 3},
+    ]
+    data = tmp_path / "d.jsonl"
+    data.write_text("\ufeff" + "\r\n".join(map(json.dumps, lines)) + "\r\n\r\n{broken\r\n")
+    with data.open("ab") as file:
+        file.write(b'{"id": "last", "question": "\xff", "answer": "", "contexts": []}')
+    done = validate(data)
+    assert done.exit_code == 2
+    assert done.stdout.splitlines() == [
+        "line 2 (\"q2\"): answer is missing (there is 'answr'?); wanted a str",
+        'line 3 ("q3"): answer must be a str, got int',
+        "line 4: contexts must be a list of strings, got str",
+        "line 5: contexts[1] must be a str, got NoneType",
+        'line 6 ("q6"): metadata.x is Infinity; wanted a finite number or null',
+        "line 7: must be a JSON object, got a string",
+        "line 9: ground_truth is a list of 2; the overlap profile takes one str",
+        'line 10 ("10"): contexts must be a list of strings, got int',
+        "line 12: is not JSON: Expecting property name enclosed in double quotes at column 2",
+        'line 13 ("last"): question is not UTF-8: 0xff at byte 29',
+        "12 samples, 10 invalid",
+    ]
+
+
+def test_every_bad_line_of_a_long_file(tmp_path: Path) -> None:
+    rows: list[Any] = [{**GOOD, "answer": "a" * 500}] * 5000
+    for index in range(0, 5000, 7):
+        rows[index] = {**GOOD, "answer": None}
+    data = tmp_path / "d.jsonl.gz"
+    data.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    *lines, last = validate(data).stdout.splitlines()
+    expected = [f"line {index + 1}: answer is missing; wanted a str" for index in range(0, 5000, 7)]
+    assert lines == expected
+    assert last == f"5,000 samples, {len(expected)} invalid"
+
+
+def test_only_fields_that_the_metrics_read_have_to_be_there(tmp_path: Path) -> None:
+    data = tmp_path / "d.json"
+    data.write_text(json.dumps([{"question": "q", "answer": "a"}, {"answer": "a", "contexts": []}]))
+    assert validate(data, "--metrics", "answerRelevance").stdout.splitlines() == [
+        "element [1]: question is missing; wanted a str",
+        "2 samples, 1 invalid",
+    ]
+    assert validate(data, "--metrics", "faithfulness").stdout.splitlines() == [
+        "element [0]: contexts is missing; wanted a list of str",
+        "2 samples, 1 invalid",
+    ]
+    assert validate(data, "--metrics", "context_recall").exit_code == 0
+    wrong = validate(data, "--metrics", "recall")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("error: --metrics: unknown metric 'recall'")
+
+
+def test_bad_lines_come_before_the_end_of_a_truncated_file(tmp_path: Path) -> None:
+    rows = ["{}", *[json.dumps(GOOD)] * 100]
+    data = tmp_path / "d.jsonl.gz"
+    data.write_bytes(gzip.compress("\n".join(rows).encode())[:-9])
+    done = validate(data)
+    assert done.exit_code == 2
+    assert "ends in the middle; the file is truncated" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.json"])
+def test_empty_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    done = validate(tmp_path / name)
+    assert (done.exit_code, done.stderr) == (2, f"error: {tmp_path / name} holds no samples\n")
+
+
+def test_standard_input_and_duplicate_ids() -> None:
+    done = validate("-", input=(json.dumps({**GOOD, "id": "x"}) + "\n") * 2)
+    assert (done.exit_code, done.stdout) == (0, "2 samples, 0 invalid\n")
+    assert done.stderr == 'warning: 1 row has the id of an earlier one: line 2 ("x")\n'

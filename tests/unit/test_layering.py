@@ -1,0 +1,203 @@
+"""Who may import whom: downwards only, in the order below; third parties where they are named."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "rag_eval"
+
+# Bottom to top: a module imports from those above it in this list and from no other.
+LAYERS = {
+    # The words everything else speaks.
+    "errors": "what is raised on purpose; knows nothing",
+    "samples": "samples, metric ids, null reasons: named in every signature",
+    "json_text": "JSON values as text; standard library alone",
+    "interrupts": "Ctrl-C between blocks; standard library alone",
+    "number_text": "numbers as JavaScript prints them; standard library alone",
+    "metrics": "the package; empty",
+    "metrics.registry": "what each metric reads; needs the metric ids",
+    "repeated_ids": "ids met before; hashes, no sample types",
+    # How texts are held and reach the kernels.
+    "overlap_settings": "parameters of the metrics, checked, as kernels take them",
+    "kernels": "the only door to the compiled code; sees arrays and settings",
+    "text": "the primitives, the other door: strings in, numbers out",
+    "columns": "buffers and offsets, packed by kernels",
+    "sources": "samples of any kind to columns",
+    "sample_files": "files to samples, by the rules of sources",
+    "rows": "where texts of scored rows are kept: columns and sources",
+    # What a call asks for, what comes out.
+    "options": "spellings, defaults and the plan of a call",
+    "config_file": "a TOML file to options",
+    "progress": "reports of a long run; takes a callback of options",
+    "signature": "the settings that could change a number",
+    "results": "results of one sample, with their signature",
+    "metrics.overlap": "explanations and signals, as results hold them",
+    "aggregates": "statistics of columns of scores",
+    "verdicts": "scores and a plan to composites and who passed",
+    "regressions": "two runs' aggregates to differences",
+    "explaining": "one row through kernels, verdicts and words",
+    "engine": "blocks of rows to scored blocks, on threads",
+    "validation": "files checked as the engine would read them",
+    "worst_rows": "the rows to look at first, explained",
+    "batch_results": "matrix, aggregates and rows of a batch",
+    "gates": "a batch result to pass or fail",
+    "result_summaries": "means and signature of a result file, without its rows",
+    "result_files": "batch results to files and back",
+    "row_writer": "rows pushed into a result file as they come",
+    "frames": "batch results to data frames",
+    "scoring": "evaluate, evaluate_batch: all of the above in order",
+    "run_options": "options of a run, checked before any work",
+    "run": "files in, files and verdict out, in constant memory",
+    "reports": "results to text for people",
+    "cli": "parses, calls, prints",
+    "__main__": "python -m rag_eval",
+}
+
+# Methods of a result that open a module above it, when called and not before.
+UPWARD_WHEN_CALLED = {
+    ("batch_results", "result_files"): "to_json, to_jsonl, from_json",
+    ("batch_results", "frames"): "to_pandas",
+}
+
+# numpy takes longer to import than all the rest: only modules that the first evaluation needs.
+NUMPY_AT_ONCE = {
+    "aggregates": "columns of scores are arrays",
+    "batch_results": "the score matrix is an array",
+    "columns": "buffers and offsets are arrays",
+    "engine": "metric numbers and scores of a block",
+    "explaining": "one row of scores",
+    "kernels": "allocates what kernels fill",
+    "repeated_ids": "a table of 64-bit hashes",
+    "result_files": "reads scores back into a matrix",
+    "run": "scores of a block",
+    "scoring": "stacks the blocks' scores",
+    "sources": "offsets of contexts",
+    "text": "calls kernels on arrays",
+    "verdicts": "compares whole columns",
+    "worst_rows": "partial sorts of scores",
+}
+# Read by every command and every record; cheap to import.
+MSGSPEC = {"msgspec"}
+# The command line is only loaded by the command.
+COMMAND_LINE = {"click", "rich", "rich_click"}
+NATIVE_DOORS = {
+    "__init__": "a broken build fails at once",
+    "kernels": "checks, allocates, calls",
+    "text": "the primitives of one text",
+}
+
+
+class Import(NamedTuple):
+    target: str  # "rag_eval.x", or a third party's top-level name
+    line: int
+    when_called: bool
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+def modules() -> dict[str, Path]:
+    found = {module_name(path): path for path in PACKAGE.rglob("*.py")}
+    return {name: path for name, path in found.items() if name != "_native"}
+
+
+def imports(tree: ast.AST, when_called: bool = False) -> Iterator[Import]:
+    """All imports but those under ``if TYPE_CHECKING``, which do not run."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            for branch in node.orelse:
+                yield from imports(branch, when_called)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, node.lineno, when_called)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: imports are absolute"
+            module = node.module or ""
+            if module in {"rag_eval", "rag_eval.metrics", "rag_eval.cli", "rag_eval.reports"}:
+                for alias in node.names:
+                    yield Import(f"{module}.{alias.name}", node.lineno, when_called)
+            else:
+                yield Import(module, node.lineno, when_called)
+        else:
+            inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            yield from imports(node, when_called or inside)
+
+
+def imports_of(name: str) -> list[Import]:
+    return list(imports(ast.parse(modules()[name].read_text(encoding="utf-8"))))
+
+
+def layer(name: str) -> str:
+    """The entry of LAYERS that a module belongs to; commands and reports are one each."""
+    parts = name.split(".")
+    return parts[0] if parts[0] in {"cli", "reports"} else name
+
+
+def is_native(target: str) -> bool:
+    return target == "rag_eval._native" or target.startswith("rag_eval._native.")
+
+
+def test_every_module_has_its_place() -> None:
+    assert {layer(name) for name in modules()} - {"__init__"} <= LAYERS.keys()
+
+
+@pytest.mark.parametrize("name", sorted(modules().keys() - {"__init__"}))
+def test_imports_go_down(name: str) -> None:
+    order = list(LAYERS)
+    place = order.index(layer(name))
+    for target, line, when_called in imports_of(name):
+        if not target.startswith("rag_eval.") or is_native(target):
+            continue
+        other = target.removeprefix("rag_eval.")
+        if layer(other) not in LAYERS:
+            # A name of a module, as in "from rag_eval.metrics import x"; or one of the root.
+            other = other.rpartition(".")[0]
+            assert other, f"{name}, line {line}: import {target} from the module that holds it"
+        other = layer(other)
+        if other == layer(name) or (when_called and (name, other) in UPWARD_WHEN_CALLED):
+            continue
+        assert order.index(other) < place, f"{name}, line {line}: {other} is a later layer"
+
+
+def test_the_exceptions_are_in_use() -> None:
+    used = {
+        (name, target.removeprefix("rag_eval.").split(".")[0])
+        for name in modules()
+        for target, _, when_called in imports_of(name)
+        if when_called and target.startswith("rag_eval.")
+    }
+    assert used >= UPWARD_WHEN_CALLED.keys()
+
+
+def test_the_root_only_looks_its_names_up() -> None:
+    """Modules are imported on first use, or ``import rag_eval`` would load numpy."""
+    at_once = {target for target, _, when_called in imports_of("__init__") if not when_called}
+    ours = {target for target in at_once if target.startswith("rag_eval")}
+    assert ours == {"rag_eval._native"}
+
+
+def test_only_the_doors_import_kernels() -> None:
+    doors = {name for name in modules() for found in imports_of(name) if is_native(found.target)}
+    assert doors <= NATIVE_DOORS.keys()
+    assert doors >= {"__init__", "kernels"}
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_third_parties_are_imported_where_they_may_be(name: str) -> None:
+    allowed = {"rag_eval", *MSGSPEC}
+    if name in NUMPY_AT_ONCE:
+        allowed.add("numpy")
+    if layer(name) in {"cli", "reports"}:  # both are only loaded by a command
+        allowed |= COMMAND_LINE
+    for target, line, when_called in imports_of(name):
+        top = target.split(".")[0]
+        if not when_called and top not in sys.stdlib_module_names:
+            assert top in allowed, f"line {line}: import {top} inside a function"

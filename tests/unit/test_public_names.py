@@ -1,0 +1,169 @@
+"""What ``import rag_eval`` gives, and what it costs."""
+
+from __future__ import annotations
+
+import inspect
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rag_eval
+
+ROOT = Path(__file__).parents[2]
+
+# DESIGN.md section 2: what the Node library exports, in snake_case.
+TYPES = {
+    "BatchEvalResult",
+    "BatchEvaluateOptions",
+    "CostTracker",
+    "EvalResult",
+    "EvalSample",
+    "EvalSignal",
+    "EvaluateOptions",
+    "EvaluationMode",
+    "Evaluator",
+    "EvaluatorConfig",
+    "HeuristicOptions",
+    "JudgeFn",
+    "MetricAggregate",
+    "MetricId",
+    "MetricRegression",
+    "MetricResult",
+    "MetricThresholds",
+    "PromptOverrides",
+}
+EVALUATION = {"evaluate", "evaluate_batch", "create_evaluator", "compute_metric"}
+SCORERS = {
+    "score_faithfulness",
+    "score_answer_relevance",
+    "score_context_precision",
+    "score_context_recall",
+    "score_context_relevance",
+    "score_answer_correctness",
+    "score_hallucination_rate",
+}
+PRIMITIVES = {
+    "split_sentences",
+    "filter_factual_sentences",
+    "tokenize",
+    "get_ngrams",
+    "ngram_overlap",
+    "weighted_ngram_overlap",
+    "build_tfidf_vectors",
+    "cosine_similarity",
+    "tfidf_similarity",
+    "token_f1",
+}
+# Root names beside them, which enter with the code that implements them.
+LATER = {"aevaluate", "aevaluate_batch", "calibrate", "compare"}
+# Literals and callables: Python has no place for their docstring, which is in the source below.
+ALIASES = {"EvaluationMode", "JudgeFn", "MetricId"}
+HEAVY = ["numpy", "scipy", "rich", "click", "rich_click", "pandas", "sklearn", "pyarrow"]
+
+NAMES = sorted(TYPES | EVALUATION | SCORERS | PRIMITIVES)
+
+
+def test_public_names() -> None:
+    assert len(TYPES) == 18
+    assert set(rag_eval.__all__) - LATER == set(NAMES)
+    assert rag_eval.__all__ == sorted(rag_eval.__all__)
+    assert len(set(rag_eval.__all__)) == len(rag_eval.__all__)
+
+
+@pytest.mark.parametrize("name", rag_eval.__all__)
+def test_every_public_name_can_be_read_and_explains_itself(name: str) -> None:
+    value = getattr(rag_eval, name)
+    if name not in ALIASES:
+        text = inspect.getdoc(value)
+        assert text
+        assert text[0].isupper()
+        assert "." in text
+        assert value.__module__.startswith("rag_eval.")
+
+
+@pytest.mark.parametrize("name", sorted(SCORERS | EVALUATION | PRIMITIVES))
+def test_functions_have_their_own_name(name: str) -> None:
+    function = getattr(rag_eval, name)
+    assert callable(function)
+    assert function.__name__ == function.__qualname__ == name
+
+
+def test_dir_lists_what_was_not_used_yet() -> None:
+    done = run("import rag_eval; print(*dir(rag_eval))")
+    assert set(rag_eval.__all__) <= set(done.split())
+    assert "__version__" in done.split()
+
+
+def test_nothing_else_leaks_into_the_root() -> None:
+    public = {name for name in dir(rag_eval) if not name.startswith("_")}
+    modules = {path.stem for path in (ROOT / "rag_eval").iterdir()}
+    # "annotations" is the future import; submodules are attributes once they are imported.
+    assert public - modules - {"annotations"} <= {*rag_eval.__all__, *TYPING_NAMES}
+
+
+# Imported by the root for its own code.
+TYPING_NAMES = {"Any", "TYPE_CHECKING", "import_module"}
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'rag_eval' has no attribute 'evalute'"):
+        rag_eval.evalute  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(rag_eval, "numpy")
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'\nversion = "{rag_eval.__version__}"\n' in text
+
+
+# ------------------------------------------------------------------------------ a fresh interpreter
+
+
+def run(program: str) -> str:
+    """What a program prints in a fresh interpreter."""
+    command = [sys.executable, "-W", "error", "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def test_import_loads_one_kernel_and_nothing_heavy() -> None:
+    loaded = run("import sys, rag_eval; print(*sys.modules)").split()
+    assert [name for name in HEAVY if name in loaded] == []
+    assert "msgspec" in loaded
+    assert {name for name in loaded if name.startswith("rag_eval")} == {
+        "rag_eval",
+        "rag_eval._native",
+        "rag_eval._native.overlap_block",
+    }
+
+
+def test_types_and_errors_load_nothing_heavy_either() -> None:
+    program = "import sys, rag_eval; rag_eval.EvalSample(question='q'); print(*sys.modules)"
+    loaded = run(program).split()
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+@pytest.mark.parametrize("module", ["rich", "click", "rich_click", "pandas", "sklearn", "scipy"])
+def test_an_evaluation_loads_nothing_of_the_command_line(module: str) -> None:
+    program = """
+import sys, rag_eval
+rag_eval.evaluate({"question": "a", "answer": "A b.", "contexts": ["a b"]})
+rag_eval.evaluate_batch([{"question": "a", "answer": "A b.", "contexts": ["a b"]}])
+print(*sys.modules)
+"""
+    assert module not in run(program).split()
+
+
+def test_import_takes_at_most_twice_that_of_msgspec() -> None:
+    """Ratio of medians, interleaved: both in fresh interpreters, timed inside."""
+    program = (
+        "import time; began = time.perf_counter(); import {}; print(time.perf_counter() - began)"
+    )
+    elapsed: dict[str, list[float]] = {"msgspec": [], "rag_eval": []}
+    for _ in range(9):
+        for name, times in elapsed.items():
+            times.append(float(run(program.format(name))))
+    medians = {name: statistics.median(times) for name, times in elapsed.items()}
+    assert medians["rag_eval"] <= 2 * medians["msgspec"], medians
