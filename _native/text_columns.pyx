@@ -22,37 +22,7 @@ cdef enum:
     MAX_TEXT_BYTES = 0x7FFFFF00
 
 
-cdef extern from *:
-    """
-    /* Bytes that `n` units of a Python string take in UTF-8, a surrogate pair counted as two times
-       three; `*surrogates` is set when there may be one. Plain sums: the compiler vectorises. */
-    #define DEFINE_UTF8(width, unit_t)                                           \
-        static int64_t utf8_size_##width(const unit_t *units, int64_t n, int *surrogates) {        \
-            int64_t size = n, found = 0;                                              \
-            for (int64_t i = 0; i < n; i++) {                                         \
-                uint32_t unit = units[i];                                             \
-                size += (unit >= 0x80) + (unit >= 0x800) + (unit >= 0x10000);         \
-                found += (unit & 0xfffff800) == 0xd800;                               \
-            }                                                                         \
-            *surrogates = found > 1;                                                  \
-            return size;                                                              \
-        }                                                                             \
-        /* Copies units below 0x80 as bytes, eight at a time while all are; how many it copied. */ \
-        static int64_t copy_ascii_##width(const unit_t *units, int64_t n, uint8_t *out) {  \
-            int64_t i = 0;                                                            \
-            for (; i + 8 <= n; i += 8) {                                              \
-                uint32_t all = 0;                                                     \
-                for (int j = 0; j < 8; j++) all |= units[i + j];                      \
-                if (all >= 0x80) break;                                               \
-                for (int j = 0; j < 8; j++) out[i + j] = (uint8_t)units[i + j];       \
-            }                                                                         \
-            for (; i < n && units[i] < 0x80; i++) out[i] = (uint8_t)units[i];         \
-            return i;                                                                 \
-        }
-    DEFINE_UTF8(1, uint8_t)
-    DEFINE_UTF8(2, uint16_t)
-    DEFINE_UTF8(4, uint32_t)
-    """
+cdef extern from "string_units.h":
     int64_t utf8_size_1(const void* units, int64_t n, int* surrogates) noexcept
     int64_t utf8_size_2(const void* units, int64_t n, int* surrogates) noexcept
     int64_t utf8_size_4(const void* units, int64_t n, int* surrogates) noexcept

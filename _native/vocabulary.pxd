@@ -43,8 +43,8 @@ cdef inline void seed_vocabulary(vocabulary_t* vocabulary, hash_t seed) noexcept
     vocabulary.second_seed = next_seed(seed)
 
 
-cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
-    """Forget all tokens and set out ``n_slots`` (a power of two) free slots; 0, or -1.
+cdef inline int lay_out_slots(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
+    """Set out ``n_slots`` (a power of two) free slots; 0, or -1 without memory.
 
     Serial numbers move on instead of the slots being zeroed. The table has the size of its row:
     after a giant row, small ones still use slots that lie close together.
@@ -67,6 +67,13 @@ cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noex
     else:
         vocabulary.first_serial += <token_t> vocabulary.n_tokens
     vocabulary.n_slots = n_slots
+    return 0
+
+
+cdef inline int clear_vocabulary(vocabulary_t* vocabulary, int64_t n_slots) noexcept nogil:
+    """Forget all tokens and set out ``n_slots`` free slots; 0, or -1 without memory."""
+    if lay_out_slots(vocabulary, n_slots):
+        return -1
     vocabulary.n_tokens = 0
     vocabulary.keys[0].size = 0
     return 0
@@ -116,15 +123,15 @@ cdef inline int64_t home_slot(const token_key_t* key, hash_t seed, hash_t second
 cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lowered,
                                    int64_t n_slots) noexcept nogil:
     """Lay all tokens out over ``n_slots`` under the next seed; 0, or -1 without memory."""
-    cdef int64_t n_tokens = vocabulary.n_tokens, id, slot, probes = 0
+    cdef int64_t id, slot, probes = 0
     cdef token_key_t* key
     while True:
-        if clear_vocabulary(vocabulary, n_slots):
+        if lay_out_slots(vocabulary, n_slots):
             return -1
         # Slots of an earlier try have to look free to this row's own serial numbers.
         memset(vocabulary.slots, 0, <size_t> n_slots * sizeof(token_t))
         seed_vocabulary(vocabulary, vocabulary.second_seed)
-        for id in range(n_tokens):
+        for id in range(vocabulary.n_tokens):
             key = &vocabulary.keys[id]
             make_key(lowered.bytes, key.begin, key.size if key.size > 0 else -key.size,
                      vocabulary.seed, key)
@@ -138,8 +145,7 @@ cdef inline int rebuild_vocabulary(vocabulary_t* vocabulary, const lowered_t* lo
                 break
             vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
         if probes <= MAX_PROBE:
-            vocabulary.n_tokens = n_tokens
-            vocabulary.keys[n_tokens].size = 0
+            vocabulary.keys[vocabulary.n_tokens].size = 0
             return 0
         n_slots *= 2
 

@@ -1,7 +1,7 @@
 """The overlap profile: right first, then how fast, beside plain Python and beside itself.
 
-Every bench leaves what it measured in ``extra_info`` before it compares, so that a lost case is in the
-report too (``benchmarks/write_results.py``).
+Every bench leaves what it measured in ``extra_info`` before it compares, so that a lost case is in
+the report too (``benchmarks/write_results.py``).
 """
 
 from __future__ import annotations
@@ -62,6 +62,12 @@ def shared_baseline() -> Scorer | None:
     return score
 
 
+def run_rounds(benchmark: BenchmarkFixture, call: Call, rounds: int, **more: Any) -> Any:
+    """One call a round; what the last one gives."""
+    pedantic: Any = benchmark.pedantic  # has no types
+    return pedantic(call, rounds=rounds, iterations=1, **more)
+
+
 def race(benchmark: BenchmarkFixture, library: Call, others: dict[str, Call]) -> dict[str, Any]:
     """Seconds of the library and of the others, in turns: the others run before each round."""
     seconds: dict[str, list[float]] = {name: [] for name in ("library", *others)}
@@ -77,7 +83,7 @@ def race(benchmark: BenchmarkFixture, library: Call, others: dict[str, Call]) ->
     run_library()
     for taken in seconds.values():
         taken.clear()
-    benchmark.pedantic(run_library, setup=run_others, rounds=ROUNDS, iterations=1)
+    run_rounds(benchmark, run_library, ROUNDS, setup=run_others)
     return seconds
 
 
@@ -85,9 +91,7 @@ def note(benchmark: BenchmarkFixture, what: str, **figures: object) -> None:
     """Leave figures for the report."""
     benchmark.extra_info["what"] = what
     for name, figure in figures.items():
-        benchmark.extra_info[name] = (
-            figure.as_list() if isinstance(figure, Spread) else figure
-        )
+        benchmark.extra_info[name] = figure.as_list() if isinstance(figure, Spread) else figure
 
 
 # ------------------------------------------------------------------------- beside plain Python
@@ -205,7 +209,7 @@ def test_two_threads(benchmark: BenchmarkFixture, name: str) -> None:
 def test_one_sample_with_explanations(benchmark: BenchmarkFixture) -> None:
     rows, source = loaded("typical")
     row = min(rows, key=lambda row: abs(text_bytes([row]) - 7_000))
-    result = benchmark.pedantic(evaluate, args=(row,), rounds=500, iterations=1, warmup_rounds=20)
+    result = run_rounds(benchmark, lambda: evaluate(row), 500, warmup_rounds=20)
     assert result.metrics["faithfulness"].explanation
     milliseconds = [seconds_of(lambda: evaluate(row)) * 1e3 for _ in range(500)]
     note(
@@ -228,8 +232,7 @@ def test_every_long_sample_below_100_ms(benchmark: BenchmarkFixture) -> None:
     def score_each() -> list[float]:
         return [seconds_of(lambda row=row: evaluate(row)) * 1e3 for row in rows]  # type: ignore[misc]
 
-    benchmark.pedantic(score_each, rounds=1, iterations=1, warmup_rounds=1)
-    milliseconds = score_each()
+    milliseconds = run_rounds(benchmark, score_each, 1, warmup_rounds=1)
     note(
         benchmark,
         "long_samples",
@@ -270,7 +273,7 @@ GROWTH: Final[dict[str, Callable[[], tuple[Rows, Rows]]]] = {
 }
 
 
-def _grown(n_rows: int, shape: Shape, **larger: int) -> tuple[Rows, Rows]:
+def _grown(n_rows: int, shape: Shape, **larger: Any) -> tuple[Rows, Rows]:
     return samples_of(shape, n_rows), samples_of(replace(shape, **larger), n_rows)
 
 
@@ -290,7 +293,7 @@ def test_growth(benchmark: BenchmarkFixture, what: str) -> None:
         ROUNDS,
         time.process_time,
     )
-    benchmark.pedantic(lambda: library_scores(large), rounds=1, iterations=1)
+    run_rounds(benchmark, lambda: library_scores(large), 1)
     growth = ratios(seconds["large"], [taken / 5 for taken in seconds["small"]])
     note(
         benchmark,

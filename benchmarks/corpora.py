@@ -20,11 +20,17 @@ from typing import Any, Final, NamedTuple, TypeAlias
 Sample: TypeAlias = dict[str, Any]
 
 VOCABULARY: Final = 30_000
-_COMMON: Final = (
+
+
+def _split(words: str) -> list[str]:
+    return words.split()
+
+
+_COMMON: Final = _split(
     "the of and to in a is was for on that with as it by at from are this be or an were which "
     "not have has had but their they its he his one also can been may would other more all than "
     "when who into some her between most such these there if time only about new over no two"
-).split()
+)
 _ACCENTED: Final = ("café", "naïve", "Zürich", "São", "Dvořák", "résumé", "Ångström", "İzmir")
 
 
@@ -59,16 +65,16 @@ def _code_points(first: int, last: int) -> list[str]:
 
 SCRIPTS: Final[dict[str, Script]] = {
     "latin": Script(
-        "b br c cl d dr f fl g gr h j k l m n p pl qu r s st t tr v w z".split(),
-        "a e i o u ai ou ea".split(),
+        _split("b br c cl d dr f fl g gr h j k l m n p pl qu r s st t tr v w z"),
+        _split("a e i o u ai ou ea"),
         ("", "", "n", "r", "s", "t", "ng", "st", "ck", "ment", "tion", "ious"),
         common=_COMMON,
     ),
     "cyrillic": Script(
-        "б бр в г гр д ж з к кр л м н п пр р с ст т тр ф х ц ч ш щ".split(),
-        "а е и о у ы э ю я".split(),
+        _split("б бр в г гр д ж з к кр л м н п пр р с ст т тр ф х ц ч ш щ"),
+        _split("а е и о у ы э ю я"),
         ("", "", "н", "р", "ть", "ский", "ция", "й"),
-        common="и в не на я что тот быть с а весь это как она по но они к у ты".split(),
+        common=_split("и в не на я что тот быть с а весь это как она по но они к у ты"),
     ),
     "arabic": Script(
         _code_points(0x0628, 0x063A) + _code_points(0x0641, 0x064A),
@@ -76,14 +82,14 @@ SCRIPTS: Final[dict[str, Script]] = {
         ("", "", "ة", "ن", "ت"),
         comma="،",
         stops="...؟",
-        common="في من على إلى أن التي الذي هذا كان عن مع ما لا هو".split(),
+        common=_split("في من على إلى أن التي الذي هذا كان عن مع ما لا هو"),
     ),
     "hindi": Script(
         _code_points(0x0915, 0x0939),
         ["", "", *_code_points(0x093E, 0x094C)],
         ("", "", "ं", "न", "र", "्य"),
         stops="।।।?",
-        common="के में है की और को से का पर यह ने कि हैं एक".split(),
+        common=_split("के में है की और को से का पर यह ने कि हैं एक"),
     ),
     "chinese": Script(
         _code_points(0x4E00, 0x56FF), ("",), ("",), space="", comma="，", stops="。。。！"
@@ -142,7 +148,8 @@ def _words(script_name: str, n_words: int) -> _Words:
     if script_name == "latin":
         # Ranks at which one context in three holds one of them.
         population[300:2700:300] = _ACCENTED
-    return _Words(population[:n_words], list(accumulate(1 / rank for rank in range(1, n_words + 1))))
+    weights = (1 / rank for rank in range(1, n_words + 1))
+    return _Words(population[:n_words], list(accumulate(weights)))
 
 
 def _syllable(rng: random.Random, script: Script) -> str:
@@ -176,7 +183,9 @@ def _set_text(rng: random.Random, script: Script, sentences: list[list[str]]) ->
     return (" " if script.space else "").join(set_sentences)
 
 
-def _sentences(rng: random.Random, words: _Words, n_words: int, n_sentences: int) -> list[list[str]]:
+def _sentences(
+    rng: random.Random, words: _Words, n_words: int, n_sentences: int
+) -> list[list[str]]:
     """Sentences of about the same length."""
     drawn = _draw(rng, words, n_words)
     cuts = [n_words * i // n_sentences for i in range(n_sentences + 1)]
@@ -207,7 +216,8 @@ def sample(rng: random.Random, shape: Shape, number: int) -> Sample:
         for _ in range(1 if shape.repeated else shape.n_contexts)
     ]
     chunks *= shape.n_contexts if shape.repeated else 1
-    told = [word for chunk in chunks[: shape.n_contexts // 2 + 1] for part in chunk for word in part]
+    told_chunks = chunks[: shape.n_contexts // 2 + 1]
+    told = [word for chunk in told_chunks for part in chunk for word in part]
     answer = _sentences(rng, words, shape.answer_words, shape.answer_sentences)
     truth = _sentences(rng, words, shape.truth_words, shape.truth_sentences)
     question = _draw(rng, words, shape.question_words)

@@ -1,8 +1,8 @@
 """The release gate: instructions per byte of input, and times plain Python.
 
-Counts instructions of the block kernel by callgrind and compares them with ``floors.toml``; a kernel
-that needs 3 % more than its floor fails, and so does one above 40 whatever its floor. Then it times
-``evaluate_batch`` on one thread in turns with the plain Python baseline.
+Counts instructions of the block kernel by callgrind and compares them with ``floors.toml``; a
+kernel that needs 3 % more than its floor fails, and so does one above 40 whatever its floor. Then
+it times ``evaluate_batch`` on one thread in turns with the plain Python baseline.
 
     python -m benchmarks.gate [--update] [--allow-missing-valgrind]
 """
@@ -178,8 +178,8 @@ def read_floors(path: Path = FLOORS) -> dict[str, Any]:
 def floors_text(floors: Mapping[str, float], compiler_name: str, processor: str) -> str:
     """What goes into the floors file."""
     lines = [
-        "# Instructions per byte of input, by python -m benchmarks.gate --update. The count depends",
-        "# on the compiler and on the kernel's block classifier, not on the speed of the machine.",
+        "# Instructions per byte of input, by python -m benchmarks.gate --update. They depend on",
+        "# the compiler and the class of the processor, not on the speed of the machine.",
         f'compiler = "{compiler_name}"',
         "",
         f"[{processor}]",

@@ -1,5 +1,7 @@
 """Runs every benchmark and writes ``RESULTS.md``: commands, figures, machine, bars met and lost.
 
+One after another, so run it on a machine that does nothing else.
+
     python -m benchmarks.write_results [--output FILE] [--memory-rows N]
 """
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rag_eval import json_text
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.regressions import Baseline
 from rag_eval.samples import METRIC_IDS, MetricId, camel_case
@@ -92,22 +93,32 @@ def read_summary(path: str | Path) -> ResultSummary:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {path}: {reason}") from None
     try:
-        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_File)
+        found = _decoded(data.removeprefix(b"\xef\xbb\xbf"))
         baseline = Baseline.of({"aggregates": found.aggregates, "signature": found.signature})
         composite = msgspec.convert(found.composite_aggregate or {"mean": math.nan}, _Aggregate)
         means = _means(found)
     except msgspec.ValidationError as error:
         raise InputError(f"{path} is no result file: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not JSON: {error}") from None
     except InputError as error:
         raise InputError(f"{path} is no result file: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}") from None
     if all(math.isnan(mean.mean) for mean in means.values()):
         composite.mean = math.nan  # files hold 0 for it
     # How many rows have a composite score is not in the schema.
     return ResultSummary(
         str(path), means, MeanScore(composite.mean, None, _n_rows(found)), baseline
     )
+
+
+def _decoded(data: bytes) -> _File:
+    try:
+        return msgspec.json.decode(data, type=_File)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # msgspec does not take the escapes of lone surrogates, not even in what it passes over.
+        return msgspec.convert(json_text.loads(data), _File)
 
 
 def _n_rows(found: _File) -> int | None:

@@ -38,6 +38,7 @@ def metric_numbers(flag: str, texts: Iterable[str]) -> dict[MetricId, float]:
             raise InputError(f"{flag}: {error}") from None
         except ValueError:
             raise InputError(f"{flag}: {name} must be a number, got {value!r}") from None
-        if numbers.setdefault(metric, number) != number:
+        if metric in numbers and numbers[metric] != number:
             raise InputError(f"{flag}: {metric} is given twice, as {numbers[metric]} and {number}")
+        numbers[metric] = number
     return numbers

@@ -91,6 +91,7 @@ def _usage_text(error: click.UsageError) -> str:
 
 
 @rich_click.group(
+    "rag-eval",
     cls=Program,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 pass · 1 a gate failed · 2 bad input or usage · 3 judge unavailable · "

@@ -14,18 +14,17 @@ def plain_text(text: str, limit: int | None = None) -> str:
     """
     if limit is not None and len(text) > 4 * limit:
         text = text[: 4 * limit] + "…"  # the rest will not show whatever becomes of this part
-    words = " ".join(text.split())
-    shown = "".join(map(_shown, words))
+    shown = " ".join("".join(map(_shown, text)).split())
     if limit is not None and len(shown) > limit:
         return shown[: limit - 1] + "…"
     return shown
 
 
 def _shown(character: str) -> str:
-    if character.isprintable():
+    if character.isprintable() or character.isspace():
         return character
     category = unicodedata.category(character)
     if category == "Cs":
         return f"\\u{ord(character):04x}"
     # Joiners shape the letters around them.
-    return character if character in "\u200c\u200d" or category.startswith("Z") else ""
+    return character if character in "\u200c\u200d" else ""

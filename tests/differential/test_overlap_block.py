@@ -119,7 +119,9 @@ def corpus(n_rows: int, seed: int) -> list[Sample]:
 
     def sentence(longest: int) -> str:
         chosen = choose.choices(words, k=choose.randint(0, longest))
-        return "The " * choose.randint(0, 1) + " ".join(chosen) + choose.choice(["", *".!?,\n"])
+        return (
+            choose.choice(["The ", "A ", ""]) + " ".join(chosen) + choose.choice(["", *"....!?,"])
+        )
 
     rows = []
     for _ in range(n_rows):

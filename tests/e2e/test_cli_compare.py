@@ -26,12 +26,12 @@ def result_file(path: Path, *rows: dict[str, Any], metrics: str, **options: Any)
     return path
 
 
-@pytest.fixture()
+@pytest.fixture
 def old(tmp_path: Path) -> Path:
     return result_file(tmp_path / "old.json", GOOD, GOOD, metrics="faithfulness,context_recall")
 
 
-@pytest.fixture()
+@pytest.fixture
 def new(tmp_path: Path) -> Path:
     return result_file(tmp_path / "new.json.gz", GOOD, BAD, metrics="faithfulness,context_recall")
 
