@@ -8,11 +8,12 @@ from libc.math cimport sqrt
 from libc.stdlib cimport calloc, free
 from libc.string cimport memmove, memset
 
-from ngram_sets cimport begin_tally, count_of, jaccard, shared_ids, tally_ids, tally_t
+from ngram_sets cimport begin_tally, count_of, tally_ids, tally_t
 from primitives cimport (
     first_byte, hash_t, int32_t, int64_t, offset_t, reserve, token_t, uint8_t, uint64_t,
 )
 from tfidf_rows cimport pair_cosine
+from token_counts cimport close_counts, counts_t, distinct_jaccard
 from token_stream cimport best_block_cutter, cutter_t, lowered_t
 from vocabulary cimport (
     append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, token_ids_t, token_key_t,
@@ -142,25 +143,22 @@ def count_column(const uint8_t[::1] text_bytes, const offset_t[::1] text_offsets
 
 # ---------------------------------------------------------------------------- rows of counts
 
-cdef struct counts_t:
+cdef struct count_matrix_t:
     const offset_t* indptr
     const token_t* indices
     const int32_t* counts
 
 
-cdef struct row_t:
-    tally_t tally          # counts, or one-based places in ``weights``
-    token_t* distinct      # columns, in order of first appearance
-    int64_t distinct_capacity
-    int64_t n_distinct
-    int64_t total          # of the counts
-    double* weights        # beside ``distinct``
+cdef struct weighted_row_t:
+    counts_t places        # ``total`` unused; the tally holds one-based places in ``weights``
+    double* weights        # beside ``places.distinct``
     int64_t weights_capacity
 
 
-cdef counts_t read_counts(const offset_t[::1] indptr, const token_t[::1] indices,
-                          const int32_t[::1] counts) noexcept nogil:
-    cdef counts_t matrix
+cdef count_matrix_t read_counts(
+    const offset_t[::1] indptr, const token_t[::1] indices, const int32_t[::1] counts,
+) noexcept nogil:
+    cdef count_matrix_t matrix
     memset(&matrix, 0, sizeof(matrix))
     matrix.indptr = &indptr[0]
     if indices.shape[0]:
@@ -169,7 +167,7 @@ cdef counts_t read_counts(const offset_t[::1] indptr, const token_t[::1] indices
     return matrix
 
 
-cdef int count_row(row_t* row, const counts_t* matrix, Py_ssize_t index,
+cdef int count_row(counts_t* row, const count_matrix_t* matrix, Py_ssize_t index,
                    int64_t n_columns) noexcept nogil:
     """Tally a row and list its columns that are not zero; 0, or -1 without memory."""
     cdef int64_t begin = matrix.indptr[index], end = matrix.indptr[index + 1], at
@@ -194,30 +192,14 @@ cdef int count_row(row_t* row, const counts_t* matrix, Py_ssize_t index,
     return 0
 
 
-cdef void close_row(row_t* row) noexcept nogil:
-    free(row.tally.cells)
-    free(row.distinct)
-    free(row.weights)
-
-
 # A number of two rows of counts.
-ctypedef double (*measure_t)(const row_t*, const row_t*) noexcept nogil
+ctypedef double (*measure_t)(const counts_t*, const counts_t*) noexcept nogil
 
 
-cdef double tfidf_cosine(const row_t* left, const row_t* right) noexcept nogil:
-    return pair_cosine(&left.tally, left.distinct, left.n_distinct, left.total,
-                       &right.tally, right.distinct, right.n_distinct, right.total)
-
-
-cdef double pattern_jaccard(const row_t* left, const row_t* right) noexcept nogil:
-    return jaccard(left.n_distinct, right.n_distinct,
-                   shared_ids(&left.tally, right.distinct, right.n_distinct))
-
-
-cdef int measure_rows(const counts_t* left, const counts_t* right, measure_t measure,
+cdef int measure_rows(const count_matrix_t* left, const count_matrix_t* right, measure_t measure,
                       int64_t n_columns, Py_ssize_t begin, Py_ssize_t end,
                       double[::1] scores) noexcept nogil:
-    cdef row_t rows[2]
+    cdef counts_t rows[2]
     cdef Py_ssize_t index
     cdef int failed = 0
     memset(rows, 0, sizeof(rows))
@@ -227,8 +209,8 @@ cdef int measure_rows(const counts_t* left, const counts_t* right, measure_t mea
         if failed:
             break
         scores[index] = measure(&rows[0], &rows[1])
-    close_row(&rows[0])
-    close_row(&rows[1])
+    close_counts(&rows[0])
+    close_counts(&rows[1])
     return failed
 
 
@@ -240,11 +222,11 @@ def paired_tfidf(
     int64_t n_columns, Py_ssize_t begin, Py_ssize_t end, double[::1] scores,
 ):
     """Fill ``scores[begin:end]`` with the TF-IDF cosine of each pair, the pair being the corpus."""
-    cdef counts_t left = read_counts(left_indptr, left_indices, left_counts)
-    cdef counts_t right = read_counts(right_indptr, right_indices, right_counts)
+    cdef count_matrix_t left = read_counts(left_indptr, left_indices, left_counts)
+    cdef count_matrix_t right = read_counts(right_indptr, right_indices, right_counts)
     cdef int failed
     with nogil:
-        failed = measure_rows(&left, &right, tfidf_cosine, n_columns, begin, end, scores)
+        failed = measure_rows(&left, &right, pair_cosine, n_columns, begin, end, scores)
     if failed:
         raise MemoryError("TF-IDF cosine of two matrices")
 
@@ -257,19 +239,19 @@ def paired_jaccard(
     int64_t n_columns, Py_ssize_t begin, Py_ssize_t end, double[::1] scores,
 ):
     """Fill ``scores[begin:end]`` with the Jaccard overlap of the columns that are not zero."""
-    cdef counts_t left = read_counts(left_indptr, left_indices, left_counts)
-    cdef counts_t right = read_counts(right_indptr, right_indices, right_counts)
+    cdef count_matrix_t left = read_counts(left_indptr, left_indices, left_counts)
+    cdef count_matrix_t right = read_counts(right_indptr, right_indices, right_counts)
     cdef int failed
     with nogil:
-        failed = measure_rows(&left, &right, pattern_jaccard, n_columns, begin, end, scores)
+        failed = measure_rows(&left, &right, distinct_jaccard, n_columns, begin, end, scores)
     if failed:
         raise MemoryError("overlap of two matrices")
 
 
 # --------------------------------------------------------------------------- rows of weights
 
-cdef double* smooth_idf(const counts_t* matrix, Py_ssize_t n_rows, int64_t n_columns,
-                        row_t* row) noexcept nogil:
+cdef double* smooth_idf(const count_matrix_t* matrix, Py_ssize_t n_rows, int64_t n_columns,
+                        counts_t* row) noexcept nogil:
     """ln((N + 1) / (df + 1)) + 1 of each column, df the rows that hold it; NULL without memory.
 
     The logarithm is rounded from the extended one: that of doubles differs in its last bit
@@ -301,8 +283,8 @@ def weigh_rows(
     Weight: count / total of the row x smooth idf. Columns stand in order of first appearance in
     their row.
     """
-    cdef counts_t matrix = read_counts(indptr, indices, counts)
-    cdef row_t row
+    cdef count_matrix_t matrix = read_counts(indptr, indices, counts)
+    cdef counts_t row
     cdef double* idf
     cdef Py_ssize_t index, n_rows = indptr.shape[0] - 1
     cdef int64_t i, at = 0
@@ -323,48 +305,56 @@ def weigh_rows(
                 at += 1
             weights_indptr[index + 1] = at
         free(idf)
-        close_row(&row)
+        close_counts(&row)
     if failed:
         raise MemoryError("TF-IDF weights of a matrix")
 
 
-cdef int gather_row(row_t* row, const offset_t[::1] indptr, const token_t[::1] indices,
-                    const double[::1] weights, Py_ssize_t index,
-                    int64_t n_columns) noexcept nogil:
+cdef int gather_row(
+    weighted_row_t* row, const offset_t[::1] indptr, const token_t[::1] indices,
+    const double[::1] weights, Py_ssize_t index, int64_t n_columns,
+) noexcept nogil:
     """List a row's columns and their summed weights, and tally the places; 0, or -1."""
+    cdef counts_t* places = &row.places
     cdef int64_t begin = indptr[index], end = indptr[index + 1], at, place
     cdef token_t id
-    row.n_distinct = 0
-    if begin_tally(&row.tally, n_columns):
+    places.n_distinct = 0
+    if begin_tally(&places.tally, n_columns):
         return -1
-    if reserve(<void**> &row.distinct, &row.distinct_capacity, end - begin, sizeof(token_t)):
+    if reserve(<void**> &places.distinct, &places.distinct_capacity, end - begin,
+               sizeof(token_t)):
         return -1
     if reserve(<void**> &row.weights, &row.weights_capacity, end - begin, sizeof(double)):
         return -1
     for at in range(begin, end):
         id = indices[at]
-        place = count_of(&row.tally, id)
+        place = count_of(&places.tally, id)
         if place:
             row.weights[place - 1] += weights[at]
         else:
-            row.distinct[row.n_distinct] = id
-            row.weights[row.n_distinct] = weights[at]
-            row.n_distinct += 1
-            row.tally.cells[id] = row.tally.stamp + <uint64_t> row.n_distinct
+            places.distinct[places.n_distinct] = id
+            row.weights[places.n_distinct] = weights[at]
+            places.n_distinct += 1
+            places.tally.cells[id] = places.tally.stamp + <uint64_t> places.n_distinct
     return 0
 
 
-cdef double weights_cosine(const row_t* left, const row_t* right) noexcept nogil:
+cdef void close_weighted_row(weighted_row_t* row) noexcept nogil:
+    close_counts(&row.places)
+    free(row.weights)
+
+
+cdef double weights_cosine(const weighted_row_t* left, const weighted_row_t* right) noexcept nogil:
     """Cosine of two gathered rows; sums run in the order of the columns, the left one's for dot."""
     cdef double dot = 0.0, left_squares = 0.0, right_squares = 0.0, weight
     cdef int64_t i, place
-    for i in range(left.n_distinct):
+    for i in range(left.places.n_distinct):
         weight = left.weights[i]
-        place = count_of(&right.tally, left.distinct[i])
+        place = count_of(&right.places.tally, left.places.distinct[i])
         if place:
             dot += weight * right.weights[place - 1]
         left_squares += weight * weight
-    for i in range(right.n_distinct):
+    for i in range(right.places.n_distinct):
         right_squares += right.weights[i] * right.weights[i]
     if left_squares == 0.0 or right_squares == 0.0:
         return 0.0
@@ -379,7 +369,7 @@ def paired_cosine(
     int64_t n_columns, Py_ssize_t begin, Py_ssize_t end, double[::1] scores,
 ):
     """Fill ``scores[begin:end]`` with the cosine of each pair of rows; 0 if either is all zero."""
-    cdef row_t left, right
+    cdef weighted_row_t left, right
     cdef Py_ssize_t index
     cdef int failed = 0
     memset(&left, 0, sizeof(left))
@@ -392,7 +382,7 @@ def paired_cosine(
             if failed:
                 break
             scores[index] = weights_cosine(&left, &right)
-        close_row(&left)
-        close_row(&right)
+        close_weighted_row(&left)
+        close_weighted_row(&right)
     if failed:
         raise MemoryError("cosine of two matrices")

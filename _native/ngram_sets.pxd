@@ -186,16 +186,6 @@ cdef inline int64_t count_of(const tally_t* tally, token_t id) noexcept nogil:
 
 # ------------------------------------------------------------------------------------------ overlap
 
-cdef inline int64_t shared_ids(const tally_t* left, const token_t* right_ids,
-                               Py_ssize_t n_right) noexcept nogil:
-    """How many of the distinct ``right_ids`` the tallied text has too."""
-    cdef int64_t shared = 0
-    cdef Py_ssize_t i
-    for i in range(n_right):
-        shared += left.cells[right_ids[i]] > left.stamp
-    return shared
-
-
 cdef inline double jaccard(int64_t n_left, int64_t n_right, int64_t n_shared) noexcept nogil:
     """Shared share of two sets: 1 when both are empty, 0 when just one is."""
     if n_left == 0 or n_right == 0:

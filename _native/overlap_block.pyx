@@ -3,10 +3,9 @@ from libc.string cimport memset
 
 from overlap_row cimport (
     FAITHFULNESS, HALLUCINATION_RATE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE,
-    N_METRICS, close_workspace, columns_t, open_workspace, options_t, score_row, texts_t,
-    workspace_t,
+    N_METRICS, close_workspace, columns_t, open_workspace, options_t, score_row, workspace_t,
 )
-from primitives cimport first_byte, hash_t, int64_t, offset_t, uint8_t
+from primitives cimport first_byte, hash_t, int64_t, offset_t, texts_t, uint8_t
 from probes cimport probes_t
 
 

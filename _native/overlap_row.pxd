@@ -5,21 +5,20 @@ from libc.string cimport memchr, memset
 from context_overlap cimport (
     finish_probes, rank_probes, share, share_longer, weighted_overlap,
 )
-from ngram_sets cimport (
-    begin_tally, clear_grams, count_of, grams_t, jaccard, shared_ids, tally_ids, tally_t,
-    widen_tally,
-)
+from ngram_sets cimport clear_grams, grams_t, tally_t, widen_tally
 from primitives cimport (
-    hash_t, int64_t, offset_t, reserve, span_t, token_t, uint8_t,
+    hash_t, int64_t, offset_t, reserve, span_t, text_at, text_t, texts_t, uint8_t,
 )
 from probes cimport (
     add_probe, clear_probes, close_probes, index_probes, open_probes, overlap_sizes_t, probes_t,
 )
 from sentence_spans cimport next_sentence
 from tfidf_rows cimport pair_cosine
+from token_counts cimport close_counts, count_ids, counts_t, distinct_jaccard, token_f1
 from token_stream cimport best_block_cutter, cutter_t, lowered_t
 from vocabulary cimport (
-    append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, token_ids_t, vocabulary_t,
+    append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, table_size, token_ids_t,
+    vocabulary_t,
 )
 
 # Metrics and null reasons by number, in the order of rag_eval.samples.
@@ -29,16 +28,6 @@ cdef enum:
 
 cdef enum:
     MEASURED, MISSING_FIELD
-
-
-cdef struct text_t:
-    const uint8_t* bytes
-    int64_t size
-
-
-cdef struct texts_t:
-    const uint8_t* bytes
-    const offset_t* offsets
 
 
 cdef struct columns_t:
@@ -62,10 +51,7 @@ cdef struct options_t:
 cdef struct counted_t:
     int64_t begin          # tokens of the text: ids[begin:end]
     int64_t end
-    tally_t tally
-    token_t* distinct
-    int64_t distinct_capacity
-    int64_t n_distinct
+    counts_t counts
 
 
 cdef struct workspace_t:
@@ -79,7 +65,7 @@ cdef struct workspace_t:
     counted_t question
     counted_t answer
     counted_t truth
-    counted_t context
+    counts_t context
     span_t* answer_sentences   # byte spans
     int64_t answer_sentences_capacity
     int64_t n_answer_sentences
@@ -99,21 +85,6 @@ cdef struct workspace_t:
     double truth_overlap_part
     double scores[7]
     uint8_t reasons[7]
-
-
-cdef inline text_t text_at(const texts_t* column, int64_t index) noexcept nogil:
-    cdef text_t text
-    text.size = column.offsets[index + 1] - column.offsets[index]
-    text.bytes = column.bytes + column.offsets[index] if text.size else NULL
-    return text
-
-
-cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
-    """Slots for the distinct tokens of a row: a power of two; tables double when it is too few."""
-    cdef int64_t n_slots = 64
-    while n_slots * 4 < n_bytes:
-        n_slots *= 2
-    return n_slots
 
 
 cdef inline int64_t row_bytes(const columns_t* columns, int64_t row) noexcept nogil:
@@ -166,17 +137,9 @@ cdef inline int cut_sentences(
     return 0
 
 
-cdef inline int count_tokens(counted_t* counted, const token_t* ids, int64_t n_ids) noexcept nogil:
-    """Tally the text's tokens and list the distinct ones; 0, or -1 without memory."""
-    cdef int64_t n_tokens = counted.end - counted.begin
-    if begin_tally(&counted.tally, n_ids):
-        return -1
-    if reserve(<void**> &counted.distinct, &counted.distinct_capacity, n_tokens + 1,
-               sizeof(token_t)):
-        return -1
-    counted.n_distinct = tally_ids(&counted.tally, ids + counted.begin, n_tokens,
-                                   counted.distinct)
-    return 0
+cdef inline int count_tokens(workspace_t* work, counted_t* counted) noexcept nogil:
+    return count_ids(&counted.counts, work.tokens.ids + counted.begin,
+                     counted.end - counted.begin, work.vocabulary.n_tokens)
 
 
 cdef inline int cut_short_texts(
@@ -186,7 +149,6 @@ cdef inline int cut_short_texts(
     cdef bint has_contexts = columns.row_contexts[row] < columns.row_contexts[row + 1]
     cdef bint claims = options.wants[FAITHFULNESS] or options.wants[HALLUCINATION_RATE]
     cdef probes_t* probes = &work.probes
-    cdef int64_t n_ids
     clear_probes(probes)
     if cut_whole(work, text_at(&columns.question, row), &work.question):
         return -1
@@ -209,15 +171,12 @@ cdef inline int cut_short_texts(
     if has_bom(text_at(&columns.truth, row)) and cut_whole(
             work, text_at(&columns.truth, row), &work.truth):
         return -1
-    n_ids = work.vocabulary.n_tokens
-    if count_tokens(&work.question, work.tokens.ids, n_ids):
-        return -1
-    if count_tokens(&work.answer, work.tokens.ids, n_ids):
-        return -1
-    if count_tokens(&work.truth, work.tokens.ids, n_ids):
+    if count_tokens(work, &work.question) or count_tokens(work, &work.answer) or count_tokens(
+            work, &work.truth):
         return -1
     if probes.n_probes:
-        return index_probes(probes, work.tokens.ids, n_ids, &work.grams, &work.grams_tally)
+        return index_probes(probes, work.tokens.ids, work.vocabulary.n_tokens, &work.grams,
+                            &work.grams_tally)
     return 0
 
 
@@ -226,35 +185,31 @@ cdef inline int cut_short_texts(
 cdef inline int compare_context(workspace_t* work, const options_t* options, text_t text,
                                 int64_t index) noexcept nogil:
     """Hold context ``index`` of the row against the question and the probes."""
-    cdef counted_t* context = &work.context
+    cdef counts_t* context = &work.context
     cdef probes_t* probes = &work.probes
     work.context_tokens.size = 0
     if append_tokens(&work.cutter, &work.lowered, &work.vocabulary, &work.context_tokens,
                      text.bytes, text.size):
         return -1
-    context.begin = 0
-    context.end = work.context_tokens.size
-    if count_tokens(context, work.context_tokens.ids, work.vocabulary.n_tokens):
+    if count_ids(context, work.context_tokens.ids, work.context_tokens.size,
+                 work.vocabulary.n_tokens):
         return -1
-    if options.wants[CONTEXT_PRECISION]:
-        if widen_tally(&work.question.tally, work.vocabulary.n_tokens):
+    if options.wants[<int> CONTEXT_PRECISION]:
+        if widen_tally(&work.question.counts.tally, work.vocabulary.n_tokens):
             return -1
-        work.chunk_tfidf[index] = pair_cosine(
-            &work.question.tally, work.question.distinct, work.question.n_distinct,
-            work.question.end - work.question.begin,
-            &context.tally, context.distinct, context.n_distinct, context.end)
+        work.chunk_tfidf[index] = pair_cosine(&work.question.counts, context)
     if probes.n_probes == 0:
         return 0
     probes.kinds[0].n_context = context.n_distinct
     if share(probes, &probes.kinds[0], context.distinct, context.n_distinct, True):
         return -1
     if probes.n_weighted and share_longer(
-            probes, work.context_tokens.ids, context.end, context.distinct, context.n_distinct,
+            probes, work.context_tokens.ids, context.total, context.distinct, context.n_distinct,
             work.vocabulary.n_tokens, &work.grams, &work.grams_tally):
         return -1
     if options.wants[CONTEXT_RELEVANCE]:
-        work.chunk_overlap[index] = weighted_overlap(probes, &options.sizes, 0, context.end)
-    rank_probes(probes, &options.sizes, context.end)
+        work.chunk_overlap[index] = weighted_overlap(probes, &options.sizes, 0, context.total)
+    rank_probes(probes, &options.sizes, context.total)
     return 0
 
 
@@ -298,37 +253,15 @@ cdef inline int64_t count_from(const double* values, int64_t n_values,
 
 
 cdef inline double answer_relevance(workspace_t* work, const options_t* options) noexcept nogil:
-    cdef counted_t* question = &work.question
-    cdef counted_t* answer = &work.answer
-    work.tfidf_part = pair_cosine(
-        &question.tally, question.distinct, question.n_distinct, question.end - question.begin,
-        &answer.tally, answer.distinct, answer.n_distinct, answer.end - answer.begin)
-    work.overlap_part = jaccard(
-        question.n_distinct, answer.n_distinct,
-        shared_ids(&question.tally, answer.distinct, answer.n_distinct))
+    work.tfidf_part = pair_cosine(&work.question.counts, &work.answer.counts)
+    work.overlap_part = distinct_jaccard(&work.question.counts, &work.answer.counts)
     return (options.tfidf_weight * work.tfidf_part + options.ngram_weight * work.overlap_part) / (
         options.tfidf_weight + options.ngram_weight)
 
 
-cdef inline double token_f1(counted_t* truth, counted_t* answer) noexcept nogil:
-    """Harmonic mean of token precision and recall, tokens counted with repeats (SQuAD)."""
-    cdef int64_t common = 0, i
-    cdef double precision, recall
-    for i in range(truth.n_distinct):
-        common += min(count_of(&truth.tally, truth.distinct[i]),
-                      count_of(&answer.tally, truth.distinct[i]))
-    if common == 0:
-        return 0.0
-    precision = <double> common / <double> (answer.end - answer.begin)
-    recall = <double> common / <double> (truth.end - truth.begin)
-    return 2.0 * precision * recall / (precision + recall)
-
-
 cdef inline double answer_correctness(workspace_t* work) noexcept nogil:
-    work.f1_part = token_f1(&work.truth, &work.answer)
-    work.truth_overlap_part = jaccard(
-        work.truth.n_distinct, work.answer.n_distinct,
-        shared_ids(&work.truth.tally, work.answer.distinct, work.answer.n_distinct))
+    work.f1_part = token_f1(&work.truth.counts, &work.answer.counts)
+    work.truth_overlap_part = distinct_jaccard(&work.truth.counts, &work.answer.counts)
     return 0.7 * work.f1_part + 0.3 * work.truth_overlap_part
 
 
@@ -420,13 +353,10 @@ cdef inline int open_workspace(workspace_t* work, const options_t* options,
 
 
 cdef inline void close_workspace(workspace_t* work) noexcept nogil:
-    cdef counted_t* counted[4]
-    cdef int i
-    counted[0], counted[1] = &work.question, &work.answer
-    counted[2], counted[3] = &work.truth, &work.context
-    for i in range(4):
-        free(counted[i].tally.cells)
-        free(counted[i].distinct)
+    close_counts(&work.question.counts)
+    close_counts(&work.answer.counts)
+    close_counts(&work.truth.counts)
+    close_counts(&work.context)
     free(work.lowered.bytes)
     close_vocabulary(&work.vocabulary)
     free(work.grams.slots)

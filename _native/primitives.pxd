@@ -60,3 +60,20 @@ cdef inline hash_t next_seed(hash_t seed) noexcept nogil:
 cdef inline const uint8_t* first_byte(const uint8_t[::1] bytes_) noexcept nogil:
     """Address of the first byte, or NULL when there is none to take the address of."""
     return &bytes_[0] if bytes_.shape[0] else NULL
+
+
+cdef struct text_t:
+    const uint8_t* bytes   # UTF-8
+    int64_t size
+
+
+cdef struct texts_t:
+    const uint8_t* bytes
+    const offset_t* offsets
+
+
+cdef inline text_t text_at(const texts_t* column, int64_t index) noexcept nogil:
+    cdef text_t text
+    text.size = column.offsets[index + 1] - column.offsets[index]
+    text.bytes = column.bytes + column.offsets[index] if text.size else NULL
+    return text

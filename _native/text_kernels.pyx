@@ -4,47 +4,22 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from code_points cimport CODE_POINT_SPACE, code_point_flags, decode_code_point
-from ngram_sets cimport (
-    begin_tally, clear_grams, count_of, grams_t, jaccard, lengthen_grams, shared_ids, tally_ids,
-    tally_t,
-)
+from ngram_sets cimport clear_grams, grams_t, jaccard, lengthen_grams
 from primitives cimport (
-    first_byte, hash_t, int64_t, offset_t, reserve, span_t, token_t, uint8_t,
+    first_byte, hash_t, int64_t, offset_t, reserve, span_t, text_at, text_t, texts_t, token_t,
+    uint8_t,
 )
 from sentence_spans cimport next_sentence, skip_spaces
 from tfidf_rows cimport pair_cosine
+from token_counts cimport close_counts, count_ids, counts_t, distinct_jaccard, token_f1
 from token_stream cimport begin_text, best_block_cutter, cut_chunk, cutter_t, lowered_t
 from vocabulary cimport (
-    append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, token_ids_t, vocabulary_t,
+    append_tokens, clear_vocabulary, close_vocabulary, seed_vocabulary, table_size, token_ids_t,
+    vocabulary_t,
 )
 
 cdef enum:
     FACTUAL_CHUNKS = 3   # a sentence of fewer chunks states no fact
-
-
-cdef struct text_t:
-    const uint8_t* bytes
-    int64_t size
-
-
-cdef struct texts_t:
-    const uint8_t* bytes
-    const offset_t* offsets
-
-
-cdef inline text_t text_at(const texts_t* column, int64_t index) noexcept nogil:
-    cdef text_t text
-    text.size = column.offsets[index + 1] - column.offsets[index]
-    text.bytes = column.bytes + column.offsets[index] if text.size else NULL
-    return text
-
-
-cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
-    """Slots for the distinct tokens of a text: a power of two; tables grow when it is too few."""
-    cdef int64_t n_slots = 64
-    while n_slots * 4 < n_bytes:
-        n_slots *= 2
-    return n_slots
 
 
 cdef str as_string(const uint8_t* text, int64_t begin, int64_t end):
@@ -161,10 +136,7 @@ cdef struct counted_t:
     token_ids_t tokens
     token_t* grams             # n-gram ids at the places of their first tokens
     int64_t grams_capacity
-    tally_t tally              # of tokens, or of n-grams of the size at hand
-    token_t* distinct
-    int64_t distinct_capacity
-    int64_t n_distinct
+    counts_t counts            # of tokens, or of n-grams of the size at hand
 
 
 cdef struct pair_t:
@@ -187,8 +159,7 @@ cdef void open_pair(pair_t* pair, hash_t seed) noexcept nogil:
 cdef void close_counted(counted_t* counted) noexcept nogil:
     free(counted.tokens.ids)
     free(counted.grams)
-    free(counted.tally.cells)
-    free(counted.distinct)
+    close_counts(&counted.counts)
 
 
 cdef void close_pair(pair_t* pair) noexcept nogil:
@@ -216,55 +187,16 @@ cdef int cut_pair(pair_t* pair, text_t left, text_t right) noexcept nogil:
     return cut_text(pair, &pair.right, right)
 
 
-cdef int count_ids(counted_t* counted, const token_t* ids, int64_t size,
-                   int64_t n_ids) noexcept nogil:
-    """Tally a text's tokens or n-grams and list the distinct ones; 0, or -1 without memory."""
-    if begin_tally(&counted.tally, n_ids):
-        return -1
-    if reserve(<void**> &counted.distinct, &counted.distinct_capacity, size + 1,
-               sizeof(token_t)):
-        return -1
-    counted.n_distinct = tally_ids(&counted.tally, ids, size, counted.distinct)
-    return 0
-
-
 cdef int count_pair(pair_t* pair) noexcept nogil:
     """Count the tokens of both texts; 0, or -1 without memory."""
     cdef int64_t n_ids = pair.vocabulary.n_tokens
-    if count_ids(&pair.left, pair.left.tokens.ids, pair.left.tokens.size, n_ids):
+    if count_ids(&pair.left.counts, pair.left.tokens.ids, pair.left.tokens.size, n_ids):
         return -1
-    return count_ids(&pair.right, pair.right.tokens.ids, pair.right.tokens.size, n_ids)
+    return count_ids(&pair.right.counts, pair.right.tokens.ids, pair.right.tokens.size, n_ids)
 
 
-# A number of a pair whose tokens are counted.
-ctypedef double (*measure_t)(const pair_t*) noexcept nogil
-
-
-cdef double tfidf_cosine(const pair_t* pair) noexcept nogil:
-    return pair_cosine(
-        &pair.left.tally, pair.left.distinct, pair.left.n_distinct, pair.left.tokens.size,
-        &pair.right.tally, pair.right.distinct, pair.right.n_distinct, pair.right.tokens.size)
-
-
-cdef double token_f1(const pair_t* pair) noexcept nogil:
-    """Harmonic mean of token precision and recall, tokens counted with repeats (SQuAD)."""
-    cdef int64_t common = 0, i
-    cdef double precision, recall
-    cdef token_t id
-    for i in range(pair.left.n_distinct):
-        id = pair.left.distinct[i]
-        common += min(count_of(&pair.left.tally, id), count_of(&pair.right.tally, id))
-    if common == 0:
-        return 0.0
-    precision = <double> common / <double> pair.right.tokens.size
-    recall = <double> common / <double> pair.left.tokens.size
-    return 2.0 * precision * recall / (precision + recall)
-
-
-cdef double distinct_jaccard(const pair_t* pair) noexcept nogil:
-    return jaccard(
-        pair.left.n_distinct, pair.right.n_distinct,
-        shared_ids(&pair.left.tally, pair.right.distinct, pair.right.n_distinct))
+# A number of two counted texts.
+ctypedef double (*measure_t)(const counts_t*, const counts_t*) noexcept nogil
 
 
 cdef int measure_pairs(const texts_t* left, const texts_t* right, measure_t measure, hash_t seed,
@@ -277,7 +209,7 @@ cdef int measure_pairs(const texts_t* left, const texts_t* right, measure_t meas
         failed = cut_pair(&pair, text_at(left, row), text_at(right, row)) or count_pair(&pair)
         if failed:
             break
-        scores[row] = measure(&pair)
+        scores[row] = measure(&pair.left.counts, &pair.right.counts)
     close_pair(&pair)
     return failed
 
@@ -292,7 +224,7 @@ def paired_tfidf(
     cdef texts_t right = texts_t(first_byte(right_bytes), &right_offsets[0])
     cdef int failed
     with nogil:
-        failed = measure_pairs(&left, &right, tfidf_cosine, seed, begin, end, scores)
+        failed = measure_pairs(&left, &right, pair_cosine, seed, begin, end, scores)
     if failed:
         raise MemoryError("TF-IDF cosine of two columns")
 
@@ -340,9 +272,9 @@ cdef int count_grams(pair_t* pair, int64_t window) noexcept nogil:
         return -1
     if lengthen(pair, &pair.left, window) or lengthen(pair, &pair.right, window):
         return -1
-    if count_ids(&pair.left, pair.left.grams, n_left, pair.grams.n_grams):
+    if count_ids(&pair.left.counts, pair.left.grams, n_left, pair.grams.n_grams):
         return -1
-    return count_ids(&pair.right, pair.right.grams, n_right, pair.grams.n_grams)
+    return count_ids(&pair.right.counts, pair.right.grams, n_right, pair.grams.n_grams)
 
 
 cdef int overlap_pair(pair_t* pair, const int64_t[::1] sizes, int64_t widest,
@@ -357,7 +289,7 @@ cdef int overlap_pair(pair_t* pair, const int64_t[::1] sizes, int64_t widest,
     for window in range(1, min(widest, longest) + 1):
         if (count_pair(pair) if window == 1 else count_grams(pair, window)):
             return -1
-        overlap = distinct_jaccard(pair)
+        overlap = distinct_jaccard(&pair.left.counts, &pair.right.counts)
         for i in range(sizes.shape[0]):
             if sizes[i] == window:
                 overlaps[row, i] = overlap

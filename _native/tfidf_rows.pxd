@@ -6,8 +6,9 @@ in, which is the order of first appearance in each text.
 """
 from libc.math cimport sqrt
 
-from ngram_sets cimport count_of, tally_t
-from primitives cimport int64_t, token_t
+from ngram_sets cimport count_of
+from primitives cimport int64_t
+from token_counts cimport counts_t
 
 cdef extern from *:
     """
@@ -16,31 +17,25 @@ cdef extern from *:
     const double UNSHARED_IDF
 
 
-cdef inline double pair_cosine(
-    const tally_t* left, const token_t* left_ids, Py_ssize_t n_left, int64_t left_total,
-    const tally_t* right, const token_t* right_ids, Py_ssize_t n_right, int64_t right_total,
-) noexcept nogil:
-    """Cosine of two tallied texts from their distinct ids; 0 when either has no tokens.
-
-    ``total`` counts a text's tokens with repeats.
-    """
-    cdef double n_left_tokens = <double> left_total, n_right_tokens = <double> right_total
+cdef inline double pair_cosine(const counts_t* left, const counts_t* right) noexcept nogil:
+    """Cosine of two counted texts; 0 when either has no tokens."""
+    cdef double n_left = <double> left.total, n_right = <double> right.total
     cdef double dot = 0.0, left_squares = 0.0, right_squares = 0.0, weight
     cdef int64_t here, there
     cdef Py_ssize_t i
-    for i in range(n_left):
-        here = count_of(left, left_ids[i])
-        there = count_of(right, left_ids[i])
-        weight = <double> here / n_left_tokens
+    for i in range(left.n_distinct):
+        here = count_of(&left.tally, left.distinct[i])
+        there = count_of(&right.tally, left.distinct[i])
+        weight = <double> here / n_left
         if there:
-            dot += weight * (<double> there / n_right_tokens)
+            dot += weight * (<double> there / n_right)
         else:
             weight *= UNSHARED_IDF
         left_squares += weight * weight
-    for i in range(n_right):
-        here = count_of(right, right_ids[i])
-        weight = <double> here / n_right_tokens
-        if not count_of(left, right_ids[i]):
+    for i in range(right.n_distinct):
+        here = count_of(&right.tally, right.distinct[i])
+        weight = <double> here / n_right
+        if not count_of(&left.tally, right.distinct[i]):
             weight *= UNSHARED_IDF
         right_squares += weight * weight
     if left_squares == 0.0 or right_squares == 0.0:

@@ -38,6 +38,14 @@ cdef struct vocabulary_t:
     int64_t n_tokens
 
 
+cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
+    """Slots for the distinct tokens of so much text: a power of two; tables grow when too small."""
+    cdef int64_t n_slots = 64
+    while n_slots * 4 < n_bytes:
+        n_slots *= 2
+    return n_slots
+
+
 cdef inline void seed_vocabulary(vocabulary_t* vocabulary, hash_t seed) noexcept nogil:
     vocabulary.seed = seed
     vocabulary.second_seed = next_seed(seed)

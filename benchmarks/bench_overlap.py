@@ -252,7 +252,10 @@ _CROWD: Final = Shape(
 # evaluate_batch takes does not flatter the growth.
 GROWTH: Final[dict[str, Callable[[], tuple[Rows, Rows]]]] = {
     "rows": lambda: _grown_rows(),
-    "context length": lambda: _grown(
+    "context length, to 2,000 words": lambda: _grown(
+        20, Shape(n_contexts=10, context_words=200), context_words=2_000
+    ),
+    "context length, to 10,000 words": lambda: _grown(
         10, Shape(n_contexts=10, context_words=1_000), context_words=10_000
     ),
     "answer length": lambda: _grown(

@@ -54,7 +54,7 @@ class Gates:
         computed = list(metrics)
         if min_mean is not None and not isinstance(min_mean, Mapping):
             raise InputError(f"min_mean must be a mapping of metrics, got {min_mean!r}")
-        means = {
+        means: dict[MetricId, float] = {
             to_metric_id(name): _share(bar, f"min_mean[{name!r}]")
             for name, bar in (min_mean or {}).items()
         }

@@ -13,9 +13,11 @@ from types import FrameType
 def deferred_interrupts() -> Iterator[None]:
     """Let the block end before a SIGINT that comes in it takes effect.
 
-    Only the main thread gets signals; in another one this does nothing.
+    Only the main thread gets signals; in another one this does nothing. Neither does it under a
+    handler that was not set from Python, which could not be put back.
     """
-    if threading.current_thread() is not threading.main_thread():
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) is None:
         yield
         return
     came: list[tuple[int, FrameType | None]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import secrets
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,10 @@ from rag_eval._native import exact_sums, overlap_block, text_columns
 if TYPE_CHECKING:
     from rag_eval.columns import SampleBatch
     from rag_eval.overlap_settings import OverlapSettings
+
+
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
+_Offsets: TypeAlias = npt.NDArray[np.int64]
 
 
 @functools.cache
@@ -91,7 +95,9 @@ def overlap_details(
     )
 
 
-def _batch_arguments(batch: SampleBatch) -> tuple[npt.NDArray[np.uint8 | np.int64], ...]:
+def _batch_arguments(
+    batch: SampleBatch,
+) -> tuple[_Bytes, _Offsets, _Bytes, _Offsets, _Bytes, _Offsets, _Bytes, _Offsets, _Offsets]:
     return (
         batch.question.data,
         batch.question.offsets,

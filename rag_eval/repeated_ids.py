@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -25,25 +25,29 @@ class RepeatedIds:
         self._recent: set[int] = set()
         self._older: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
-    def add(self, rows: Iterable[tuple[str, object]]) -> None:
-        """Look at the ids of some rows, each given with the row's name."""
-        named = [(name, hash(found)) for name, found in rows if isinstance(found, (str, int))]
-        hashes = np.array([key for _, key in named], np.int64)
-        places = np.searchsorted(self._older, hashes)
-        older = np.zeros(len(named), np.bool_)
-        within = places < len(self._older)
-        older[within] = self._older[places[within]] == hashes[within]
-        for (name, key), was_seen in zip(named, older.tolist(), strict=True):
+    def add(self, ids: Sequence[object], name: Callable[[int], str]) -> None:
+        """Look at the ids of some rows; ``name`` gives the name of the row at an index."""
+        places = [index for index, found in enumerate(ids) if isinstance(found, (str, int))]
+        keys = [hash(ids[index]) for index in places]
+        known = self._in_older(np.array(keys, np.int64)).tolist()
+        for index, key, was_seen in zip(places, keys, known, strict=True):
             if was_seen or key in self._recent:
                 self.count += 1
                 if len(self.names) < self._n_named:
-                    self.names.append(name)
+                    self.names.append(name(index))
             else:
                 self._recent.add(key)
         if len(self._recent) >= _RECENT:
             recent = np.fromiter(self._recent, np.int64, len(self._recent))
             self._older = np.sort(np.concatenate([self._older, recent]), kind="stable")
             self._recent.clear()
+
+    def _in_older(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        places = np.searchsorted(self._older, keys)
+        found = np.zeros(len(keys), np.bool_)
+        within = places < len(self._older)
+        found[within] = self._older[places[within]] == keys[within]
+        return found
 
     def warning(self) -> str:
         """What to tell the user; empty when every id is its own."""

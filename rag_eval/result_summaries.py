@@ -212,7 +212,9 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
         When one is no result file, or they share no metric.
     """
     before, after = read_summary(old), read_summary(new)
-    shared = [metric for metric in METRIC_IDS if metric in before.means and metric in after.means]
+    shared: list[MetricId] = [
+        metric for metric in METRIC_IDS if metric in before.means and metric in after.means
+    ]
     if not shared:
         raise InputError(f"{old} and {new} have no metric in common")
     differences, notes = _settings(before, after, shared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, suggestion
@@ -34,6 +35,7 @@ METRIC_IDS: Final[tuple[MetricId, ...]] = (
 )
 
 
+@cache  # every row of a result file asks for dozens
 def camel_case(name: str) -> str:
     """``answer_relevance`` -> ``answerRelevance``, the spelling of result files."""
     head, *rest = name.split("_")

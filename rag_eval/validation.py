@@ -80,9 +80,8 @@ def add_ids(ids: RepeatedIds, block: RowBlock) -> None:
     """Look for ids of the block that were there before."""
     origin = origin_of(block)
     ids.add(
-        (f"{origin.place(number, row)}", row.get("id"))
-        for number, row in zip(origin.numbers, block.rows, strict=True)
-        if isinstance(row, dict)
+        [row.get("id") if isinstance(row, dict) else None for row in block.rows],
+        lambda index: origin.place(origin.numbers[index], block.rows[index]),
     )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the ``rag-eval`` command."""
-    from rag_eval.cli.program import program
-
+    try:
+        from rag_eval.cli.program import program
+    except KeyboardInterrupt:
+        sys.exit(130)
     program(prog_name="rag-eval")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Any, Final, NoReturn
@@ -20,6 +21,7 @@ from rag_eval.reports.plain_text import plain_text
 
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
+_DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
 _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
 
 
@@ -55,6 +57,12 @@ class Program(rich_click.RichGroup):
         except OSError as error:
             name = f": {error.filename}" if error.filename else ""
             return _fail(f"{error.strerror or error}{name}")
+        except MemoryError:
+            return _fail("not enough memory")
+        except Exception:
+            # Python would exit with 1, which means that a gate failed.
+            traceback.print_exc()
+            return _DEFECT
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a reader of stdout that has seen enough ends it without a word."""

@@ -22,6 +22,10 @@ from rag_eval.worst_rows import WorstRow
 
 # In a file or a pipe, where nobody's window sets the width.
 _LOG_WIDTH: Final = 120
+# A narrower table would have its numbers cut; the terminal may wrap its lines.
+_LEAST_WIDTH: Final = 80
+# From here on there is room for columns three spaces apart.
+_ROOMY_WIDTH: Final = 100
 _TEXT_LIMIT: Final = 200
 _NONE: Final = "–"
 _STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
@@ -36,13 +40,14 @@ def console_for(file: IO[str] | None = None) -> Console:
     console = Console(file=stream, markup=False, emoji=False, highlight=False)
     if not console.is_terminal and not os.environ.get("COLUMNS"):
         console.width = _LOG_WIDTH
+    console.width = max(console.width, _LEAST_WIDTH)
     return console
 
 
 def print_run(report: RunReport, console: Console) -> None:
     """Print the table of a run, its worst rows and its verdict."""
     result = report.result
-    console.print(_run_table(report))
+    console.print(_run_table(report, console))
     n_read = len(result) + report.n_skipped
     samples = f"{len(result):,} samples scored"
     if report.n_skipped:
@@ -69,12 +74,22 @@ def print_verdict(report: RunReport, console: Console) -> None:
         _print_line(console, text.append(f"  {gate.message}", "default"))
 
 
-def _run_table(report: RunReport) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+def _table(console: Console, *columns: str) -> Table:
+    """A table of a name and numbers, and of a verdict."""
+    roomy = console.width >= _ROOMY_WIDTH
+    gap = 1 if roomy else 0
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, gap))
     table.add_column("metric", no_wrap=True)
-    for name in ("mean", "median", "min", "max", "std", "pass rate", "null rate"):
-        table.add_column(name, justify="right", no_wrap=name == "mean", overflow="fold")
-    table.add_column("verdict")
+    for name in columns:
+        # A mean with its share may wrap at the space between them; a number never.
+        header = name if roomy else name.replace(" ", "\n")
+        table.add_column(header, justify="right", no_wrap="mean" not in name)
+    return table
+
+
+def _run_table(report: RunReport, console: Console) -> Table:
+    table = _table(console, "mean", "median", "min", "max", "std", "pass rate", "null rate")
+    table.add_column("verdict", no_wrap=True)
     for metric, aggregate in report.result.aggregates.items():
         verdict = _metric_verdict(report, aggregate)
         table.add_row(metric, *_statistics(aggregate), f"{aggregate.null_rate:.2f}", verdict)
@@ -147,10 +162,7 @@ def _print_worst(row: WorstRow, console: Console) -> None:
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Print the means of two runs side by side."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for name in ("old mean", "new mean", "delta"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = _table(console, "old mean", "new mean", "delta")
     for change in comparison.changes:
         delta = change.delta
         style = "" if math.isnan(delta) or delta == 0 else "green" if delta > 0 else "red"

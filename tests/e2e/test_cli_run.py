@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,9 @@ from click.testing import CliRunner, Result
 import rag_eval
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.cli.program import program
+from rag_eval.reports.console import console_for, print_run
+from rag_eval.results import ByMetric
+from rag_eval.run import run_file
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = str(ROOT / "examples" / "handbook.jsonl")
@@ -63,6 +68,7 @@ def handbook_rows() -> list[Any]:
     return [json.loads(line) for line in Path(HANDBOOK).read_text("utf-8").splitlines()]
 
 
+RECALL = ("context_recall", "0.10", "(61/66)")
 FAITH = ("--metrics", "faithfulness")
 
 
@@ -195,9 +201,28 @@ def test_no_colour_in_a_pipe_and_the_width_of_columns() -> None:
     assert "\x1b" not in run(HANDBOOK).stdout
     wide = run(HANDBOOK, env={"COLUMNS": "200"}).stdout
     assert "context_recall" in wide
-    narrow = run(HANDBOOK, env={"COLUMNS": "60"}).stdout
-    assert max(map(len, narrow.splitlines()[:3])) <= 60
-    assert "0.10 (61/66)" in narrow
+    for width in ("40", "80", "100"):
+        narrow = run(HANDBOOK, env={"COLUMNS": width}).stdout.splitlines()
+        assert max(map(len, narrow[:11])) <= max(80, int(width))
+        recall = next(line for line in narrow if line.startswith("context_recall"))
+        assert recall.split() == [*RECALL, "0.00", "0.00", "1.00", "0.30", "0.09", "0.08", "FAIL"]
+
+
+def test_counts_of_millions_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: numbers were broken in two on a terminal of 80 columns."""
+    report = run_file(HANDBOOK)
+    scores = report.result.aggregates
+    many = {
+        name: replace(scores[name], n=1_000_000, n_rows=1_000_000, null_rate=0.0) for name in scores
+    }
+    result = replace(report.result, aggregates=ByMetric(many))
+    monkeypatch.setenv("COLUMNS", "80")
+    text = StringIO()
+    print_run(replace(report, result=result), console_for(text))
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines[:20])) <= 80
+    assert "(1000000/1000000)" in text.getvalue()
+    assert sum(line.split()[-1:] == ["FAIL"] for line in lines) == 8
 
 
 # --------------------------------------------------------------------------------- result files

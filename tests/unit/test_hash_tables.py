@@ -150,3 +150,41 @@ def test_long_tokens_that_differ_in_one_byte() -> None:
     wanted = [overlap.score(metric, row) for metric in METRIC_IDS]
     for seed in SEEDS:
         assert score([row], seed).tolist() == [wanted]
+
+
+def folded_product(left: int, right: int) -> int:
+    product = left * right
+    return (product & (2**64 - 1)) ^ (product >> 64)
+
+
+def next_seed(seed: int) -> int:
+    """One step of splitmix64."""
+    mixed = (seed + 0x9E3779B97F4A7C15) % 2**64
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB % 2**64
+    return mixed ^ (mixed >> 31)
+
+
+def home_slot(token: str, n_slots: int) -> int:
+    """Where a token of at most sixteen letters goes under COLLIDER, as vocabulary.pxd has it."""
+    head = int.from_bytes(token[:8].encode(), "little")
+    tail = int.from_bytes(token[-8:].encode(), "little")
+    second = ((tail ^ next_seed(COLLIDER)) + len(token)) % 2**64
+    return folded_product(head ^ COLLIDER, second) % n_slots
+
+
+@pytest.mark.parametrize("n_before", [255, 256, 257])
+def test_a_probe_runs_too_long_in_a_table_half_full(n_before: int) -> None:
+    """Regression: such a table got a new seed instead of more room, and the next token was written
+    past its keys. The address sanitizer sees that, equal scores need not.
+    """
+    pairs = [a + b for a in LETTERS for b in LETTERS]
+    colliding = ["collider" + pair for pair in pairs[:130]]
+    assert {home_slot(token, 512) for token in colliding} == {0}
+    # Far from the run that begins in slot 0, whose last token is 128 places from home.
+    others = [pair for pair in pairs if 180 <= home_slot(pair, 512) < 480]
+    tokens = [*colliding[:129], *others[: n_before - 129], colliding[129], *others[200:205]]
+    row = {"question": tokens[0], "answer": "", "contexts": [" ".join(tokens)]}
+    assert 1024 < len(row["contexts"][0]) < 2000  # what a table of 512 slots is for
+    wanted = [overlap.score(metric, row) or 0.0 for metric in METRIC_IDS]
+    assert score([row, row], COLLIDER).tolist() == [wanted, wanted]
