@@ -11,12 +11,13 @@
 #define BLOCK_BYTES 64
 #define BLOCK_EDGES (BLOCK_BYTES + 8) /* room that a block may write to */
 
-/* Lower-cases 64 ASCII bytes into `lowered` and writes the edges among them: places, counted from
-   `base`, where a byte of a token follows one of none or the other way round. `*inside` says whether
-   the byte before was of a token, and is set for the byte after. Returns the number of edges, or -1
-   when a byte is not ASCII: then nothing counts as written. */
-typedef int (*block_cutter_t)(
-    const uint8_t *bytes, uint8_t *lowered, int64_t base, uint64_t *inside, int64_t *edges);
+/* Cuts the leading ASCII bytes among the first `n_bytes` of 64: lower-cases them into `lowered` and
+   writes the edges among them, places counted from `base` where a byte of a token follows one of none
+   or the other way round. `*inside` says whether the byte before was of a token, and is set for the
+   last one cut. `*n_cut` is how many bytes that were; returns the number of edges. All 64 bytes are
+   read, and 64 are written. */
+typedef int (*block_cutter_t)(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
+                              uint64_t *inside, int64_t *edges, int *n_cut);
 
 /* Bit b of row h: the ASCII byte (h << 4 | b) separates. */
 static const uint16_t ascii_separator_rows[8] = {
@@ -26,11 +27,11 @@ static const uint16_t ascii_separator_rows[8] = {
 /* Eight places a round, wanted or not: how many there are cannot be guessed, so a loop that stopped
    at each would be mispredicted in every block. */
 static inline __attribute__((always_inline)) int write_edges(
-    uint64_t separators, int64_t base, uint64_t *inside, int64_t *edges) {
+    uint64_t separators, int n_cut, int64_t base, uint64_t *inside, int64_t *edges) {
     uint64_t tokens = ~separators;
-    uint64_t marks = tokens ^ (tokens << 1 | *inside);
+    uint64_t marks = (tokens ^ (tokens << 1 | *inside)) & (~(uint64_t)0 >> (64 - n_cut));
     int n_edges = __builtin_popcountll(marks);
-    *inside = tokens >> 63;
+    *inside = tokens >> (n_cut - 1) & 1;
     for (int written = 0; written < n_edges; written += 8) {
         for (int i = 0; i < 8; i++) {
             /* The bit set on top keeps a place defined when none is left. */
@@ -41,17 +42,22 @@ static inline __attribute__((always_inline)) int write_edges(
     return n_edges;
 }
 
-static int cut_block_portable(
-    const uint8_t *bytes, uint8_t *lowered, int64_t base, uint64_t *inside, int64_t *edges) {
-    uint64_t separators = 0;
-    uint8_t all = 0;
+static inline __attribute__((always_inline)) int leading_ascii(uint64_t not_ascii, int n_bytes) {
+    int n_ascii = not_ascii ? __builtin_ctzll(not_ascii) : BLOCK_BYTES;
+    return n_ascii < n_bytes ? n_ascii : n_bytes;
+}
+
+static int cut_block_portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
+                              uint64_t *inside, int64_t *edges, int *n_cut) {
+    uint64_t separators = 0, not_ascii = 0;
     for (int i = 0; i < BLOCK_BYTES; i++) {
         uint8_t byte = bytes[i];
-        all |= byte;
+        not_ascii |= (uint64_t)(byte >> 7) << i;
         lowered[i] = byte + ((uint8_t)(byte - 'A') < 26 ? 32 : 0);
         separators |= (uint64_t)((ascii_separator_rows[(byte >> 4) & 7] >> (byte & 15)) & 1) << i;
     }
-    return all < 0x80 ? write_edges(separators, base, inside, edges) : -1;
+    *n_cut = leading_ascii(not_ascii, n_bytes);
+    return *n_cut ? write_edges(separators, *n_cut, base, inside, edges) : 0;
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -60,7 +66,8 @@ static int cut_block_portable(
 /* A byte separates when the bit of its high nibble is set in the row of its low nibble: the
    transpose of ascii_separator_rows, looked up sixteen bytes an instruction. */
 __attribute__((target("avx2,bmi,bmi2,popcnt"))) static int cut_block_avx2(
-    const uint8_t *bytes, uint8_t *lowered, int64_t base, uint64_t *inside, int64_t *edges) {
+    const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base, uint64_t *inside,
+    int64_t *edges, int *n_cut) {
     const __m256i low_rows = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0x14, 0x04, 0x04, 0x04, 0x00, 0x04, 0x04, 0x04,
         0x04, 0x05, 0x0d, (char)0xa9, 0x25, (char)0xa5, 0x04, 0x2c));
@@ -69,23 +76,23 @@ __attribute__((target("avx2,bmi,bmi2,popcnt"))) static int cut_block_avx2(
     const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
     const __m256i before_a = _mm256_set1_epi8('A' - 1), after_z = _mm256_set1_epi8('Z' + 1);
     const __m256i to_lower = _mm256_set1_epi8(32);
-    uint32_t mask[2];
-    __m256i part[2] = {
-        _mm256_loadu_si256((const __m256i *)bytes),
-        _mm256_loadu_si256((const __m256i *)(bytes + 32)),
-    };
-    if (_mm256_movemask_epi8(_mm256_or_si256(part[0], part[1]))) return -1;
+    uint32_t separators[2], not_ascii[2];
     for (int i = 0; i < 2; i++) {
-        __m256i low = _mm256_shuffle_epi8(low_rows, part[i]);
-        __m256i high = _mm256_and_si256(_mm256_srli_epi16(part[i], 4), nibble);
+        __m256i part = _mm256_loadu_si256((const __m256i *)(bytes + 32 * i));
+        __m256i low = _mm256_shuffle_epi8(low_rows, part);
+        __m256i high = _mm256_and_si256(_mm256_srli_epi16(part, 4), nibble);
         __m256i hit = _mm256_and_si256(low, _mm256_shuffle_epi8(high_bits, high));
         __m256i upper = _mm256_and_si256(
-            _mm256_cmpgt_epi8(part[i], before_a), _mm256_cmpgt_epi8(after_z, part[i]));
-        mask[i] = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(hit, zero));
+            _mm256_cmpgt_epi8(part, before_a), _mm256_cmpgt_epi8(after_z, part));
+        not_ascii[i] = (uint32_t)_mm256_movemask_epi8(part);
+        separators[i] = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(hit, zero));
         _mm256_storeu_si256((__m256i *)(lowered + 32 * i),
-                            _mm256_or_si256(part[i], _mm256_and_si256(upper, to_lower)));
+                            _mm256_or_si256(part, _mm256_and_si256(upper, to_lower)));
     }
-    return write_edges((uint64_t)mask[1] << 32 | mask[0], base, inside, edges);
+    *n_cut = leading_ascii((uint64_t)not_ascii[1] << 32 | not_ascii[0], n_bytes);
+    if (*n_cut == 0) return 0;
+    return write_edges(
+        (uint64_t)separators[1] << 32 | separators[0], *n_cut, base, inside, edges);
 }
 #endif
 

@@ -326,7 +326,8 @@ cdef inline int score_row(workspace_t* work, const columns_t* columns, const opt
     cdef int64_t n_contexts = columns.row_contexts[row + 1] - columns.row_contexts[row]
     cdef int64_t n_slots = table_size(row_bytes(columns, row))
     work.lowered.size = work.tokens.size = 0
-    if clear_vocabulary(&work.vocabulary, n_slots) or clear_grams(&work.grams, n_slots):
+    # Few n-grams need a number (see sift_bigrams): their table begins small, and doubles.
+    if clear_vocabulary(&work.vocabulary, n_slots) or clear_grams(&work.grams, n_slots // 4):
         return -1
     if cut_short_texts(work, columns, options, row):
         return -1

@@ -16,11 +16,16 @@ cdef extern from *:
     """
     const double UNSHARED_IDF
 
+cdef enum:
+    N_SQUARES = 8
+
 
 cdef inline double pair_cosine(const counts_t* left, const counts_t* right) noexcept nogil:
     """Cosine of two counted texts; 0 when either has no tokens."""
     cdef double n_left = <double> left.total, n_right = <double> right.total
     cdef double dot = 0.0, left_squares = 0.0, right_squares = 0.0, weight
+    cdef double shared[N_SQUARES]
+    cdef double unshared[N_SQUARES]
     cdef int64_t here, there
     cdef Py_ssize_t i
     for i in range(left.n_distinct):
@@ -32,10 +37,19 @@ cdef inline double pair_cosine(const counts_t* left, const counts_t* right) noex
         else:
             weight *= UNSHARED_IDF
         left_squares += weight * weight
+    # Most counts are small: their squares are computed once, by the same operations.
+    for here in range(1, N_SQUARES):
+        weight = <double> here / n_right
+        shared[here] = weight * weight
+        unshared[here] = (weight * UNSHARED_IDF) * (weight * UNSHARED_IDF)
     for i in range(right.n_distinct):
         here = count_of(&right.tally, right.distinct[i])
+        there = count_of(&left.tally, right.distinct[i])
+        if here < N_SQUARES:
+            right_squares += shared[here] if there else unshared[here]
+            continue
         weight = <double> here / n_right
-        if not count_of(&left.tally, right.distinct[i]):
+        if not there:
             weight *= UNSHARED_IDF
         right_squares += weight * weight
     if left_squares == 0.0 or right_squares == 0.0:

@@ -1,24 +1,23 @@
 """UTF-8 text -> lower-cased bytes, and where tokens begin and end in them."""
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from code_points cimport (
     CODE_POINT_LOWERS, CODE_POINT_SEPARATOR, code_point_flags, decode_code_point, write_lower,
 )
-from primitives cimport int64_t, reserve, uint8_t, uint32_t, uint64_t
+from primitives cimport int64_t, load_8_bytes, reserve, uint8_t, uint32_t, uint64_t
 
 cdef extern from "byte_blocks.h" nogil:
     int BLOCK_BYTES
     ctypedef int (*block_cutter_t)(
-        const uint8_t*, uint8_t*, int64_t, uint64_t*, int64_t*) noexcept nogil
+        const uint8_t*, int, uint8_t*, int64_t, uint64_t*, int64_t*, int*) noexcept nogil
     block_cutter_t best_block_cutter() noexcept
-    int cut_block_portable(const uint8_t*, uint8_t*, int64_t, uint64_t*, int64_t*) noexcept
 
 cdef enum:
     CHUNK_BYTES = 512      # text cut before its tokens are numbered
-    # At most one token per two bytes of a chunk, one left open before it, and the bytes of a code
-    # point that crosses its end.
-    CHUNK_TOKENS = 272
-    CHUNK_EDGES = 624      # two per token, and what a block may write past its own
+    # A chunk ends with the block that reaches CHUNK_BYTES, and may begin within a token: at most
+    # 512 + 63 + 3 bytes and two places each 2 bytes, one of them open before, one closed at the end.
+    CHUNK_TOKENS = 300
+    CHUNK_EDGES = 680      # two per token, and what a block may write past its own
     LOWERED_MARGIN = 80    # a whole block may be stored past the end, and words loaded past it
 
 
@@ -59,25 +58,36 @@ cdef inline void add_edge(cutter_t* cutter, int64_t place) noexcept nogil:
     cutter.inside ^= 1
 
 
+cdef inline bint ascii_resumes(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
+    """Eight bytes of ASCII follow: cutting by blocks pays again."""
+    return size - at >= 8 and not load_8_bytes(text + at) & <uint64_t> 0x8080808080808080
+
+
 cdef inline void cut_code_points(cutter_t* cutter, lowered_t* lowered,
                                  int64_t until) noexcept nogil:
-    """Cut code point by code point until byte ``until`` is reached."""
+    """Cut code point by code point, until byte ``until`` or until a run of ASCII begins."""
     cdef const uint8_t* text = cutter.text
     cdef uint8_t* out = lowered.bytes + lowered.size
-    cdef int64_t at = cutter.at
+    cdef int64_t at = cutter.at, size = cutter.size
     cdef uint32_t code_point
     cdef uint8_t flags
     cdef int width, i
     while at < until:
-        code_point = decode_code_point(text, cutter.size, at, &width)
+        if text[at] < 0x80 and ascii_resumes(text, size, at):
+            break
+        code_point = decode_code_point(text, size, at, &width)
         flags = code_point_flags(code_point)
         if (flags & CODE_POINT_SEPARATOR != 0) == cutter.inside:
             add_edge(cutter, out - lowered.bytes)
         if flags & CODE_POINT_LOWERS:
-            out += write_lower(text, cutter.size, at, width, code_point, out)
+            out += write_lower(text, size, at, width, code_point, out)
         else:
-            for i in range(width):
-                out[i] = text[at + i]
+            # Four bytes at once where the text has them; the margin takes the surplus.
+            if size - at >= 4:
+                memcpy(out, text + at, 4)
+            else:
+                for i in range(width):
+                    out[i] = text[at + i]
             out += width
         at += width
     cutter.at = at
@@ -87,11 +97,11 @@ cdef inline void cut_code_points(cutter_t* cutter, lowered_t* lowered,
 cdef inline Py_ssize_t cut_chunk(cutter_t* cutter, lowered_t* lowered) noexcept nogil:
     """Cut the next chunk of the text; the number of tokens that ended in it, by their edges.
 
-    Blocks of ASCII are lower-cased and classified 64 bytes at a time, others code point by
+    Runs of ASCII are lower-cased and classified up to 64 bytes at a time, the rest code point by
     code point. The end of the text closes a token that is still open.
     """
     cdef int64_t stop = min(cutter.size, cutter.at + CHUNK_BYTES), left
-    cdef int n_edges
+    cdef int n_bytes, n_cut
     cdef uint8_t padded[64]
     cdef const uint8_t* block
     # A token left open by the chunk before: its begin is that chunk's last edge.
@@ -100,20 +110,18 @@ cdef inline Py_ssize_t cut_chunk(cutter_t* cutter, lowered_t* lowered) noexcept 
     while cutter.at < stop:
         left = cutter.size - cutter.at
         block = cutter.text + cutter.at
+        n_bytes = BLOCK_BYTES
         if left < BLOCK_BYTES:
-            memset(padded, 0x20, sizeof(padded))
+            n_bytes = <int> left
             memcpy(padded, block, <size_t> left)
             block = padded
-        else:
-            left = BLOCK_BYTES
-        n_edges = cutter.cut_block(block, lowered.bytes + lowered.size, lowered.size,
-                                   &cutter.inside, cutter.edges + cutter.n_edges)
-        if n_edges >= 0:
-            cutter.n_edges += n_edges
-            cutter.at += left
-            lowered.size += left
-        else:
-            cut_code_points(cutter, lowered, cutter.at + left)
+        cutter.n_edges += cutter.cut_block(
+            block, n_bytes, lowered.bytes + lowered.size, lowered.size, &cutter.inside,
+            cutter.edges + cutter.n_edges, &n_cut)
+        cutter.at += n_cut
+        lowered.size += n_cut
+        if n_cut < n_bytes:
+            cut_code_points(cutter, lowered, cutter.at + n_bytes - n_cut)
     if cutter.at == cutter.size and cutter.inside:
         add_edge(cutter, lowered.size)
     return cutter.n_edges // 2

@@ -24,7 +24,7 @@ SampleLike: TypeAlias = Mapping[str, Any] | EvalSample
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
 # Texts of one block: small enough for the second-level cache and for Ctrl-C to get its turn, large
 # enough that the cost of a call does not show.
-BLOCK_BYTES: Final = 1 << 18
+BLOCK_BYTES: Final = 1 << 19
 _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
 

@@ -49,7 +49,7 @@ def print_run(report: RunReport, console: Console) -> None:
     result = report.result
     console.print(_run_table(report, console))
     n_read = len(result) + report.n_skipped
-    samples = f"{len(result):,} samples scored"
+    samples = f"{len(result):,} sample{'' if len(result) == 1 else 's'} scored"
     if report.n_skipped:
         samples += f", {report.n_skipped:,} of {n_read:,} skipped as invalid"
     if report.interrupted:

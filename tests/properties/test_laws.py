@@ -14,9 +14,10 @@ import rag_eval
 from rag_eval.aggregates import ExactMoments
 from rag_eval.metrics.registry import OVERLAP_METRICS
 from rag_eval.samples import METRIC_IDS
+from tests.differential.test_overlap_block import OPTIONS
 from tests.oracle.sentences import split_sentences
 from tests.oracle.tokens import tokenize
-from tests.strategies import heuristic_options, prose, samples, texts
+from tests.strategies import prose, samples, texts
 
 Sample = dict[str, Any]
 
@@ -160,7 +161,7 @@ def undated(result: rag_eval.EvalResult) -> dict[str, Any]:
 @examples
 @given(
     st.lists(samples(), min_size=1, max_size=4),
-    heuristic_options(),
+    OPTIONS,
     st.booleans(),
 )
 def test_a_batch_is_its_samples_one_by_one(
@@ -214,7 +215,7 @@ def test_split_and_concatenated(rows: list[Sample], data: st.DataObject) -> None
 
 
 @examples
-@given(samples(), heuristic_options(), st.randoms(use_true_random=False))
+@given(samples(), OPTIONS, st.randoms(use_true_random=False))
 def test_the_order_of_contexts(
     sample: Sample, options: dict[str, Any], choose: random.Random
 ) -> None:
@@ -230,7 +231,7 @@ def test_the_order_of_contexts(
 
 
 @examples
-@given(samples(), heuristic_options(), st.integers(1, 3))
+@given(samples(), OPTIONS, st.integers(1, 3))
 def test_repeated_contexts_add_nothing(sample: Sample, options: dict[str, Any], times: int) -> None:
     once = scores_of(sample, heuristic=options)
     again = scores_of({**sample, "contexts": sample["contexts"] * times}, heuristic=options)

@@ -26,6 +26,7 @@ LAYERS = {
     # How texts are held and reach the kernels.
     "overlap_settings": "parameters of the metrics, checked, as kernels take them",
     "kernels": "the only door to the compiled code; sees arrays and settings",
+    "text_inputs": "what the primitives take: packed by kernels",
     "text": "the primitives, the other door: strings in, numbers out",
     "columns": "buffers and offsets, packed by kernels",
     "sources": "samples of any kind to columns",
@@ -79,6 +80,7 @@ NUMPY_AT_ONCE = {
     "scoring": "stacks the blocks' scores",
     "sources": "offsets of contexts",
     "text": "calls kernels on arrays",
+    "text_inputs": "checks and packs buffers",
     "verdicts": "compares whole columns",
     "worst_rows": "partial sorts of scores",
 }
