@@ -24,18 +24,18 @@ lint: $(VENV)/lint.stamp
 
 types: $(VENV)/lint.stamp
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest rag_eval._native --ignore-missing-stub --concise
-	$(BIN)/pyright
+	$(BIN)/python -m mypy.stubtest rag_eval._native --concise --mypy-config-file pyproject.toml
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # sdist -> wheel -> a clean environment, and what the wheel must not hold.
 package: $(VENV)/lint.stamp
 	$(BIN)/python tools/check_package.py
 
 gate: $(VENV)/test.stamp
-	$(BIN)/python benchmarks/gate.py
+	$(BIN)/python -m benchmarks.gate
 
 bench: $(VENV)/test.stamp
-	$(BIN)/python benchmarks/write_results.py
+	$(BIN)/python -m benchmarks.write_results
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

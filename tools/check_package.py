@@ -2,8 +2,8 @@
 
     python tools/check_package.py
 
-The wheel is built from the sdist, so that a file the sdist lacks cannot hide. It must hold no source
-of a kernel and no debug information, and must score the example when installed alone.
+The wheel is built from the sdist, so that a file the sdist lacks cannot hide. It must hold no
+source of a kernel and no debug information, and must score the example when installed alone.
 """
 
 from __future__ import annotations

@@ -464,17 +464,18 @@ def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
 SEPARATORS = b" \t\n\x0b\x0c\r!\"#%&'()*,-./:;?@[\\]_{}"
 WRAPPERS = """
 #include "byte_blocks.h"
-int portable(const uint8_t *bytes, uint8_t *lowered, int64_t base, uint64_t *inside,
-             int64_t *edges) {
-    return cut_block_portable(bytes, lowered, base, inside, edges);
+int portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base, uint64_t *inside,
+             int64_t *edges, int *n_cut) {
+    return cut_block_portable(bytes, n_bytes, lowered, base, inside, edges, n_cut);
 }
-int best(const uint8_t *bytes, uint8_t *lowered, int64_t base, uint64_t *inside, int64_t *edges) {
-    return best_block_cutter()(bytes, lowered, base, inside, edges);
+int best(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base, uint64_t *inside,
+         int64_t *edges, int *n_cut) {
+    return best_block_cutter()(bytes, n_bytes, lowered, base, inside, edges, n_cut);
 }
 int room(void) { return BLOCK_EDGES; }
 """
-Cut = tuple[bytes, bool, list[int]]  # lowered bytes, inside a token at the end, edges
-Cutter = Callable[[bytes, bool], Cut | None]
+Cut = tuple[bytes, bool, list[int]]  # the bytes cut, lowered; inside a token after them; edges
+Cutter = Callable[[bytes, int, bool], Cut]
 BASE = 5000
 
 
@@ -493,49 +494,62 @@ def cutters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cutter]:
     room = functions.room()
 
     def cutter(name: str) -> Cutter:
-        def cut(block: bytes, inside: bool) -> Cut | None:
+        def cut(block: bytes, n_bytes: int, inside: bool) -> Cut:
             lowered, state = ctypes.create_string_buffer(64), ctypes.c_uint64(inside)
-            edges = (ctypes.c_int64 * (room + 1))()
+            edges, n_cut = (ctypes.c_int64 * (room + 1))(), ctypes.c_int(-1)
             edges[room] = -77
             n_edges = getattr(functions, name)(
-                block, lowered, ctypes.c_int64(BASE), ctypes.byref(state), edges
+                block,
+                n_bytes,
+                lowered,
+                ctypes.c_int64(BASE),
+                ctypes.byref(state),
+                edges,
+                ctypes.byref(n_cut),
             )
             assert edges[room] == -77, "written past its room"
-            return None if n_edges < 0 else (lowered.raw, bool(state.value), edges[:n_edges])
+            return lowered.raw[: n_cut.value], bool(state.value), edges[:n_edges]
 
         return cut
 
     return {name: cutter(name) for name in ("portable", "best")}
 
 
-def expected_cut(block: bytes, inside: bool) -> Cut:
-    edges = []
-    for place, byte in enumerate(block, BASE):
+def expected_cut(block: bytes, n_bytes: int, inside: bool) -> Cut:
+    edges, lowered = [], b""
+    for place, byte in enumerate(block[:n_bytes], BASE):
+        if byte >= 0x80:
+            break
         if (byte not in SEPARATORS) != inside:
             edges.append(place)
             inside = not inside
-    return block.lower(), inside, edges
+        lowered += bytes([byte]).lower()
+    return lowered, inside, edges
 
 
 @pytest.mark.parametrize("name", ["portable", "best"])
 @pytest.mark.parametrize("inside", [False, True])
 def test_blocks_are_lowered_and_cut(name: str, inside: bool, cutters: dict[str, Cutter]) -> None:
     choose = random.Random(5)
-    blocks = [bytes([byte]) * 64 for byte in range(128)]
+    blocks = [bytes([byte]) * 64 for byte in range(256)]
     blocks += [bytes(range(begin, begin + 64)) for begin in range(65)]
     blocks += [b"a " * 32, b" a" * 32, b"a" * 63 + b" ", b" " * 63 + b"a"]
     blocks += [bytes(choose.choices(range(128), k=64)) for _ in range(2000)]
     blocks += [bytes(choose.choices(b"aZ .", k=64)) for _ in range(1000)]
     for block in blocks:
-        assert cutters[name](block, inside) == expected_cut(block, inside)
+        for n_bytes in (64, choose.randint(1, 64)):
+            assert cutters[name](block, n_bytes, inside) == expected_cut(block, n_bytes, inside)
 
 
 @pytest.mark.parametrize("name", ["portable", "best"])
-def test_blocks_with_other_bytes_are_refused(name: str, cutters: dict[str, Cutter]) -> None:
+def test_blocks_end_before_the_first_byte_past_ascii(name: str, cutters: dict[str, Cutter]) -> None:
     for place in range(64):
         for byte in (0x80, 0xC3, 0xFF):
-            block = b"a" * place + bytes([byte]) + b"a" * (63 - place)
-            assert cutters[name](block, True) is None
+            block = b"Ab" * (place // 2) + b"." * (place % 2) + bytes([byte]) + b"a " * 40
+            for n_bytes in {1, place or 1, min(place + 1, 64), 64}:
+                for inside in (False, True):
+                    found = cutters[name](block[:64], n_bytes, inside)
+                    assert found == expected_cut(block, n_bytes, inside)
 
 
 @pytest.mark.parametrize("character", ["é", "€", "😀", "Σ", "İ", "。", "\u3000"])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 import statistics
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,8 @@ from rag_eval.sources import FieldNeeds, pack_block, read_rows
 from tests.differential.test_overlap_block import ROWS, WANTED, giant
 from tests.oracle import overlap
 from tests.oracle.tokens import tokenize
+
+ROOT = Path(__file__).parents[2]
 
 Sample = dict[str, Any]
 Scores = npt.NDArray[np.float64]
@@ -152,6 +157,20 @@ def test_long_tokens_that_differ_in_one_byte() -> None:
         assert score([row], seed).tolist() == [wanted]
 
 
+def test_tokens_that_differ_in_length_alone() -> None:
+    """Same first and last eight bytes: under many a seed two of them share a slot."""
+    tokens = ["x" * n for n in range(8, 17)] + ["y" + "\0" * n for n in range(6)]
+    row = {
+        "question": " ".join(tokens[::2]),
+        "answer": " ".join(tokens[::3]),
+        "contexts": [" ".join(tokens), " ".join(tokens[1::2])],
+        "groundTruth": " ".join(tokens[2:9]),
+    }
+    wanted = [overlap.score(metric, row) for metric in METRIC_IDS]
+    for seed in range(300):
+        assert score([row], seed).tolist() == [wanted]
+
+
 def folded_product(left: int, right: int) -> int:
     product = left * right
     return (product & (2**64 - 1)) ^ (product >> 64)
@@ -173,11 +192,8 @@ def home_slot(token: str, n_slots: int) -> int:
     return folded_product(head ^ COLLIDER, second) % n_slots
 
 
-@pytest.mark.parametrize("n_before", [255, 256, 257])
-def test_a_probe_runs_too_long_in_a_table_half_full(n_before: int) -> None:
-    """Regression: such a table got a new seed instead of more room, and the next token was written
-    past its keys. The address sanitizer sees that, equal scores need not.
-    """
+def check_half_full(n_before: int) -> None:
+    """Score a row whose token number ``n_before`` is the first to be met far from home."""
     pairs = [a + b for a in LETTERS for b in LETTERS]
     colliding = ["collider" + pair for pair in pairs[:130]]
     assert {home_slot(token, 512) for token in colliding} == {0}
@@ -188,3 +204,14 @@ def test_a_probe_runs_too_long_in_a_table_half_full(n_before: int) -> None:
     assert 1024 < len(row["contexts"][0]) < 2000  # what a table of 512 slots is for
     wanted = [overlap.score(metric, row) or 0.0 for metric in METRIC_IDS]
     assert score([row, row], COLLIDER).tolist() == [wanted, wanted]
+
+
+@pytest.mark.parametrize("n_before", [255, 256, 257])
+def test_a_probe_runs_too_long_in_a_table_half_full(n_before: int) -> None:
+    """Regression: such a table got a new seed instead of more room, and the next token was written
+    past its keys. In a process of its own: that ended in a segmentation fault.
+    """
+    program = f"from tests.unit.test_hash_tables import *; check_half_full({n_before})"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,64 @@
+"""What a user's type checker must accept and refuse; read by pyright and mypy, never run."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import numpy as np
+import numpy.typing as npt
+
+import rag_eval
+from rag_eval import (
+    BatchEvalResult,
+    CostTracker,
+    EvalResult,
+    EvalSample,
+    EvalSignal,
+    Evaluator,
+    HeuristicOptions,
+    MetricAggregate,
+    MetricId,
+    MetricRegression,
+    MetricResult,
+    MetricThresholds,
+)
+
+sample = EvalSample(question="q", answer="a", contexts=["c"], ground_truth="t", id="1")
+row: dict[str, object] = {"question": "q", "answer": "a", "contexts": ["c"]}
+
+result = rag_eval.evaluate(sample, ["faithfulness"], thresholds={"faithfulness": 0.8})
+assert_type(result, EvalResult)
+assert_type(result.metrics.faithfulness, MetricResult)
+assert_type(result.metrics["faithfulness"], MetricResult)
+assert_type(result.metrics.faithfulness.score, float | None)
+assert_type(result.metrics.faithfulness.signals, tuple[EvalSignal, ...])
+assert_type(result.cost, CostTracker)
+
+batch = rag_eval.evaluate_batch([sample, row], heuristic={"ngram_sizes": [1, 2]}, threads=2)
+assert_type(batch, BatchEvalResult)
+assert_type(batch.scores, npt.NDArray[np.float64])
+assert_type(batch.aggregates.faithfulness, MetricAggregate)
+assert_type(batch.results[0], EvalResult)
+assert_type(batch.regressions, list[MetricRegression] | None)
+assert_type(batch.metrics, tuple[MetricId, ...])
+assert_type(BatchEvalResult.from_json("{}"), BatchEvalResult)
+
+evaluator = rag_eval.create_evaluator(metrics=["faithfulness"], composite_threshold=0.5)
+assert_type(evaluator, Evaluator)
+assert_type(evaluator.evaluate_batch(row for _ in range(3)), BatchEvalResult)
+
+assert_type(rag_eval.score_faithfulness(sample, ngram_sizes=[1]), MetricResult)
+assert_type(rag_eval.compute_metric("faithfulness", row), MetricResult)
+assert_type(rag_eval.tokenize("a b"), list[str])
+assert_type(rag_eval.ngram_overlap("a", "b"), float)
+
+thresholds: MetricThresholds = {"faithfulness": 0.5, "hallucination_rate": 0.9}
+heuristic: HeuristicOptions = {"claim_support_threshold": 0.2}
+rag_eval.evaluate(row, thresholds=thresholds, heuristic=heuristic)
+
+# Mistakes that a checker has to catch: an unneeded ignore is an error, so each must be one.
+rag_eval.evaluate(sample, theresholds={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+rag_eval.evaluate(sample, thresholds={"faithfulnes": 1.0})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+rag_eval.evaluate_batch(sample)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+rag_eval.tokenize(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+batch.scores = batch.scores  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]
