@@ -5,11 +5,9 @@ Texts are dropped after each block; what stays is the score matrix and the N wor
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Unpack
 
@@ -17,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.batch_results import BatchEvalResult, assemble, stacked
+from rag_eval.clock import Clock
 from rag_eval.engine import ScoredBlock, score_blocks, thread_count
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
@@ -154,8 +153,8 @@ class _Run:
         self, data: str | Path, metrics: Iterable[str] | None, options: Mapping[str, Any]
     ) -> None:
         self.data = data
-        self.began = time.perf_counter()
-        self.evaluated_at = datetime.now(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+        self.clock = Clock()
+        self.evaluated_at = self.clock.now()
         self.options = options
         evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
         self.plan: Plan = make_plan(metrics, normalized(evaluation, "run", EVALUATE_KEYS))
@@ -273,7 +272,7 @@ class _Run:
             stacked(self.null_reasons, len(self.plan.columns), np.uint8),
             None,
             evaluated_at=self.evaluated_at,
-            duration_ms=int((time.perf_counter() - self.began) * 1000),
+            duration_ms=self.clock.elapsed_ms,
         )
         notes = [*self.notes, *filter(None, [self.ids.warning()])]
         regressions = None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import replace
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Unpack
 
@@ -13,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.batch_results import BatchEvalResult, assemble, stacked
+from rag_eval.clock import Clock
 from rag_eval.engine import score_blocks, thread_count
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
@@ -211,21 +210,21 @@ def create_evaluator(**config: Unpack[EvaluatorConfig]) -> Evaluator:
 
 
 def _evaluate(sample: SampleLike, plan: Plan) -> EvalResult:
-    began = time.perf_counter()
+    clock = Clock()
     needs = FieldNeeds.of(plan.columns)
     try:
         batch = pack_block(read_rows([sample], 0, needs), needs)
     except InputError as error:
         # One sample needs no number.
         raise InputError(str(error).replace("sample 0", "sample", 1)) from None
-    result = explain_row(sample, batch, 0, plan, _now())
-    return replace(result, duration_ms=_milliseconds_since(began))
+    result = explain_row(sample, batch, 0, plan, clock.now())
+    return replace(result, duration_ms=clock.elapsed_ms)
 
 
 def _evaluate_batch(
     samples: Iterable[SampleLike], metrics: Iterable[str] | None, options: Mapping[str, Any]
 ) -> BatchEvalResult:
-    began = time.perf_counter()
+    clock = Clock()
     plan = make_plan(metrics, options)
     if isinstance(samples, (str, bytes, Mapping, EvalSample)) or not isinstance(samples, Iterable):
         raise InputError(f"samples must be a list of samples, got {type(samples).__name__}")
@@ -250,8 +249,8 @@ def _evaluate_batch(
         stacked(scores, len(plan.columns), np.float64),
         stacked(reasons, len(plan.columns), np.uint8),
         store,
-        evaluated_at=_now(),
-        duration_ms=_milliseconds_since(began),
+        evaluated_at=clock.now(),
+        duration_ms=clock.elapsed_ms,
     )
     return _compared(result, plan, baseline, note, options)
 
@@ -285,12 +284,3 @@ def _compared(
 
 def _length(samples: Iterable[SampleLike]) -> int | None:
     return len(samples) if isinstance(samples, Sized) else None
-
-
-def _now() -> str:
-    """The time as result files hold it: ISO 8601, milliseconds, Z."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _milliseconds_since(began: float) -> int:
-    return int((time.perf_counter() - began) * 1000)

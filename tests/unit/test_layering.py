@@ -17,6 +17,7 @@ LAYERS = {
     # The words everything else speaks.
     "errors": "what is raised on purpose; knows nothing",
     "samples": "samples, metric ids, null reasons: named in every signature",
+    "clock": "times as result files say them; standard library alone",
     "json_text": "JSON values as text; standard library alone",
     "interrupts": "Ctrl-C between blocks; standard library alone",
     "number_text": "numbers as JavaScript prints them; standard library alone",
