@@ -21,13 +21,15 @@ cdef enum:
 
 
 def add_column(const double[:] values, int64_t[:, ::1] sums, int64_t[:, ::1] squares):
-    """Add the values that are not NaN to the pieces; how many there were.
+    """Add the values that are not NaN to the pieces.
+
+    Returns how many there were, and the first and one past the last exponent they touched.
 
     ``sums`` has shape (2048, 2), ``squares`` (2048, 4): per exponent of the least bit, 32-bit
     pieces from low to high. At most 2**31 values may be added before the pieces are emptied.
     """
     cdef Py_ssize_t i, n_values = 0
-    cdef int exponent, piece
+    cdef int exponent, piece, first = N_EXPONENTS, end = 0
     cdef int64_t sign
     cdef uint64_t mantissa
     cdef wide_t square
@@ -47,9 +49,11 @@ def add_column(const double[:] values, int64_t[:, ::1] sums, int64_t[:, ::1] squ
             if exponent < 0:
                 mantissa >>= -exponent
                 exponent = 0
+            first = min(first, exponent)
+            end = max(end, exponent + 1)
             sums[exponent, 0] += sign * <int64_t> <uint32_t> mantissa
             sums[exponent, 1] += sign * <int64_t> (mantissa >> 32)
             square = <wide_t> mantissa * <wide_t> mantissa
             for piece in range(4):
                 squares[exponent, piece] += <int64_t> <uint32_t> (square >> (32 * piece))
-    return n_values
+    return n_values, min(first, end), end

@@ -34,12 +34,12 @@ class ExactMoments:
         for begin in range(0, len(values), _FLUSH_ROWS):
             sums = np.zeros((2048, 2), np.int64)
             squares = np.zeros((2048, 4), np.int64)
-            self.count += kernels.add_exactly(values[begin : begin + _FLUSH_ROWS], sums, squares)
-            for exponent in np.flatnonzero(sums.any(axis=1)).tolist():
-                low, high = sums[exponent].tolist()
+            block = values[begin : begin + _FLUSH_ROWS]
+            count, first, end = kernels.add_exactly(block, sums, squares)
+            self.count += count
+            for exponent, (low, high) in enumerate(sums[first:end].tolist(), first):
                 self.total += (low + (high << 32)) << exponent
-            for exponent in np.flatnonzero(squares.any(axis=1)).tolist():
-                pieces = squares[exponent].tolist()
+            for exponent, pieces in enumerate(squares[first:end].tolist(), first):
                 whole = sum(piece << (32 * place) for place, piece in enumerate(pieces))
                 self.squares += whole << (2 * exponent)
 
@@ -56,11 +56,13 @@ class ExactMoments:
 
     @property
     def standard_deviation(self) -> float:
-        """Root of the correctly rounded population variance; NaN of nothing."""
+        """The population's, from the exact variance; NaN of nothing."""
         if not self.count:
             return math.nan
         spread = self.count * self.squares - self.total**2
-        return math.sqrt(spread / (self.count**2 << (2 * _SCALE)))
+        # Rooted as an integer of 140 bits and more: a variance may lie beyond all doubles.
+        shift = max(0, (141 - spread.bit_length()) // 2)
+        return math.isqrt(spread << (2 * shift)) / (self.count << (_SCALE + shift))
 
 
 @dataclass(frozen=True, slots=True)

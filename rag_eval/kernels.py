@@ -115,6 +115,6 @@ def add_exactly(
     values: npt.NDArray[np.float64],
     sums: npt.NDArray[np.int64],
     squares: npt.NDArray[np.int64],
-) -> int:
+) -> tuple[int, int, int]:
     """Add a column to the pieces of an exact sum; see ``exact_sums.add_column``."""
     return exact_sums.add_column(values, sums, squares)

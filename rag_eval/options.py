@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, TypedDict, get_type_hints
 
 from rag_eval.errors import InputError, UnsupportedModeError, suggestion
 from rag_eval.metrics.registry import OVERLAP_METRICS
-from rag_eval.overlap_settings import OverlapSettings
+from rag_eval.overlap_settings import LARGEST_WEIGHT, OverlapSettings
 from rag_eval.samples import METRIC_IDS, EvaluationMode, MetricId, to_metric_id
 
 JudgeFn: TypeAlias = Callable[[str], "str | Awaitable[str]"]
@@ -210,9 +210,17 @@ def number(value: object, name: str) -> float:
     """``value`` as a finite float, or an InputError that names it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{name} must be a number, got {type(value).__name__}")
-    if not math.isfinite(value):
+    if not abs(value) <= sys.float_info.max:
         raise InputError(f"{name} must be finite, got {value}")
     return float(value)
+
+
+def _weight(value: object, name: str) -> float:
+    """A number whose products and sums with scores stay finite."""
+    checked = number(value, name)
+    if abs(checked) > LARGEST_WEIGHT:
+        raise InputError(f"{name} must be at most {LARGEST_WEIGHT:g}, got {value}")
+    return checked
 
 
 def whole_from_one(value: object, name: str) -> int:
@@ -253,19 +261,28 @@ def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
     return tuple(to_metric_id(name) for name in metrics)
 
 
-def _check_mode(options: Mapping[str, Any]) -> None:
-    mode = options.get("mode")
+def _check_modes(options: Mapping[str, Any]) -> None:
+    _check_mode("mode", options.get("mode"), ("heuristic", "llm", "hybrid"), options)
+    for metric, mode in (options.get("metric_modes") or {}).items():
+        _check_mode(f"metric_modes[{metric!r}]", mode, ("heuristic", "llm"), options)
+
+
+def _check_mode(
+    name: str, mode: object, known: tuple[str, ...], options: Mapping[str, Any]
+) -> None:
     if mode in (None, "heuristic"):
         return
-    if mode not in ("llm", "hybrid"):
-        raise InputError(f"mode must be 'heuristic', 'llm' or 'hybrid', got {mode!r}")
+    if mode not in known:
+        choices = ", ".join(map(repr, known[:-1])) + f" or {known[-1]!r}"
+        raise InputError(f"{name} must be {choices}, got {mode!r}")
     if options.get("judge") is None:
         raise UnsupportedModeError(
-            f"mode={mode!r} needs a judge and none was given; leave mode out to score natively"
+            f"{name}={mode!r} needs a judge and none was given; "
+            f"leave {name.partition('[')[0]} out to score natively"
         )
     raise UnsupportedModeError(
-        f"mode={mode!r} is not available in this version: no metric can be judged yet; "
-        "leave mode out to score natively"
+        f"{name}={mode!r} is not available in this version: no metric can be judged yet; "
+        f"leave {name.partition('[')[0]} out to score natively"
     )
 
 
@@ -276,7 +293,7 @@ def _thresholds(given: Mapping[str, Any], columns: Iterable[MetricId]) -> dict[M
 
 def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan:
     """The plan of a call from its normalized options."""
-    _check_mode(options)
+    _check_modes(options)
     asked = metric_list(metrics)
     columns = tuple(dict.fromkeys(asked))
     weights = options.get("composite_weights") or {}
@@ -288,7 +305,7 @@ def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan
         weights={
             metric: 1.0
             if weights.get(metric) is None
-            else number(weights[metric], f"composite_weights[{metric!r}]")
+            else _weight(weights[metric], f"composite_weights[{metric!r}]")
             for metric in columns
         },
         composite_threshold=COMPOSITE_THRESHOLD

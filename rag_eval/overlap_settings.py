@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DEFAULT_SIZES: Final = (1, 2)
 _DEFAULT_WEIGHTS: Final = (0.7, 0.3)
 # Products and sums of weights stay finite far beyond any sensible value.
-_LARGEST: Final = 1e100
+LARGEST_WEIGHT: Final = 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,8 @@ class OverlapSettings:
         )
         if settings.ngram_weight + settings.tfidf_weight == 0:
             raise InputError("ngram_weight and tfidf_weight must not add up to 0")
+        _check_cancelling(settings.ngram_weights, "ngram_weights")
+        _check_cancelling((settings.ngram_weight, settings.tfidf_weight), "ngram_weight")
         return settings
 
     def only(self, names: Sequence[str]) -> dict[str, Any]:
@@ -107,9 +109,18 @@ def _kernel_arguments(settings: OverlapSettings) -> KernelArguments:
 def _number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"heuristic option {name} must be a number, got {value!r}")
-    if not abs(value) <= _LARGEST:
-        raise InputError(f"heuristic option {name} must be at most {_LARGEST:g}, got {value}")
+    if not abs(value) <= LARGEST_WEIGHT:
+        raise InputError(f"heuristic option {name} must be at most {LARGEST_WEIGHT:g}, got {value}")
     return float(value)
+
+
+def _check_cancelling(weights: tuple[float, ...], name: str) -> None:
+    """Refuse weights that cancel out but for a trace: a share of it could be past all doubles."""
+    total = 0.0
+    for each in weights:
+        total += each
+    if total and sum(map(abs, weights)) / LARGEST_WEIGHT > abs(total):
+        raise InputError(f"heuristic option {name}: the weights cancel out, {weights}")
 
 
 def _sequence(value: object, name: str) -> Sequence[Any]:

@@ -97,7 +97,7 @@ def _mean_and_null_rate(name: str, aggregate: object) -> tuple[float, float]:
         return (aggregate.mean, aggregate.null_rate) if aggregate.n else (0.0, 1.0)
     found = aggregate if isinstance(aggregate, Mapping) else {}
     mean, null_rate = found.get("mean"), found.get("nullRate", 0)
-    if isinstance(mean, bool) or not isinstance(mean, (int, float)):
+    if isinstance(mean, bool) or not isinstance(mean, (int, float)) or not math.isfinite(mean):
         raise InputError(f"baseline_result: aggregates.{name}.mean must be a number, got {mean!r}")
     return float(mean), null_rate
 

@@ -27,6 +27,7 @@ from rag_eval.options import (
     HeuristicOptions,
     Plan,
     make_plan,
+    metric_list,
     normalized,
     number,
     overlaid,
@@ -155,8 +156,11 @@ class Evaluator:
     __slots__ = ("_config",)
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        self._config = normalized(config, "create_evaluator", CONFIG_KEYS)
-        make_plan(self._config.get("metrics"), self._config)
+        known = normalized(config, "create_evaluator", CONFIG_KEYS)
+        if known.get("metrics") is not None:
+            known["metrics"] = metric_list(known["metrics"])
+        make_plan(known.get("metrics"), known)
+        self._config = {name: _frozen(value) for name, value in known.items()}
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -189,8 +193,24 @@ class Evaluator:
     def _merged(self, call: dict[str, Any]) -> dict[str, Any]:
         return overlaid(self._config, call)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Evaluator, ({name: _thawed(value) for name, value in self._config.items()},)
+
     def __repr__(self) -> str:
         return f"Evaluator({self._config!r})"
+
+
+def _frozen(value: Any) -> Any:
+    """An option that its caller's later changes do not reach."""
+    if isinstance(value, list):
+        return tuple(value)
+    if type(value) is dict:
+        return MappingProxyType({name: _frozen(item) for name, item in value.items()})
+    return value
+
+
+def _thawed(value: Any) -> Any:
+    return dict(value) if isinstance(value, MappingProxyType) else value
 
 
 def create_evaluator(**config: Unpack[EvaluatorConfig]) -> Evaluator:

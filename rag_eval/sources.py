@@ -170,7 +170,7 @@ def read_rows(
 ) -> RowBlock:
     """The texts of some samples that are read, by field; types are checked when packed."""
     block = RowBlock(first_row, rows, origin)
-    if all(type(sample) is dict for sample in rows) and _read_plain(block, needs):
+    if set(map(type, rows)) == {dict} and _read_plain(block, needs):
         return block
     for index, sample in enumerate(rows):
         try:
@@ -197,7 +197,7 @@ def _read_plain(block: RowBlock, needs: FieldNeeds) -> bool:
     lists = [row.get("contexts") for row in rows] if needs.contexts else []
     if needs.ground_truth and any("ground_truth" in row for row in rows):
         return False
-    if not all(type(contexts) is list for contexts in lists):
+    if not set(map(type, lists)) <= {list}:
         return False
     if needs.question:
         block.question = [row.get("question") for row in rows]  # type: ignore[misc]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.options import CONFIG_KEYS, normalized
+from rag_eval.samples import to_metric_id
 from tests.conformance.vectors import (
     comparable,
     load_batch,
@@ -124,7 +126,7 @@ def call(case: dict[str, Any]) -> Any:
     if function == "createEvaluator":
         evaluator = rag_eval.create_evaluator(**(args[0] or {}))
         if args[1] == "config":
-            return dict(evaluator.config)
+            return plain(evaluator.config)
         return call_method(getattr(evaluator, snake(args[1])), args[2])
     if function.startswith("score"):
         options = args[1] if len(args) > 1 else None
@@ -133,6 +135,13 @@ def call(case: dict[str, Any]) -> Any:
         options = args[2] if len(args) > 2 else None
         return rag_eval.compute_metric(args[0], args[1], **without_nulls(options)).to_dict()
     return call_method(getattr(rag_eval, snake(function)), args)
+
+
+def plain(value: Any) -> Any:
+    """Read-only mappings and tuples as JSON has them."""
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def call_method(method: Any, args: list[Any]) -> Any:
@@ -198,6 +207,8 @@ def test_vector(name: str) -> None:
         return
     if case["fn"] == "createEvaluator" and case["args"][1] == "config":
         wanted = normalized(wanted, "config", CONFIG_KEYS)
+        if "metrics" in wanted:
+            wanted["metrics"] = [to_metric_id(name) for name in wanted["metrics"]]
     assert difference(comparable(call(case)), comparable(wanted)) is None
 
 

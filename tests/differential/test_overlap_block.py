@@ -103,6 +103,39 @@ def test_all_metrics_equal_the_oracle(rows: list[Sample], options: dict[str, Any
     )
 
 
+@pytest.mark.parametrize("after", [*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *"@[`az{1", "É", "Ａ", "A\u0301"])
+@pytest.mark.parametrize("mark", [*".!?", ",", "…", "。"])
+@pytest.mark.parametrize("space", [" ", "\n\t", "\u3000", "\ufeff", "", "\x85"])
+def test_ends_of_sentences(mark: str, space: str, after: str) -> None:
+    text = f"The cat sat{mark}{space}{after}n old fox ran far{mark}{space}"
+    contexts = ["The cat sat", f"{after}n old fox ran far", "ran far away"]
+    row = {"question": "cat", "answer": text, "contexts": contexts, "groundTruth": text}
+    assert_same_bits(rag_eval.evaluate_batch([row], threads=1).scores, oracle_scores([row]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A space that a final sigma looks past: cut apart, the sentences have other tokens.
+        "ΑΣ.\ufeffAB ΑΣ",
+        "ΑΣ!\ufeffΒ. ΑΣ.\ufeffA",
+        "A.\ufeffΣ",
+        "Α.\ufeff\ufeffA Σ.\ufeffB",
+        "\ufeffΑΣ.\ufeff",
+        "ΑΣ. A",
+        "ΑΣ.\u200bA",
+    ],
+)
+def test_a_final_sigma_at_the_end_of_a_sentence(text: str) -> None:
+    row = {
+        "question": "ας ασ ab",
+        "answer": text,
+        "contexts": ["ας", "ασ", text],
+        "groundTruth": f"{text} ας",
+    }
+    assert_same_bits(rag_eval.evaluate_batch([row], threads=1).scores, oracle_scores([row]))
+
+
 ODD_SIZES = st.lists(st.sampled_from([0, 0.5, 1, 1.5, 2, 2.5, 3, 40, 2**31]), max_size=4)
 
 
