@@ -37,6 +37,33 @@ gate: $(VENV)/test.stamp
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.write_results
 
+# Kernels in instrumented builds of their own, beside a copy of everything that is not compiled.
+KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit/test_hash_tables.py \
+	tests/unit/test_aggregates.py tests/unit/test_api.py tests/unit/test_build_kind.py
+BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _native benchmarks tools \
+	examples setup.py pyproject.toml README.md Makefile
+
+# Leaks are not looked for: the interpreter itself keeps memory to its end.
+sanitize: $(VENV)/lint.stamp
+	RAG_EVAL_SANITIZED_BUILD=1 $(BIN)/python setup.py -q build_ext \
+		--build-lib build/sanitized --build-temp build/temp-sanitized
+	$(BESIDE) | tar -xf - -C build/sanitized
+	cd build/sanitized && env \
+		RAG_EVAL_TESTED_BUILD=sanitized RAG_EVAL_TESTED_FOLDER="$(CURDIR)/build/sanitized" \
+		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+		PYTHONMALLOC=malloc $(abspath $(BIN))/python -m pytest --timeout=1200 $(KERNEL_TESTS)
+
+# Bounds checks on, and the portable block cutter in place of the processor's own.
+checked: $(VENV)/lint.stamp
+	RAG_EVAL_CHECKED_BUILD=1 CFLAGS='-D__builtin_cpu_supports(feature)=0' \
+		$(BIN)/python setup.py -q build_ext \
+		--build-lib build/checked --build-temp build/temp-checked
+	$(BESIDE) | tar -xf - -C build/checked
+	cd build/checked && env \
+		RAG_EVAL_TESTED_BUILD=checked RAG_EVAL_TESTED_FOLDER="$(CURDIR)/build/checked" \
+		$(abspath $(BIN))/python -m pytest --timeout=1200 $(KERNEL_TESTS)
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 

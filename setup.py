@@ -43,7 +43,8 @@ setup(
             for source in sorted(Path("_native").glob("*.pyx"))
         ],
         include_path=["_native"],
-        build_dir="build/cython",
+        # One folder per set of directives: generated C is not made anew for a change of those.
+        build_dir="build/cython-checked" if CHECKED else "build/cython",
         compiler_directives=DIRECTIVES,
     )
 )

@@ -57,7 +57,8 @@ cdef inline Py_ssize_t sift_bigrams(
     cdef token_t left, right = tokens[0]
     cdef neighbours_t* near = probes.neighbours
     cdef token_t* known = probes.known
-    cdef bint left_first, right_first = True, new, met
+    cdef token_t after, before
+    cdef int left_first, right_first = 1, new, met, probed
     cdef Py_ssize_t n_sifted = 0
     distinct[n_distinct] = -1  # no token: ends the list of first occurrences
     near[right].before = -1
@@ -70,13 +71,17 @@ cdef inline Py_ssize_t sift_bigrams(
         n_first += right_first
         new = left_first | right_first
         # Neighbours of a token that occurs here first are left from another text.
-        met = (near[left].after == right) | (near[right].before == left)
-        near[left].after = right if left_first else near[left].after
-        near[right].before = left if right_first else near[right].before
+        after = near[left].after
+        before = near[right].before
+        met = (after == right) | (before == left)
+        near[left].after = right if left_first else after
+        near[right].before = left if right_first else before
         n_new += new
+        # Both ids below the bound: so is the greater one.
+        probed = (left if left > right else right) < n_probe_tokens
         # The sign tells the new ones.
-        known[n_sifted] = <token_t> (~i if new else i)
-        n_sifted += ((left < n_probe_tokens) & (right < n_probe_tokens)) if new else not met
+        known[n_sifted] = <token_t> i ^ -new
+        n_sifted += probed if new else met ^ 1
     kind.n_context = n_new
     return n_sifted
 

@@ -225,11 +225,12 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
     vocabulary.slots[slot] = vocabulary.first_serial + <token_t> id
     vocabulary.n_tokens = id + 1
     vocabulary.keys[id + 1].size = 0
-    if probes > MAX_PROBE:
-        if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
-            return -1
-    elif 2 * (id + 1) > vocabulary.n_slots:
+    # Growth comes first: reseeding a table that is half full would leave no room for the next key.
+    if 2 * (id + 1) > vocabulary.n_slots:
         if rebuild_vocabulary(vocabulary, lowered, 4 * vocabulary.n_slots):
+            return -1
+    elif probes > MAX_PROBE:
+        if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):
             return -1
     return id
 

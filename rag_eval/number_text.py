@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import functools
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Final
+
+# Wide enough for any double below 1e21 with three decimals, whatever the caller's own context is.
+_EXACT: Final = Context(prec=40)
 
 
 def three_decimals(value: float) -> str:
@@ -16,7 +20,7 @@ def three_decimals(value: float) -> str:
     if abs(value) >= 1e21:
         return shortest(value)
     if (value * 16) % 2 == 1:
-        return str(Decimal(value).quantize(Decimal("0.001"), ROUND_HALF_UP))
+        return str(Decimal.from_float(value).quantize(Decimal("0.001"), ROUND_HALF_UP, _EXACT))
     return f"{value:.3f}"
 
 
@@ -25,7 +29,7 @@ def shortest(value: float) -> str:
     """The shortest text that reads back as ``value`` (Number.toString, ECMA-262 6.1.6.1.20)."""
     if value == 0:
         return "0"
-    sign, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
+    sign, digits, exponent = Decimal(repr(float(value))).normalize(_EXACT).as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits))
     point = len(text) + exponent  # digits before the decimal point

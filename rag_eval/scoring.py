@@ -251,6 +251,8 @@ def _evaluate_batch(
     if options.get("concurrency") is not None:
         whole_from_one(options["concurrency"], "concurrency")
     threads = thread_count(options.get("threads"))
+    threshold = options.get("regression_threshold")
+    limit = REGRESSION_THRESHOLD if threshold is None else number(threshold, "regression_threshold")
     baseline, note = _baseline(plan, options)
     keep = options.get("keep_texts") is not False
     needs = FieldNeeds.of(plan.columns)
@@ -272,7 +274,7 @@ def _evaluate_batch(
         evaluated_at=clock.now(),
         duration_ms=clock.elapsed_ms,
     )
-    return _compared(result, plan, baseline, note, options)
+    return _compared(result, plan, baseline, note, limit)
 
 
 def _baseline(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline | None, str | None]:
@@ -292,12 +294,10 @@ def _compared(
     plan: Plan,
     baseline: Baseline | None,
     note: str | None,
-    options: Mapping[str, Any],
+    limit: float,
 ) -> BatchEvalResult:
     if baseline is None:
         return result
-    threshold = options.get("regression_threshold")
-    limit = REGRESSION_THRESHOLD if threshold is None else number(threshold, "regression_threshold")
     regressions = compare_means(result.aggregates, baseline, plan.metrics, limit)
     return replace(result, regressions=regressions, notes=[note] if note else [])
 
