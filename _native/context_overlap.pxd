@@ -5,9 +5,10 @@ from ngram_sets cimport (
 )
 from primitives cimport int32_t, int64_t, reserve, token_t, uint64_t
 from probes cimport (
-    gram_kind_t, is_bigram, is_unigram, kind_of_size, neighbours_t, overlap_sizes_t, probe_tokens,
-    probes_t, widest_window,
+    gram_kind_t, is_bigram, is_unigram, kind_of_size, overlap_sizes_t, probe_tokens, probes_t,
+    widest_window,
 )
+from token_counts cimport counts_t
 
 
 cdef inline int share(probes_t* probes, gram_kind_t* kind, const token_t* distinct,
@@ -43,59 +44,47 @@ cdef inline void share_id(probes_t* probes, gram_kind_t* kind, token_t id) noexc
 
 cdef inline Py_ssize_t sift_bigrams(
     probes_t* probes, gram_kind_t* kind, const token_t* tokens, int64_t n_tokens,
-    token_t* distinct, int64_t n_distinct,
+    const tally_t* counts,
 ) noexcept nogil:
     """List in ``known`` the bigrams that need a table; how many there are.
 
-    A bigram with a token's first occurrence in the text is new, and is met again only as (token,
-    its first successor) or (its first predecessor, token). So only bigrams of two repeated tokens
-    have to be looked up, and new ones that a probe could have. No branch: which is which cannot be
-    guessed. ``kind.n_context`` counts the new ones.
+    A bigram with a token that occurs once in the text occurs once itself. So only bigrams of two
+    repeated tokens have to be told apart, and those that a probe could have to be found. No
+    branch: which is which cannot be guessed. ``kind.n_context`` counts those that occur once for
+    sure, which are listed as ~i, others as i.
     """
-    cdef int64_t i, n_first = 1, n_new = 0
-    cdef token_t n_probe_tokens = <token_t> probes.kinds[0].n_ids
-    cdef token_t left, right = tokens[0]
-    cdef neighbours_t* near = probes.neighbours
+    cdef const uint64_t* cells = counts.cells
+    cdef uint64_t once = counts.stamp + 1
     cdef token_t* known = probes.known
-    cdef token_t after, before
-    cdef int left_first, right_first = 1, new, met, probed
+    cdef token_t n_probe_tokens = <token_t> probes.kinds[0].n_ids, left, right = tokens[0]
+    cdef int left_repeats, right_repeats = cells[right] > once, single
+    cdef int left_probed, right_probed = right < n_probe_tokens
+    cdef int64_t i, n_single = 0
     cdef Py_ssize_t n_sifted = 0
-    distinct[n_distinct] = -1  # no token: ends the list of first occurrences
-    near[right].before = -1
     for i in range(n_tokens - 1):
-        left = right
+        left_repeats = right_repeats
+        left_probed = right_probed
         right = tokens[i + 1]
-        left_first = right_first
-        # Distinct tokens are listed in order of first occurrence.
-        right_first = right == distinct[n_first]
-        n_first += right_first
-        new = left_first | right_first
-        # Neighbours of a token that occurs here first are left from another text.
-        after = near[left].after
-        before = near[right].before
-        met = (after == right) | (before == left)
-        near[left].after = right if left_first else after
-        near[right].before = left if right_first else before
-        n_new += new
-        # Both ids below the bound: so is the greater one.
-        probed = (left if left > right else right) < n_probe_tokens
-        # The sign tells the new ones.
-        known[n_sifted] = <token_t> i ^ -new
-        n_sifted += probed if new else met ^ 1
-    kind.n_context = n_new
+        right_repeats = cells[right] > once
+        right_probed = right < n_probe_tokens
+        single = (left_repeats & right_repeats) ^ 1
+        n_single += single
+        known[n_sifted] = <token_t> i ^ -single
+        n_sifted += (left_probed & right_probed) | (single ^ 1)
+    kind.n_context = n_single
     return n_sifted
 
 
 cdef inline int share_bigrams(
     probes_t* probes, gram_kind_t* kind, const token_t* tokens, int64_t n_tokens,
-    token_t* distinct, int64_t n_distinct, grams_t* grams, tally_t* tally,
+    const tally_t* counts, grams_t* grams, tally_t* tally,
 ) noexcept nogil:
     """The context's distinct bigrams and those that each probe has; 0, or -1 without memory."""
     cdef Py_ssize_t n_sifted, i
     cdef int64_t id, at
     if reserve(<void**> &probes.known, &probes.known_capacity, n_tokens + 1, sizeof(token_t)):
         return -1
-    n_sifted = sift_bigrams(probes, kind, tokens, n_tokens, distinct, n_distinct)
+    n_sifted = sift_bigrams(probes, kind, tokens, n_tokens, counts)
     for i in range(n_sifted):
         at = probes.known[i]
         if at < 0:
@@ -114,27 +103,25 @@ cdef inline int share_bigrams(
 
 
 cdef inline int share_longer(
-    probes_t* probes, const token_t* tokens, int64_t n_tokens, token_t* distinct,
-    int64_t n_distinct, int64_t n_token_ids, grams_t* grams, tally_t* tally,
+    probes_t* probes, const token_t* tokens, counts_t* counts, grams_t* grams, tally_t* tally,
 ) noexcept nogil:
     """Count the shared n-grams of all kinds but unigrams; 0, or -1 without memory.
 
-    ``distinct`` lists the context's tokens once, and is overwritten.
+    ``counts`` are the tokens'; their list of distinct ones is overwritten.
     """
+    cdef int64_t n_tokens = counts.total
     cdef int64_t widest = widest_window(probes, min(probes.longest, n_tokens)), window, i
     cdef gram_kind_t* kind
-    if widen_tally(tally, n_token_ids):
-        return -1
     if probes.n_kinds == 3 and is_unigram(&probes.kinds[1]) and is_bigram(&probes.kinds[2]):
         if n_tokens < 2:
             return 0
-        if reserve(<void**> &probes.neighbours, &probes.neighbours_capacity, n_token_ids,
-                   sizeof(neighbours_t)):
-            return -1
         if begin_tally(tally, grams.n_grams):
             return -1
-        return share_bigrams(probes, &probes.kinds[2], tokens, n_tokens, distinct, n_distinct,
-                             grams, tally)
+        return share_bigrams(probes, &probes.kinds[2], tokens, n_tokens, &counts.tally, grams,
+                             tally)
+    # Windows of one token count single tokens too.
+    if widen_tally(tally, counts.tally.capacity):
+        return -1
     if reserve(<void**> &probes.grams, &probes.grams_capacity, n_tokens + 1, sizeof(token_t)):
         return -1
     for i in range(n_tokens):
@@ -149,8 +136,9 @@ cdef inline int share_longer(
                 continue
             if begin_tally(tally, grams.n_grams):
                 return -1
-            kind.n_context = tally_ids(tally, probes.grams, n_tokens - kind.need + 1, distinct)
-            if share(probes, kind, distinct, kind.n_context, False):
+            kind.n_context = tally_ids(tally, probes.grams, n_tokens - kind.need + 1,
+                                       counts.distinct)
+            if share(probes, kind, counts.distinct, kind.n_context, False):
                 return -1
     return 0
 

@@ -179,6 +179,11 @@ cdef inline Py_ssize_t tally_ids(tally_t* tally, const token_t* ids, Py_ssize_t 
     return n_distinct
 
 
+cdef inline int64_t tallied_count(const tally_t* tally, token_t id) noexcept nogil:
+    """Count of an id that the text is known to have."""
+    return <int64_t> (tally.cells[id] - tally.stamp)
+
+
 cdef inline int64_t count_of(const tally_t* tally, token_t id) noexcept nogil:
     cdef uint64_t cell = tally.cells[id]
     return <int64_t> (cell - tally.stamp) if cell > tally.stamp else 0

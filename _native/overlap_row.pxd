@@ -204,8 +204,7 @@ cdef inline int compare_context(workspace_t* work, const options_t* options, tex
     if share(probes, &probes.kinds[0], context.distinct, context.n_distinct, True):
         return -1
     if probes.n_weighted and share_longer(
-            probes, work.context_tokens.ids, context.total, context.distinct, context.n_distinct,
-            work.vocabulary.n_tokens, &work.grams, &work.grams_tally):
+            probes, work.context_tokens.ids, context, &work.grams, &work.grams_tally):
         return -1
     if options.wants[CONTEXT_RELEVANCE]:
         work.chunk_overlap[index] = weighted_overlap(probes, &options.sizes, 0, context.total)

@@ -39,11 +39,6 @@ cdef struct gram_kind_t:
     int64_t n_context          # distinct n-grams of the context at hand
 
 
-cdef struct neighbours_t:
-    token_t after      # of a token's first occurrence in the context at hand
-    token_t before
-
-
 cdef struct probes_t:
     int64_t n_probes
     int64_t n_weighted         # the first ones, compared by weighted overlap as well
@@ -66,8 +61,6 @@ cdef struct probes_t:
     int64_t grams_capacity
     token_t* known             # n-grams of the context at hand that a probe has
     int64_t known_capacity
-    neighbours_t* neighbours   # per token id
-    int64_t neighbours_capacity
 
 
 cdef inline int open_probes(probes_t* probes, const overlap_sizes_t* sizes) noexcept nogil:
@@ -103,7 +96,6 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     free(probes.best_weighted)
     free(probes.best_unigram)
     free(probes.grams)
-    free(probes.neighbours)
     free(probes.known)
 
 

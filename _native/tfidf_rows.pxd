@@ -6,7 +6,7 @@ in, which is the order of first appearance in each text.
 """
 from libc.math cimport sqrt
 
-from ngram_sets cimport count_of
+from ngram_sets cimport count_of, tallied_count
 from primitives cimport int64_t
 from token_counts cimport counts_t
 
@@ -29,7 +29,7 @@ cdef inline double pair_cosine(const counts_t* left, const counts_t* right) noex
     cdef int64_t here, there
     cdef Py_ssize_t i
     for i in range(left.n_distinct):
-        here = count_of(&left.tally, left.distinct[i])
+        here = tallied_count(&left.tally, left.distinct[i])
         there = count_of(&right.tally, left.distinct[i])
         weight = <double> here / n_left
         if there:
@@ -43,8 +43,8 @@ cdef inline double pair_cosine(const counts_t* left, const counts_t* right) noex
         shared[here] = weight * weight
         unshared[here] = (weight * UNSHARED_IDF) * (weight * UNSHARED_IDF)
     for i in range(right.n_distinct):
-        here = count_of(&right.tally, right.distinct[i])
-        there = count_of(&left.tally, right.distinct[i])
+        here = tallied_count(&right.tally, right.distinct[i])
+        there = left.tally.cells[right.distinct[i]] > left.tally.stamp
         if here < N_SQUARES:
             right_squares += shared[here] if there else unshared[here]
             continue
