@@ -1,4 +1,5 @@
 """Blocks of rows, overlap profile: the way from Python buffers to the rows and back."""
+from libc.math cimport NAN
 from libc.string cimport memset
 
 from overlap_row cimport (
@@ -20,7 +21,7 @@ cdef int score_rows(workspace_t* work, const columns_t* columns, const options_t
         for i in range(metrics.shape[0]):
             metric = metrics[i]
             reasons[row, i] = work.reasons[metric]
-            scores[row, i] = work.scores[metric]
+            scores[row, i] = NAN if work.reasons[metric] else work.scores[metric]
     return 0
 
 
@@ -75,7 +76,7 @@ def score_block(
     """Fill rows ``[begin, end)`` of scores and null reasons, one column per metric number.
 
     An empty ground truth counts as none. ``numbers``: chunk relevance, claim support and sentence
-    coverage thresholds, n-gram and TF-IDF weights. A null score is left 0 with its reason set.
+    coverage thresholds, n-gram and TF-IDF weights. A null score is NaN.
     """
     cdef columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval import kernels
 
-
-@dataclass(frozen=True, slots=True)
-class TextColumn:
+class TextColumn(NamedTuple):
     """Texts laid end to end; text ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
 
     Attributes
     ----------
     data : uint8, shape (B,)
-        UTF-8; lone surrogates are three bytes each, a surrogate pair is one code point.
+        UTF-8; lone surrogates are three bytes each, a surrogate pair is one code point. Several
+        columns may lie in one buffer.
     offsets : int64, shape (R + 1,)
-        Starts at 0, never decreases, ends at B.
+        Never decreases, ends at B or before.
     """
 
     data: npt.NDArray[np.uint8]
     offsets: npt.NDArray[np.int64]
-
-    @classmethod
-    def from_texts(cls, texts: list[str]) -> TextColumn:
-        """Pack a list of strings.
-
-        Raises
-        ------
-        TypeError
-            When an item is no string; ``args`` holds its index.
-        OverflowError
-            When a text takes 2 GiB or more; ``args`` holds its index.
-        """
-        return cls(*kernels.pack_texts(texts))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
 
     def text(self, index: int) -> str:
         """Text ``index`` as a Python string."""
@@ -51,8 +33,7 @@ class TextColumn:
         return self.data[begin:end].tobytes()
 
 
-@dataclass(frozen=True, slots=True)
-class SampleBatch:
+class SampleBatch(NamedTuple):
     """The texts of R rows, one column per field.
 
     Attributes
@@ -71,14 +52,10 @@ class SampleBatch:
     contexts: TextColumn
     row_contexts: npt.NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.row_contexts) - 1
-
     @property
-    def n_bytes(self) -> int:
-        """Bytes of text in the batch."""
-        columns = (self.question, self.answer, self.ground_truth, self.contexts)
-        return sum(len(column.data) for column in columns)
+    def n_rows(self) -> int:
+        """R."""
+        return len(self.row_contexts) - 1
 
     def row_context_texts(self, row: int) -> list[str]:
         """The contexts of one row as Python strings."""

@@ -53,7 +53,7 @@ def score_overlap(
 
     A null score is NaN. The GIL is released while the rows are scored.
     """
-    shape = (len(batch), len(metrics))
+    shape = (batch.n_rows, len(metrics))
     scores = np.empty(shape)
     reasons = np.empty(shape, np.uint8)
     overlap_block.score_block(
@@ -62,11 +62,10 @@ def score_overlap(
         *settings.kernel_arguments,
         hash_seed(),
         0,
-        len(batch),
+        batch.n_rows,
         scores,
         reasons,
     )
-    scores[reasons != 0] = np.nan
     return scores, reasons
 
 

@@ -9,11 +9,13 @@ import functools
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain, islice, pairwise
 from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from rag_eval import kernels
 from rag_eval.columns import SampleBatch, TextColumn
 from rag_eval.errors import InputError, suggestion
 from rag_eval.metrics.registry import OVERLAP_METRICS
@@ -22,9 +24,10 @@ from rag_eval.samples import EvalSample, MetricId
 SampleLike: TypeAlias = Mapping[str, Any] | EvalSample
 
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
+_ROW_FIELDS: Final = ("question", "answer", "ground_truth")  # one text a row
 # Texts of one block: small enough for the second-level cache and for Ctrl-C to get its turn, large
 # enough that the cost of a call does not show.
-BLOCK_BYTES: Final = 1 << 19
+BLOCK_BYTES: Final = 1 << 17
 _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
 
@@ -275,7 +278,7 @@ def _near(sample: SampleLike, name: str) -> str:
 
 
 def pack_block(block: RowBlock, needs: FieldNeeds) -> SampleBatch:
-    """Pack a block's texts into columns.
+    """Pack a block's texts into columns, all over one buffer.
 
     Raises
     ------
@@ -283,43 +286,44 @@ def pack_block(block: RowBlock, needs: FieldNeeds) -> SampleBatch:
         For a field that is missing or of the wrong type and that a requested metric reads.
     """
     n_rows = len(block.rows)
-    return SampleBatch(
-        question=_pack_field(block, "question", needs) if needs.question else _empty(n_rows),
-        answer=_pack_field(block, "answer", needs) if needs.answer else _empty(n_rows),
-        ground_truth=_pack_field(block, "ground_truth", needs)
-        if needs.ground_truth
-        else _empty(n_rows),
-        contexts=_pack_contexts(block) if needs.contexts else _empty(0),
-        row_contexts=np.array(block.row_contexts, np.int64)
-        if needs.contexts
-        else np.zeros(n_rows + 1, np.int64),
-    )
-
-
-def _empty(n_rows: int) -> TextColumn:
-    return TextColumn(np.empty(0, np.uint8), np.zeros(n_rows + 1, np.int64))
-
-
-def _pack_field(block: RowBlock, name: str, needs: FieldNeeds) -> TextColumn:
-    texts: list[Any] = getattr(block, name)
+    texts = [*block.question, *block.answer, *block.ground_truth, *block.contexts]
     while True:
         try:
-            return TextColumn.from_texts(texts)
+            data, offsets = kernels.pack_texts(texts)
+            break
         except (TypeError, OverflowError) as error:
-            index = error.args[0]
+            texts[error.args[0]] = _unread_text(block, error.args[0], needs)
+    ends = list(accumulate(len(getattr(block, name)) for name in _ROW_FIELDS))
+    question, answer, ground_truth = (
+        # A field that no metric reads is empty in every row.
+        TextColumn(data, offsets[end - n_rows : end + 1] if end > begin else _no_texts(n_rows))
+        for begin, end in pairwise((0, *ends))
+    )
+    row_contexts = np.array(block.row_contexts, np.int64) if needs.contexts else _no_texts(n_rows)
+    contexts = TextColumn(data, offsets[ends[-1] :])
+    return SampleBatch(question, answer, ground_truth, contexts, row_contexts)
+
+
+def _no_texts(n_rows: int) -> npt.NDArray[np.int64]:
+    """Offsets of rows that have no text at all."""
+    return np.zeros(n_rows + 1, np.int64)
+
+
+def _unread_text(block: RowBlock, index: int, needs: FieldNeeds) -> str:
+    """The empty text, for text ``index`` of a block that no metric reads in its row.
+
+    Raises a SampleError when one does.
+    """
+    for name in _ROW_FIELDS:
+        texts = getattr(block, name)
+        if index < len(texts):
             if name == "ground_truth" or needs.reads(name, block.rows[index]):
                 _raise_bad_text(block, index, name, texts[index])
-            texts[index] = ""
-
-
-def _pack_contexts(block: RowBlock) -> TextColumn:
-    try:
-        return TextColumn.from_texts(block.contexts)
-    except (TypeError, OverflowError) as error:
-        index = error.args[0]
-        row = bisect_right(block.row_contexts, index) - 1
-        position = index - block.row_contexts[row]
-        _raise_bad_text(block, row, f"contexts[{position}]", block.contexts[index])
+            return ""
+        index -= len(texts)
+    row = bisect_right(block.row_contexts, index) - 1
+    name = f"contexts[{index - block.row_contexts[row]}]"
+    return _raise_bad_text(block, row, name, block.contexts[index])
 
 
 def _raise_bad_text(block: RowBlock, index: int, name: str, value: object) -> NoReturn:
