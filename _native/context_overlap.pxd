@@ -56,7 +56,7 @@ cdef inline Py_ssize_t sift_bigrams(
     cdef const uint64_t* cells = counts.cells
     cdef uint64_t once = counts.stamp + 1
     cdef token_t* known = probes.known
-    cdef token_t n_probe_tokens = <token_t> probes.kinds[0].n_ids, left, right = tokens[0]
+    cdef token_t n_probe_tokens = <token_t> probes.kinds[0].n_ids, right = tokens[0]
     cdef int left_repeats, right_repeats = cells[right] > once, single
     cdef int left_probed, right_probed = right < n_probe_tokens
     cdef int64_t i, n_single = 0

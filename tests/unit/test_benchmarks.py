@@ -104,8 +104,8 @@ def test_gate_fails_above_the_absolute_bar_and_without_a_floor() -> None:
 
 
 def test_gate_ratio_passes_at_the_second_try() -> None:
-    assert gate.ratio_complaints([19.9]) == ["typical: 19.9 times plain Python, the bar is 20"]
-    assert gate.ratio_complaints([19.9, 20.1]) == []
+    assert gate.ratio_complaints([14.9]) == ["typical: 14.9 times plain Python, the floor is 15"]
+    assert gate.ratio_complaints([14.9, 15.1]) == []
 
 
 def no_valgrind() -> list[gate.Cost]:

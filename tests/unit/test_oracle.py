@@ -21,7 +21,7 @@ VECTORS = Path(__file__).parents[1] / "conformance" / "rag_eval_node"
 EMPTY_ANSWER = "an empty answer with contexts scores 1, as the README documents; the code gives 0"
 COVERAGE = "sentenceCoverageThreshold is an option here, as the README documents; the code uses 0.3"
 SNAKE_CASE = "a snake_case metric id is valid here; the code does not know it and gives undefined"
-# Every score that differs from the code's (DESIGN.md section 5): (ours, why), by case and metric.
+# Every score that differs from the code's: (ours, why), by case and metric.
 DEPARTURES = {
     ("hm/scoreHallucinationRate/ans-empty", "hallucination_rate"): (1.0, EMPTY_ANSWER),
     ("hm/scoreHallucinationRate/ans-ws", "hallucination_rate"): (1.0, EMPTY_ANSWER),

@@ -14,7 +14,7 @@ import rag_eval
 
 ROOT = Path(__file__).parents[2]
 
-# DESIGN.md section 2: what the Node library exports, in snake_case.
+# What the Node library exports, in snake_case.
 TYPES = {
     "BatchEvalResult",
     "BatchEvaluateOptions",
