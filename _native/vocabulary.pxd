@@ -49,9 +49,13 @@ cdef struct vocabulary_t:
 
 
 cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
-    """Slots for the distinct tokens of so much text: a power of two; tables grow when too small."""
+    """Slots to begin with for so much text: a power of two; tables double when they are too few.
+
+    A long text repeats its words: a table in proportion to it would be far too large, and every
+    look-up a miss of the second cache.
+    """
     cdef int64_t n_slots = 64
-    while n_slots * 4 < n_bytes:
+    while n_slots * 4 < n_bytes and n_slots < 4096:
         n_slots *= 2
     return n_slots
 
@@ -237,7 +241,7 @@ cdef inline int64_t number_token(vocabulary_t* vocabulary, const lowered_t* lowe
     vocabulary.keys[id + 1].size = 0
     # Growth comes first: reseeding a table that is half full would leave no room for the next key.
     if 2 * (id + 1) > vocabulary.n_slots:
-        if rebuild_vocabulary(vocabulary, lowered, 4 * vocabulary.n_slots):
+        if rebuild_vocabulary(vocabulary, lowered, 2 * vocabulary.n_slots):
             return -1
     elif probes > MAX_PROBE:
         if rebuild_vocabulary(vocabulary, lowered, vocabulary.n_slots):

@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from rag_eval.errors import InputError
-from rag_eval.sources import BLOCK_BYTES, RowBlock, SampleLike
+from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, SampleLike
 
 STANDARD_INPUT: Final = "-"
 _BOM: Final = b"\xef\xbb\xbf"
@@ -138,7 +138,7 @@ def _chunks(file: IO[bytes], source: str) -> Iterator[bytes]:
     read: Callable[[int], bytes] = file.read1  # type: ignore[attr-defined]
     while True:
         try:
-            chunk = read(BLOCK_BYTES)
+            chunk = read(SHARED_BLOCK_BYTES)
         except EOFError:
             raise InputError(
                 f"{source}: the gzip data ends in the middle; the file is truncated"
@@ -164,12 +164,12 @@ def _line_blocks(file: IO[bytes], source: str) -> Iterator[RowBlock]:
 
 
 def _line_groups(chunks: Iterator[bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """Whole lines, ``BLOCK_BYTES`` and more of them at a time, with the number of the first."""
+    """Whole lines, a block and more of them at a time, with the number of the first."""
     first, n_bytes = 1, 0
     pending: list[bytes] = []
     for chunk in chunks:
         n_bytes += len(chunk)
-        end = chunk.rfind(b"\n") if n_bytes >= BLOCK_BYTES else -1
+        end = chunk.rfind(b"\n") if n_bytes >= SHARED_BLOCK_BYTES else -1
         if end < 0:
             pending.append(chunk)
             continue
@@ -327,7 +327,7 @@ def _array_blocks(file: IO[bytes], source: str) -> Iterator[RowBlock]:
         )
     n_bytes = len(data)
     del data
-    n_rows = max(1, min(_MAX_ROWS, len(elements) * BLOCK_BYTES // n_bytes))
+    n_rows = max(1, min(_MAX_ROWS, len(elements) * SHARED_BLOCK_BYTES // n_bytes))
     for begin in range(0, len(elements), n_rows):
         origin = FileOrigin(source, "element")
         rows: list[SampleLike] = []

@@ -260,7 +260,7 @@ def _evaluate_batch(
     scores: list[npt.NDArray[np.float64]] = []
     reasons: list[npt.NDArray[np.uint8]] = []
     with Progress(options.get("on_progress"), _length(samples)) as progress:
-        for block in score_blocks(sample_blocks(samples, needs), plan, needs, threads):
+        for block in score_blocks(sample_blocks(samples, needs, threads), plan, needs, threads):
             if isinstance(store, PackedRows):
                 store.add(block.rows, block.batch)
             scores.append(block.scores)

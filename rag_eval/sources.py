@@ -25,9 +25,12 @@ SampleLike: TypeAlias = Mapping[str, Any] | EvalSample
 
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
 _ROW_FIELDS: Final = ("question", "answer", "ground_truth")  # one text a row
-# Texts of one block: small enough for the second-level cache and for Ctrl-C to get its turn, large
-# enough that the cost of a call does not show.
+# Texts of one block, on one thread: small enough for the second-level cache, large enough that the
+# cost of a call does not show.
 BLOCK_BYTES: Final = 1 << 17
+# On several threads: each block takes the interpreter's lock from one thread to another a few
+# times, at some 50 microseconds. So there are fewer, short enough still for Ctrl-C to get its turn.
+SHARED_BLOCK_BYTES: Final = 1 << 20
 _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
 
@@ -147,18 +150,21 @@ def sample_name(row: int, sample: object) -> str:
     return f"sample {row}" if name is None else f'sample {row} ("{name}")'
 
 
-def sample_blocks(samples: Iterable[SampleLike], needs: FieldNeeds) -> Iterator[RowBlock]:
-    """Cut samples into blocks of about ``BLOCK_BYTES`` of text.
+def sample_blocks(
+    samples: Iterable[SampleLike], needs: FieldNeeds, threads: int = 1
+) -> Iterator[RowBlock]:
+    """Cut samples into blocks of a size that suits the number of threads.
 
     How many rows that is follows from the block before; scores do not depend on it.
     """
     rows = iter(samples)
+    block_bytes = BLOCK_BYTES if threads == 1 else SHARED_BLOCK_BYTES
     first_row, n_rows = 0, _FIRST_BLOCK_ROWS
     while block_rows := list(islice(rows, n_rows)):
         block = read_rows(block_rows, first_row, needs)
         yield block
         first_row += len(block_rows)
-        n_rows = max(1, min(_MAX_BLOCK_ROWS, n_rows * BLOCK_BYTES // _characters(block)))
+        n_rows = max(1, min(_MAX_BLOCK_ROWS, n_rows * block_bytes // _characters(block)))
 
 
 def _characters(block: RowBlock) -> int:
