@@ -55,7 +55,7 @@ cdef inline int64_t table_size(int64_t n_bytes) noexcept nogil:
     look-up a miss of the second cache.
     """
     cdef int64_t n_slots = 64
-    while n_slots * 4 < n_bytes and n_slots < 4096:
+    while n_slots * 4 < n_bytes and n_slots < 16384:
         n_slots *= 2
     return n_slots
 

@@ -270,10 +270,6 @@ def other_bars(
         bars.append(
             Bar(what, f"< {memory.BAR_MB} MB", measured, figures["peak_mb"] < memory.BAR_MB)
         )
-        bars.append(Bar("the same", "≤ 200 MB", measured, figures["peak_mb"] <= 200))
-    bars.append(Bar("`grounded` with evidence", "≤ 3 × the time of `overlap`", "—", None))
-    bars.append(Bar("JSONL → result file", "≥ 60 % of the in-memory rate", "—", None))
-    bars.append(Bar("wheel", "≤ 3 MB", "—", None))
     return bars
 
 

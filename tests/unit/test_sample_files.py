@@ -157,7 +157,7 @@ def test_a_file_that_is_no_array(tmp_path: Path, data: bytes, fault: str) -> Non
 
 
 def test_truncated_gzip_gives_what_there_is_and_then_an_error(tmp_path: Path) -> None:
-    lines = [json.dumps({**SAMPLE, "id": str(number)}).encode() for number in range(20_000)]
+    lines = [json.dumps({**SAMPLE, "id": str(number)}).encode() for number in range(60_000)]
     path = tmp_path / "d.jsonl.gz"
     packed = gzip.compress(b"\n".join(lines))
     path.write_bytes(packed[: len(packed) // 2])
