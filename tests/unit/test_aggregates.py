@@ -172,7 +172,10 @@ def test_the_order_of_rows_changes_no_bit(values: list[float], choose: random.Ra
 
 def test_a_mean_that_a_plain_sum_misses() -> None:
     values = [1e100, 1.0, -1e100]
-    assert sum(values) != 1.0
+    total = 0.0
+    for value in values:  # sum() compensates from Python 3.12 on
+        total += value
+    assert total == 0.0
     assert moments(values).mean == 1 / 3
 
 
