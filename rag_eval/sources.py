@@ -161,7 +161,11 @@ def sample_blocks(
     block_bytes = BLOCK_BYTES if threads == 1 else SHARED_BLOCK_BYTES
     first_row, n_rows = 0, _FIRST_BLOCK_ROWS
     while block_rows := list(islice(rows, n_rows)):
-        block = read_rows(block_rows, first_row, needs)
+        try:
+            block = read_rows(block_rows, first_row, needs)
+        except InputError:
+            _raise_first_fault(block_rows, first_row, needs)
+            raise
         yield block
         first_row += len(block_rows)
         n_rows = max(1, min(_MAX_BLOCK_ROWS, n_rows * block_bytes // _characters(block)))
@@ -298,6 +302,8 @@ def pack_block(block: RowBlock, needs: FieldNeeds) -> SampleBatch:
             data, offsets = kernels.pack_texts(texts)
             break
         except (TypeError, OverflowError) as error:
+            if n_rows > 1 and block.origin is None:
+                _raise_first_fault(block.rows, block.first_row, needs)
             texts[error.args[0]] = _unread_text(block, error.args[0], needs)
     ends = list(accumulate(len(getattr(block, name)) for name in _ROW_FIELDS))
     question, answer, ground_truth = (
@@ -308,6 +314,12 @@ def pack_block(block: RowBlock, needs: FieldNeeds) -> SampleBatch:
     row_contexts = np.array(block.row_contexts, np.int64) if needs.contexts else _no_texts(n_rows)
     contexts = TextColumn(data, offsets[ends[-1] :])
     return SampleBatch(question, answer, ground_truth, contexts, row_contexts)
+
+
+def _raise_first_fault(rows: list[SampleLike], first_row: int, needs: FieldNeeds) -> None:
+    """Raise the fault of the first row that has one: a block finds its faults field by field."""
+    for row, sample in enumerate(rows, first_row):
+        pack_block(read_rows([sample], row, needs), needs)
 
 
 def _no_texts(n_rows: int) -> npt.NDArray[np.int64]:

@@ -1102,3 +1102,12 @@ def test_an_empty_batch_against_a_baseline() -> None:
     row = regressions([], baseline_result=BASELINE)["faithfulness"]
     assert row.not_comparable
     assert row.failed
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_first_bad_sample_is_named_whatever_its_field(threads: int) -> None:
+    """Regression: within a block the fault named was the first by field, not by sample."""
+    bad: list[Any] = [GOOD, {**GOOD, "contexts": [None]}, {**GOOD, "question": 5}]
+    for rows in (bad, [*bad, {**GOOD, "contexts": "c"}], [*bad, 7]):
+        with pytest.raises(InputError, match=r"^sample 1.*contexts\[0\] must be a str, got None"):
+            rag_eval.evaluate_batch(rows, threads=threads)
