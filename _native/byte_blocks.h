@@ -1,7 +1,8 @@
 /* Sixty-four bytes of text at a time: ASCII lower-cased, and where tokens begin and end.
 
-   The separators are the ASCII part of the tokenizer's class: white space (tab to carriage return,
-   space) and ! " # % & ' ( ) * , - . / : ; ? @ [ \ ] _ { }.  */
+   Two kinds of tokens: of the overlap profile, whose separators are white space (tab to carriage
+   return, space) and ! " # % & ' ( ) * , - . / : ; ? @ [ \ ] _ { }; and words, of letters and
+   digits alone.  */
 #ifndef RAG_EVAL_BYTE_BLOCKS_H
 #define RAG_EVAL_BYTE_BLOCKS_H
 
@@ -20,8 +21,11 @@ typedef int (*block_cutter_t)(const uint8_t *bytes, int n_bytes, uint8_t *lowere
                               uint64_t *inside, int64_t *edges, int *n_cut);
 
 /* Bit b of row h: the ASCII byte (h << 4 | b) separates. */
-static const uint16_t ascii_separator_rows[8] = {
+static const uint16_t token_separator_rows[8] = {
     0x3e00, 0x0000, 0xf7ef, 0x8c00, 0x0001, 0xb800, 0x0000, 0x2800,
+};
+static const uint16_t word_separator_rows[8] = {
+    0xffff, 0xffff, 0xffff, 0xfc00, 0x0001, 0xf800, 0x0001, 0xf800,
 };
 
 /* Eight places a round, wanted or not: how many there are cannot be guessed, so a loop that stopped
@@ -47,30 +51,41 @@ static inline __attribute__((always_inline)) int leading_ascii(uint64_t not_asci
     return n_ascii < n_bytes ? n_ascii : n_bytes;
 }
 
-static int cut_block_portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
-                              uint64_t *inside, int64_t *edges, int *n_cut) {
+static inline __attribute__((always_inline)) int cut_portable(
+    const uint16_t *separator_rows, const uint8_t *bytes, int n_bytes, uint8_t *lowered,
+    int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
     uint64_t separators = 0, not_ascii = 0;
     for (int i = 0; i < BLOCK_BYTES; i++) {
         uint8_t byte = bytes[i];
         not_ascii |= (uint64_t)(byte >> 7) << i;
         lowered[i] = byte + ((uint8_t)(byte - 'A') < 26 ? 32 : 0);
-        separators |= (uint64_t)((ascii_separator_rows[(byte >> 4) & 7] >> (byte & 15)) & 1) << i;
+        separators |= (uint64_t)((separator_rows[(byte >> 4) & 7] >> (byte & 15)) & 1) << i;
     }
     *n_cut = leading_ascii(not_ascii, n_bytes);
     return *n_cut ? write_edges(separators, *n_cut, base, inside, edges) : 0;
 }
 
+static inline int cut_block_portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
+                              uint64_t *inside, int64_t *edges, int *n_cut) {
+    return cut_portable(token_separator_rows, bytes, n_bytes, lowered, base, inside, edges, n_cut);
+}
+
+static inline int cut_words_portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
+                              uint64_t *inside, int64_t *edges, int *n_cut) {
+    return cut_portable(word_separator_rows, bytes, n_bytes, lowered, base, inside, edges, n_cut);
+}
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
 
+#define WITH_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+
 /* A byte separates when the bit of its high nibble is set in the row of its low nibble: the
-   transpose of ascii_separator_rows, looked up sixteen bytes an instruction. */
-__attribute__((target("avx2,bmi,bmi2,popcnt"))) static int cut_block_avx2(
-    const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base, uint64_t *inside,
-    int64_t *edges, int *n_cut) {
-    const __m256i low_rows = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-        0x14, 0x04, 0x04, 0x04, 0x00, 0x04, 0x04, 0x04,
-        0x04, 0x05, 0x0d, (char)0xa9, 0x25, (char)0xa5, 0x04, 0x2c));
+   transpose of the rows above, looked up sixteen bytes an instruction. */
+WITH_AVX2 static inline __attribute__((always_inline)) int cut_avx2(
+    __m128i rows, const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
+    uint64_t *inside, int64_t *edges, int *n_cut) {
+    const __m256i low_rows = _mm256_broadcastsi128_si256(rows);
     const __m256i high_bits = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         1, 2, 4, 8, 16, 32, 64, (char)128, 0, 0, 0, 0, 0, 0, 0, 0));
     const __m256i nibble = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
@@ -94,14 +109,38 @@ __attribute__((target("avx2,bmi,bmi2,popcnt"))) static int cut_block_avx2(
     return write_edges(
         (uint64_t)separators[1] << 32 | separators[0], *n_cut, base, inside, edges);
 }
+
+WITH_AVX2 static inline int cut_block_avx2(const uint8_t *bytes, int n_bytes, uint8_t *lowered,
+                                    int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
+    const __m128i rows = _mm_setr_epi8(0x14, 0x04, 0x04, 0x04, 0x00, 0x04, 0x04, 0x04, 0x04, 0x05,
+                                       0x0d, (char)0xa9, 0x25, (char)0xa5, 0x04, 0x2c);
+    return cut_avx2(rows, bytes, n_bytes, lowered, base, inside, edges, n_cut);
+}
+
+WITH_AVX2 static inline int cut_words_avx2(const uint8_t *bytes, int n_bytes, uint8_t *lowered,
+                                    int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
+    const __m128i rows = _mm_setr_epi8(
+        0x57, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x0f, (char)0xaf, (char)0xaf,
+        (char)0xaf, (char)0xaf, (char)0xaf);
+    return cut_avx2(rows, bytes, n_bytes, lowered, base, inside, edges, n_cut);
+}
 #endif
 
-/* The fastest cutter this processor runs; all of them give the same bits. */
-static inline block_cutter_t best_block_cutter(void) {
+/* The fastest cutters this processor runs; all of a kind give the same bits. */
+static inline block_cutter_t best_cutter(block_cutter_t fastest, block_cutter_t portable) {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return cut_block_avx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return fastest;
 #endif
-    return cut_block_portable;
+    (void)fastest;
+    return portable;
 }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define best_block_cutter() best_cutter(cut_block_avx2, cut_block_portable)
+#define best_word_cutter() best_cutter(cut_words_avx2, cut_words_portable)
+#else
+#define best_block_cutter() best_cutter(0, cut_block_portable)
+#define best_word_cutter() best_cutter(0, cut_words_portable)
+#endif
 
 #endif

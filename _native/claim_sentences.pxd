@@ -1,0 +1,306 @@
+"""Sentences of a cleaned text with their words, and which of the words are capitalised.
+
+A sentence ends at a line end, at ``. ! ?`` or an ellipsis before a blank, and at the full stops of
+scripts that need no blank; closing quotes and brackets stay with it. The break is undone after an
+abbreviation or a single letter, and before a word in lower case that follows fewer than three
+words and a mark that touches the last of them. Linear in the text.
+"""
+from libc.stdlib cimport free
+
+from code_points cimport decode_code_point
+from markup cimport (
+    END_OF_TEXT, is_space_point, is_token_point, next_paragraph, past_spaces, peek, place_before,
+)
+from normal_forms cimport (
+    FOLD_APOSTROPHE, FOLD_DECIMAL, FOLD_DIGIT, FOLD_IGNORED, FOLD_LOWER, FOLD_MARK, FOLD_NUMERAL,
+    FOLD_TITLE, FOLD_UPPER, FOLD_WORD, fold_flags,
+)
+from primitives cimport int64_t, reserve, span_t, text_t, uint8_t, uint32_t
+
+cdef extern from "word_tables.h" nogil:
+    bint is_abbreviation(const char* letters, int size) noexcept
+
+cdef extern from "byte_kinds.h" nogil:
+    const uint8_t byte_kinds[256]
+    uint8_t BYTE_END
+    uint8_t BYTE_HIGH
+    uint8_t BYTE_NAME
+    uint8_t BYTE_WORD
+    int64_t next_of_kinds(const uint8_t* bytes, int64_t size, int64_t at, uint8_t kinds) noexcept
+
+cdef enum:
+    # How a word stands in its text.
+    NOT_CAPITALISED
+    OPENS_SENTENCE       # capitalised, but any word would be here
+    CAPITALISED
+    ENOUGH_WORDS = 3
+    MAX_LETTERS = 7      # looked at of an abbreviation
+
+
+cdef struct sentence_t:
+    int64_t begin        # bytes of the cleaned text
+    int64_t end
+    int64_t first        # words of the text: first to last, one past it
+    int64_t last
+
+
+cdef struct sentences_t:
+    sentence_t* items
+    int64_t capacity
+    int64_t size
+
+
+# ------------------------------------------------------------------------------ where one ends
+
+cdef inline bint is_soft_end(uint32_t code_point) noexcept nogil:
+    return (code_point == 0x2E or code_point == 0x21 or code_point == 0x3F
+            or code_point == 0x2026)
+
+
+cdef inline bint is_hard_end(uint32_t code_point) noexcept nogil:
+    if code_point < 0x589:
+        return False
+    return (code_point == 0x3002 or code_point == 0xFF01 or code_point == 0xFF1F
+            or code_point == 0xFF61 or 0x964 <= code_point <= 0x965 or code_point == 0x61F
+            or code_point == 0x6D4 or code_point == 0x589 or code_point == 0x104B
+            or code_point == 0x1362 or code_point == 0x17D4)
+
+
+cdef inline bint is_closer(uint32_t code_point) noexcept nogil:
+    if code_point < 0x80:
+        return (code_point == 0x22 or code_point == 0x27 or code_point == 0x29
+                or code_point == 0x5D)
+    return (code_point == 0x201D or code_point == 0x2019 or code_point == 0xBB
+            or code_point == 0x203A or code_point == 0x300D or code_point == 0x300F
+            or code_point == 0xFF09 or code_point == 0x3011)
+
+
+cdef inline int64_t past_closers(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
+    cdef int width
+    while at < size and is_closer(decode_code_point(text, size, at, &width)):
+        at += width
+    return at
+
+
+cdef inline int64_t next_cut(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
+    """Where the stretch ends that begins at ``at``; at the paragraph's end at the latest."""
+    cdef int64_t past
+    cdef uint32_t code_point
+    cdef int width
+    while True:
+        at = next_of_kinds(text, size, at, BYTE_END)
+        if at == size:
+            return size
+        code_point = decode_code_point(text, size, at, &width)
+        at += width
+        if is_soft_end(code_point):
+            past = past_closers(text, size, at)
+            if is_space_point(peek(text, size, past, &width)):
+                return past
+        elif is_hard_end(code_point):
+            while is_hard_end(peek(text, size, at, &width)):
+                at += width
+            return past_closers(text, size, at)
+
+
+# ------------------------------------------------------------------------------- breaks undone
+
+cdef inline bint ends_with_abbreviation(const uint8_t* text, int64_t begin, int64_t end,
+                                        uint32_t following) noexcept nogil:
+    """The stretch ends with ``Mr.``, ``J.``, ``e.g.`` or the like."""
+    cdef char letters[8]
+    cdef int64_t at = end - 1
+    cdef int n_letters = 0, i, width
+    cdef uint32_t before
+    if text[at] != 0x2E:
+        return False
+    while at > begin and n_letters < MAX_LETTERS and 0x61 <= text[at - 1] | 0x20 <= 0x7A:
+        at -= 1
+        n_letters += 1
+    for i in range(n_letters):
+        letters[i] = <char> (text[at + i] | 0x20)
+    if n_letters == 0:
+        return False
+    if at > begin:
+        before = decode_code_point(text, end, place_before(text, at), &width)
+        if before == 0x5F or is_token_point(before) or fold_flags(before) & FOLD_APOSTROPHE:
+            return False
+    if n_letters == 1:
+        return True
+    if not is_abbreviation(letters, n_letters):
+        return False
+    # "no" abbreviates "number" before a number only.
+    return not (n_letters == 2 and letters[0] == 0x6E and letters[1] == 0x6F) or (
+        fold_flags(following) & FOLD_DECIMAL != 0)
+
+
+cdef inline bint is_detached(const uint8_t* text, int64_t begin, int64_t end) noexcept nogil:
+    """A blank stands before the mark that ends the stretch."""
+    cdef int width
+    cdef uint8_t mark = text[end - 1]
+    if not (mark == 0x2E or mark == 0x21 or mark == 0x3F) or end - 1 <= begin:
+        return False
+    return is_space_point(decode_code_point(text, end, place_before(text, end - 1), &width))
+
+
+cdef inline int count_blank_words(const uint8_t* text, int64_t begin, int64_t end) noexcept nogil:
+    """Words between blanks, up to ENOUGH_WORDS."""
+    cdef int n_words = 1, width
+    cdef bint space, before = False
+    while begin < end:
+        space = is_space_point(decode_code_point(text, end, begin, &width))
+        if before and not space:
+            n_words += 1
+            if n_words == ENOUGH_WORDS:
+                break
+        before = space
+        begin += width
+    return n_words
+
+
+cdef inline int64_t trimmed_end(const uint8_t* text, int64_t begin, int64_t end) noexcept nogil:
+    cdef int64_t before
+    cdef int width
+    while end > begin:
+        before = place_before(text, end)
+        if not is_space_point(decode_code_point(text, end, before, &width)):
+            break
+        end = before
+    return end
+
+
+cdef inline int add_sentence(sentences_t* sentences, int64_t begin, int64_t end) noexcept nogil:
+    if reserve(<void**> &sentences.items, &sentences.capacity, sentences.size + 1,
+               sizeof(sentence_t)):
+        return -1
+    sentences.items[sentences.size].begin = begin
+    sentences.items[sentences.size].end = end
+    sentences.size += 1
+    return 0
+
+
+cdef inline int cut_paragraph(sentences_t* sentences, const uint8_t* text, int64_t begin,
+                              int64_t end) noexcept nogil:
+    cdef int64_t at = begin, cut, stop, open_at = -1, open_end = 0
+    cdef int n_words = 0, count, width
+    cdef uint32_t first
+    while at < end:
+        cut = next_cut(text, end, at)
+        at = past_spaces(text, cut, at)
+        stop = trimmed_end(text, at, cut)
+        if at < stop:
+            count = count_blank_words(text, at, stop)
+            first = decode_code_point(text, stop, at, &width)
+            if open_at >= 0 and (
+                    ends_with_abbreviation(text, open_at, open_end, first)
+                    or (fold_flags(first) & FOLD_LOWER and n_words < ENOUGH_WORDS
+                        and not is_detached(text, open_at, open_end))):
+                n_words += count
+            else:
+                if open_at >= 0 and add_sentence(sentences, open_at, open_end):
+                    return -1
+                open_at = at
+                n_words = count
+            open_end = stop
+        at = cut
+    return add_sentence(sentences, open_at, open_end) if open_at >= 0 else 0
+
+
+cdef inline int cut_sentences(sentences_t* sentences, text_t text, const span_t* words,
+                              int64_t n_words) noexcept nogil:
+    """Append the sentences of a text that hold a word; 0, or -1 without memory."""
+    cdef int64_t at = 0, first = sentences.size, kept, i, word = 0
+    cdef sentence_t* sentence
+    cdef span_t paragraph
+    while next_paragraph(text.bytes, text.size, &at, &paragraph):
+        if cut_paragraph(sentences, text.bytes, paragraph.begin, paragraph.end):
+            return -1
+    kept = first
+    for i in range(first, sentences.size):
+        sentence = &sentences.items[i]
+        while word < n_words and words[word].begin < sentence.begin:
+            word += 1
+        sentence.first = word
+        while word < n_words and words[word].begin < sentence.end:
+            word += 1
+        sentence.last = word
+        if sentence.first < word:
+            sentences.items[kept] = sentence[0]
+            kept += 1
+    sentences.size = kept
+    return 0
+
+
+# ----------------------------------------------------------------------------------- capitals
+
+cdef inline bint continues_name(const uint8_t* text, int64_t size, int64_t at,
+                                int* width) noexcept nogil:
+    """A capitalised word goes on: letters, digits, apostrophes and ``_ . -``."""
+    if at >= size:
+        return False
+    width[0] = 1
+    if text[at] < 0x80:
+        return byte_kinds[text[at]] & (BYTE_WORD | BYTE_NAME) != 0
+    return fold_flags(decode_code_point(text, size, at, width)) & (
+        FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED | FOLD_NUMERAL | FOLD_APOSTROPHE) != 0
+
+
+cdef inline int64_t trimmed_name(const uint8_t* text, int64_t begin, int64_t end) noexcept nogil:
+    """The end of a word without the marks ``. -`` and apostrophes behind it."""
+    cdef int64_t before
+    cdef uint32_t code_point
+    cdef int width
+    while end > begin:
+        before = place_before(text, end)
+        code_point = decode_code_point(text, end, before, &width)
+        if not (code_point == 0x2E or code_point == 0x2D
+                or fold_flags(code_point) & FOLD_APOSTROPHE):
+            break
+        end = before
+    return end
+
+
+cdef inline bint is_shouted(const uint8_t* text, int64_t begin, int64_t end) noexcept nogil:
+    """Longer than a letter, and none of it in lower or title case: "NASA"."""
+    cdef int width
+    decode_code_point(text, end, begin, &width)
+    if begin + width == end:
+        return False
+    while begin < end:
+        if fold_flags(decode_code_point(text, end, begin, &width)) & (FOLD_LOWER | FOLD_TITLE):
+            return False
+        begin += width
+    return True
+
+
+cdef inline void mark_capitals(text_t text, const sentence_t* sentence, const span_t* words,
+                               uint8_t* capitals) noexcept nogil:
+    """Set ``capitals`` of a sentence's words, both arrays those of the whole text."""
+    cdef int64_t at = sentence.begin, begin, end, word
+    cdef bint opening = True
+    cdef uint32_t flags
+    cdef uint8_t level
+    cdef int width
+    for word in range(sentence.first, sentence.last):
+        capitals[word] = NOT_CAPITALISED
+    word = sentence.first
+    while True:
+        begin = next_of_kinds(text.bytes, sentence.end, at, BYTE_WORD | BYTE_HIGH)
+        if begin == sentence.end:
+            return
+        flags = fold_flags(decode_code_point(text.bytes, sentence.end, begin, &width))
+        at = begin + width
+        if not flags & (FOLD_WORD | FOLD_DIGIT):
+            continue
+        while continues_name(text.bytes, sentence.end, at, &width):
+            at += width
+        level = CAPITALISED if flags & FOLD_UPPER else NOT_CAPITALISED
+        end = trimmed_name(text.bytes, begin, at)
+        if level and opening and not is_shouted(text.bytes, begin, end):
+            level = OPENS_SENTENCE
+        opening = False
+        while word < sentence.last and words[word].begin < begin:
+            word += 1
+        while word < sentence.last and words[word].begin < end:
+            capitals[word] = level
+            word += 1

@@ -1,0 +1,681 @@
+"""One row, grounded profile: its texts read as words once, then every requested metric."""
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from answer_match cimport answer_match_t, close_answer_match, correctness, is_refusal
+from claims cimport (
+    RAW_IN_QUESTION, SENTENCE_CUT, STEM_IN_QUESTION, add_claims, begin_claims, claims_t,
+    close_claims, counted_t, mark_words, sift_chunks, support_piece,
+)
+from clean_text cimport begins_with_label
+from primitives cimport hash_t, int8_t, int64_t, offset_t, reserve, text_at, texts_t, uint8_t
+from relevance cimport (
+    RELEVANT, average_precision, close_relevance, count_terms, list_hits, make_query,
+    may_ask_for_name,
+    query_t, relevance_t, relevant_share, score_chunks,
+)
+from row_words cimport (
+    WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, begin_row, close_row_words,
+    n_stems, open_row_words, piece_t, read_words, row_words_t,
+)
+from vocabulary cimport table_size
+from word_facts cimport language_counts_t
+
+# Metrics by number, the first seven in the order of rag_eval.samples.
+cdef enum:
+    FAITHFULNESS, ANSWER_RELEVANCE, CONTEXT_PRECISION, CONTEXT_RECALL, CONTEXT_RELEVANCE
+    ANSWER_CORRECTNESS, HALLUCINATION_RATE
+    CONTEXT_UTILIZATION, NOISE_SENSITIVITY, CLAIM_RECALL, SELF_KNOWLEDGE
+    UNSUPPORTED_NUMBERS, UNSUPPORTED_NAMES, N_METRICS
+
+# Why a score is null, and above that why it is 0, by number in the order of rag_eval.samples and
+# of rag_eval.metrics.grounded.
+cdef enum:
+    MEASURED, MISSING_FIELD, NOTHING_TO_MEASURE
+
+cdef enum:
+    COUNTED, NO_ANSWER, NO_CONTEXTS, NO_CONTEXT, NO_TRUTH, NO_QUESTION, EMPTY_ANSWER, REFUSAL
+    NO_RELEVANT_CHUNK, NO_NUMBERS, NO_NAMES
+
+
+cdef struct grounded_columns_t:
+    texts_t question
+    texts_t answer
+    texts_t truths
+    const offset_t* row_truths     # ground truths of row r: row_truths[r] to row_truths[r + 1]
+    texts_t contexts
+    const offset_t* row_contexts
+    const uint8_t* given           # per row, bits GIVEN_*: an empty text is not a missing one
+    const int8_t* languages        # per row: its number, or DETECT
+
+cdef enum:
+    GIVEN_QUESTION = 1
+    GIVEN_ANSWER = 2
+    GIVEN_CONTEXTS = 4
+
+
+cdef enum:
+    # What carries a sentence of the answer.
+    CARRIED_BY_RELEVANT = 1
+    CARRIED_BY_IRRELEVANT = 2
+    CARRIED_BY_TRUTH = 4
+
+
+cdef struct cause_t:
+    uint8_t reason                 # MEASURED, or why the score is null
+    uint8_t cause                  # what is said of a null, or of a 0 that was not counted out
+
+
+cdef struct grounded_work_t:
+    row_words_t words
+    claims_t claims
+    relevance_t relevance
+    answer_match_t match
+    piece_t question
+    piece_t answer
+    piece_t* truths                # those with a word
+    int64_t truths_capacity
+    int64_t n_truths
+    int64_t best_truth             # of the context_recall
+    piece_t* chunks
+    int64_t chunks_capacity
+    int64_t n_chunks
+    int64_t* chunk_begins          # words where chunks begin, and the end of the last
+    int64_t chunk_begins_capacity
+    query_t* queries               # the question alone, then with each ground truth
+    int64_t queries_capacity
+    int64_t n_queries
+    uint8_t* in_query              # per stem
+    int64_t in_query_capacity
+    double* chunk_scores
+    int64_t chunk_scores_capacity
+    double* other_scores           # of the question read with a ground truth
+    int64_t other_scores_capacity
+    bint has_question
+    bint has_answer                # given; it may hold no word
+    bint has_support               # the answer was held against the chunks
+    bint has_recall
+    bint has_chunk_scores
+    uint8_t* carried               # per answer sentence, bits CARRIED_*
+    int64_t carried_capacity
+    uint8_t* used                  # per chunk: it carries a sentence of the answer
+    int64_t used_capacity
+    counted_t numbers              # of the answer
+    counted_t names
+    double scores[13]
+    cause_t causes[13]
+
+
+cdef inline bint has_words(const piece_t* piece) noexcept nogil:
+    return piece.first < piece.last
+
+
+cdef inline int64_t row_bytes(const grounded_columns_t* columns, int64_t row) noexcept nogil:
+    cdef int64_t first = columns.row_contexts[row], last = columns.row_contexts[row + 1]
+    cdef int64_t first_truth = columns.row_truths[row], last_truth = columns.row_truths[row + 1]
+    return (columns.contexts.offsets[last] - columns.contexts.offsets[first]
+            + columns.truths.offsets[last_truth] - columns.truths.offsets[first_truth]
+            + text_at(&columns.question, row).size + text_at(&columns.answer, row).size)
+
+
+# ------------------------------------------------------------------------------- reading the texts
+
+cdef inline bint is_labelled(const grounded_columns_t* columns, int64_t row) noexcept nogil:
+    """A chunk begins with a label: square brackets in the answer can be checked, and stay."""
+    cdef int64_t i
+    for i in range(columns.row_contexts[row], columns.row_contexts[row + 1]):
+        if begins_with_label(text_at(&columns.contexts, i)):
+            return True
+    return False
+
+
+cdef inline int cut_short_texts(grounded_work_t* work, const grounded_columns_t* columns,
+                                int64_t row) noexcept nogil:
+    cdef row_words_t* words = &work.words
+    cdef int64_t first = columns.row_truths[row], last = columns.row_truths[row + 1], i
+    cdef language_counts_t counts
+    cdef piece_t* truth
+    if add_piece(words, text_at(&columns.question, row), 0, &work.question):
+        return -1
+    if add_piece(words, text_at(&columns.answer, row),
+                 WANTS_SENTENCES | WANTS_LETTERS | WANTS_CAPITALS, &work.answer):
+        return -1
+    if reserve(<void**> &work.truths, &work.truths_capacity, last - first, sizeof(piece_t)):
+        return -1
+    work.n_truths = 0
+    for i in range(first, last):
+        truth = &work.truths[work.n_truths]
+        counts = words.counts
+        if add_piece(words, text_at(&columns.truths, i),
+                     WANTS_SENTENCES | WANTS_LETTERS | WANTS_CAPITALS, truth):
+            return -1
+        truth.index = i - first
+        if has_words(truth):
+            work.n_truths += 1
+        else:
+            # Left out altogether: its letters do not tell the language.
+            words.counts = counts
+    return 0
+
+
+cdef inline int cut_chunks(grounded_work_t* work, const grounded_columns_t* columns,
+                           int64_t row) noexcept nogil:
+    cdef row_words_t* words = &work.words
+    cdef int64_t first = columns.row_contexts[row], last = columns.row_contexts[row + 1], i
+    cdef int wants = 0
+    if may_ask_for_name(words, work.question.first, work.question.last) or may_ask_for_name(
+            words, work.answer.last, words.n_words):
+        wants = WANTS_CAPITALS
+    work.n_chunks = last - first
+    if reserve(<void**> &work.chunks, &work.chunks_capacity, last - first, sizeof(piece_t)):
+        return -1
+    if reserve(<void**> &work.chunk_begins, &work.chunk_begins_capacity, last - first + 1,
+               sizeof(int64_t)):
+        return -1
+    for i in range(first, last):
+        work.chunk_begins[i - first] = words.n_words
+        if add_piece(words, text_at(&columns.contexts, i), wants, &work.chunks[i - first]):
+            return -1
+    work.chunk_begins[last - first] = words.n_words
+    return 0
+
+
+cdef inline int read_row(grounded_work_t* work, const grounded_columns_t* columns,
+                         int64_t row) noexcept nogil:
+    """Cut all texts of a row and read them in one language; 0, or -1 without memory."""
+    cdef int64_t n_slots = table_size(row_bytes(columns, row)), before = work.in_query_capacity
+    if begin_row(&work.words, n_slots, is_labelled(columns, row)):
+        return -1
+    if cut_short_texts(work, columns, row) or cut_chunks(work, columns, row):
+        return -1
+    if read_words(&work.words, columns.languages[row]):
+        return -1
+    if reserve(<void**> &work.in_query, &work.in_query_capacity, n_stems(&work.words) + 1, 1):
+        return -1
+    memset(work.in_query + before, 0, <size_t> (work.in_query_capacity - before))
+    work.has_question = has_words(&work.question)
+    work.has_answer = columns.given[row] & GIVEN_ANSWER != 0
+    return begin_claims(&work.claims, &work.words, 256)
+
+
+# ----------------------------------------------------------------------------------- null rules
+
+cdef inline void put_cause(grounded_work_t* work, int metric, uint8_t reason,
+                           uint8_t cause) noexcept nogil:
+    """A null, or a 0, that needs no counting."""
+    work.scores[metric] = 0.0
+    work.causes[metric].reason = reason
+    work.causes[metric].cause = cause
+
+
+cdef inline uint8_t missing_or_empty(bint given) noexcept nogil:
+    return NOTHING_TO_MEASURE if given else MISSING_FIELD
+
+
+cdef inline bint lacks_chunks(grounded_work_t* work, uint8_t given, int metric) noexcept nogil:
+    """Without contexts a score is null; with none that holds a word it is 0."""
+    if not given & GIVEN_CONTEXTS:
+        put_cause(work, metric, MISSING_FIELD, NO_CONTEXTS)
+        return True
+    if work.n_chunks == 0 or work.chunk_begins[0] == work.chunk_begins[work.n_chunks]:
+        put_cause(work, metric, MEASURED, NO_CONTEXT)
+        return True
+    return False
+
+
+cdef inline bint settle_claims(grounded_work_t* work, uint8_t given, int metric) noexcept nogil:
+    """Whether faithfulness and hallucination_rate end without counting."""
+    if not has_words(&work.answer):
+        put_cause(work, metric, missing_or_empty(given & GIVEN_ANSWER != 0), NO_ANSWER)
+        return True
+    return lacks_chunks(work, given, metric)
+
+
+cdef inline bint settle_recall(grounded_work_t* work, uint8_t given,
+                               bint truth_given) noexcept nogil:
+    if work.n_truths == 0:
+        put_cause(work, CONTEXT_RECALL, missing_or_empty(truth_given), NO_TRUTH)
+        return True
+    return lacks_chunks(work, given, CONTEXT_RECALL)
+
+
+cdef inline bint settle_chunks(grounded_work_t* work, uint8_t given, int metric) noexcept nogil:
+    if not work.has_question:
+        put_cause(work, metric, missing_or_empty(given & GIVEN_QUESTION != 0), NO_QUESTION)
+        return True
+    return lacks_chunks(work, given, metric)
+
+
+cdef inline bint settle_answer(grounded_work_t* work, int metric) noexcept nogil:
+    """Null without an answer; 0 for one without a word."""
+    if not work.has_answer:
+        put_cause(work, metric, MISSING_FIELD, NO_ANSWER)
+        return True
+    if not has_words(&work.answer):
+        put_cause(work, metric, MEASURED, EMPTY_ANSWER)
+        return True
+    return False
+
+
+# -------------------------------------------------------------------------------------- metrics
+
+cdef inline int score_claims(grounded_work_t* work, bint claims) noexcept nogil:
+    """Support of the answer; with ``claims``, faithfulness and hallucination_rate."""
+    cdef int64_t good = 0, i
+    cdef double score = 0.0
+    if support_piece(&work.claims, &work.words, &work.answer, work.chunk_begins, work.n_chunks,
+                     &score):
+        return -1
+    work.numbers = work.claims.numbers
+    work.names = work.claims.names
+    if not claims:
+        return 0
+    work.scores[<int> FAITHFULNESS] = score
+    for i in range(work.answer.first_sentence, work.answer.last_sentence):
+        good += work.claims.supports[i].score >= SENTENCE_CUT
+    work.scores[<int> HALLUCINATION_RATE] = <double> good / <double> (
+        work.answer.last_sentence - work.answer.first_sentence)
+    return 0
+
+
+cdef inline int score_recall(grounded_work_t* work) noexcept nogil:
+    """context_recall: of several ground truths the best counts."""
+    cdef double score = 0.0, best = -1.0
+    cdef int64_t i
+    for i in range(work.n_truths):
+        if support_piece(&work.claims, &work.words, &work.truths[i], work.chunk_begins,
+                         work.n_chunks, &score):
+            return -1
+        if score > best:
+            best = score
+            work.best_truth = i
+    work.scores[<int> CONTEXT_RECALL] = best
+    return 0
+
+
+cdef inline int score_with(grounded_work_t* work, const query_t* query, const piece_t* chunks,
+                           int64_t n_chunks, const int64_t* chunk_begins,
+                           double* scores) noexcept nogil:
+    return score_chunks(&work.relevance, &work.claims, &work.words, query, chunks, n_chunks,
+                        chunk_begins, work.in_query, scores)
+
+
+cdef struct opened_t:
+    # What is left to count once nulls and zeros are settled.
+    bint claims            # faithfulness and hallucination_rate
+    bint support           # the answer against all chunks
+    bint recall
+    bint truth_claims      # the sentences of the ground truths
+    bint relevance
+    bint chunk_scores      # relevance of each chunk to the question alone
+    bint precision
+    bint answer
+    bint correctness
+
+
+cdef inline bint wants_diagnostic(const bint* wants) noexcept nogil:
+    cdef int metric
+    for metric in range(CONTEXT_UTILIZATION, N_METRICS):
+        if wants[metric]:
+            return True
+    return False
+
+
+cdef inline void open_diagnostics(grounded_work_t* work, const bint* wants,
+                                  opened_t* opened) noexcept nogil:
+    """What the diagnostics need of the other metrics' counting, or may."""
+    cdef bint any_text = has_words(&work.answer)
+    opened.support |= any_text and (wants[UNSUPPORTED_NUMBERS] or wants[UNSUPPORTED_NAMES])
+    opened.truth_claims |= any_text and wants[CLAIM_RECALL]
+    opened.chunk_scores |= any_text and work.has_question and work.n_chunks > 0 and (
+        wants[CONTEXT_UTILIZATION] or wants[NOISE_SENSITIVITY])
+
+
+cdef inline int settle_answer_relevance(grounded_work_t* work, uint8_t given,
+                                        opened_t* opened) noexcept nogil:
+    cdef int refusal
+    if not work.has_question:
+        put_cause(work, ANSWER_RELEVANCE, missing_or_empty(given & GIVEN_QUESTION != 0),
+                  NO_QUESTION)
+    elif not settle_answer(work, ANSWER_RELEVANCE):
+        refusal = is_refusal(&work.match, &work.words, &work.answer)
+        if refusal < 0:
+            return -1
+        opened.answer = not refusal
+        if refusal:
+            put_cause(work, ANSWER_RELEVANCE, MEASURED, REFUSAL)
+    return 0
+
+
+cdef inline int settle_row(grounded_work_t* work, const grounded_columns_t* columns,
+                           const bint* wants, int64_t row, opened_t* opened) noexcept nogil:
+    """Null rules of every requested metric; 0, or -1 without memory."""
+    cdef uint8_t given = columns.given[row]
+    cdef bint truth_given = columns.row_truths[row] < columns.row_truths[row + 1]
+    memset(opened, 0, sizeof(opened_t))
+    memset(work.causes, 0, sizeof(work.causes))
+    if wants[FAITHFULNESS] or wants[HALLUCINATION_RATE]:
+        settle_claims(work, given, HALLUCINATION_RATE)
+        opened.claims = opened.support = not settle_claims(work, given, FAITHFULNESS)
+    if wants[CONTEXT_RECALL]:
+        opened.recall = opened.truth_claims = not settle_recall(work, given, truth_given)
+    if wants[CONTEXT_RELEVANCE]:
+        opened.relevance = opened.chunk_scores = not settle_chunks(
+            work, given, CONTEXT_RELEVANCE)
+    if wants[CONTEXT_PRECISION]:
+        opened.precision = not settle_chunks(work, given, CONTEXT_PRECISION)
+        opened.chunk_scores |= opened.precision and work.n_truths == 0
+    if wants[ANSWER_RELEVANCE] and settle_answer_relevance(work, given, opened):
+        return -1
+    if wants[ANSWER_CORRECTNESS]:
+        if work.n_truths == 0:
+            put_cause(work, ANSWER_CORRECTNESS, missing_or_empty(truth_given), NO_TRUTH)
+        else:
+            opened.correctness = not settle_answer(work, ANSWER_CORRECTNESS)
+    if wants_diagnostic(wants):
+        open_diagnostics(work, wants, opened)
+    return 0
+
+
+cdef inline int set_out_claims(grounded_work_t* work, const bint* wants,
+                               const opened_t* opened) noexcept nogil:
+    cdef int64_t i
+    if has_words(&work.answer) and (opened.support or wants_diagnostic(wants)) and add_claims(
+            &work.claims, &work.words, &work.answer):
+        return -1
+    for i in range(work.n_truths if opened.truth_claims else 0):
+        if add_claims(&work.claims, &work.words, &work.truths[i]):
+            return -1
+    mark_words(&work.claims, &work.words, work.question.first, work.question.last,
+               STEM_IN_QUESTION, RAW_IN_QUESTION)
+    return 0
+
+
+cdef inline int set_out_queries(grounded_work_t* work, const opened_t* opened) noexcept nogil:
+    """The question alone, then, for the precision, with each ground truth; 0, or -1."""
+    cdef int64_t i
+    work.n_queries = 0
+    work.relevance.n_content = 0
+    if not (opened.chunk_scores or opened.precision or opened.answer):
+        return 0
+    if reserve(<void**> &work.queries, &work.queries_capacity, work.n_truths + 1,
+               sizeof(query_t)):
+        return -1
+    if make_query(&work.relevance, &work.claims, &work.words, &work.question, NULL,
+                  &work.queries[0]):
+        return -1
+    work.n_queries = 1
+    for i in range(work.n_truths if opened.precision else 0):
+        if make_query(&work.relevance, &work.claims, &work.words, &work.question,
+                      &work.truths[i], &work.queries[i + 1]):
+            return -1
+        work.n_queries += 1
+    return 0
+
+
+cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) noexcept nogil:
+    """context_relevance by the question; context_precision by it and the best ground truth."""
+    cdef int64_t i
+    cdef double precision
+    if reserve(<void**> &work.chunk_scores, &work.chunk_scores_capacity, work.n_chunks,
+               sizeof(double)):
+        return -1
+    if reserve(<void**> &work.other_scores, &work.other_scores_capacity, work.n_chunks,
+               sizeof(double)):
+        return -1
+    if count_terms(&work.relevance, &work.claims, &work.words, work.chunks, work.n_chunks):
+        return -1
+    if opened.chunk_scores:
+        if score_with(work, &work.queries[0], work.chunks, work.n_chunks, work.chunk_begins,
+                      work.chunk_scores):
+            return -1
+    if opened.relevance:
+        work.scores[<int> CONTEXT_RELEVANCE] = relevant_share(work.chunk_scores, work.n_chunks)
+    if opened.precision and work.n_truths == 0:
+        work.scores[<int> CONTEXT_PRECISION] = average_precision(
+            work.chunk_scores, work.n_chunks)
+    for i in range(1, work.n_queries):
+        if score_with(work, &work.queries[i], work.chunks, work.n_chunks, work.chunk_begins,
+                      work.other_scores):
+            return -1
+        precision = average_precision(work.other_scores, work.n_chunks)
+        if i == 1 or precision > work.scores[<int> CONTEXT_PRECISION]:
+            work.scores[<int> CONTEXT_PRECISION] = precision
+    return 0
+
+
+cdef inline int score_answer(grounded_work_t* work) noexcept nogil:
+    """answer_relevance: the answer as the only chunk. Overwrites what is known of the chunks."""
+    cdef int64_t[2] begins
+    begins[0] = work.answer.first
+    begins[1] = work.answer.last
+    if list_hits(&work.claims, &work.words, &work.answer):
+        return -1
+    if count_terms(&work.relevance, &work.claims, &work.words, &work.answer, 1):
+        return -1
+    return score_with(work, &work.queries[0], &work.answer, 1, begins,
+                      &work.scores[<int> ANSWER_RELEVANCE])
+
+
+cdef inline int score_correctness(grounded_work_t* work) noexcept nogil:
+    """answer_correctness: of several ground truths the best counts."""
+    cdef double score, best = 0.0
+    cdef int64_t i
+    for i in range(work.n_truths):
+        score = correctness(&work.match, &work.claims, &work.words, &work.answer,
+                            &work.truths[i], &work.question if work.has_question else NULL)
+        if score < 0.0:
+            return -1
+        best = max(best, score)
+    work.scores[<int> ANSWER_CORRECTNESS] = best
+    return 0
+
+
+# ---------------------------------------------------------------------------------- diagnostics
+
+cdef inline int support_by(grounded_work_t* work, const piece_t* claim, const piece_t* chunks,
+                           int64_t n_chunks, const int64_t* begins, double* score) noexcept nogil:
+    """Hold a claim against other texts than the row's chunks; 0, or -1 without memory."""
+    if sift_chunks(&work.claims, &work.words, chunks, n_chunks):
+        return -1
+    return support_piece(&work.claims, &work.words, claim, begins, n_chunks, score)
+
+
+cdef inline int64_t mark_carried(grounded_work_t* work, uint8_t mark) noexcept nogil:
+    """Mark the answer's sentences that reach the cut; how many do."""
+    cdef int64_t first = work.answer.first_sentence, n = 0, i
+    for i in range(first, work.answer.last_sentence):
+        if work.claims.supports[i].score >= SENTENCE_CUT:
+            work.carried[i - first] |= mark
+            n += 1
+    return n
+
+
+cdef inline int carry_answer(grounded_work_t* work, bint by_relevance) noexcept nogil:
+    """Which chunks and which ground truths carry which sentences of the answer; 0, or -1."""
+    cdef int64_t n_sentences = work.answer.last_sentence - work.answer.first_sentence, i
+    cdef int64_t[2] begins
+    cdef double score = 0.0
+    cdef uint8_t mark
+    if reserve(<void**> &work.carried, &work.carried_capacity, n_sentences, 1):
+        return -1
+    if reserve(<void**> &work.used, &work.used_capacity, work.n_chunks, 1):
+        return -1
+    memset(work.carried, 0, <size_t> n_sentences)
+    for i in range(work.n_chunks):
+        work.used[i] = False
+        if not has_words(&work.chunks[i]):
+            continue
+        begins[0] = work.chunks[i].first
+        begins[1] = work.chunks[i].last
+        if support_by(work, &work.answer, &work.chunks[i], 1, begins, &score):
+            return -1
+        mark = CARRIED_BY_RELEVANT
+        if by_relevance and work.chunk_scores[i] < RELEVANT:
+            mark = CARRIED_BY_IRRELEVANT
+        work.used[i] = mark_carried(work, mark) > 0
+    for i in range(work.n_truths):
+        begins[0] = work.truths[i].first
+        begins[1] = work.truths[i].last
+        if support_by(work, &work.answer, &work.truths[i], 1, begins, &score):
+            return -1
+        mark_carried(work, CARRIED_BY_TRUTH)
+    return 0
+
+
+cdef inline double share_carried(const grounded_work_t* work, uint8_t by,
+                                 uint8_t not_by) noexcept nogil:
+    """Share of the answer's sentences that something carries and something else does not."""
+    cdef int64_t n_sentences = work.answer.last_sentence - work.answer.first_sentence, n = 0, i
+    for i in range(n_sentences):
+        n += work.carried[i] & by != 0 and not work.carried[i] & not_by
+    return <double> n / <double> n_sentences
+
+
+cdef inline void score_utilization(grounded_work_t* work) noexcept nogil:
+    cdef int64_t n_relevant = 0, n_used = 0, i
+    for i in range(work.n_chunks):
+        if work.chunk_scores[i] >= RELEVANT:
+            n_relevant += 1
+            n_used += work.used[i]
+    if n_relevant:
+        work.scores[<int> CONTEXT_UTILIZATION] = <double> n_used / <double> n_relevant
+    else:
+        put_cause(work, CONTEXT_UTILIZATION, NOTHING_TO_MEASURE, NO_RELEVANT_CHUNK)
+
+
+cdef inline int score_claim_recall(grounded_work_t* work) noexcept nogil:
+    """Share of the ground truth's sentences that the answer carries; the best truth counts."""
+    cdef int64_t[2] begins
+    cdef int64_t i, k, n
+    cdef double score = 0.0, best = 0.0
+    begins[0] = work.answer.first
+    begins[1] = work.answer.last
+    for i in range(work.n_truths):
+        if support_by(work, &work.truths[i], &work.answer, 1, begins, &score):
+            return -1
+        n = 0
+        for k in range(work.truths[i].first_sentence, work.truths[i].last_sentence):
+            n += work.claims.supports[k].score >= SENTENCE_CUT
+        best = max(best, <double> n / <double> (
+            work.truths[i].last_sentence - work.truths[i].first_sentence))
+    work.scores[<int> CLAIM_RECALL] = best
+    return 0
+
+
+cdef inline void score_figures(grounded_work_t* work, int metric, const counted_t* counted,
+                               uint8_t cause) noexcept nogil:
+    if counted.n_found:
+        work.scores[metric] = <double> counted.n_missing / <double> counted.n_found
+    else:
+        put_cause(work, metric, NOTHING_TO_MEASURE, cause)
+
+
+cdef inline bint settle_diagnostic(grounded_work_t* work, const grounded_columns_t* columns,
+                                   int64_t row, int metric, bint reads_question,
+                                   bint reads_contexts, bint reads_truth) noexcept nogil:
+    """Null where a field is missing or holds no word."""
+    cdef uint8_t given = columns.given[row]
+    if not has_words(&work.answer):
+        put_cause(work, metric, missing_or_empty(work.has_answer), NO_ANSWER)
+    elif reads_question and not work.has_question:
+        put_cause(work, metric, missing_or_empty(given & GIVEN_QUESTION != 0), NO_QUESTION)
+    elif reads_contexts and not given & GIVEN_CONTEXTS:
+        put_cause(work, metric, MISSING_FIELD, NO_CONTEXTS)
+    elif reads_truth and work.n_truths == 0:
+        put_cause(work, metric, missing_or_empty(
+            columns.row_truths[row] < columns.row_truths[row + 1]), NO_TRUTH)
+    else:
+        return False
+    return True
+
+
+cdef inline int score_diagnostics(grounded_work_t* work, const grounded_columns_t* columns,
+                                  const bint* wants, int64_t row) noexcept nogil:
+    """The metrics that say why; they hold claims against one text at a time. 0, or -1.
+
+    Overwrites what is known of the row's chunks and sentences.
+    """
+    cdef bint utilization = wants[CONTEXT_UTILIZATION] and not settle_diagnostic(
+        work, columns, row, CONTEXT_UTILIZATION, True, True, False)
+    cdef bint noise = wants[NOISE_SENSITIVITY] and not settle_diagnostic(
+        work, columns, row, NOISE_SENSITIVITY, True, True, True)
+    cdef bint knowledge = wants[SELF_KNOWLEDGE] and not settle_diagnostic(
+        work, columns, row, SELF_KNOWLEDGE, False, True, True)
+    if wants[CLAIM_RECALL] and not settle_diagnostic(
+            work, columns, row, CLAIM_RECALL, False, False, True):
+        if score_claim_recall(work):
+            return -1
+    if wants[UNSUPPORTED_NUMBERS] and not settle_diagnostic(
+            work, columns, row, UNSUPPORTED_NUMBERS, False, True, False):
+        score_figures(work, UNSUPPORTED_NUMBERS, &work.numbers, NO_NUMBERS)
+    if wants[UNSUPPORTED_NAMES] and not settle_diagnostic(
+            work, columns, row, UNSUPPORTED_NAMES, False, True, False):
+        score_figures(work, UNSUPPORTED_NAMES, &work.names, NO_NAMES)
+    if not (utilization or noise or knowledge):
+        return 0
+    if carry_answer(work, utilization or noise):
+        return -1
+    if utilization:
+        score_utilization(work)
+    if noise:
+        work.scores[<int> NOISE_SENSITIVITY] = share_carried(
+            work, CARRIED_BY_IRRELEVANT, CARRIED_BY_RELEVANT | CARRIED_BY_TRUTH)
+    if knowledge:
+        work.scores[<int> SELF_KNOWLEDGE] = share_carried(
+            work, CARRIED_BY_TRUTH, CARRIED_BY_RELEVANT | CARRIED_BY_IRRELEVANT)
+    return 0
+
+
+# ---------------------------------------------------------------------------------------- rows
+
+cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* columns,
+                          const bint* wants, int64_t row) noexcept nogil:
+    """All requested metrics of one row into the workspace; 0, or -1 without memory."""
+    cdef opened_t opened
+    if read_row(work, columns, row) or settle_row(work, columns, wants, row, &opened):
+        return -1
+    if set_out_claims(work, wants, &opened) or set_out_queries(work, &opened):
+        return -1
+    if opened.support or opened.recall or opened.chunk_scores or opened.precision:
+        if sift_chunks(&work.claims, &work.words, work.chunks, work.n_chunks):
+            return -1
+    if opened.support and score_claims(work, opened.claims):
+        return -1
+    if opened.recall and score_recall(work):
+        return -1
+    if (opened.chunk_scores or opened.precision) and score_relevance(work, &opened):
+        return -1
+    if opened.answer and score_answer(work):
+        return -1
+    if opened.correctness and score_correctness(work):
+        return -1
+    work.has_support = opened.support
+    work.has_recall = opened.recall
+    work.has_chunk_scores = opened.chunk_scores
+    return score_diagnostics(work, columns, wants, row) if wants_diagnostic(wants) else 0
+
+
+# ------------------------------------------------------------------------------------ workspace
+
+cdef inline void open_grounded(grounded_work_t* work, hash_t seed) noexcept nogil:
+    memset(work, 0, sizeof(grounded_work_t))
+    open_row_words(&work.words, seed)
+    work.claims.grams.seed = seed
+    work.match.seed = seed
+
+
+cdef inline void close_grounded(grounded_work_t* work) noexcept nogil:
+    close_row_words(&work.words)
+    close_claims(&work.claims)
+    close_relevance(&work.relevance)
+    close_answer_match(&work.match)
+    free(work.truths)
+    free(work.chunks)
+    free(work.chunk_begins)
+    free(work.queries)
+    free(work.in_query)
+    free(work.chunk_scores)
+    free(work.other_scores)
+    free(work.carried)
+    free(work.used)

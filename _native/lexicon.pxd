@@ -1,0 +1,242 @@
+"""The words of a row: ids, and what each means in the language of the row.
+
+A word's form is what was cut; its raw form is the number it spells, if any; its stem is what words
+are compared by. All three are ids of one vocabulary. Each distinct word is looked up once.
+"""
+from libc.stdlib cimport free
+from libc.string cimport memcpy, strlen
+
+from code_points cimport decode_code_point
+from given_stems cimport find_given, given_stems_t
+from normal_forms cimport FOLD_NUMBER, fold_flags
+from primitives cimport hash_t, int64_t, reserve, text_at, text_t, token_t, uint8_t, uint64_t
+from token_stream cimport LOWERED_MARGIN, lowered_t
+from vocabulary cimport (
+    clear_vocabulary, close_vocabulary, home_slot, make_key, number_token, number_tokens,
+    seed_vocabulary, token_key_t, vocabulary_t,
+)
+from word_facts cimport (
+    LANGUAGE_EN, count_stop_word, has_ending, language_counts_t, number_texts, strip_endings,
+    word_facts, word_facts_t,
+)
+
+cdef enum:
+    SLICE_WORDS = 256    # numbered at a time; the vocabulary takes chunks of up to 300
+    # What is known of a form.
+    IS_STOP_WORD = 1
+    IS_NUMBER = 2        # its raw form begins with a numeral
+    IS_LONG = 4          # its raw form has two code points or more
+
+
+cdef struct form_t:
+    token_t raw
+    token_t stem
+    uint8_t flags
+    uint8_t kinds        # WORD_* of its form
+
+
+cdef struct lexicon_t:
+    lowered_t store            # normal forms
+    vocabulary_t vocabulary
+    int64_t n_forms            # ids below are forms; what follows are raw forms and stems
+    form_t* forms
+    int64_t forms_capacity
+    const word_facts_t** facts
+    int64_t facts_capacity
+
+
+cdef inline void open_lexicon(lexicon_t* lexicon, hash_t seed) noexcept nogil:
+    seed_vocabulary(&lexicon.vocabulary, seed)
+
+
+cdef inline void close_lexicon(lexicon_t* lexicon) noexcept nogil:
+    free(lexicon.store.bytes)
+    close_vocabulary(&lexicon.vocabulary)
+    free(lexicon.forms)
+    free(lexicon.facts)
+
+
+cdef inline int clear_lexicon(lexicon_t* lexicon, int64_t n_slots) noexcept nogil:
+    lexicon.store.size = 0
+    return clear_vocabulary(&lexicon.vocabulary, n_slots)
+
+
+cdef inline int number_words(lexicon_t* lexicon, const int64_t* forms, int64_t n_words,
+                             token_t* ids) noexcept nogil:
+    """Ids of words by where their forms are in the store; 0, or -1 without memory."""
+    cdef int64_t first = 0
+    while first < n_words:
+        if number_tokens(&lexicon.vocabulary, &lexicon.store, forms + 2 * first,
+                         min(<int64_t> SLICE_WORDS, n_words - first), ids + first):
+            return -1
+        first += SLICE_WORDS
+    return 0
+
+
+cdef inline const uint8_t* form_bytes(const lexicon_t* lexicon, token_t id) noexcept nogil:
+    return lexicon.store.bytes + lexicon.vocabulary.keys[id].begin
+
+
+cdef inline int64_t form_size(const lexicon_t* lexicon, token_t id) noexcept nogil:
+    cdef int64_t size = lexicon.vocabulary.keys[id].size
+    return size if size > 0 else -size
+
+
+cdef inline int64_t number_form(lexicon_t* lexicon, int64_t size) noexcept nogil:
+    """Id of the form of ``size`` bytes that lies behind the store's end; -1 without memory."""
+    cdef vocabulary_t* vocabulary = &lexicon.vocabulary
+    cdef int64_t n_known = vocabulary.n_tokens, id
+    cdef token_key_t key
+    make_key(lexicon.store.bytes, lexicon.store.size, size, vocabulary.seed, &key)
+    id = number_token(vocabulary, &lexicon.store, &key, home_slot(
+        &key, vocabulary.seed, vocabulary.second_seed, <uint64_t> (vocabulary.n_slots - 1)))
+    if id >= n_known:
+        lexicon.store.size += size
+    return id
+
+
+cdef inline int64_t number_copy(lexicon_t* lexicon, const uint8_t* form, int64_t size,
+                                bint as_stem) noexcept nogil:
+    """Id of a copy of some bytes, or of their stem; -1 without memory."""
+    cdef lowered_t* store = &lexicon.store
+    # The bytes may lie in the store itself, which may move.
+    cdef int64_t place = form - store.bytes if store.bytes <= form < (
+        store.bytes + store.size) else -1
+    if reserve(<void**> &store.bytes, &store.capacity, store.size + size + LOWERED_MARGIN, 1):
+        return -1
+    if place >= 0:
+        form = store.bytes + place
+    memcpy(store.bytes + store.size, form, <size_t> size)
+    if as_stem:
+        size = strip_endings(store.bytes + store.size, size)
+    return number_form(lexicon, size)
+
+
+# ------------------------------------------------------------------------------ before the language
+
+cdef inline int look_up_forms(lexicon_t* lexicon) noexcept nogil:
+    """Facts of all words so far; 0, or -1 without memory."""
+    cdef int64_t n_forms = lexicon.vocabulary.n_tokens, id
+    cdef const token_key_t* keys = lexicon.vocabulary.keys
+    lexicon.n_forms = n_forms
+    if reserve(<void**> &lexicon.forms, &lexicon.forms_capacity, n_forms, sizeof(form_t)):
+        return -1
+    if reserve(<void**> &lexicon.facts, &lexicon.facts_capacity, n_forms,
+               sizeof(const word_facts_t*)):
+        return -1
+    for id in range(n_forms):
+        lexicon.facts[id] = NULL
+        # A negative size is of a word past sixteen bytes, and no list has one.
+        if keys[id].size > 0:
+            lexicon.facts[id] = word_facts(keys[id].head, keys[id].tail, keys[id].size)
+    return 0
+
+
+cdef inline void count_languages(const lexicon_t* lexicon, const token_t* ids, int64_t n_ids,
+                                 language_counts_t* counts) noexcept nogil:
+    """Count the stop words of every language among some words."""
+    cdef const word_facts_t* facts
+    cdef int64_t i
+    for i in range(n_ids):
+        facts = lexicon.facts[ids[i]]
+        if facts != NULL and facts.stop_languages:
+            count_stop_word(counts, facts.stop_languages, 1)
+
+
+# --------------------------------------------------------------------------- in the row's language
+
+cdef inline bint is_ascii_form(const lexicon_t* lexicon, token_t id) noexcept nogil:
+    cdef const token_key_t* key = &lexicon.vocabulary.keys[id]
+    cdef const uint8_t* form
+    cdef int64_t i
+    if key.size > 0:
+        return (key.head | key.tail) & <uint64_t> 0x8080808080808080 == 0
+    form = form_bytes(lexicon, id)
+    for i in range(-key.size):
+        if form[i] >= 0x80:
+            return False
+    return True
+
+
+cdef inline uint8_t raw_flags(const lexicon_t* lexicon, token_t raw) noexcept nogil:
+    """IS_NUMBER and IS_LONG of a raw form."""
+    cdef const token_key_t* key = &lexicon.vocabulary.keys[raw]
+    cdef uint8_t first = <uint8_t> key.head
+    cdef int width
+    if first < 0x80:
+        return ((IS_NUMBER if first <= 0x39 else 0)
+                | (IS_LONG if key.size != 1 else 0))
+    return ((IS_NUMBER if fold_flags(decode_code_point(
+        form_bytes(lexicon, raw), form_size(lexicon, raw), 0, &width)) & FOLD_NUMBER else 0)
+        | (IS_LONG if key.size != width else 0))
+
+
+cdef inline bint may_have_stem(const token_key_t* key) noexcept nogil:
+    """False of most words that are their own stem, by their last two bytes."""
+    cdef int64_t width = key.size if 0 < key.size < 8 else 8
+    cdef uint8_t last, before
+    if 0 < key.size <= 3:
+        return False
+    if key.size < 0:
+        return True
+    last = <uint8_t> (key.tail >> (8 * (width - 1)))
+    before = <uint8_t> (key.tail >> (8 * (width - 2)))
+    return has_ending(last) or last == before
+
+
+cdef inline int64_t stem_of(lexicon_t* lexicon, int64_t raw) noexcept nogil:
+    """Id of the light stem of an English word; -1 without memory."""
+    cdef uint8_t last
+    cdef int64_t size = form_size(lexicon, <token_t> raw)
+    if not is_ascii_form(lexicon, <token_t> raw):
+        return raw
+    last = form_bytes(lexicon, <token_t> raw)[size - 1]
+    if not 0x61 <= last <= 0x7A:
+        return raw
+    return number_copy(lexicon, form_bytes(lexicon, <token_t> raw), size, True)
+
+
+cdef inline int64_t given_stem_of(lexicon_t* lexicon, given_stems_t* given, int language,
+                                  int64_t raw) noexcept nogil:
+    """Id of the stem that was given for a word, or the word itself; -1 without memory."""
+    cdef text_t stem
+    cdef int64_t found = find_given(given, language, form_bytes(lexicon, <token_t> raw),
+                                    form_size(lexicon, <token_t> raw))
+    if found < 0:
+        return raw if found == -1 else -1
+    stem = text_at(&given.stems, found)
+    return number_copy(lexicon, stem.bytes, stem.size, False) if stem.size else raw
+
+
+cdef inline int read_forms(lexicon_t* lexicon, int language,
+                           given_stems_t* given) noexcept nogil:
+    """Raw form, stem and flags of each form; 0, or -1 without memory."""
+    cdef bint english = language == LANGUAGE_EN
+    cdef const word_facts_t* facts
+    cdef form_t* form
+    cdef int64_t id, raw, stem
+    for id in range(lexicon.n_forms):
+        facts = lexicon.facts[id]
+        form = &lexicon.forms[id]
+        raw = id
+        form.flags = form.kinds = 0
+        if facts != NULL:
+            form.kinds = facts.kinds
+            if english and facts.number:
+                raw = number_copy(lexicon, <const uint8_t*> number_texts[facts.number - 1],
+                                  <int64_t> strlen(number_texts[facts.number - 1]), False)
+                if raw < 0:
+                    return -1
+            elif facts.stop_languages >> language & 1:
+                form.flags = IS_STOP_WORD
+        stem = raw
+        if given.n_words:
+            stem = given_stem_of(lexicon, given, language, raw)
+        elif english and may_have_stem(&lexicon.vocabulary.keys[raw]):
+            stem = stem_of(lexicon, raw)
+        if stem < 0:
+            return -1
+        form.raw = <token_t> raw
+        form.stem = <token_t> stem
+        form.flags |= raw_flags(lexicon, <token_t> raw)
+    return 0

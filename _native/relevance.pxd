@@ -1,0 +1,432 @@
+"""How relevant chunks are to a question: words near each other, TF-IDF cosine, kind of answer."""
+from libc.math cimport sqrt
+from libc.stdlib cimport free
+from libc.string cimport memset
+
+from claim_sentences cimport NOT_CAPITALISED
+from claims cimport (
+    STEM_WANTED, add_types, claims_t, clamped, content_or_all, is_name,
+)
+from lexicon cimport form_bytes, form_size
+from natural_log cimport natural_log
+from ngram_sets cimport begin_tally, tallied_count, tally_ids, tally_t
+from primitives cimport int32_t, int64_t, reserve, token_t, uint8_t, uint32_t
+from row_words cimport n_stems, piece_t, row_words_t, take_content
+from windows cimport best_window, list_occurrences, window_t
+from word_facts cimport (
+    LANGUAGE_EN, WORD_COUNT, WORD_DATE, WORD_HOW_MANY, WORD_WHAT_DATE, WORD_WHAT_NAME,
+    WORD_WHAT_NUMBER, WORD_WHICH_DATE,
+)
+
+cdef extern from *:
+    """
+    static const double NEARNESS_WEIGHT = 0.40, COSINE_WEIGHT = 0.45, KIND_WEIGHT = 0.15,
+        RELEVANT = 0.30;
+    """
+    const double NEARNESS_WEIGHT
+    const double COSINE_WEIGHT
+    const double KIND_WEIGHT
+    const double RELEVANT
+
+cdef enum:
+    QUESTION_WINDOW = 20
+    # What a question asks for.
+    ASKS_NOTHING_KNOWN = 0
+    ASKS_NUMBER
+    ASKS_DATE
+    ASKS_NAME
+
+
+cdef struct query_t:
+    int64_t types              # distinct content stems: begin in the claims' types, and how many
+    int64_t n_types
+    int64_t content            # with repeats: begin in ``content``, and how many
+    int64_t n_content
+    int kind
+    int64_t first              # words of the question
+    int64_t last
+    int64_t truth_first        # ... and of the ground truth read with it
+    int64_t truth_last
+
+
+cdef struct relevance_t:
+    token_t* content           # of the queries
+    int64_t content_capacity
+    int64_t n_content
+    token_t* terms             # distinct content stems of the chunks, end to end
+    int64_t terms_capacity
+    int32_t* counts            # ... and how often each occurs
+    int64_t counts_capacity
+    int64_t* term_begins       # per chunk, and one more
+    int64_t term_begins_capacity
+    int32_t* document_counts   # per stem: chunks that have it
+    int64_t document_counts_capacity
+    int32_t* query_places      # per stem: 1 + its place among the query's terms; else 0
+    int64_t query_places_capacity
+    token_t* query_terms
+    int64_t query_terms_capacity
+    int64_t* query_counts
+    int64_t query_counts_capacity
+    int64_t* shared_counts     # per term of the query: times in the chunk at hand
+    int64_t shared_counts_capacity
+    double* weights            # idf by document count
+    int64_t weights_capacity
+    int64_t* richest           # per chunk: stems in the best window
+    int64_t richest_capacity
+    tally_t tally
+
+
+cdef inline void close_relevance(relevance_t* work) noexcept nogil:
+    free(work.content)
+    free(work.terms)
+    free(work.counts)
+    free(work.term_begins)
+    free(work.document_counts)
+    free(work.query_places)
+    free(work.query_terms)
+    free(work.query_counts)
+    free(work.shared_counts)
+    free(work.weights)
+    free(work.richest)
+    free(work.tally.cells)
+
+
+# --------------------------------------------------------------------------- what a question asks
+
+cdef inline bint is_form(const row_words_t* words, int64_t word, const char* form,
+                         int64_t size) noexcept nogil:
+    cdef token_t id = words.ids[word]
+    cdef const uint8_t* bytes = form_bytes(&words.lexicon, id)
+    cdef int64_t i
+    if form_size(&words.lexicon, id) != size:
+        return False
+    for i in range(size):
+        if bytes[i] != <uint8_t> form[i]:
+            return False
+    return True
+
+
+cdef inline bint asks_who(const row_words_t* words, int64_t word) noexcept nogil:
+    return (is_form(words, word, "who", 3) or is_form(words, word, "whom", 4)
+            or is_form(words, word, "whose", 5) or is_form(words, word, "where", 5))
+
+
+cdef inline int rule_of_word(const row_words_t* words, int64_t word,
+                             int64_t next_word) noexcept nogil:
+    """The first rule, counted from 0, by which a word and the next ask for something; or 7."""
+    cdef uint8_t kinds = 0
+    if next_word >= 0:
+        kinds = words.lexicon.forms[words.ids[next_word]].kinds
+    if is_form(words, word, "how", 3):
+        return 0 if kinds & WORD_HOW_MANY else 7
+    if is_form(words, word, "what", 4):
+        return (1 if kinds & WORD_WHAT_NUMBER else 3 if kinds & WORD_WHAT_DATE
+                else 6 if kinds & WORD_WHAT_NAME else 7)
+    if is_form(words, word, "when", 4):
+        return 2
+    if is_form(words, word, "which", 5):
+        return 4 if kinds & WORD_WHICH_DATE else 7
+    return 5 if asks_who(words, word) else 7
+
+
+cdef inline int asked_kind(const row_words_t* words, const query_t* query) noexcept nogil:
+    """What an English question, read on into its ground truth, asks for."""
+    cdef int64_t i, next_word
+    cdef int best = 7
+    if words.language != LANGUAGE_EN:
+        return ASKS_NOTHING_KNOWN
+    for i in range(query.first, query.last):
+        next_word = i + 1
+        if next_word == query.last:
+            next_word = query.truth_first if query.truth_first < query.truth_last else -1
+        best = min(best, rule_of_word(words, i, next_word))
+    for i in range(query.truth_first, query.truth_last):
+        best = min(best, rule_of_word(words, i, i + 1 if i + 1 < query.truth_last else -1))
+    if best < 2:
+        return ASKS_NUMBER
+    if best < 5:
+        return ASKS_DATE
+    return ASKS_NAME if best < 7 else ASKS_NOTHING_KNOWN
+
+
+cdef inline bint may_ask_for_name(const row_words_t* words, int64_t first,
+                                  int64_t last) noexcept nogil:
+    """Names of the chunks may be asked for, should the row turn out to be English."""
+    cdef int64_t i
+    for i in range(first, last):
+        if asks_who(words, i) or is_form(words, i, "what", 4):
+            return True
+    return False
+
+
+cdef inline int64_t query_content(claims_t* claims, const row_words_t* words,
+                                  const query_t* query) noexcept nogil:
+    """Content stems of a query, all stems when there is none, in the content of the claims."""
+    cdef int64_t n_first = query.last - query.first
+    cdef int64_t n_words = n_first + query.truth_last - query.truth_first, n = 0, i
+    cdef int64_t word
+    if reserve(<void**> &claims.content, &claims.content_capacity, n_words + 1, sizeof(token_t)):
+        return -1
+    n = take_content(words, query.first, query.last, claims.content)
+    n += take_content(words, query.truth_first, query.truth_last, claims.content + n)
+    if n:
+        return n
+    for i in range(n_words):
+        word = query.first + i if i < n_first else query.truth_first + i - n_first
+        claims.content[i] = words.stems[word]
+    return n_words
+
+
+cdef inline int make_query(relevance_t* work, claims_t* claims, const row_words_t* words,
+                           const piece_t* question, const piece_t* truth,
+                           query_t* query) noexcept nogil:
+    """Read a question, with a ground truth or NULL, as one list of words; 0, or -1."""
+    cdef int64_t n, i
+    memset(query, 0, sizeof(query_t))
+    query.first = question.first
+    query.last = question.last
+    if truth != NULL:
+        query.truth_first = truth.first
+        query.truth_last = truth.last
+    query.kind = asked_kind(words, query)
+    n = query_content(claims, words, query)
+    if n < 0:
+        return -1
+    if reserve(<void**> &work.content, &work.content_capacity, work.n_content + n,
+               sizeof(token_t)):
+        return -1
+    for i in range(n):
+        work.content[work.n_content + i] = claims.content[i]
+    query.content = work.n_content
+    query.n_content = n
+    work.n_content += n
+    query.types = claims.n_types
+    query.n_types = add_types(claims, words, n)
+    return -1 if query.n_types < 0 else 0
+
+
+# ------------------------------------------------------------------------------- terms of chunks
+
+cdef inline int count_terms(relevance_t* work, claims_t* claims, const row_words_t* words,
+                            const piece_t* chunks, int64_t n_chunks) noexcept nogil:
+    """Distinct content stems of each chunk, and in how many chunks each is; 0, or -1."""
+    cdef int64_t n_words = chunks[n_chunks - 1].last - chunks[0].first
+    cdef int64_t n_terms = 0, n_content, n, chunk, i
+    if reserve(<void**> &work.terms, &work.terms_capacity, n_words + 1, sizeof(token_t)):
+        return -1
+    if reserve(<void**> &work.counts, &work.counts_capacity, n_words + 1, sizeof(int32_t)):
+        return -1
+    if reserve(<void**> &work.term_begins, &work.term_begins_capacity, n_chunks + 1,
+               sizeof(int64_t)):
+        return -1
+    if reserve(<void**> &work.document_counts, &work.document_counts_capacity, n_stems(words) + 1,
+               sizeof(int32_t)):
+        return -1
+    memset(work.document_counts, 0, <size_t> n_stems(words) * sizeof(int32_t))
+    for chunk in range(n_chunks):
+        work.term_begins[chunk] = n_terms
+        if chunks[chunk].first == chunks[chunk].last:
+            continue
+        n_content = content_or_all(claims, words, chunks[chunk].first, chunks[chunk].last)
+        if n_content < 0 or begin_tally(&work.tally, n_stems(words)):
+            return -1
+        n = tally_ids(&work.tally, claims.content, n_content, work.terms + n_terms)
+        for i in range(n_terms, n_terms + n):
+            work.counts[i] = <int32_t> tallied_count(&work.tally, work.terms[i])
+            work.document_counts[work.terms[i]] += 1
+        n_terms += n
+    work.term_begins[n_chunks] = n_terms
+    return weigh_documents(work, n_chunks)
+
+
+cdef inline int weigh_documents(relevance_t* work, int64_t n_chunks) noexcept nogil:
+    """idf by document count over the chunks and the query: smooth, as scikit-learn's."""
+    cdef double n_documents = <double> (n_chunks + 1)
+    cdef int64_t count
+    if reserve(<void**> &work.weights, &work.weights_capacity, n_chunks + 2, sizeof(double)):
+        return -1
+    for count in range(n_chunks + 2):
+        work.weights[count] = natural_log((1.0 + n_documents) / (1.0 + <double> count)) + 1.0
+    return 0
+
+
+cdef inline int list_hits(claims_t* claims, const row_words_t* words,
+                          const piece_t* piece) noexcept nogil:
+    """List the places of wanted stems in one text instead of the chunks; 0, or -1."""
+    cdef int64_t n_hits = 0, i
+    if reserve(<void**> &claims.hits, &claims.hits_capacity, piece.last - piece.first + 1,
+               sizeof(int64_t)):
+        return -1
+    for i in range(piece.first, piece.last):
+        claims.hits[n_hits] = i
+        n_hits += claims.marks[words.stems[i]] & STEM_WANTED != 0
+    return list_occurrences(&claims.occurrences, words.stems, claims.hits, n_hits,
+                            n_stems(words))
+
+
+# --------------------------------------------------------------------------- the kind of answer
+
+cdef inline int longest_digits(const row_words_t* words, token_t id) noexcept nogil:
+    """Digits side by side in a form: 0, 1, or 2 for more."""
+    cdef const uint8_t* form = form_bytes(&words.lexicon, id)
+    cdef int64_t i
+    cdef int run = 0, longest = 0
+    for i in range(form_size(&words.lexicon, id)):
+        run = run + 1 if 0x30 <= form[i] <= 0x39 else 0
+        longest = max(longest, run)
+    return min(longest, 2)
+
+
+cdef inline bint is_ordinal(const row_words_t* words, token_t id) noexcept nogil:
+    cdef const uint8_t* form = form_bytes(&words.lexicon, id)
+    return (form_size(&words.lexicon, id) == 3 and 0x30 <= form[0] <= 0x39
+            and form[1] == 0x74 and form[2] == 0x68)
+
+
+cdef inline double kind_match(const relevance_t* work, const row_words_t* words,
+                              const query_t* query, const uint8_t* in_query,
+                              const piece_t* chunk) noexcept nogil:
+    """1 if the chunk holds what is asked for, 0 if not, 1/2 if nothing known is asked for."""
+    cdef int64_t i
+    cdef token_t id
+    cdef uint8_t kinds
+    if query.kind == ASKS_NOTHING_KNOWN:
+        return 0.5
+    for i in range(chunk.first, chunk.last):
+        id = words.ids[i]
+        kinds = words.lexicon.forms[id].kinds
+        if query.kind == ASKS_NAME:
+            if is_name(words, i) and not in_query[words.stems[i]]:
+                return 1.0
+        elif query.kind == ASKS_NUMBER:
+            if kinds & WORD_COUNT or longest_digits(words, id) > 0:
+                return 1.0
+        elif kinds & WORD_DATE or longest_digits(words, id) > 1 or is_ordinal(words, id):
+            return 1.0
+    return 0.0
+
+
+# ------------------------------------------------------------------------------------ relevance
+
+cdef inline int begin_query(relevance_t* work, claims_t* claims, const row_words_t* words,
+                            const query_t* query) noexcept nogil:
+    """Terms of a query in order of first occurrence, and their places; 0, or -1."""
+    cdef int64_t before = work.query_places_capacity, n, i
+    if reserve(<void**> &work.query_places, &work.query_places_capacity, n_stems(words) + 1,
+               sizeof(int32_t)):
+        return -1
+    memset(work.query_places + before, 0,
+           <size_t> (work.query_places_capacity - before) * sizeof(int32_t))
+    if reserve(<void**> &work.query_terms, &work.query_terms_capacity, query.n_content + 1,
+               sizeof(token_t)):
+        return -1
+    if reserve(<void**> &work.query_counts, &work.query_counts_capacity, query.n_content + 1,
+               sizeof(int64_t)):
+        return -1
+    if reserve(<void**> &work.shared_counts, &work.shared_counts_capacity, query.n_content + 1,
+               sizeof(int64_t)):
+        return -1
+    if begin_tally(&work.tally, n_stems(words)):
+        return -1
+    n = tally_ids(&work.tally, work.content + query.content, query.n_content, work.query_terms)
+    for i in range(n):
+        work.query_counts[i] = tallied_count(&work.tally, work.query_terms[i])
+        work.query_places[work.query_terms[i]] = <int32_t> (i + 1)
+        work.shared_counts[i] = 0
+    return 0
+
+
+cdef inline double query_length(const relevance_t* work, int64_t n_terms) noexcept nogil:
+    cdef double total = 0.0, weight
+    cdef int64_t i
+    for i in range(n_terms):
+        weight = <double> work.query_counts[i] * work.weights[
+            work.document_counts[work.query_terms[i]] + 1]
+        total += weight * weight
+    return sqrt(total)
+
+
+cdef inline double chunk_cosine(relevance_t* work, int64_t chunk, int64_t n_terms,
+                                double length) noexcept nogil:
+    """TF-IDF cosine of a chunk and the query; sums in order of first occurrence."""
+    cdef double total = 0.0, dot = 0.0, weight
+    cdef int64_t i
+    cdef int32_t place
+    cdef token_t term
+    for i in range(work.term_begins[chunk], work.term_begins[chunk + 1]):
+        term = work.terms[i]
+        place = work.query_places[term]
+        weight = <double> work.counts[i] * work.weights[
+            work.document_counts[term] + (place != 0)]
+        total += weight * weight
+        if place:
+            work.shared_counts[place - 1] = work.counts[i]
+    for i in range(n_terms):
+        if work.shared_counts[i]:
+            weight = work.weights[work.document_counts[work.query_terms[i]] + 1]
+            dot += <double> (work.query_counts[i] * work.shared_counts[i]) * (weight * weight)
+            work.shared_counts[i] = 0
+    return clamped(dot / (length * sqrt(total)))
+
+
+cdef inline int score_chunks(relevance_t* work, claims_t* claims, const row_words_t* words,
+                             const query_t* query, const piece_t* chunks, int64_t n_chunks,
+                             const int64_t* chunk_begins, uint8_t* in_query,
+                             double* scores) noexcept nogil:
+    """Relevance of each chunk to a query, 0 for one without a word; 0, or -1 without memory.
+
+    ``in_query``, all 0 before and after, has room for every stem.
+    """
+    cdef int64_t n_terms = query.n_types, chunk, i
+    cdef double length, cosine, nearness
+    cdef window_t best
+    if reserve(<void**> &work.richest, &work.richest_capacity, n_chunks, sizeof(int64_t)):
+        return -1
+    if best_window(&claims.occurrences, words.stems, claims.types + query.types, query.n_types,
+                   QUESTION_WINDOW, chunk_begins, n_chunks, work.richest, &best):
+        return -1
+    if begin_query(work, claims, words, query):
+        return -1
+    length = query_length(work, n_terms)
+    mark_query(words, query, in_query, 1)
+    for chunk in range(n_chunks):
+        scores[chunk] = 0.0
+        if chunks[chunk].first == chunks[chunk].last:
+            continue
+        cosine = chunk_cosine(work, chunk, n_terms, length)
+        nearness = <double> work.richest[chunk] / <double> query.n_types
+        scores[chunk] = clamped(
+            NEARNESS_WEIGHT * nearness + COSINE_WEIGHT * sqrt(cosine)
+            + KIND_WEIGHT * kind_match(work, words, query, in_query, &chunks[chunk]))
+    mark_query(words, query, in_query, 0)
+    for i in range(n_terms):
+        work.query_places[work.query_terms[i]] = 0
+    return 0
+
+
+cdef inline void mark_query(const row_words_t* words, const query_t* query, uint8_t* in_query,
+                            uint8_t mark) noexcept nogil:
+    """Set the mark of every stem of a query."""
+    cdef int64_t i
+    for i in range(query.first, query.last):
+        in_query[words.stems[i]] = mark
+    for i in range(query.truth_first, query.truth_last):
+        in_query[words.stems[i]] = mark
+
+
+cdef inline double relevant_share(const double* scores, int64_t n_chunks) noexcept nogil:
+    cdef int64_t relevant = 0, i
+    for i in range(n_chunks):
+        relevant += scores[i] >= RELEVANT
+    return <double> relevant / <double> n_chunks
+
+
+cdef inline double average_precision(const double* scores, int64_t n_chunks) noexcept nogil:
+    """Mean over the relevant chunks of the precision at their rank; 0 when none is relevant."""
+    cdef int64_t found = 0, i
+    cdef double total = 0.0
+    for i in range(n_chunks):
+        if scores[i] >= RELEVANT:
+            found += 1
+            total += <double> found / <double> (i + 1)
+    return total / <double> found if found else 0.0

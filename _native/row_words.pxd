@@ -1,0 +1,231 @@
+"""All texts of a row as words: cleaned, cut, numbered and read in one language.
+
+Words of all texts lie end to end; a piece says which are whose.
+"""
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+from claim_sentences cimport (
+    cut_sentences, mark_capitals, sentence_t, sentences_t,
+)
+from clean_text cimport clean_text, cleaner_t, close_cleaner, origins_t
+from code_points cimport decode_code_point
+from given_stems cimport close_given_stems, given_stems_t
+from lexicon cimport (
+    IS_STOP_WORD, clear_lexicon, close_lexicon, count_languages, form_bytes, form_size, form_t,
+    lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
+)
+from normal_forms cimport FOLD_LATIN, FOLD_LETTER, fold_flags
+from primitives cimport hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t
+from token_stream cimport LOWERED_MARGIN, lowered_t
+from word_facts cimport detected_language, language_counts_t
+from words cimport close_word_cutter, cut_words, open_word_cutter, word_cutter_t
+
+cdef extern from "byte_kinds.h" nogil:
+    int64_t count_ascii_letters(const uint8_t* bytes, int64_t size) noexcept
+    int64_t next_high_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
+
+cdef enum:
+    DETECT = -1      # the language is found in the texts
+    # What a text is cut for.
+    WANTS_SENTENCES = 1
+    WANTS_LETTERS = 2
+    WANTS_CAPITALS = 4
+
+
+cdef struct piece_t:
+    int64_t first              # words of the row: first to last, one past it
+    int64_t last
+    int64_t first_sentence
+    int64_t last_sentence
+    int64_t letters            # begin in the row's letters
+    int64_t letters_size
+    int64_t origin             # of its cleaned bytes, where origins are kept
+    int64_t index              # of a ground truth among those of its row
+
+
+cdef struct row_words_t:
+    cleaner_t cleaner
+    word_cutter_t cutter
+    lexicon_t lexicon
+    sentences_t sentences      # their words counted from the piece's first
+    lowered_t letters
+    token_t* ids               # forms
+    int64_t ids_capacity
+    token_t* stems
+    int64_t stems_capacity
+    uint8_t* capitals
+    int64_t capitals_capacity
+    span_t* spans              # in the cleaned text
+    int64_t spans_capacity
+    int64_t n_words
+    given_stems_t given_stems
+    language_counts_t counts
+    int language
+    bint keep_square
+
+
+cdef inline void open_row_words(row_words_t* words, hash_t seed) noexcept nogil:
+    open_lexicon(&words.lexicon, seed)
+    open_word_cutter(&words.cutter)
+
+
+cdef inline void close_row_words(row_words_t* words) noexcept nogil:
+    close_cleaner(&words.cleaner)
+    close_word_cutter(&words.cutter)
+    close_lexicon(&words.lexicon)
+    close_given_stems(&words.given_stems)
+    free(words.sentences.items)
+    free(words.letters.bytes)
+    free(words.ids)
+    free(words.stems)
+    free(words.capitals)
+    free(words.spans)
+
+
+cdef inline int begin_row(row_words_t* words, int64_t n_slots, bint keep_square) noexcept nogil:
+    words.n_words = words.sentences.size = words.letters.size = 0
+    words.cleaner.origins.size = 0
+    words.keep_square = keep_square
+    memset(&words.counts, 0, sizeof(language_counts_t))
+    return clear_lexicon(&words.lexicon, n_slots)
+
+
+cdef inline void count_letters(language_counts_t* counts, text_t text, bint ascii) noexcept nogil:
+    """Count the letters by which the dominant alphabet is told."""
+    cdef int64_t at = -1
+    cdef uint32_t flags
+    cdef int width = 1
+    counts.plain += count_ascii_letters(text.bytes, text.size)
+    if ascii:
+        return
+    while True:
+        at = next_high_byte(text.bytes, text.size, at + width)
+        if at == text.size:
+            return
+        flags = fold_flags(decode_code_point(text.bytes, text.size, at, &width))
+        if flags & FOLD_LATIN:
+            counts.accented += 1
+        elif flags & FOLD_LETTER:
+            counts.other += 1
+
+
+cdef inline int take_words(row_words_t* words, piece_t* piece) noexcept nogil:
+    """Number the words just cut and add them to the row's; 0, or -1 without memory."""
+    cdef int64_t first = words.n_words, n_words = words.cutter.n_words
+    if reserve(<void**> &words.ids, &words.ids_capacity, first + n_words, sizeof(token_t)):
+        return -1
+    if reserve(<void**> &words.spans, &words.spans_capacity, first + n_words, sizeof(span_t)):
+        return -1
+    if number_words(&words.lexicon, words.cutter.forms, n_words, words.ids + first):
+        return -1
+    if n_words:
+        memcpy(words.spans + first, words.cutter.spans, <size_t> n_words * sizeof(span_t))
+    words.n_words = piece.last = first + n_words
+    piece.first = first
+    return 0
+
+
+cdef inline int take_letters(row_words_t* words, piece_t* piece) noexcept nogil:
+    cdef lowered_t* taken = &words.letters
+    piece.letters = taken.size
+    piece.letters_size = words.cutter.letters.size
+    if reserve(<void**> &taken.bytes, &taken.capacity,
+               taken.size + piece.letters_size + LOWERED_MARGIN, 1):
+        return -1
+    if piece.letters_size:
+        memcpy(taken.bytes + taken.size, words.cutter.letters.bytes, <size_t> piece.letters_size)
+    taken.size += piece.letters_size
+    return 0
+
+
+cdef inline int take_sentences(row_words_t* words, text_t text, piece_t* piece) noexcept nogil:
+    piece.first_sentence = words.sentences.size
+    if cut_sentences(&words.sentences, text, words.spans + piece.first,
+                     piece.last - piece.first):
+        return -1
+    piece.last_sentence = words.sentences.size
+    return 0
+
+
+cdef inline int take_capitals(row_words_t* words, text_t text, piece_t* piece,
+                              bint by_sentence) noexcept nogil:
+    """Mark capitalised words, of each sentence or of the whole text as one."""
+    cdef int64_t i
+    cdef sentence_t whole
+    if reserve(<void**> &words.capitals, &words.capitals_capacity, piece.last, 1):
+        return -1
+    if by_sentence:
+        for i in range(piece.first_sentence, piece.last_sentence):
+            mark_capitals(text, &words.sentences.items[i], words.spans + piece.first,
+                          words.capitals + piece.first)
+        return 0
+    whole.begin = whole.first = 0
+    whole.end = text.size
+    whole.last = piece.last - piece.first
+    mark_capitals(text, &whole, words.spans + piece.first, words.capitals + piece.first)
+    return 0
+
+
+cdef inline int add_piece(row_words_t* words, text_t text, int wants,
+                          piece_t* piece) noexcept nogil:
+    """Clean and cut one text; 0, or -1 without memory."""
+    cdef text_t cleaned
+    cdef bint ascii = False
+    memset(piece, 0, sizeof(piece_t))
+    piece.origin = words.cleaner.origins.size
+    if clean_text(&words.cleaner, text, words.keep_square, &cleaned, &ascii):
+        return -1
+    count_letters(&words.counts, cleaned, ascii)
+    words.cutter.wants_letters = wants & WANTS_LETTERS != 0
+    if cut_words(&words.cutter, &words.lexicon.store, cleaned, ascii) or take_words(words, piece):
+        return -1
+    if wants & WANTS_LETTERS and take_letters(words, piece):
+        return -1
+    if wants & WANTS_SENTENCES and take_sentences(words, cleaned, piece):
+        return -1
+    if wants & WANTS_CAPITALS:
+        return take_capitals(words, cleaned, piece, wants & WANTS_SENTENCES != 0)
+    return 0
+
+
+cdef inline int read_words(row_words_t* words, int language) noexcept nogil:
+    """Settle the language of the row and look each word up in it; 0, or -1 without memory."""
+    cdef const form_t* forms
+    cdef int64_t i
+    if look_up_forms(&words.lexicon):
+        return -1
+    if language == DETECT:
+        count_languages(&words.lexicon, words.ids, words.n_words, &words.counts)
+        language = detected_language(&words.counts)
+    words.language = language
+    if read_forms(&words.lexicon, language, &words.given_stems):
+        return -1
+    if reserve(<void**> &words.stems, &words.stems_capacity, words.n_words, sizeof(token_t)):
+        return -1
+    forms = words.lexicon.forms
+    for i in range(words.n_words):
+        words.stems[i] = forms[words.ids[i]].stem
+    return 0
+
+
+cdef inline bint is_content(const row_words_t* words, int64_t word) noexcept nogil:
+    return not words.lexicon.forms[words.ids[word]].flags & IS_STOP_WORD
+
+
+cdef inline int64_t n_stems(const row_words_t* words) noexcept nogil:
+    """Stems are below this."""
+    return words.lexicon.vocabulary.n_tokens
+
+
+cdef inline int64_t take_content(const row_words_t* words, int64_t first, int64_t last,
+                                 token_t* stems) noexcept nogil:
+    """Write the stems of the content words among some; how many.
+
+    Room for one more than the words is needed: written always and kept where there is content.
+    """
+    cdef int64_t n = 0, i
+    for i in range(first, last):
+        stems[n] = words.stems[i]
+        n += is_content(words, i)
+    return n

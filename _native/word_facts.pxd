@@ -1,0 +1,166 @@
+"""What words mean to the scores: language, stop words, numbers in words, light English stems."""
+from libc.string cimport memcmp
+
+from primitives cimport int64_t, uint8_t, uint32_t, uint64_t
+
+cdef extern from "word_tables.h" nogil:
+    enum:
+        N_LANGUAGES
+        LANGUAGE_UND
+        LANGUAGE_EN
+        N_REFUSAL_PHRASES
+    uint8_t WORD_COUNTING
+    uint8_t WORD_COUNT
+    uint8_t WORD_DATE
+    uint8_t WORD_HOW_MANY
+    uint8_t WORD_WHAT_NUMBER
+    uint8_t WORD_WHAT_DATE
+    uint8_t WORD_WHAT_NAME
+    uint8_t WORD_WHICH_DATE
+    const char* const language_codes[1]
+    const uint8_t language_is_latin[1]
+    const char* const number_texts[1]
+    const char* const refusal_phrases[1]
+    ctypedef struct word_facts_t:
+        uint64_t stop_languages
+        uint8_t kinds
+        uint8_t number
+        uint8_t size
+    const word_facts_t* word_facts(uint64_t head, uint64_t tail, int64_t size) noexcept
+
+
+# --------------------------------------------------------------------------- words one to twelve
+
+cdef inline uint64_t packed_letters(const uint8_t* word, int64_t size) noexcept nogil:
+    """Up to eight letters in lower case, as the bytes of a number."""
+    cdef uint64_t packed = 0
+    cdef int64_t i
+    for i in range(size):
+        packed |= <uint64_t> (word[i] | 0x20) << (8 * i)
+    return packed
+
+
+cdef inline bint is_counting_word(const uint8_t* word, int64_t size) noexcept nogil:
+    """One of the words from one to twelve, in any case."""
+    cdef uint64_t packed
+    cdef const word_facts_t* facts
+    cdef int64_t i
+    if not 1 <= size <= 8:
+        return False
+    for i in range(size):
+        if not 0x61 <= word[i] | 0x20 <= 0x7A:
+            return False
+    packed = packed_letters(word, size)
+    facts = word_facts(packed, packed, size)
+    return facts != NULL and facts.kinds & WORD_COUNTING != 0
+
+
+cdef extern from *:
+    """
+    #define count_trailing_zeros(word) __builtin_ctzll(word)
+    """
+    int count_trailing_zeros(uint64_t word) noexcept nogil
+
+
+# --------------------------------------------------------------------------------- the language
+
+cdef struct language_counts_t:
+    int64_t plain              # ASCII letters
+    int64_t accented           # other Latin letters
+    int64_t other              # letters of other scripts
+    int64_t english            # English stop words met
+    int64_t own[64]            # per language: its words that are not English stop words
+    int64_t shared[64]         # per language: its words that are
+
+
+cdef inline void count_stop_word(language_counts_t* counts, uint64_t languages,
+                                 int64_t n_times) noexcept nogil:
+    """Count a word that some languages (a bit each) have in their lists."""
+    cdef uint64_t left = languages & ~(<uint64_t> 1 << LANGUAGE_EN)
+    cdef bint english = languages != left
+    cdef int64_t* sums = &counts.shared[0] if english else &counts.own[0]
+    if english:
+        counts.english += n_times
+    while left:
+        sums[count_trailing_zeros(left)] += n_times
+        left &= left - 1
+
+
+cdef inline int detected_language(const language_counts_t* counts) noexcept nogil:
+    """Number of the language that all texts of a sample are read in.
+
+    Only lists written in the dominant alphabet count. A Latin list wins with two words of its own
+    and more than 1.5 times as many as there are English stop words that it lacks.
+    """
+    cdef bint latin = counts.plain + counts.accented >= counts.other
+    cdef int best = LANGUAGE_UND, language
+    cdef int64_t own = 0, against = 0
+    for language in range(LANGUAGE_EN + 1, N_LANGUAGES):
+        if (language_is_latin[language] != 0) == latin and counts.own[language] > own:
+            best = language
+            own = counts.own[language]
+            against = counts.english - counts.shared[language]
+    if not latin:
+        return best
+    # Twice, so that the factor of 1.5 stays a whole number.
+    if own >= 2 and 2 * own > 3 * against:
+        return best
+    return LANGUAGE_UND if 3 * counts.accented > counts.plain else LANGUAGE_EN
+
+
+# ----------------------------------------------------------------------------------- light stems
+
+cdef extern from *:
+    """
+    /* Bit c - 'a': a word that ends with the letter c may lose it or have it changed. */
+    #define STEM_ENDINGS ((1u << ('s' - 'a')) | (1u << ('g' - 'a')) | (1u << ('d' - 'a')) | \\
+                          (1u << ('y' - 'a')) | (1u << ('e' - 'a')) | (1u << ('i' - 'a')))
+    """
+    const uint32_t STEM_ENDINGS
+
+
+cdef inline bint has_ending(uint8_t last) noexcept nogil:
+    """A word that ends with this byte may lose it, or have it changed."""
+    return 0x61 <= last <= 0x7A and STEM_ENDINGS >> (last - 0x61) & 1 != 0
+
+
+cdef inline bint ends_with(const uint8_t* word, int64_t size, const char* ending,
+                           int64_t n) noexcept nogil:
+    return size >= n and memcmp(word + size - n, ending, <size_t> n) == 0
+
+
+cdef inline int64_t without_plural(uint8_t* word, int64_t size) noexcept nogil:
+    if word[size - 1] != 0x73:
+        return size
+    if size > 4 and ends_with(word, size, "ies", 3):
+        word[size - 3] = 0x79
+        return size - 2
+    if ends_with(word, size, "sses", 4):
+        return size - 2
+    if word[size - 2] == 0x73 or word[size - 2] == 0x75 or word[size - 2] == 0x69:
+        return size
+    return size - 1
+
+
+cdef inline int64_t strip_endings(uint8_t* word, int64_t size) noexcept nogil:
+    """Make an English word its stem, in place; its size.
+
+    For ASCII words of more than three letters that do not end with a digit.
+    """
+    cdef uint8_t last
+    size = without_plural(word, size)
+    if size > 5 and ends_with(word, size, "ing", 3):
+        size -= 3
+    elif size > 4 and ends_with(word, size, "ed", 2):
+        size -= 2
+    elif size > 5 and ends_with(word, size, "ly", 2):
+        size -= 2
+    last = word[size - 1]
+    if size > 4 and last == word[size - 2] and not (
+            last == 0x6C or last == 0x73 or last == 0x7A):
+        size -= 1
+    if size > 4 and word[size - 1] == 0x65:
+        size -= 1
+    if size > 3 and word[size - 1] == 0x69:
+        word[size - 1] = 0x79
+    return size

@@ -1,0 +1,212 @@
+"""What the seven metrics of the `grounded` profile give for a sample, and when they give null."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.oracle.grounded_answers import correctness, is_refusal
+from tests.oracle.grounded_characters import fold
+from tests.oracle.grounded_claims import Chunks, Evidence, Support, support
+from tests.oracle.grounded_markup import begins_with_label
+from tests.oracle.grounded_relevance import RELEVANT, Query, average_precision, relevance
+from tests.oracle.grounded_text import Text, clean, read, sentences, tokens
+from tests.oracle.grounded_words import Reading, detect, detect_language, stem
+
+__all__ = [
+    "METRICS",
+    "THRESHOLDS",
+    "GroundedRow",
+    "clean",
+    "detect_language",
+    "evaluate",
+    "fold",
+    "sentences",
+    "stem",
+    "tokens",
+]
+
+THRESHOLDS = {
+    "faithfulness": 0.60,
+    "hallucination_rate": 0.70,
+    "context_recall": 0.60,
+    "context_relevance": 0.50,
+    "context_precision": 0.50,
+    "answer_relevance": 0.40,
+    "answer_correctness": 0.40,
+}
+METRICS = tuple(THRESHOLDS)
+SUPPORTED = 0.60  # a sentence that reaches it is no hallucination
+
+NO_ANSWER = "no answer"
+NO_QUESTION = "no question"
+NO_TRUTH = "no ground truth"
+NO_CONTEXTS = "no contexts given"
+EMPTY_CONTEXTS = "no context"
+EMPTY_ANSWER = "empty answer"
+REFUSAL = "refusal"
+
+
+@dataclass
+class GroundedRow:
+    """Scores by metric, None where there is nothing to measure, with reasons of nulls and zeros.
+
+    Evidence is that of the answer's sentences and of the first best ground truth's.
+    """
+
+    language: str
+    scores: dict[str, float | None] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    chunk_scores: list[float] | None = None
+    answer_sentences: list[Evidence] | None = None
+    truth_sentences: list[Evidence] | None = None
+
+    def give(self, score: float | None, reason: str | None, *metrics: str) -> None:
+        for metric in metrics:
+            self.scores[metric] = score
+            if reason is not None:
+                self.reasons[metric] = reason
+
+
+@dataclass
+class _Sample:
+    """A sample read in its language; a question without a token is none, a truth neither."""
+
+    language: str
+    question: Reading | None
+    answer: Reading | None
+    truths: list[Reading]
+    chunks: list[Reading] | None
+
+    def blocked(self) -> tuple[float | None, str] | None:
+        """Score and reason of whatever needs chunks, when they cannot be measured."""
+        if self.chunks is None:
+            return None, NO_CONTEXTS
+        if not any(chunk.norms for chunk in self.chunks):
+            return 0.0, EMPTY_CONTEXTS
+        return None
+
+
+def evaluate(sample: Mapping[str, Any], language: str | None = None) -> GroundedRow:
+    """The language is the one given here, the sample's, or the detected one."""
+    read_sample = _read(sample, language or sample.get("language"))
+    row = GroundedRow(read_sample.language)
+    chunks = Chunks(read_sample.chunks or [])
+    _score_answer_support(row, read_sample, chunks)
+    _score_truth_support(row, read_sample, chunks)
+    _score_chunks(row, read_sample)
+    _score_answer_relevance(row, read_sample)
+    _score_correctness(row, read_sample)
+    row.scores = {metric: row.scores[metric] for metric in METRICS}
+    return row
+
+
+def _read(sample: Mapping[str, Any], language: str | None) -> _Sample:
+    contexts = sample.get("contexts")
+    strings = None if contexts is None else [context or "" for context in contexts]
+    keep_square = any(map(begins_with_label, strings or []))
+
+    def text_of(string: str | None) -> Text | None:
+        return None if string is None else read(string, keep_square)
+
+    question, answer = text_of(sample.get("question")), text_of(sample.get("answer"))
+    truths = [read(truth, keep_square) for truth in _truths(sample.get("ground_truth"))]
+    truths = [truth for truth in truths if truth.tokens]
+    chunks = None if strings is None else [read(string, keep_square) for string in strings]
+    known = [text for text in (question, answer) if text is not None]
+    code = language or detect([*known, *truths, *(chunks or [])])
+    return _Sample(
+        language=code,
+        question=Reading(question, code) if question is not None and question.tokens else None,
+        answer=None if answer is None else Reading(answer, code),
+        truths=[Reading(truth, code) for truth in truths],
+        chunks=None if chunks is None else [Reading(chunk, code) for chunk in chunks],
+    )
+
+
+def _truths(given: str | Sequence[str | None] | None) -> list[str]:
+    if given is None or isinstance(given, str):
+        given = [given]
+    return [truth for truth in given if truth is not None]
+
+
+def _score_answer_support(row: GroundedRow, sample: _Sample, chunks: Chunks) -> None:
+    metrics = ("faithfulness", "hallucination_rate")
+    blocked = sample.blocked()
+    if sample.answer is None or not sample.answer.norms:
+        row.give(None, NO_ANSWER, *metrics)
+    elif blocked is not None:
+        row.give(*blocked, *metrics)
+    else:
+        found = support(sample.answer, chunks, sample.question)
+        carried = [sentence for sentence in found.sentences if sentence.score >= SUPPORTED]
+        row.answer_sentences = found.sentences
+        row.give(found.score, None, "faithfulness")
+        row.give(len(carried) / len(found.sentences), None, "hallucination_rate")
+
+
+def _score_truth_support(row: GroundedRow, sample: _Sample, chunks: Chunks) -> None:
+    blocked = sample.blocked()
+    if not sample.truths:
+        row.give(None, NO_TRUTH, "context_recall")
+    elif blocked is not None:
+        row.give(*blocked, "context_recall")
+    else:
+        best = max(
+            (support(truth, chunks, sample.question) for truth in sample.truths), key=_score_of
+        )
+        row.truth_sentences = best.sentences
+        row.give(best.score, None, "context_recall")
+
+
+def _score_of(found: Support) -> float:
+    return found.score
+
+
+def _score_chunks(row: GroundedRow, sample: _Sample) -> None:
+    metrics = ("context_relevance", "context_precision")
+    blocked = sample.blocked()
+    chunks = sample.chunks or []
+    if sample.question is None:
+        row.give(None, NO_QUESTION, *metrics)
+    elif blocked is not None:
+        row.give(*blocked, *metrics)
+        row.chunk_scores = None if sample.chunks is None else [0.0] * len(chunks)
+    else:
+        row.chunk_scores = relevance(Query(sample.question), chunks)
+        relevant = [score for score in row.chunk_scores if score >= RELEVANT]
+        row.give(len(relevant) / len(chunks), None, "context_relevance")
+        row.give(_precision(sample.question, sample.truths, chunks), None, "context_precision")
+
+
+def _precision(question: Reading, truths: list[Reading], chunks: list[Reading]) -> float:
+    queries = [Query(question, truth) for truth in truths] or [Query(question)]
+    return max(average_precision(relevance(query, chunks)) for query in queries)
+
+
+def _score_answer_relevance(row: GroundedRow, sample: _Sample) -> None:
+    if sample.question is None:
+        row.give(None, NO_QUESTION, "answer_relevance")
+    elif sample.answer is None:
+        row.give(None, NO_ANSWER, "answer_relevance")
+    elif not sample.answer.norms:
+        row.give(0.0, EMPTY_ANSWER, "answer_relevance")
+    elif is_refusal(sample.answer):
+        row.give(0.0, REFUSAL, "answer_relevance")
+    else:
+        (score,) = relevance(Query(sample.question), [sample.answer])
+        row.give(score, None, "answer_relevance")
+
+
+def _score_correctness(row: GroundedRow, sample: _Sample) -> None:
+    if not sample.truths:
+        row.give(None, NO_TRUTH, "answer_correctness")
+    elif sample.answer is None:
+        row.give(None, NO_ANSWER, "answer_correctness")
+    elif not sample.answer.norms:
+        row.give(0.0, EMPTY_ANSWER, "answer_correctness")
+    else:
+        answer, question = sample.answer, sample.question
+        best = max(correctness(answer, truth, question) for truth in sample.truths)
+        row.give(best, None, "answer_correctness")
