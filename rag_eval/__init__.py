@@ -24,6 +24,7 @@ except ImportError as _error:  # pragma: no cover
 if TYPE_CHECKING:
     from rag_eval.aggregates import MetricAggregate
     from rag_eval.batch_results import BatchEvalResult
+    from rag_eval.calibration import calibrate
     from rag_eval.options import (
         BatchEvaluateOptions,
         EvaluateOptions,
@@ -70,6 +71,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "aggregates": ("MetricAggregate",),
     "batch_results": ("BatchEvalResult",),
+    "calibration": ("calibrate",),
     "options": (
         "BatchEvaluateOptions",
         "EvaluateOptions",
@@ -131,6 +133,7 @@ __all__ = [
     "MetricThresholds",
     "PromptOverrides",
     "build_tfidf_vectors",
+    "calibrate",
     "compute_metric",
     "cosine_similarity",
     "create_evaluator",

@@ -13,6 +13,7 @@ import click
 import rich_click
 
 import rag_eval
+from rag_eval.cli.calibrate import calibrate_command
 from rag_eval.cli.compare import compare_command
 from rag_eval.cli.run import run_command
 from rag_eval.cli.validate import validate_command
@@ -123,3 +124,4 @@ def program() -> None:
 program.add_command(run_command)
 program.add_command(validate_command)
 program.add_command(compare_command)
+program.add_command(calibrate_command)

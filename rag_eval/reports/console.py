@@ -14,10 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from rag_eval.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.calibration import Calibration
 from rag_eval.gates import GateOutcome
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.result_summaries import Comparison, MeanScore
 from rag_eval.run import RunReport
+from rag_eval.stats import Interval
 from rag_eval.worst_rows import WorstRow
 
 # In a file or a pipe, where nobody's window sets the width.
@@ -28,6 +30,7 @@ _LEAST_WIDTH: Final = 80
 _ROOMY_WIDTH: Final = 100
 _TEXT_LIMIT: Final = 200
 _NONE: Final = "–"
+_SHOWN_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 _STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
 
@@ -74,12 +77,12 @@ def print_verdict(report: RunReport, console: Console) -> None:
         _print_line(console, text.append(f"  {gate.message}", "default"))
 
 
-def _table(console: Console, *columns: str) -> Table:
+def _table(console: Console, *columns: str, first: str = "metric") -> Table:
     """A table of a name and numbers, and of a verdict."""
     roomy = console.width >= _ROOMY_WIDTH
     gap = 1 if roomy else 0
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, gap))
-    table.add_column("metric", no_wrap=True)
+    table.add_column(first, no_wrap=True)
     for name in columns:
         # A mean with its share may wrap at the space between them; a number never.
         header = name if roomy else name.replace(" ", "\n")
@@ -165,11 +168,48 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     table = _table(console, "old mean", "new mean", "delta")
     for change in comparison.changes:
         delta = change.delta
-        style = "" if math.isnan(delta) or delta == 0 else "green" if delta > 0 else "red"
+        style = "" if math.isnan(delta) or delta == 0 else "green" if change.improved else "red"
         shown = _NONE if math.isnan(delta) else f"{delta:+.4f}"
         table.add_row(change.name, mean_text(change.old), mean_text(change.new), Text(shown, style))
     console.print(table)
     print_notes([f"settings differ: {text}" for text in comparison.differences], console)
+
+
+def print_calibration(calibration: Calibration, console: Console) -> None:
+    """Print what labels say about a metric: its threshold, how good it is, what scores mean."""
+    profile = "" if calibration.profile is None else f" ({calibration.profile})"
+    rows = f"{calibration.metric}{profile}, {calibration.method}: {calibration.n_labels:,} labels"
+    if calibration.n_groups != calibration.n_labels:
+        rows += f" in {calibration.n_groups:,} groups"
+    rows += f", {calibration.share_good:.0%} good"
+    if calibration.n_null:
+        rows += f"; {calibration.n_null:,} without a score left out"
+    _print_line(console, rows)
+    console.print()
+    threshold = calibration.threshold_interval
+    table = _table(console, "value", f"{threshold.level * 100:g} % interval", first="")
+    table.add_row("threshold", f"{threshold.estimate:.4f}", _interval_text(threshold, 4))
+    accuracy = calibration.balanced_accuracy_interval
+    table.add_row("balanced accuracy", f"{accuracy.estimate:.2f}", _interval_text(accuracy, 2))
+    validated = calibration.cross_validated_balanced_accuracy
+    shown = _NONE if validated is None else f"{validated:.2f}"
+    table.add_row("  on rows held out", shown, _NONE)
+    if calibration.precision is not None:
+        _print_line(
+            console, f"the lowest threshold of precision {calibration.precision:g} and more"
+        )
+    console.print(table)
+    console.print()
+    meaning = _table(console, *(f"{score:.2f}" for score in _SHOWN_SCORES), first="score")
+    found = calibration.probabilities(_SHOWN_SCORES)
+    meaning.add_row("probability of good", *(f"{probability:.2f}" for probability in found))
+    console.print(meaning)
+
+
+def _interval_text(interval: Interval, digits: int) -> str:
+    if interval.low is None or interval.high is None:
+        return _NONE
+    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}"
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:

@@ -22,6 +22,7 @@ from rag_eval import (
     MetricResult,
     MetricThresholds,
 )
+from rag_eval.calibration import Calibration
 
 sample = EvalSample(question="q", answer="a", contexts=["c"], ground_truth="t", id="1")
 row: dict[str, object] = {"question": "q", "answer": "a", "contexts": ["c"]}
@@ -52,6 +53,14 @@ assert_type(rag_eval.compute_metric("faithfulness", row), MetricResult)
 assert_type(rag_eval.tokenize("a b"), list[str])
 assert_type(rag_eval.ngram_overlap("a", "b"), float)
 
+calibration = rag_eval.calibrate(batch, [True, False], metric="faithfulness", precision=0.9)
+assert_type(calibration, Calibration)
+assert_type(rag_eval.calibrate([0.1, None], np.array([0, 1]), metric="faithfulness"), Calibration)
+assert_type(calibration.threshold, float)
+assert_type(calibration.threshold_interval.low, float | None)
+assert_type(calibration.probabilities([0.5, 0.75]), npt.NDArray[np.float64])
+assert_type(calibration.probability(0.5), float | None)
+
 thresholds: MetricThresholds = {"faithfulness": 0.5, "hallucination_rate": 0.9}
 heuristic: HeuristicOptions = {"claim_support_threshold": 0.2}
 rag_eval.evaluate(row, thresholds=thresholds, heuristic=heuristic)
@@ -60,5 +69,6 @@ rag_eval.evaluate(row, thresholds=thresholds, heuristic=heuristic)
 rag_eval.evaluate(sample, theresholds={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 rag_eval.evaluate(sample, thresholds={"faithfulnes": 1.0})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 rag_eval.evaluate_batch(sample)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+rag_eval.calibrate(batch, [True], method="spline")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 rag_eval.tokenize(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 batch.scores = batch.scores  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,0 +1,294 @@
+"""RagScorer in scikit-learn's company: its checks, clones, pickles, pipelines, searches."""
+
+from __future__ import annotations
+
+import doctest
+import math
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import SkipTestWarning
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks, get_tags
+
+import rag_eval
+from rag_eval import EvalSample, estimators
+from rag_eval.errors import InputError
+from rag_eval.estimators import RagScorer
+
+ROOT = Path(__file__).parents[2]
+GOOD = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
+BAD = {"question": "red fox", "answer": "blue whale sings.", "contexts": ["red fox."]}
+SAMPLES: list[Any] = [GOOD, BAD, EvalSample(**GOOD, ground_truth="red fox"), {**BAD, "id": "x"}]
+METRICS = ["faithfulness", "context_recall"]
+SCORES = [[1.0, math.nan], [0.0, math.nan], [1.0, 1.0], [0.0, math.nan]]
+
+
+def same(found: Any, wanted: Any = SCORES) -> None:
+    np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
+# ------------------------------------------------------------------------ scikit-learn's checks
+
+with warnings.catch_warnings():
+    # It generates numbers, and has none of its checks of data for what takes no table of them:
+    # like its own vectorizers of texts and dicts, this one says so in its tags.
+    warnings.simplefilter("ignore", SkipTestWarning)
+    _mark = estimator_checks.parametrize_with_checks([RagScorer(), RagScorer(metrics=METRICS)])
+    _names, _checks = _mark.args
+    # scikit-learn 1.6 gives a generator, which would warn later.
+    with_checks = pytest.mark.parametrize(_names, list(_checks), **_mark.kwargs)
+
+
+@with_checks
+def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:
+    check(estimator)
+
+
+# Those of its checks that look at the class and its parameters, and feed nothing to transform.
+DATA_FREE = [
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_estimators_fit_returns_self",
+    "check_estimators_overwrite_params",
+    "check_fit_check_is_fitted",
+    "check_get_params_invariance",
+    "check_mixin_order",
+    "check_n_features_in_after_fitting",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_readonly_memmap_input",
+    "check_set_output_transform",
+    "check_set_params",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_n_iter",
+    "check_valid_tag_types",
+]
+
+
+@pytest.mark.parametrize("name", DATA_FREE)
+def test_checks_of_the_class(name: str) -> None:
+    getattr(estimator_checks, name)("RagScorer", RagScorer(metrics=METRICS))
+
+
+def test_tags() -> None:
+    tags = get_tags(RagScorer())
+    assert not tags.requires_fit
+    assert tags.input_tags.one_d_array
+    assert tags.input_tags.dict
+    assert not tags.input_tags.two_d_array
+    assert not tags.input_tags.string
+
+
+# ------------------------------------------------------------------------------------- scores
+
+
+@pytest.mark.parametrize(
+    "kind", [list, tuple, iter, lambda rows: np.array(rows, np.object_), pd.Series]
+)
+def test_samples_of_any_kind(kind: Callable[[Any], Any]) -> None:
+    found = RagScorer(metrics=METRICS).fit_transform(kind(SAMPLES))
+    assert found.dtype == np.float64
+    assert isinstance(found, np.ndarray)
+    same(found)
+
+
+def test_scores_are_those_of_a_batch() -> None:
+    batch = rag_eval.evaluate_batch(SAMPLES, heuristic={"ngram_sizes": [1]})
+    scorer = RagScorer(heuristic={"ngram_sizes": [1]}, threads=2)
+    same(scorer.transform(SAMPLES), batch.scores)
+    assert scorer.get_feature_names_out().tolist() == list(batch.metrics)
+
+
+def test_it_is_stateless() -> None:
+    scorer = RagScorer(metrics=METRICS)
+    before = dict(vars(scorer))
+    assert scorer.fit(SAMPLES) is scorer
+    assert scorer.fit(None) is scorer
+    assert vars(scorer) == before
+    same(scorer.transform(SAMPLES))
+    same(RagScorer(metrics=METRICS).transform(SAMPLES))
+
+
+def test_the_order_of_rows_and_their_company_do_not_matter() -> None:
+    scorer = RagScorer()
+    together = scorer.transform(SAMPLES)
+    same(scorer.transform(SAMPLES[::-1]), together[::-1])
+    same(np.concatenate([scorer.transform([sample]) for sample in SAMPLES]), together)
+
+
+def test_no_samples() -> None:
+    assert RagScorer(metrics=METRICS).transform([]).shape == (0, 2)
+
+
+def test_a_number_may_stand_for_null() -> None:
+    same(
+        RagScorer(metrics=METRICS, fill_value=-1).transform(SAMPLES),
+        [[1, -1], [0, -1], [1, 1], [0, -1]],
+    )
+
+
+def test_metric_names_in_either_spelling() -> None:
+    scorer = RagScorer(metrics=("contextRecall", "faithfulness", "context_recall"))
+    assert scorer.get_feature_names_out().tolist() == ["context_recall", "faithfulness"]
+    assert scorer.get_feature_names_out(["ignored"]).dtype == np.object_
+    assert scorer.transform(SAMPLES).shape == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        (["a text"], "sample 0 must be a dict or an EvalSample, got str"),
+        (np.array(["a", "b"]), "sample 0 must be a dict or an EvalSample, got str_"),
+        (np.zeros(3), "sample 0 must be a dict or an EvalSample, got float64"),
+        ([GOOD, {**GOOD, "id": "x", "answer": 5}], 'sample 1 ("x"): answer must be a str, got int'),
+        ("a text", "X is a str; wanted a list, one-dimensional array or series of samples"),
+        (GOOD, "X is a dict; wanted a list"),
+        (None, "X is a NoneType; wanted a list"),
+        (np.zeros((2, 3)), "X has 2 dimensions; wanted a list, one-dimensional array or series"),
+        (np.array(GOOD, np.object_), "X has 0 dimensions; wanted a list"),
+        (pd.DataFrame(SAMPLES[:2]), "of a data frame, df.to_dict('records')"),
+    ],
+)
+def test_what_no_samples_are(samples: object, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        RagScorer().transform(samples)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"metrics": ["faith"]}, InputError, "unknown metric 'faith'"),
+        ({"metrics": "faithfulness"}, InputError, "metrics must be a list of metric ids"),
+        ({"heuristic": {"x": 1}}, TypeError, "heuristic has no option 'x'"),
+        ({"fill_value": "x"}, InputError, "fill_value must be a number, got str"),
+        ({"fill_value": math.inf}, InputError, "fill_value must be finite"),
+    ],
+)
+def test_bad_parameters_come_out_in_fit(
+    parameters: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    scorer = RagScorer(**parameters)  # as scikit-learn wants it: not yet
+    with pytest.raises(error, match=message):
+        scorer.fit(SAMPLES)
+    with pytest.raises(error, match=message):
+        scorer.transform(SAMPLES)
+
+
+def test_profile_and_language_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def note(**options: Any) -> Any:
+        seen.append(options)
+        return rag_eval.create_evaluator(metrics=options.get("metrics"))
+
+    monkeypatch.setattr(estimators, "create_evaluator", note)
+    RagScorer(metrics=METRICS).fit(SAMPLES)
+    RagScorer(profile="grounded", language="de", threads=2).fit(SAMPLES)
+    assert seen == [
+        {"metrics": METRICS, "keep_texts": False},
+        {"profile": "grounded", "language": "de", "threads": 2, "keep_texts": False},
+    ]
+
+
+# ------------------------------------------------------------------------- with scikit-learn
+
+
+def test_clone_and_pickle() -> None:
+    scorer = RagScorer(metrics=METRICS, heuristic={"ngram_sizes": [1]}, fill_value=0.5)
+    for copy in (clone(scorer), pickle.loads(pickle.dumps(scorer))):
+        assert copy.get_params() == scorer.get_params()
+        same(copy.transform(SAMPLES), scorer.transform(SAMPLES))
+    shown = repr(scorer)
+    assert shown.startswith("RagScorer(fill_value=0.5, heuristic={'ngram_sizes': [1]},")
+    assert issubclass(RagScorer, BaseEstimator)
+
+
+def test_set_output() -> None:
+    rows = pd.Series(SAMPLES, index=["a", "b", "c", "d"])
+    frame = RagScorer(metrics=METRICS).set_output(transform="pandas").fit_transform(rows)
+    assert list(frame.columns) == METRICS
+    same(frame)
+    frame = RagScorer(metrics=METRICS).set_output(transform="pandas").transform(SAMPLES)
+    same(frame)
+
+
+@pytest.fixture
+def labelled() -> tuple[list[dict[str, Any]], list[int]]:
+    rows = [GOOD, BAD, {**GOOD, "answer": "a red fox ran."}, {**BAD, "answer": "whales."}] * 10
+    return rows, [1, 0, 1, 0] * 10
+
+
+def test_pipeline(labelled: tuple[list[dict[str, Any]], list[int]]) -> None:
+    rows, labels = labelled
+    pipeline = make_pipeline(
+        RagScorer(metrics=METRICS),
+        SimpleImputer(keep_empty_features=True),
+        LogisticRegression(solver="liblinear"),
+    )
+    assert pipeline.fit(rows, labels).score(rows, labels) == 1
+    assert pipeline[:-1].get_feature_names_out().tolist() == METRICS
+    assert cross_val_score(pipeline, rows, labels).mean() == 1
+    same(pickle.loads(pickle.dumps(pipeline)).predict(rows), labels)
+
+
+def test_grid_search(labelled: tuple[list[dict[str, Any]], list[int]]) -> None:
+    rows, labels = labelled
+    search = GridSearchCV(
+        make_pipeline(RagScorer(fill_value=0), LogisticRegression(solver="liblinear")),
+        {
+            "ragscorer__metrics": [["context_recall"], ["faithfulness"]],
+            "ragscorer__heuristic": [None, {"ngram_sizes": [1]}],
+        },
+    )
+    for samples in (rows, np.array(rows, np.object_), pd.Series(rows)):
+        search.fit(samples, labels)
+        assert search.best_params_["ragscorer__metrics"] == ["faithfulness"]
+        assert search.best_score_ == 1
+        same(search.predict(samples), labels)
+
+
+def test_a_column_of_samples() -> None:
+    frame = pd.DataFrame({"sample": SAMPLES, "length": [1, 2, 3, 4]})
+    columns = make_column_transformer(
+        (RagScorer(metrics=METRICS), "sample"), ("passthrough", ["length"])
+    )
+    found = columns.fit_transform(frame)
+    same(found[:, :2])
+    assert columns.get_feature_names_out().tolist() == [
+        *(f"ragscorer__{name}" for name in METRICS),
+        "passthrough__length",
+    ]
+
+
+# ------------------------------------------------------------------------------- the module
+
+
+def test_examples_run() -> None:
+    assert doctest.testmod(estimators).failed == 0
+
+
+def test_a_missing_package_names_its_extra() -> None:
+    program = "import sys; sys.modules['sklearn'] = None; import rag_eval.estimators"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("rag_eval.errors.MissingExtraError: rag_eval.estimators needs scikit-l")
+    assert last.endswith("pip install 'rag-eval-native[calibrate]'")
