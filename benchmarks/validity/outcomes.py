@@ -1,0 +1,95 @@
+"""Trials -> outcomes: every scorer measured on the same cases under the same resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from benchmarks.validity import peers, scorers
+from benchmarks.validity.measures import (
+    Agreement,
+    Indices,
+    agreement,
+    precision_within,
+    resamples,
+)
+from benchmarks.validity.scorers import DEFINITION_AUROC, DEFINITION_TOLERANCE, Scores
+from benchmarks.validity.sets import KNOWN, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was measured in one trial, without its rows.
+
+    Attributes
+    ----------
+    n_cases, n_groups : int
+    share_good : float
+        Average precision by chance.
+    by_scorer : dict
+        The profiles first, then the peers.
+    """
+
+    set_name: str
+    metric: str
+    n_cases: int
+    n_groups: int
+    share_good: float
+    by_scorer: dict[str, Agreement]
+
+
+def measure_trial(trial: Trial, n_draws: int, missing: Sequence[str]) -> Outcome:
+    """Score the cases by both profiles and by the peers that can run, and compare with people."""
+    draws = resamples(trial.good, trial.groups, n_draws)
+    by_scorer = {}
+    for profile in scorers.PROFILES:
+        cut = scorers.threshold(trial, profile)
+        by_scorer[profile] = _figures(trial, scorers.profile_scores(trial, profile), draws, cut)
+    for peer in peers.peers_of(trial.metric, missing):
+        by_scorer[peer.name] = _figures(trial, peer.make()(trial), draws, None)
+    return Outcome(
+        trial.set_name,
+        trial.metric,
+        len(trial.good),
+        len(set(trial.groups)),
+        sum(trial.good) / len(trial.good),
+        by_scorer,
+    )
+
+
+def _figures(
+    trial: Trial, scores: Sequence[float] | Scores, draws: Sequence[Indices], cut: float | None
+) -> Agreement:
+    figures = agreement(trial.good, scores, draws, cut)
+    if not trial.by_chunk:
+        return figures
+    return replace(figures, within=precision_within(trial.good, scores, trial.groups, draws))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The grounded profile of this build beside its definition, on one set."""
+
+    set_name: str
+    metric: str
+    defined: float
+    measured: float
+
+    @property
+    def holds(self) -> bool:
+        """They are the same within the tolerance."""
+        return abs(self.measured - self.defined) <= DEFINITION_TOLERANCE
+
+
+def definition_checks(outcomes: Sequence[Outcome]) -> list[Check]:
+    """A check for each set whose definition's AUROC is known, on the metric labelled there."""
+    return [
+        Check(
+            outcome.set_name,
+            outcome.metric,
+            DEFINITION_AUROC[outcome.set_name],
+            outcome.by_scorer["grounded"].auroc.value,
+        )
+        for outcome in outcomes
+        if outcome.set_name in DEFINITION_AUROC and outcome.metric == KNOWN[outcome.set_name].metric
+    ]
