@@ -150,24 +150,25 @@ class BatchEvalResult:
             result["notes"] = list(self.notes)
         return result
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, details: bool = False) -> dict[str, Any]:
         """In the schema of result files; opens every row."""
-        return {"results": [row.to_dict() for row in self.results], **self.summary_dict()}
+        return {"results": [row.to_dict(details) for row in self.results], **self.summary_dict()}
 
-    def to_json(self, path: str | Path | None = None) -> str | None:
+    def to_json(self, path: str | Path | None = None, *, details: bool = False) -> str | None:
         """Write a result file, or give its text when no path is named.
 
-        Strict JSON: null scores carry a ``nullReason``; lone surrogates are escaped.
+        Strict JSON: null scores carry a ``nullReason``; lone surrogates are escaped. With
+        ``details`` each metric has its scores of chunks and sentences and their evidence.
         """
         from rag_eval import result_files
 
-        return result_files.write_or_return(result_files.batch_json_parts(self), path)
+        return result_files.write_or_return(result_files.batch_json_parts(self, details), path)
 
-    def to_jsonl(self, path: str | Path | None = None) -> str | None:
+    def to_jsonl(self, path: str | Path | None = None, *, details: bool = False) -> str | None:
         """One line of JSON per row, as :meth:`EvalResult.to_dict` gives it."""
         from rag_eval import result_files
 
-        return result_files.write_or_return(result_files.jsonl_parts(self.results), path)
+        return result_files.write_or_return(result_files.jsonl_parts(self.results, details), path)
 
     @staticmethod
     def from_json(source: str | bytes | Path) -> BatchEvalResult:

@@ -33,6 +33,27 @@ class TextColumn(NamedTuple):
         return self.data[begin:end].tobytes()
 
 
+GIVEN_QUESTION, GIVEN_ANSWER, GIVEN_CONTEXTS = 1, 2, 4
+
+
+class GroundedColumns(NamedTuple):
+    """What the grounded profile reads of R rows besides their texts.
+
+    Attributes
+    ----------
+    row_truths : int64, shape (R + 1,)
+        Row ``i`` has the ground truths ``row_truths[i]`` to ``row_truths[i + 1]``.
+    given : uint8, shape (R,)
+        Bits ``GIVEN_*`` of the fields that are there: an empty text is not a missing one.
+    languages : int8, shape (R,)
+        Numbers of the languages that samples name, -1 where one is to be detected.
+    """
+
+    row_truths: npt.NDArray[np.int64]
+    given: npt.NDArray[np.uint8]
+    languages: npt.NDArray[np.int8]
+
+
 class SampleBatch(NamedTuple):
     """The texts of R rows, one column per field.
 
@@ -40,10 +61,13 @@ class SampleBatch(NamedTuple):
     ----------
     question, answer, ground_truth : TextColumn, R texts each
         An empty ground truth counts as none. A field that no requested metric reads is empty.
+        In the grounded profile ``ground_truth`` holds those of all rows, end to end.
     contexts : TextColumn
         The contexts of all rows, end to end.
     row_contexts : int64, shape (R + 1,)
         Row ``i`` has the contexts ``row_contexts[i]`` to ``row_contexts[i + 1]``.
+    grounded : GroundedColumns or None
+        What the grounded profile reads besides; None in the overlap profile.
     """
 
     question: TextColumn
@@ -51,6 +75,7 @@ class SampleBatch(NamedTuple):
     ground_truth: TextColumn
     contexts: TextColumn
     row_contexts: npt.NDArray[np.int64]
+    grounded: GroundedColumns | None = None
 
     @property
     def n_rows(self) -> int:
@@ -61,3 +86,44 @@ class SampleBatch(NamedTuple):
         """The contexts of one row as Python strings."""
         begin, end = self.row_contexts[row : row + 2]
         return [self.contexts.text(index) for index in range(begin, end)]
+
+    def row_truth_texts(self, row: int) -> list[str]:
+        """The ground truths of one row as Python strings."""
+        if self.grounded is None:
+            truth = self.ground_truth.text(row)
+            return [truth] if truth else []
+        begin, end = self.grounded.row_truths[row : row + 2]
+        return [self.ground_truth.text(index) for index in range(begin, end)]
+
+    def gives(self, row: int, field: int) -> bool:
+        """Whether a row has a field; one of the bits ``GIVEN_*``."""
+        return self.grounded is None or bool(self.grounded.given[row] & field)
+
+    def row(self, row: int) -> SampleBatch:
+        """A batch of one row, over the same buffer."""
+        first, last = (int(place) for place in self.row_contexts[row : row + 2])
+        contexts = TextColumn(self.contexts.data, self.contexts.offsets[first : last + 1])
+        truths = self.ground_truth
+        grounded = self.grounded
+        if grounded is None:
+            truths = _texts_of(truths, row, row + 1)
+        else:
+            begin, end = (int(place) for place in grounded.row_truths[row : row + 2])
+            truths = _texts_of(truths, begin, end)
+            grounded = GroundedColumns(
+                np.array([0, end - begin], np.int64),
+                grounded.given[row : row + 1],
+                grounded.languages[row : row + 1],
+            )
+        return SampleBatch(
+            _texts_of(self.question, row, row + 1),
+            _texts_of(self.answer, row, row + 1),
+            truths,
+            contexts,
+            np.array([0, last - first], np.int64),
+            grounded,
+        )
+
+
+def _texts_of(column: TextColumn, begin: int, end: int) -> TextColumn:
+    return TextColumn(column.data, column.offsets[begin : end + 1])

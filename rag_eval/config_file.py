@@ -13,6 +13,10 @@ from rag_eval.options import EVALUATE_KEYS, normalized, snake_case
 # What each key may hold. ``weights`` is the flag's name for composite_weights.
 _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "metrics": ("an array of metric ids", list),
+    "profile": ("a string", str),
+    "language": ("a language tag", str),
+    "stemmer": ("a string", str),
+    "calibration": ("a file name", str),
     "thresholds": ("a table of metrics", dict),
     "composite_threshold": ("a number", (int, float)),
     "weights": ("a table of metrics", dict),
@@ -24,6 +28,7 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "allow_signature_mismatch": ("true or false", bool),
     "skip_invalid": ("true or false", bool),
     "threads": ("a whole number", int),
+    "details": ("true or false", bool),
     "worst": ("a whole number", int),
 }
 _SAME: Final = {"composite_weights": "weights"}
@@ -33,8 +38,8 @@ def read_config(path: str | Path) -> dict[str, Any]:
     """The options in a configuration file, ``metrics`` among them.
 
     Keys are those of :class:`rag_eval.run.RunOptions` and ``metrics``, at the top level or in a
-    table ``[run]``; ``weights`` stands for ``composite_weights``. The name of a baseline is taken
-    from the folder of the file.
+    table ``[run]``; ``weights`` stands for ``composite_weights``. The name of a baseline or of a
+    calibration is taken from the folder of the file.
 
     Raises
     ------
@@ -74,7 +79,8 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         options[name] = value
     if "weights" in options:
         options["composite_weights"] = options.pop("weights")
-    if "baseline" in options:
-        options["baseline"] = folder / options["baseline"]
+    for name in ("baseline", "calibration"):
+        if name in options:
+            options[name] = folder / options[name]
     evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
     return {**options, **normalized(evaluation, "run", EVALUATE_KEYS)}

@@ -12,11 +12,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval import kernels
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import metric_numbers
 from rag_eval.options import Plan, whole_from_one
+from rag_eval.profiles import score_batch
 from rag_eval.sources import FieldNeeds, RowBlock, pack_block
 
 PackFn: TypeAlias = Callable[[RowBlock], tuple[RowBlock, SampleBatch]]
@@ -64,7 +64,7 @@ def score_blocks(
             batch = pack_block(block, needs)
         else:
             block, batch = pack(block)
-        return ScoredBlock(block, batch, *kernels.score_overlap(batch, plan.settings, metrics))
+        return ScoredBlock(block, batch, *score_batch(batch, plan.settings, metrics))
 
     if threads == 1:
         yield from map(score, blocks)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +12,19 @@ import numpy.typing as npt
 from rag_eval import kernels
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
-from rag_eval.metrics.overlap import RowFacts, explain
-from rag_eval.metrics.registry import OVERLAP_METRICS, metric_numbers
+from rag_eval.metrics import grounded, overlap
+from rag_eval.metrics.registry import metric_numbers
 from rag_eval.options import Plan
-from rag_eval.results import ByMetric, EvalResult, MetricResult
-from rag_eval.samples import NullReason
+from rag_eval.overlap_settings import OverlapSettings
+from rag_eval.results import ByMetric, EvalResult, EvalSignal, MetricResult
+from rag_eval.samples import MetricId, NullReason
 from rag_eval.signature import Signature
-from rag_eval.verdicts import judge_rows
+from rag_eval.snowball import snowball_stems
+from rag_eval.verdicts import judge_rows, passes
+
+_Words: TypeAlias = tuple[str, tuple[EvalSignal, ...], dict[str, Any]]
+# Scores and null reasons by metric number, and the words for a metric's score.
+_Opened: TypeAlias = tuple[Sequence[float], Sequence[int], Callable[[MetricId, float], _Words]]
 
 
 def explain_row(
@@ -37,31 +44,30 @@ def explain_row(
     InputError
         When the sample has changed since it was scored.
     """
-    details = kernels.overlap_details(
-        batch, place, plan.settings, np.array(metric_numbers(plan.columns), np.int64)
-    )
-    scores = np.array(
-        [
-            math.nan if details.reasons[number] else details.scores[number]
-            for number in metric_numbers(plan.columns)
-        ]
-    )
+    metrics = np.array(metric_numbers(plan.columns), np.int64)
+    if isinstance(plan.settings, OverlapSettings):
+        values, reasons, explain = _open_overlap(batch, place, plan.settings, metrics)
+    else:
+        values, reasons, explain = _open_grounded(batch, place, plan, metrics)
+    scores = np.array([math.nan if reasons[number] else values[number] for number in metrics])
     if scored is not None and not np.array_equal(scores, scored[1], equal_nan=True):
         raise InputError(f"row {scored[0]} gives other scores than before: its sample was changed")
-    facts = RowFacts(
-        details=details,
-        settings=plan.settings,
-        answer=batch.answer.text_bytes(place),
-        n_contexts=int(batch.row_contexts[place + 1] - batch.row_contexts[place]),
-        has_ground_truth=bool(
-            batch.ground_truth.offsets[place + 1] > batch.ground_truth.offsets[place]
-        ),
-    )
     verdicts = judge_rows(scores.reshape(1, -1), plan)
     composite = float(verdicts.composite[0])
     return EvalResult(
         sample=sample,
-        metrics=ByMetric({metric: _explained(metric, facts, plan) for metric in plan.columns}),
+        metrics=ByMetric(
+            {
+                metric: _explained(
+                    metric,
+                    None if reasons[number] else values[number],
+                    NullReason(reasons[number]),
+                    explain(metric, values[number]),
+                    plan,
+                )
+                for metric, number in zip(plan.columns, metrics, strict=True)
+            }
+        ),
         composite_score=None if math.isnan(composite) else composite,
         passed=bool(verdicts.passed[0]),
         evaluated_at=evaluated_at,
@@ -69,18 +75,61 @@ def explain_row(
     )
 
 
-def _explained(metric: Any, facts: RowFacts, plan: Plan) -> MetricResult:
-    number = OVERLAP_METRICS[metric].number
-    reason = NullReason(facts.details.reasons[number])
-    score = facts.details.scores[number]
-    threshold = plan.thresholds[metric]
-    explanation, signals = explain(metric, facts, score)
+def _open_overlap(
+    batch: SampleBatch, place: int, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
+) -> _Opened:
+    details = kernels.overlap_details(batch, place, settings, metrics)
+    truth = batch.ground_truth.offsets
+    facts = overlap.RowFacts(
+        details=details,
+        settings=settings,
+        answer=batch.answer.text_bytes(place),
+        n_contexts=int(batch.row_contexts[place + 1] - batch.row_contexts[place]),
+        has_ground_truth=bool(truth[place + 1] > truth[place]),
+    )
+    return (
+        details.scores,
+        details.reasons,
+        lambda metric, score: (*overlap.explain(metric, facts, score), {}),
+    )
+
+
+def _open_grounded(
+    batch: SampleBatch, place: int, plan: Plan, metrics: npt.NDArray[np.int64]
+) -> _Opened:
+    settings = plan.settings
+    assert not isinstance(settings, OverlapSettings)
+    # Of the row alone: the stems of a whole batch would be found anew for every row.
+    batch, place = batch.row(place), 0
+    details = kernels.grounded_details(
+        batch, place, settings, metrics, snowball_stems(batch, settings)
+    )
+    facts = grounded.RowFacts(
+        details=details,
+        answer=batch.answer.text(place),
+        truths=batch.row_truth_texts(place),
+        n_chunks=int(batch.row_contexts[1]),
+    )
+    return (
+        details.scores,
+        details.reasons,
+        lambda metric, score: grounded.explain(metric, facts, score),
+    )
+
+
+def _explained(
+    metric: MetricId, score: float | None, reason: NullReason, words: _Words, plan: Plan
+) -> MetricResult:
+    explanation, signals, details = words
+    calibration = plan.calibrations.get(metric)
     return MetricResult(
         metric_id=metric,
-        score=None if reason else score,
-        passed=None if reason else score >= threshold,
-        threshold=threshold,
+        score=score,
+        passed=passes(score, metric, plan),
+        threshold=plan.thresholds[metric],
         explanation=explanation,
         signals=signals,
         null_reason=reason,
+        probability=None if calibration is None else calibration.probability(score),
+        **details,
     )

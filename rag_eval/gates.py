@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.errors import InputError
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options import number
 from rag_eval.regressions import MetricRegression
 from rag_eval.samples import MetricId, camel_case, to_metric_id
@@ -59,6 +60,8 @@ class Gates:
             for name, bar in (min_mean or {}).items()
         }
         for metric in means:
+            if not higher_is_better(metric):
+                raise InputError(f"min_mean is given for {metric}, of which lower is better")
             if metric not in computed:
                 raise InputError(
                     f"min_mean is given for {metric}, which is not computed; "

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval._native import exact_sums, overlap_block, text_columns
+from rag_eval._native import exact_sums, grounded_block, overlap_block, text_columns
+from rag_eval.grounded_settings import language_number
 
 if TYPE_CHECKING:
-    from rag_eval.columns import SampleBatch
+    from rag_eval.columns import SampleBatch, TextColumn
+    from rag_eval.grounded_settings import GroundedSettings
     from rag_eval.overlap_settings import OverlapSettings
 
 
@@ -67,6 +69,143 @@ def score_overlap(
         reasons,
     )
     return scores, reasons
+
+
+class GivenStems(NamedTuple):
+    """Words and their stems, in place of the light English stems.
+
+    Each word comes after a byte with the number of its language.
+    """
+
+    words: TextColumn
+    stems: TextColumn
+
+
+def score_grounded(
+    batch: SampleBatch,
+    settings: GroundedSettings,
+    metrics: npt.NDArray[np.int64],
+    stems: GivenStems | None = None,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+    """Scores and null reasons of a batch, grounded profile; both of shape (R, M).
+
+    A null score is NaN. The GIL is released while the rows are scored.
+    """
+    shape = (batch.n_rows, len(metrics))
+    scores = np.empty(shape)
+    reasons = np.empty(shape, np.uint8)
+    grounded_block.score_block(
+        *_grounded_arguments(batch, settings),
+        *_stem_arguments(stems),
+        metrics,
+        hash_seed(),
+        0,
+        batch.n_rows,
+        scores,
+        reasons,
+    )
+    return scores, reasons
+
+
+class Evidence(NamedTuple):
+    """What carries one sentence; spans in code points of the original strings, half-open."""
+
+    span: tuple[int, int]
+    support: float
+    chunk: int | None
+    window: tuple[int, int] | None
+    covered: float
+    missing_numbers: list[str]
+    missing_names: list[str]
+
+
+class GroundedDetails(NamedTuple):
+    """What the scores of one row are made of; see ``grounded_block.row_details``."""
+
+    scores: list[float]
+    reasons: list[int]
+    causes: list[int]
+    language: int
+    chunk_scores: list[float] | None
+    answer: list[Evidence] | None
+    best_truth: int | None
+    truth: list[Evidence] | None
+
+
+def grounded_details(
+    batch: SampleBatch,
+    row: int,
+    settings: GroundedSettings,
+    metrics: npt.NDArray[np.int64],
+    stems: GivenStems | None = None,
+) -> GroundedDetails:
+    """Score one row again and keep what its scores are made of."""
+    scores, reasons, causes, language, chunk_scores, answer, best_truth, truth = (
+        grounded_block.row_details(
+            *_grounded_arguments(batch, settings),
+            *_stem_arguments(stems),
+            metrics,
+            hash_seed(),
+            row,
+        )
+    )
+    return GroundedDetails(
+        scores,
+        reasons,
+        causes,
+        language,
+        chunk_scores,
+        None if answer is None else [Evidence(*sentence) for sentence in answer],
+        best_truth,
+        None if truth is None else [Evidence(*sentence) for sentence in truth],
+    )
+
+
+def grounded_words(batch: SampleBatch, settings: GroundedSettings) -> dict[int, set[bytes]]:
+    """The distinct words of a batch by the number of the language they are read in."""
+    return grounded_block.row_words(
+        *_grounded_arguments(batch, settings), hash_seed(), 0, batch.n_rows
+    )
+
+
+_NO_TEXTS: tuple[_Bytes, _Offsets] = (np.empty(0, np.uint8), np.zeros(1, np.int64))
+
+
+def _stem_arguments(stems: GivenStems | None) -> tuple[_Bytes, _Offsets, _Bytes, _Offsets]:
+    return (*_NO_TEXTS, *_NO_TEXTS) if stems is None else (*stems.words, *stems.stems)
+
+
+def _grounded_arguments(
+    batch: SampleBatch, settings: GroundedSettings
+) -> tuple[
+    _Bytes,
+    _Offsets,
+    _Bytes,
+    _Offsets,
+    _Bytes,
+    _Offsets,
+    _Offsets,
+    _Bytes,
+    _Offsets,
+    _Offsets,
+    _Bytes,
+    npt.NDArray[np.int8],
+]:
+    columns = batch.grounded
+    assert columns is not None
+    languages = columns.languages
+    if settings.language is not None:
+        languages = np.full(batch.n_rows, language_number(settings.language), np.int8)
+    return (
+        *batch.question,
+        *batch.answer,
+        *batch.ground_truth,
+        columns.row_truths,
+        *batch.contexts,
+        batch.row_contexts,
+        columns.given,
+        languages,
+    )
 
 
 class RowDetails(NamedTuple):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, TypedDict, get_type_hints
 
 from rag_eval.errors import InputError, UnsupportedModeError, suggestion
-from rag_eval.metrics.registry import OVERLAP_METRICS
-from rag_eval.overlap_settings import LARGEST_WEIGHT, OverlapSettings
-from rag_eval.samples import METRIC_IDS, EvaluationMode, MetricId, to_metric_id
+from rag_eval.grounded_settings import Stemmer
+from rag_eval.metrics.registry import PROFILE_METRICS, MetricSpec
+from rag_eval.overlap_settings import LARGEST_WEIGHT
+from rag_eval.profiles import COMPOSITE_THRESHOLDS, Settings, settings_of
+from rag_eval.samples import METRIC_IDS, EvaluationMode, MetricId, Profile, to_metric_id
 
 JudgeFn: TypeAlias = Callable[[str], "str | Awaitable[str]"]
 """Takes a prompt, gives the judge's reply."""
@@ -20,7 +22,10 @@ ProgressFn: TypeAlias = Callable[[int, "int | None"], object]
 
 
 class MetricThresholds(TypedDict, total=False):
-    """Threshold per metric; a score passes from its threshold on."""
+    """Threshold per metric; a score passes from its threshold on.
+
+    Where lower is better, as for some diagnostics, it passes up to its threshold.
+    """
 
     faithfulness: float
     answer_relevance: float
@@ -29,6 +34,12 @@ class MetricThresholds(TypedDict, total=False):
     context_relevance: float
     answer_correctness: float
     hallucination_rate: float
+    context_utilization: float
+    noise_sensitivity: float
+    claim_recall: float
+    self_knowledge: float
+    unsupported_numbers: float
+    unsupported_names: float
 
 
 class PromptOverrides(TypedDict, total=False):
@@ -72,8 +83,25 @@ class HeuristicOptions(TypedDict, total=False):
 
 
 class EvaluateOptions(TypedDict, total=False):
-    """Options of :func:`rag_eval.evaluate`."""
+    """Options of :func:`rag_eval.evaluate`.
 
+    Attributes
+    ----------
+    profile : {"overlap", "grounded"}, default "overlap"
+        How metrics are computed; each profile has default thresholds of its own.
+    language : str, optional
+        Grounded profile: tag of the language every sample is read in; detected where None.
+    stemmer : {"light", "snowball"}, default "light"
+        Grounded profile: light English stems, or Snowball's (extra ``lang``).
+    calibration : Calibration, path, mapping or list of these, optional
+        What :func:`rag_eval.calibrate` found. Fills ``MetricResult.probability``, and sets the
+        threshold of its metric unless ``thresholds`` has one.
+    """
+
+    profile: Profile | None
+    language: str | None
+    stemmer: Stemmer | None
+    calibration: Any
     mode: EvaluationMode | None
     judge: JudgeFn | None
     thresholds: MetricThresholds | None
@@ -128,7 +156,6 @@ HEURISTIC_KEYS: Final = frozenset(get_type_hints(HeuristicOptions))
 # Overlaid key by key when a call's options meet an evaluator's; others are replaced whole.
 _OVERLAID: Final = ("thresholds", "composite_weights", "heuristic")
 
-COMPOSITE_THRESHOLD: Final = 0.6
 REGRESSION_THRESHOLD: Final = 0.05
 CONCURRENCY: Final = 4
 
@@ -241,15 +268,23 @@ class Plan:
     columns : tuple of MetricId
         The same without repeats: the columns of the score matrix.
     thresholds, weights : dict
-        Per metric in ``columns``.
+        Per metric in ``columns``; a threshold of None lets every score pass.
+    calibrations : dict of Calibration
+        Per metric, where one was given.
     """
 
     metrics: tuple[MetricId, ...]
     columns: tuple[MetricId, ...]
-    thresholds: dict[MetricId, float]
+    thresholds: dict[MetricId, float | None]
     weights: dict[MetricId, float]
     composite_threshold: float
-    settings: OverlapSettings
+    settings: Settings
+    calibrations: Mapping[MetricId, Any] = field(default_factory=dict)
+
+    @property
+    def specs(self) -> dict[MetricId, MetricSpec]:
+        """The contracts of the profile's metrics."""
+        return PROFILE_METRICS[self.settings.profile]
 
 
 def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
@@ -286,9 +321,37 @@ def _check_mode(
     )
 
 
-def _thresholds(given: Mapping[str, Any], columns: Iterable[MetricId]) -> dict[MetricId, float]:
+def _thresholds(
+    given: Mapping[str, Any], specs: Mapping[MetricId, MetricSpec], columns: Iterable[MetricId]
+) -> dict[MetricId, float | None]:
     checked = {name: number(value, f"thresholds[{name!r}]") for name, value in given.items()}
-    return {metric: checked.get(metric, OVERLAP_METRICS[metric].threshold) for metric in columns}
+    return {metric: checked.get(metric, specs[metric].threshold) for metric in columns}
+
+
+def _weights(
+    given: Mapping[str, Any], specs: Mapping[MetricId, MetricSpec], columns: Iterable[MetricId]
+) -> dict[MetricId, float]:
+    weights: dict[MetricId, float] = {}
+    for metric in columns:
+        weight = given.get(metric)
+        if not specs[metric].in_composite:
+            if weight is not None:
+                raise InputError(
+                    f"composite_weights[{metric!r}]: a diagnostic has no part in the composite "
+                    "score"
+                )
+            weights[metric] = 0.0
+        else:
+            weights[metric] = (
+                1.0 if weight is None else _weight(weight, f"composite_weights[{metric!r}]")
+            )
+    return weights
+
+
+def _check_profile(columns: Iterable[MetricId], profile: Profile) -> None:
+    for metric in columns:
+        if metric not in PROFILE_METRICS[profile]:
+            raise InputError(f"metric {metric!r} needs profile='grounded'")
 
 
 def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan:
@@ -296,20 +359,17 @@ def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan
     _check_modes(options)
     asked = metric_list(metrics)
     columns = tuple(dict.fromkeys(asked))
-    weights = options.get("composite_weights") or {}
+    settings = settings_of(options)
+    _check_profile(columns, settings.profile)
+    specs = PROFILE_METRICS[settings.profile]
     threshold = options.get("composite_threshold")
     return Plan(
         metrics=asked,
         columns=columns,
-        thresholds=_thresholds(options.get("thresholds") or {}, columns),
-        weights={
-            metric: 1.0
-            if weights.get(metric) is None
-            else _weight(weights[metric], f"composite_weights[{metric!r}]")
-            for metric in columns
-        },
-        composite_threshold=COMPOSITE_THRESHOLD
+        thresholds=_thresholds(options.get("thresholds") or {}, specs, columns),
+        weights=_weights(options.get("composite_weights") or {}, specs, columns),
+        composite_threshold=COMPOSITE_THRESHOLDS[settings.profile]
         if threshold is None
         else number(threshold, "composite_threshold"),
-        settings=OverlapSettings.from_options(options.get("heuristic") or {}),
+        settings=settings,
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rag_eval.errors import InputError
+from rag_eval.samples import Profile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +39,11 @@ class OverlapSettings:
     sentence_coverage_threshold: float = 0.3
     ngram_weight: float = 1.0
     tfidf_weight: float = 1.0
+
+    @property
+    def profile(self) -> Profile:
+        """The profile that these are settings of."""
+        return "overlap"
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> OverlapSettings:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rag_eval.aggregates import MetricAggregate
 from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.samples import MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
 
@@ -22,7 +23,7 @@ class MetricRegression:
     delta : float
         Current minus baseline; NaN where not comparable.
     regressed : bool
-        The mean dropped by more than the regression threshold.
+        The mean got worse by more than the regression threshold.
     not_comparable : bool
         The baseline has scores and this run has none: nothing can be said, and a gate fails.
     """
@@ -117,6 +118,11 @@ def check_signatures(
     compared = [metric for metric in metrics if metric in baseline.means]
     theirs = baseline.signature
     if theirs is None:
+        if current.profile != "overlap":
+            raise SignatureMismatchError(
+                "the baseline has no signature, so it counts as profile overlap; this run is "
+                f"{current.profile}. Score it again, or force the comparison"
+            )
         return (
             "the baseline has no signature: taken as profile overlap with default options, "
             "unverified"
@@ -138,7 +144,8 @@ def compare_means(
 ) -> list[MetricRegression]:
     """One row per metric that the baseline also has, in the order of ``metrics``.
 
-    A drop of more than ``threshold`` is a regression; one of exactly that much is not.
+    A drop of more than ``threshold`` is a regression, or a rise where lower is better; one of
+    exactly that much is not.
     """
     rows = []
     for metric in metrics:
@@ -152,7 +159,7 @@ def compare_means(
                 baseline_mean=before,
                 current_mean=now,
                 delta=delta,
-                regressed=delta < -threshold,
+                regressed=(delta if higher_is_better(metric) else -delta) < -threshold,
                 not_comparable=math.isnan(now) and metric not in baseline.unscored,
             )
         )

@@ -20,7 +20,14 @@ from rag_eval import json_text
 from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.errors import InputError
-from rag_eval.results import ByMetric, CostTracker, EvalResult, EvalSignal, MetricResult
+from rag_eval.results import (
+    ByMetric,
+    CostTracker,
+    EvalResult,
+    EvalSignal,
+    MetricResult,
+    SentenceEvidence,
+)
 from rag_eval.samples import MetricId, NullReason, to_metric_id
 from rag_eval.signature import Signature
 
@@ -73,10 +80,10 @@ def _umask() -> int:
     return mask
 
 
-def row_json(result: EvalResult, row: int) -> bytes:
+def row_json(result: EvalResult, row: int, details: bool = False) -> bytes:
     """One row's result as JSON; what cannot be written is named with its sample."""
     try:
-        return json_text.dumps(result.to_dict())
+        return json_text.dumps(result.to_dict(details))
     except (ValueError, TypeError) as error:
         sample = result.sample
         name = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
@@ -93,16 +100,16 @@ def json_parts(rows: Iterable[bytes], summary: Callable[[], Mapping[str, Any]]) 
     yield b"\n]," + json_text.dumps(summary())[1:] + b"\n"
 
 
-def batch_json_parts(batch: BatchEvalResult) -> Iterator[bytes]:
+def batch_json_parts(batch: BatchEvalResult, details: bool = False) -> Iterator[bytes]:
     """The parts of a batch's result file; opens every row, one at a time."""
-    rows = (row_json(result, row) for row, result in enumerate(batch.results))
+    rows = (row_json(result, row, details) for row, result in enumerate(batch.results))
     return json_parts(rows, batch.summary_dict)
 
 
-def jsonl_parts(results: Iterable[EvalResult]) -> Iterator[bytes]:
+def jsonl_parts(results: Iterable[EvalResult], details: bool = False) -> Iterator[bytes]:
     """One line of JSON per row."""
     for row, result in enumerate(results):
-        yield row_json(result, row) + b"\n"
+        yield row_json(result, row, details) + b"\n"
 
 
 def write_or_return(parts: Iterable[bytes], path: str | Path | None) -> str | None:
@@ -269,9 +276,27 @@ def _metric_result(metric: MetricId, entry: Mapping[str, Any]) -> MetricResult:
         explanation=entry["explanation"],
         signals=tuple(_signal(metric, signal) for signal in entry["signals"]),
         null_reason=null_reason,
+        probability=entry.get("probability"),
+        chunk_scores=None if "chunkScores" not in entry else tuple(entry["chunkScores"]),
+        evidence=None
+        if "evidence" not in entry
+        else tuple(map(_sentence_evidence, entry["evidence"])),
         mode=entry.get("mode", "heuristic"),
         llm_calls=int(entry.get("llmCalls", 0)),
         duration_ms=int(entry.get("durationMs", 0)),
+    )
+
+
+def _sentence_evidence(entry: Mapping[str, Any]) -> SentenceEvidence:
+    window = entry["window"]
+    return SentenceEvidence(
+        span=(entry["span"][0], entry["span"][1]),
+        support=entry["support"],
+        chunk=entry["chunk"],
+        window=None if window is None else (window[0], window[1]),
+        covered=entry["covered"],
+        missing_numbers=tuple(entry["missingNumbers"]),
+        missing_names=tuple(entry["missingNames"]),
     )
 
 

@@ -13,8 +13,9 @@ import msgspec
 
 from rag_eval import json_text
 from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.regressions import Baseline
-from rag_eval.samples import METRIC_IDS, MetricId, camel_case
+from rag_eval.samples import ALL_METRIC_IDS, MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
 
 
@@ -128,7 +129,7 @@ def _n_rows(found: _File) -> int | None:
 def _means(found: _File) -> dict[MetricId, MeanScore]:
     n_rows = _n_rows(found)
     means: dict[MetricId, MeanScore] = {}
-    for metric in METRIC_IDS:
+    for metric in ALL_METRIC_IDS:
         entry = found.aggregates.get(camel_case(metric), found.aggregates.get(metric))
         if entry is None:
             continue
@@ -156,6 +157,13 @@ class MeanChange:
     def delta(self) -> float:
         """New minus old."""
         return self.new.mean - self.old.mean
+
+    @property
+    def improved(self) -> bool:
+        """The mean got better, whichever way that is."""
+        if self.name == COMPOSITE or higher_is_better(to_metric_id(self.name)):
+            return self.delta > 0
+        return self.delta < 0
 
     def to_dict(self) -> dict[str, Any]:
         """In the style of result files; a mean that does not exist is null."""
@@ -213,7 +221,7 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
     """
     before, after = read_summary(old), read_summary(new)
     shared: list[MetricId] = [
-        metric for metric in METRIC_IDS if metric in before.means and metric in after.means
+        metric for metric in ALL_METRIC_IDS if metric in before.means and metric in after.means
     ]
     if not shared:
         raise InputError(f"{old} and {new} have no metric in common")
@@ -226,7 +234,7 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
     missing = MeanScore(math.nan, 0, 0)
     changes = [
         MeanChange(metric, before.means.get(metric, missing), after.means.get(metric, missing))
-        for metric in METRIC_IDS
+        for metric in ALL_METRIC_IDS
         if metric in before.means or metric in after.means
     ]
     changes.append(MeanChange(COMPOSITE, before.composite, after.composite))
@@ -246,5 +254,8 @@ def _settings(
         for name in unsigned
     ]
     if old.signature is None or new.signature is None:
+        known = new.signature or old.signature
+        if known is not None and known.profile != "overlap":
+            return [f"profile: {known.profile}, not overlap (no signature)"], notes
         return [], notes
     return new.signature.differences(old.signature, metrics), notes

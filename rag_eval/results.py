@@ -50,6 +50,49 @@ class EvalSignal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceEvidence:
+    """What carries one sentence of a claim.
+
+    Spans count code points of the original strings, half-open: ``answer[begin:end]``.
+
+    Attributes
+    ----------
+    span : (int, int)
+        The sentence, in the answer or in the ground truth.
+    support : float
+        From 0 to 1; below 0.60 the sentence counts as not supported.
+    chunk : int or None
+        Index of the chunk with the best window; None when no chunk has a content word of it.
+    window : (int, int) or None
+        That window in ``contexts[chunk]``.
+    covered : float
+        Share of the sentence's content words in the window.
+    missing_numbers, missing_names : tuple of str
+        Those that neither a chunk nor the question has, in normal form.
+    """
+
+    span: tuple[int, int]
+    support: float
+    chunk: int | None
+    window: tuple[int, int] | None
+    covered: float
+    missing_numbers: tuple[str, ...]
+    missing_names: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "span": list(self.span),
+            "support": self.support,
+            "chunk": self.chunk,
+            "window": None if self.window is None else list(self.window),
+            "covered": self.covered,
+            "missingNumbers": list(self.missing_numbers),
+            "missingNames": list(self.missing_names),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricResult:
     """One metric of one sample.
 
@@ -58,22 +101,47 @@ class MetricResult:
     score : float or None
         None has its reason in ``null_reason``.
     passed : bool or None
-        ``score >= threshold``; None where the score is.
+        ``score >= threshold``, or ``<=`` where lower is better; None where the score or the
+        threshold is.
+    threshold : float or None
+        None for a diagnostic that was given none.
+    probability : float or None
+        Chance that a person would call it good, where a calibration was given.
+    chunk_scores : tuple of float, optional
+        Relevance of each chunk to the question, for the metrics of the grounded profile that are
+        made of it.
+    evidence : tuple of SentenceEvidence, optional
+        What carries each sentence of the answer, or, for context_recall, of the ground truth that
+        scored best; grounded profile.
     """
 
     metric_id: MetricId
     score: float | None
     passed: bool | None
-    threshold: float
+    threshold: float | None
     explanation: str
     signals: tuple[EvalSignal, ...] = field(repr=False)
     null_reason: NullReason = field(default=NullReason.MEASURED, repr=False)
     mode: EvaluationMode = field(default="heuristic", repr=False)
     llm_calls: int = field(default=0, repr=False)
     duration_ms: int = field(default=0, repr=False)
+    probability: float | None = field(default=None, repr=False)
+    chunk_scores: tuple[float, ...] | None = field(default=None, repr=False)
+    evidence: tuple[SentenceEvidence, ...] | None = field(default=None, repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """In the schema of result files; ``nullReason`` is added where the score is null."""
+    @property
+    def sentence_scores(self) -> tuple[float, ...] | None:
+        """Support of each sentence in ``evidence``."""
+        if self.evidence is None:
+            return None
+        return tuple(sentence.support for sentence in self.evidence)
+
+    def to_dict(self, details: bool = False) -> dict[str, Any]:
+        """In the schema of result files; ``nullReason`` is added where the score is null.
+
+        With ``details`` also ``chunkScores``, ``sentenceScores`` and ``evidence``, where there are
+        any.
+        """
         result: dict[str, Any] = {
             "metricId": camel_case(self.metric_id),
             "score": self.score,
@@ -87,7 +155,20 @@ class MetricResult:
         }
         if self.null_reason:
             result["nullReason"] = self.null_reason.name.lower()
+        if self.probability is not None:
+            result["probability"] = self.probability
+        if details:
+            result.update(self._details())
         return result
+
+    def _details(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.chunk_scores is not None:
+            found["chunkScores"] = list(self.chunk_scores)
+        if self.evidence is not None:
+            found["sentenceScores"] = [sentence.support for sentence in self.evidence]
+            found["evidence"] = [sentence.to_dict() for sentence in self.evidence]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +264,15 @@ class EvalResult:
     evaluated_at: str
     signature: Signature | None = field(repr=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """In the schema of result files (that of rag-eval-node-ts, and the signature)."""
+    def to_dict(self, details: bool = False) -> dict[str, Any]:
+        """In the schema of result files (that of rag-eval-node-ts, and the signature).
+
+        With ``details`` also the scores of chunks and sentences, with their evidence.
+        """
         result: dict[str, Any] = {
             "sample": sample_dict(self.sample),
             "metrics": {
-                camel_case(name): metric.to_dict() for name, metric in self.metrics.items()
+                camel_case(name): metric.to_dict(details) for name, metric in self.metrics.items()
             },
             "compositeScore": self.composite_score,
             "passed": self.passed,

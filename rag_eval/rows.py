@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from rag_eval.columns import SampleBatch
+from rag_eval.columns import GIVEN_ANSWER, GIVEN_CONTEXTS, GIVEN_QUESTION, SampleBatch
 from rag_eval.samples import EvalSample
 from rag_eval.sources import TEXT_FIELDS, FieldNeeds, RowBlock, SampleLike, pack_block, read_rows
 
@@ -83,14 +83,14 @@ class PackedRows:
         batch, place = self.packed(row)
         extra = self._extras.get(row, {})
         sample: dict[str, Any] = {}
-        if self._needs.question:
+        if self._needs.question and batch.gives(place, GIVEN_QUESTION):
             sample["question"] = batch.question.text(place)
-        if self._needs.answer:
+        if self._needs.answer and batch.gives(place, GIVEN_ANSWER):
             sample["answer"] = batch.answer.text(place)
-        if self._needs.contexts:
+        if self._needs.contexts and batch.gives(place, GIVEN_CONTEXTS):
             sample["contexts"] = batch.row_context_texts(place)
-        if self._needs.ground_truth and (truth := batch.ground_truth.text(place)):
-            sample["groundTruth"] = truth
+        if self._needs.ground_truth and (truths := batch.row_truth_texts(place)):
+            sample["groundTruth"] = truths if len(truths) > 1 else truths[0]
         return {**sample, **extra}
 
     def packed(self, row: int) -> tuple[SampleBatch, int]:

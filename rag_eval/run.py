@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.batch_results import BatchEvalResult, assemble, stacked
+from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
 from rag_eval.engine import ScoredBlock, score_blocks, thread_count
 from rag_eval.errors import InputError
@@ -157,10 +158,12 @@ class _Run:
         self.evaluated_at = self.clock.now()
         self.options = options
         evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
-        self.plan: Plan = make_plan(metrics, normalized(evaluation, "run", EVALUATE_KEYS))
+        known = normalized(evaluation, "run", EVALUATE_KEYS)
+        self.plan: Plan
+        self.plan, notes = calibrated(make_plan(metrics, known), known)
         if not self.plan.metrics:
             raise InputError("metrics must name at least one metric")
-        self.needs = FieldNeeds.of(self.plan.columns)
+        self.needs = FieldNeeds.of(self.plan.columns, self.plan.settings.profile)
         self.gates = Gates.of(
             options.get("min_pass_rate"), options.get("min_mean"), self.plan.columns
         )
@@ -168,6 +171,7 @@ class _Run:
         self.output = checked_output(options.get("output"), data)
         self.regression_threshold = checked_regression_threshold(options)
         self.baseline, self.notes = checked_baseline(self.plan, options)
+        self.notes += notes
         self.worst = WorstRows(checked_row_count(options.get("worst"), "worst"))
         self.ids = RepeatedIds()
         self.n_rows = self.n_skipped = 0
@@ -250,7 +254,7 @@ class _Run:
             self.evaluated_at,
             scored=(row, scored.scores[index]),
         )
-        return row_json(result, row)
+        return row_json(result, row, details=bool(self.options.get("details")))
 
     def _add(self, scored: ScoredBlock, rows: list[bytes], writer: RowWriter | None) -> None:
         faults = origin_of(scored.rows).faults

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Final, TypedDict, get_type_hints
 
 from rag_eval.errors import InputError
+from rag_eval.grounded_settings import Stemmer
 from rag_eval.options import REGRESSION_THRESHOLD, Plan, ProgressFn, number
 from rag_eval.regressions import Baseline, check_signatures
 from rag_eval.result_summaries import read_summary
 from rag_eval.sample_files import STANDARD_INPUT
+from rag_eval.samples import Profile
 from rag_eval.signature import Signature
 
 
@@ -19,6 +21,7 @@ class RunOptions(TypedDict, total=False):
 
     Attributes
     ----------
+    profile, language, stemmer, calibration
     thresholds, composite_threshold, composite_weights, heuristic
         As for :func:`rag_eval.evaluate`.
     min_pass_rate : float
@@ -31,6 +34,8 @@ class RunOptions(TypedDict, total=False):
         Compare with a baseline of other settings all the same.
     output : str or Path
         Result file to write: ``.json`` or ``.jsonl``, either also ``.gz``.
+    details : bool
+        Write the scores of chunks and sentences and their evidence into the output as well.
     worst : int
         How many of the rows that score lowest to keep, explained.
     threads : int
@@ -43,6 +48,10 @@ class RunOptions(TypedDict, total=False):
         Gets the result of each row as one line of JSON.
     """
 
+    profile: Profile | None
+    language: str | None
+    stemmer: Stemmer | None
+    calibration: Any
     thresholds: Mapping[str, float] | None
     composite_threshold: float | None
     composite_weights: Mapping[str, float | None] | None
@@ -53,6 +62,7 @@ class RunOptions(TypedDict, total=False):
     regression_threshold: float | None
     allow_signature_mismatch: bool | None
     output: str | Path | None
+    details: bool | None
     worst: int | None
     threads: int | None
     skip_invalid: bool | None

@@ -18,12 +18,26 @@ MetricId: TypeAlias = Literal[
     "context_relevance",
     "answer_correctness",
     "hallucination_rate",
+    "context_utilization",
+    "noise_sensitivity",
+    "claim_recall",
+    "self_knowledge",
+    "unsupported_numbers",
+    "unsupported_names",
 ]
-"""One of the seven metrics. Wherever a metric id comes in, camelCase is accepted as well."""
+"""One of the seven metrics, or a diagnostic of the grounded profile.
+
+Wherever a metric id comes in, camelCase is accepted as well.
+"""
+
+Profile: TypeAlias = Literal["overlap", "grounded"]
+"""How metrics are computed: as rag-eval-node-ts does, or so that scores agree with people."""
+
+PROFILES: Final[tuple[Profile, ...]] = ("overlap", "grounded")
 
 EvaluationMode: TypeAlias = Literal["heuristic", "llm", "hybrid"]
 
-# The order is that of the kernels' metric numbers.
+# The order of these and then of the diagnostics is that of the kernels' metric numbers.
 METRIC_IDS: Final[tuple[MetricId, ...]] = (
     "faithfulness",
     "answer_relevance",
@@ -33,6 +47,15 @@ METRIC_IDS: Final[tuple[MetricId, ...]] = (
     "answer_correctness",
     "hallucination_rate",
 )
+DIAGNOSTIC_IDS: Final[tuple[MetricId, ...]] = (
+    "context_utilization",
+    "noise_sensitivity",
+    "claim_recall",
+    "self_knowledge",
+    "unsupported_numbers",
+    "unsupported_names",
+)
+ALL_METRIC_IDS: Final = METRIC_IDS + DIAGNOSTIC_IDS
 
 
 @cache  # every row of a result file asks for dozens
@@ -43,7 +66,7 @@ def camel_case(name: str) -> str:
 
 
 _METRIC_NAMES: Final[dict[str, MetricId]] = {
-    name: metric for metric in METRIC_IDS for name in (metric, camel_case(metric))
+    name: metric for metric in ALL_METRIC_IDS for name in (metric, camel_case(metric))
 }
 
 
@@ -57,8 +80,8 @@ def to_metric_id(name: object) -> MetricId:
     """
     metric = _METRIC_NAMES.get(name) if isinstance(name, str) else None
     if metric is None:
-        known = ", ".join(METRIC_IDS)
-        hint = suggestion(name, METRIC_IDS)
+        known = ", ".join(ALL_METRIC_IDS)
+        hint = suggestion(name, ALL_METRIC_IDS)
         raise InputError(f"unknown metric {name!r}{hint} (known metrics: {known})")
     return metric
 
@@ -83,20 +106,25 @@ class EvalSample:
         Needed by the metrics that read them; see the metric table.
     contexts : sequence of str, optional
         Retrieved chunks in rank order. An empty list is legal.
-    ground_truth : str, optional
-        The reference answer. None and the empty string mean that there is none.
+    ground_truth : str or sequence of str, optional
+        The reference answer; the grounded profile takes several acceptable ones, and the best
+        counts. None and the empty string mean that there is none.
     id : str, optional
         Named in errors and echoed in results.
     metadata : mapping, optional
         Echoed in results, never read.
+    language : str, optional
+        Tag of the language the texts are read in, such as ``de`` or ``pt-BR``; detected where
+        None. Only the grounded profile reads it.
     """
 
     question: str | None = None
     answer: str | None = None
     contexts: list[str] | tuple[str, ...] | None = None
-    ground_truth: str | None = None
+    ground_truth: str | list[str] | tuple[str, ...] | None = None
     id: str | None = None
     metadata: Mapping[str, Any] | None = None
+    language: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The sample in the schema of result files (camelCase), without fields that are None."""
@@ -104,8 +132,11 @@ class EvalSample:
             "question": self.question,
             "answer": self.answer,
             "contexts": None if self.contexts is None else list(self.contexts),
-            "groundTruth": self.ground_truth,
+            "groundTruth": list(self.ground_truth)
+            if isinstance(self.ground_truth, tuple)
+            else self.ground_truth,
             "id": self.id,
             "metadata": None if self.metadata is None else dict(self.metadata),
+            "language": self.language,
         }
         return {name: value for name, value in fields.items() if value is not None}

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.batch_results import BatchEvalResult, assemble, stacked
+from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
 from rag_eval.engine import score_blocks, thread_count
 from rag_eval.errors import InputError
@@ -54,10 +55,11 @@ def evaluate(
     sample : dict, mapping or EvalSample
         Only the fields that the metrics read have to be there.
     metrics : iterable of str, optional
-        Metric ids in snake_case or camelCase; all seven by default.
+        Metric ids in snake_case or camelCase; the seven by default.
     **options : EvaluateOptions
-        ``thresholds``, ``composite_threshold`` (0.6), ``composite_weights`` (1 each),
-        ``heuristic``; see there.
+        ``profile`` ("overlap" or "grounded"), ``thresholds``, ``composite_threshold`` (0.6; 0.5 in
+        the grounded profile), ``composite_weights`` (1 each), ``heuristic``, ``language``,
+        ``stemmer``, ``calibration``; see there.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def evaluate(
         For an option that does not exist.
     """
     known = normalized(options, "evaluate", EVALUATE_KEYS)
-    return _evaluate(sample, make_plan(metrics, known))
+    return _evaluate(sample, calibrated(make_plan(metrics, known), known)[0])
 
 
 def evaluate_batch(
@@ -113,7 +115,7 @@ def evaluate_batch(
 def compute_metric(
     metric_id: str, sample: SampleLike, **heuristic: Unpack[HeuristicOptions]
 ) -> MetricResult:
-    """Score one metric of one sample at its default threshold.
+    """Score one metric of one sample at its default threshold, in the overlap profile.
 
     Parameters
     ----------
@@ -159,7 +161,7 @@ class Evaluator:
         known = normalized(config, "create_evaluator", CONFIG_KEYS)
         if known.get("metrics") is not None:
             known["metrics"] = metric_list(known["metrics"])
-        make_plan(known.get("metrics"), known)
+        calibrated(make_plan(known.get("metrics"), known), known)
         self._config = {name: _frozen(value) for name, value in known.items()}
 
     @property
@@ -175,7 +177,7 @@ class Evaluator:
     ) -> EvalResult:
         """As :func:`evaluate`; metrics and options given here win over the configuration."""
         known = self._merged(normalized(options, "evaluate", EVALUATE_KEYS))
-        return _evaluate(sample, make_plan(self._metrics(metrics), known))
+        return _evaluate(sample, calibrated(make_plan(self._metrics(metrics), known), known)[0])
 
     def evaluate_batch(
         self,
@@ -231,7 +233,7 @@ def create_evaluator(**config: Unpack[EvaluatorConfig]) -> Evaluator:
 
 def _evaluate(sample: SampleLike, plan: Plan) -> EvalResult:
     clock = Clock()
-    needs = FieldNeeds.of(plan.columns)
+    needs = FieldNeeds.of(plan.columns, plan.settings.profile)
     try:
         batch = pack_block(read_rows([sample], 0, needs), needs)
     except InputError as error:
@@ -245,7 +247,7 @@ def _evaluate_batch(
     samples: Iterable[SampleLike], metrics: Iterable[str] | None, options: Mapping[str, Any]
 ) -> BatchEvalResult:
     clock = Clock()
-    plan = make_plan(metrics, options)
+    plan, notes = calibrated(make_plan(metrics, options), options)
     if isinstance(samples, (str, bytes, Mapping, EvalSample)) or not isinstance(samples, Iterable):
         raise InputError(f"samples must be a list of samples, got {type(samples).__name__}")
     if options.get("concurrency") is not None:
@@ -255,7 +257,7 @@ def _evaluate_batch(
     limit = REGRESSION_THRESHOLD if threshold is None else number(threshold, "regression_threshold")
     baseline, note = _baseline(plan, options)
     keep = options.get("keep_texts") is not False
-    needs = FieldNeeds.of(plan.columns)
+    needs = FieldNeeds.of(plan.columns, plan.settings.profile)
     store = store_for(samples, needs) if keep else None
     scores: list[npt.NDArray[np.float64]] = []
     reasons: list[npt.NDArray[np.uint8]] = []
@@ -274,7 +276,9 @@ def _evaluate_batch(
         evaluated_at=clock.now(),
         duration_ms=clock.elapsed_ms,
     )
-    return _compared(result, plan, baseline, note, limit)
+    if note:
+        notes.append(note)
+    return _compared(replace(result, notes=notes), plan, baseline, limit)
 
 
 def _baseline(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline | None, str | None]:
@@ -293,13 +297,12 @@ def _compared(
     result: BatchEvalResult,
     plan: Plan,
     baseline: Baseline | None,
-    note: str | None,
     limit: float,
 ) -> BatchEvalResult:
     if baseline is None:
         return result
     regressions = compare_means(result.aggregates, baseline, plan.metrics, limit)
-    return replace(result, regressions=regressions, notes=[note] if note else [])
+    return replace(result, regressions=regressions)
 
 
 def _length(samples: Iterable[SampleLike]) -> int | None:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.registry import OVERLAP_METRICS
+from rag_eval.grounded_settings import GroundedSettings
+from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.overlap_settings import OverlapSettings
-from rag_eval.samples import MetricId
+from rag_eval.samples import MetricId, Profile
 
-SCORE_VERSION: Final = 1
-"""Goes up with every change to any score."""
+SCORE_VERSIONS: Final[dict[Profile, int]] = {"overlap": 1, "grounded": 1}
+"""Per profile; goes up with every change to any of its scores."""
 
 UNICODE_VERSION: Final = "17.0.0"
 
@@ -40,10 +41,17 @@ class Signature:
 
     @classmethod
     @functools.lru_cache(maxsize=64)
-    def of(cls, metrics: tuple[MetricId, ...], settings: OverlapSettings) -> Signature:
+    def of(
+        cls, metrics: tuple[MetricId, ...], settings: OverlapSettings | GroundedSettings
+    ) -> Signature:
         """The signature of scores of these metrics under these settings."""
-        names = {name for metric in metrics for name in OVERLAP_METRICS[metric].options}
-        return cls("overlap", SCORE_VERSION, UNICODE_VERSION, settings.only(sorted(names)))
+        profile = settings.profile
+        return cls(
+            profile,
+            SCORE_VERSIONS[profile],
+            UNICODE_VERSION,
+            settings.only(_option_names(profile, metrics)),
+        )
 
     @classmethod
     def from_dict(cls, value: object) -> Signature:
@@ -77,6 +85,12 @@ class Signature:
             ("version", self.version, other.version),
             ("unicode", self.unicode, other.unicode),
         ]
-        names = sorted({name for metric in metrics for name in OVERLAP_METRICS[metric].options})
+        names = _option_names(self.profile, metrics)
         pairs += [(name, self.options.get(name), other.options.get(name)) for name in names]
         return [f"{name}: {ours}, not {theirs}" for name, ours, theirs in pairs if ours != theirs]
+
+
+def _option_names(profile: str, metrics: Iterable[MetricId]) -> list[str]:
+    """The options that some metrics of a profile read."""
+    specs = next((specs for name, specs in PROFILE_METRICS.items() if name == profile), {})
+    return sorted({name for metric in metrics if metric in specs for name in specs[metric].options})

@@ -16,10 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval import kernels
-from rag_eval.columns import SampleBatch, TextColumn
+from rag_eval.columns import (
+    GIVEN_ANSWER,
+    GIVEN_CONTEXTS,
+    GIVEN_QUESTION,
+    GroundedColumns,
+    SampleBatch,
+    TextColumn,
+)
 from rag_eval.errors import InputError, suggestion
-from rag_eval.metrics.registry import OVERLAP_METRICS
-from rag_eval.samples import EvalSample, MetricId
+from rag_eval.grounded_settings import DETECT, language_number
+from rag_eval.languages import language_code
+from rag_eval.metrics.registry import PROFILE_METRICS
+from rag_eval.samples import EvalSample, MetricId, Profile
 
 SampleLike: TypeAlias = Mapping[str, Any] | EvalSample
 
@@ -59,7 +68,8 @@ class RowOrigin(Protocol):
 class RowBlock:
     """Some consecutive rows, their texts still Python strings.
 
-    ``rows`` are the samples as they came; a text list is empty when no metric reads the field.
+    ``rows`` are the samples as they came; a text list is empty when no metric reads the field. The
+    last three are of the grounded profile, where a row has any number of ground truths.
     """
 
     first_row: int
@@ -70,6 +80,9 @@ class RowBlock:
     ground_truth: list[str] = field(default_factory=list)
     contexts: list[str] = field(default_factory=list)
     row_contexts: list[int] = field(default_factory=lambda: [0])
+    row_truths: list[int] = field(default_factory=lambda: [0])
+    given: list[int] = field(default_factory=list)
+    languages: list[int] = field(default_factory=list)
 
     def name(self, index: int) -> str:
         """How errors call the row at ``index``."""
@@ -88,21 +101,33 @@ class FieldNeeds:
     answer: bool
     contexts: bool
     ground_truth: bool
+    profile: Profile = "overlap"
 
     @classmethod
     @functools.lru_cache(maxsize=64)
-    def of(cls, metrics: tuple[MetricId, ...]) -> FieldNeeds:
-        """The needs of some metrics."""
+    def of(cls, metrics: tuple[MetricId, ...], profile: Profile = "overlap") -> FieldNeeds:
+        """The needs of some metrics of a profile."""
         wanted = frozenset(metrics)
-        read = {name for metric in wanted for name in OVERLAP_METRICS[metric].fields}
-        return cls(wanted, *(name in read for name in TEXT_FIELDS))
+        specs = PROFILE_METRICS[profile]
+        read = {name for metric in wanted for name in specs[metric].fields}
+        return cls(
+            wanted,
+            question="question" in read,
+            answer="answer" in read,
+            contexts="contexts" in read,
+            ground_truth="ground_truth" in read,
+            profile=profile,
+        )
 
     def reads(self, name: str, sample: SampleLike) -> bool:
         """Whether a requested metric reads the field of this sample.
 
         Metrics that end early do not: without contexts nothing reads the question for them, and
-        without a ground truth nothing reads the answer for answer_correctness.
+        without a ground truth nothing reads the answer for answer_correctness. In the grounded
+        profile a field that is missing makes scores null, and one that is there is read.
         """
+        if self.profile == "grounded":
+            return bool(getattr(self, name))
         wants = self.metrics
         if name == "contexts":
             return bool(
@@ -183,11 +208,14 @@ def read_rows(
 ) -> RowBlock:
     """The texts of some samples that are read, by field; types are checked when packed."""
     block = RowBlock(first_row, rows, origin)
-    if set(map(type, rows)) == {dict} and _read_plain(block, needs):
+    grounded = needs.profile == "grounded"
+    if not grounded and set(map(type, rows)) == {dict} and _read_plain(block, needs):
         return block
     for index, sample in enumerate(rows):
         try:
-            if isinstance(sample, EvalSample):
+            if grounded and isinstance(sample, (EvalSample, Mapping)):
+                _read_grounded(block, sample, needs)
+            elif isinstance(sample, EvalSample):
                 _read_sample(block, sample, needs)
             elif isinstance(sample, Mapping):
                 _read_mapping(block, sample, needs)
@@ -252,10 +280,67 @@ def _read_sample(block: RowBlock, sample: EvalSample, needs: FieldNeeds) -> None
     if needs.answer:
         block.answer.append(sample.answer)  # type: ignore[arg-type]
     if needs.ground_truth:
-        block.ground_truth.append(sample.ground_truth or "")
+        block.ground_truth.append(sample.ground_truth or "")  # type: ignore[arg-type]
     if needs.contexts:
         block.contexts.extend(_contexts(sample, sample.contexts, needs))
         block.row_contexts.append(len(block.contexts))
+
+
+def _read_grounded(block: RowBlock, sample: SampleLike, needs: FieldNeeds) -> None:
+    """Read what is there; what is missing is an empty text that is marked as not given."""
+    given = 0
+    if needs.question:
+        question = field_of(sample, "question")
+        given |= 0 if question is None else GIVEN_QUESTION
+        block.question.append("" if question is None else question)
+    if needs.answer:
+        answer = field_of(sample, "answer")
+        given |= 0 if answer is None else GIVEN_ANSWER
+        block.answer.append("" if answer is None else answer)
+    if needs.ground_truth:
+        block.ground_truth.extend(_truths(sample))
+        block.row_truths.append(len(block.ground_truth))
+    if needs.contexts:
+        contexts = field_of(sample, "contexts")
+        if contexts is not None:
+            given |= GIVEN_CONTEXTS
+            if not isinstance(contexts, (list, tuple)):
+                raise _FieldError(
+                    f"contexts must be a list of strings, got {type(contexts).__name__}"
+                )
+            block.contexts.extend(["" if text is None else text for text in contexts])
+        block.row_contexts.append(len(block.contexts))
+    block.given.append(given)
+    block.languages.append(_language(sample))
+
+
+def _truths(sample: SampleLike) -> Iterable[str]:
+    """The acceptable answers that a sample gives, of which there may be none."""
+    try:
+        truth = ground_truth_of(sample)
+    except ValueError as error:
+        raise _FieldError(error) from None
+    if truth is None or truth == "":
+        return ()
+    if not isinstance(truth, (list, tuple)):
+        return (truth,)
+    if not truth:
+        raise _FieldError(
+            "ground_truth is an empty list; wanted at least one acceptable answer, or none at all"
+        )
+    return [text for text in truth if text is not None]
+
+
+def _language(sample: SampleLike) -> int:
+    tag = field_of(sample, "language")
+    if tag is None or tag == "":
+        return DETECT
+    if not isinstance(tag, str):
+        raise _FieldError(f"language must be a language tag, got {type(tag).__name__}")
+    try:
+        return language_number(language_code(tag))
+    except InputError as error:
+        raise _FieldError(error) from None
 
 
 def _ground_truth(sample: Mapping[str, Any]) -> Any:
@@ -308,12 +393,21 @@ def pack_block(block: RowBlock, needs: FieldNeeds) -> SampleBatch:
     ends = list(accumulate(len(getattr(block, name)) for name in _ROW_FIELDS))
     question, answer, ground_truth = (
         # A field that no metric reads is empty in every row.
-        TextColumn(data, offsets[end - n_rows : end + 1] if end > begin else _no_texts(n_rows))
+        TextColumn(data, offsets[begin : end + 1] if end > begin else _no_texts(n_rows))
         for begin, end in pairwise((0, *ends))
     )
     row_contexts = np.array(block.row_contexts, np.int64) if needs.contexts else _no_texts(n_rows)
     contexts = TextColumn(data, offsets[ends[-1] :])
-    return SampleBatch(question, answer, ground_truth, contexts, row_contexts)
+    grounded = _grounded_columns(block, needs) if needs.profile == "grounded" else None
+    return SampleBatch(question, answer, ground_truth, contexts, row_contexts, grounded)
+
+
+def _grounded_columns(block: RowBlock, needs: FieldNeeds) -> GroundedColumns:
+    return GroundedColumns(
+        np.array(block.row_truths, np.int64) if needs.ground_truth else _no_texts(len(block.rows)),
+        np.array(block.given, np.uint8),
+        np.array(block.languages, np.int8),
+    )
 
 
 def _raise_first_fault(rows: list[SampleLike], first_row: int, needs: FieldNeeds) -> None:
@@ -335,6 +429,9 @@ def _unread_text(block: RowBlock, index: int, needs: FieldNeeds) -> str:
     for name in _ROW_FIELDS:
         texts = getattr(block, name)
         if index < len(texts):
+            if name == "ground_truth" and len(block.row_truths) > 1:
+                row = bisect_right(block.row_truths, index) - 1
+                return _raise_bad_text(block, row, name, texts[index])
             if name == "ground_truth" or needs.reads(name, block.rows[index]):
                 _raise_bad_text(block, index, name, texts[index])
             return ""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
-from rag_eval.options import metric_list
+from rag_eval.options import make_plan
 from rag_eval.repeated_ids import RepeatedIds
 from rag_eval.sample_files import FileOrigin, RowFault, file_blocks, source_name
+from rag_eval.samples import Profile
 from rag_eval.sources import FieldNeeds, RowBlock, SampleError, pack_block, read_rows
 
 
@@ -35,6 +36,7 @@ def validate_file(
     data: str | Path,
     metrics: Iterable[str] | None = None,
     *,
+    profile: Profile = "overlap",
     on_fault: Callable[[RowFault], object] | None = None,
 ) -> Validation:
     """Look at every row of a sample file as ``run`` would, without scoring.
@@ -45,6 +47,8 @@ def validate_file(
         As for :func:`rag_eval.run.run_file`.
     metrics : iterable of str, optional
         Only the fields that these read have to be there; all seven by default.
+    profile : {"overlap", "grounded"}
+        In the grounded profile a missing field makes scores null and is no fault.
     on_fault : callable, optional
         Gets each row that cannot be scored, in order, as a :class:`RowFault`.
 
@@ -53,7 +57,7 @@ def validate_file(
     InputError
         When the file cannot be read to its end, or holds no samples.
     """
-    needs = FieldNeeds.of(metric_list(metrics))
+    needs = FieldNeeds.of(make_plan(metrics, {"profile": profile}).columns, profile)
     n_rows = n_invalid = 0
     ids = RepeatedIds()
     for block in file_blocks(data):

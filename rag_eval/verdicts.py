@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.options import Plan
+from rag_eval.samples import MetricId
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +20,11 @@ class Verdicts:
     composite : float64, shape (R,)
         Weighted mean of a row's scores, nulls left out; NaN where no weight above 0 is left.
     metric_passed : bool, shape (R, M)
-        Score at or above the metric's threshold; False where null.
+        Score at or above the metric's threshold, or at or below where lower is better; any
+        score where there is no threshold. False where null.
     passed : bool, shape (R,)
-        No metric failed (a null does not fail), and the composite reaches its threshold.
+        No metric failed (a null does not fail), and the composite reaches its threshold, if any
+        metric has a part in it.
     """
 
     composite: npt.NDArray[np.float64]
@@ -31,13 +34,39 @@ class Verdicts:
 
 def judge_rows(scores: npt.NDArray[np.float64], plan: Plan) -> Verdicts:
     """Verdicts on a score matrix of shape (R, M), columns as in ``plan.columns``."""
-    thresholds = np.array([plan.thresholds[metric] for metric in plan.columns])
     measured = ~np.isnan(scores)
-    with np.errstate(invalid="ignore"):
-        metric_passed = scores >= thresholds
+    metric_passed = _metric_passed(scores, measured, plan)
     composite = _composite(scores, measured, plan)
     reached = composite >= plan.composite_threshold
+    if plan.metrics and not any(plan.specs[metric].in_composite for metric in plan.metrics):
+        reached[:] = True
     return Verdicts(composite, metric_passed, (metric_passed | ~measured).all(axis=1) & reached)
+
+
+def _metric_passed(
+    scores: npt.NDArray[np.float64], measured: npt.NDArray[np.bool_], plan: Plan
+) -> npt.NDArray[np.bool_]:
+    passed = measured.copy()
+    with np.errstate(invalid="ignore"):
+        for column, metric in enumerate(plan.columns):
+            threshold = plan.thresholds[metric]
+            if threshold is None:
+                continue
+            if plan.specs[metric].higher_is_better:
+                passed[:, column] = scores[:, column] >= threshold
+            else:
+                passed[:, column] = scores[:, column] <= threshold
+    return passed
+
+
+def passes(score: float | None, metric: MetricId, plan: Plan) -> bool | None:
+    """Whether one score passes; None for a null, and where there is no threshold."""
+    threshold = plan.thresholds[metric]
+    if score is None or threshold is None:
+        return None
+    if plan.specs[metric].higher_is_better:
+        return score >= threshold
+    return score <= threshold
 
 
 def _composite(

@@ -21,7 +21,28 @@ _TABLES: Final = ("thresholds", "composite_weights", "min_mean")
 
 @click.command("run", epilog=EXIT_CODES)
 @click.argument("data", metavar="DATA")
-@click.option("--metrics", metavar="A,B,…", help="Metrics to compute [all seven].")
+@click.option(
+    "--profile",
+    type=click.Choice(["overlap", "grounded"]),
+    help="How metrics are computed: as rag-eval-node-ts does, or so that scores agree with people "
+    "[overlap].",
+)
+@click.option("--metrics", metavar="A,B,…", help="Metrics to compute [the seven].")
+@click.option(
+    "--language",
+    metavar="TAG",
+    help="Language of all samples, for --profile grounded [detected for each].",
+)
+@click.option(
+    "--stemmer",
+    type=click.Choice(["light", "snowball"]),
+    help="Stems of --profile grounded; snowball needs the extra lang [light].",
+)
+@click.option(
+    "--calibration",
+    metavar="FILE",
+    help="Thresholds and probabilities from rag-eval calibrate.",
+)
 @click.option(
     "--thresholds",
     metavar=_PAIRS,
@@ -32,7 +53,7 @@ _TABLES: Final = ("thresholds", "composite_weights", "min_mean")
     "--composite-threshold",
     type=float,
     metavar="X",
-    help="Composite score from which a sample passes [0.6].",
+    help="Composite score from which a sample passes [0.6, grounded 0.5].",
 )
 @click.option(
     "--weights", metavar=_PAIRS, multiple=True, help="Weights in the composite score [1 each]."
@@ -81,6 +102,12 @@ _TABLES: Final = ("thresholds", "composite_weights", "min_mean")
     help="Form of stdout: a summary, or with jsonl one row a line.",
 )
 @click.option(
+    "--details",
+    is_flag=True,
+    default=None,
+    help="Rows with the scores of chunks and sentences and their evidence.",
+)
+@click.option(
     "--worst",
     type=int,
     metavar="N",
@@ -105,6 +132,7 @@ def run_command(data: str, **flags: Any) -> int:
     Examples:
       rag-eval run samples.jsonl --metrics faithfulness --min-pass-rate 0.9
       rag-eval run samples.jsonl.gz --baseline main.json --output today.json
+      rag-eval run samples.jsonl --profile grounded --details --format jsonl
     """
     from rag_eval.reports.progress_bar import shown_progress
     from rag_eval.run import run_file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Literal
 
 import rich_click as click
 
@@ -12,7 +13,16 @@ from rag_eval.cli.parameters import metric_names
 @click.command("validate")
 @click.argument("data", metavar="DATA")
 @click.option("--metrics", metavar="A,B,…", help="Metrics whose fields have to be there [all].")
-def validate_command(data: str, metrics: str | None) -> int:
+@click.option(
+    "--profile",
+    type=click.Choice(["overlap", "grounded"]),
+    default="overlap",
+    show_default=True,
+    help="How metrics are computed; grounded scores null where a field is missing.",
+)
+def validate_command(
+    data: str, metrics: str | None, profile: Literal["overlap", "grounded"]
+) -> int:
     """List every sample in DATA that cannot be scored, each with its first fault.
 
     DATA is a .jsonl file or a .json array, either also .gz, or - for JSON lines on standard input.
@@ -31,6 +41,7 @@ def validate_command(data: str, metrics: str | None) -> int:
     found = validate_file(
         data,
         metric_names("--metrics", metrics),
+        profile=profile,
         on_fault=lambda fault: print(plain_text(str(fault))),
     )
     print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")

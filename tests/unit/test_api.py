@@ -28,7 +28,7 @@ from rag_eval.errors import (
     TextsNotKeptError,
     UnsupportedModeError,
 )
-from rag_eval.samples import METRIC_IDS, EvalSample, NullReason, camel_case
+from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, EvalSample, NullReason, camel_case
 
 Sample = dict[str, Any]
 
@@ -45,7 +45,7 @@ OTHER: Sample = {
     "groundTruth": "Nobody.",
 }
 NO_TRUTH: Sample = {name: value for name, value in GOOD.items() if name != "groundTruth"}
-ALL_METRICS = ", ".join(METRIC_IDS)
+ALL_METRICS = ", ".join(ALL_METRIC_IDS)
 
 
 def without(sample: Sample, *names: str) -> Sample:

@@ -1,0 +1,49 @@
+"""Calibrations -> a plan whose scores come with probabilities and calibrated thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rag_eval.calibration_files import read_calibrations
+from rag_eval.errors import InputError
+from rag_eval.options import Plan
+from rag_eval.signature import Signature
+
+
+def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]:
+    """The plan with the calibrations of its metrics, and what a reader should know of them.
+
+    A calibrated threshold takes the place of the default one, not of one the caller gave.
+
+    Raises
+    ------
+    InputError
+        When no calibration is of a metric of the plan, or one was made from scores of another
+        profile or signature.
+    """
+    given = options.get("calibration")
+    if given is None:
+        return plan, []
+    found = read_calibrations(given)
+    of_plan = {metric: found[metric] for metric in plan.columns if metric in found}
+    if not of_plan:
+        raise InputError(
+            f"the calibration is of {', '.join(found) or 'no metric'}; "
+            f"this call has {', '.join(plan.columns) or 'none'}"
+        )
+    notes = [
+        calibration.check(metric, Signature.of((metric,), plan.settings))
+        for metric, calibration in of_plan.items()
+    ]
+    chosen = options.get("thresholds") or {}
+    thresholds = {
+        metric: calibration.threshold
+        for metric, calibration in of_plan.items()
+        if chosen.get(metric) is None
+    }
+    return (
+        replace(plan, calibrations=of_plan, thresholds={**plan.thresholds, **thresholds}),
+        [note for note in notes if note],
+    )
