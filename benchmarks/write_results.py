@@ -213,6 +213,22 @@ def memory_line(figures: Info | str) -> str:
 # ----------------------------------------------------------------------------------------- bars
 
 
+def grounded_lines(infos: Sequence[Info]) -> list[str]:
+    names = {
+        "library": "grounded, 1 thread",
+        "overlap": "overlap, 1 thread",
+        "definition": "the definition's script",
+        "oracle": "the tests' oracle, plain Python",
+    }
+    rows = [
+        [info["source"] if name == "library" else "", names[name], spread(micros), spread(times, 2)]
+        for info in of_kind(infos, "grounded")
+        for name, micros in info["us_per_sample"].items()
+        for times in [info["times"].get(name, [1, 1, 1])]
+    ]
+    return table(["rows", "what", "µs a sample", "grounded's time over it"], rows)
+
+
 def ratio_bars(infos: Sequence[Info]) -> list[Bar]:
     """The bars on speed beside plain Python and on two threads."""
     bars = []
@@ -221,6 +237,13 @@ def ratio_bars(infos: Sequence[Info]) -> list[Bar]:
         met = yardstick[0] >= info["bar"]
         what = f"7 metrics, `overlap`, 1 thread, {info['set']}"
         bars.append(Bar(what, "≥ 20 × plain Python", f"{spread(yardstick)} ×", met))
+    for info in of_kind(infos, "grounded"):
+        times = info["times"]["overlap"]
+        what = f"7 metrics, `grounded`, 1 thread, {info['set']}"
+        measured = f"{spread(times, 2)} ×"
+        bars.append(
+            Bar(what, f"≤ {info['bar']} × overlap's time", measured, times[0] <= info["bar"])
+        )
     for info in of_kind(infos, "two_threads"):
         measured = f"{info['gain'][0]:.2f} ×, two processes {info['control'][0]:.2f} ×"
         met = info["gain"][0] >= info["bar"]
@@ -248,16 +271,18 @@ def time_bars(infos: Sequence[Info]) -> list[Bar]:
     return bars
 
 
+def _cost_bar(name: str, cost: float) -> Bar:
+    bar = gate.BARS[name.partition(".")[0]]
+    return Bar(f"instructions a byte, {name}", f"≤ {bar:g}", f"{cost:.2f}", cost <= bar)
+
+
 def other_bars(
     costs: Mapping[str, float] | None, imports: Mapping[str, float], figures: Info | str
 ) -> list[Bar]:
     """The bars on instructions, import and memory, and those without a benchmark here."""
-    bars = [
-        Bar(f"instructions a byte, {corpus}", "≤ 40", f"{cost:.2f}", cost <= gate.BAR)
-        for corpus, cost in (costs or {}).items()
-    ]
+    bars = [_cost_bar(name, cost) for name, cost in (costs or {}).items()]
     if costs is None:
-        bars.append(Bar("instructions a byte", "≤ 40", "valgrind is not installed", None))
+        bars.append(Bar("instructions a byte", "–", "valgrind is not installed", None))
     growth = imports["rag_eval"] / imports["msgspec"]
     measured = f"{growth:.2f} × ({imports['rag_eval']:.1f} and {imports['msgspec']:.1f} ms)"
     bars.append(Bar("`import rag_eval`", "≤ 2 × `import msgspec`", measured, growth <= 2))
@@ -299,6 +324,8 @@ def render(
         "",
         *section("Beside plain Python", ["`python -m pytest benchmarks -k plain_python`", ""]),
         *plain_python_lines(infos),
+        *section("The grounded profile", ["`python -m pytest benchmarks -k grounded`", ""]),
+        *grounded_lines(infos),
         *section("Other texts", ["`python -m pytest benchmarks -k other_texts`", ""]),
         *other_lines(infos),
         *section("Two threads", ["`python -m pytest benchmarks -k two_threads`", ""]),

@@ -71,16 +71,14 @@ def check_installed(wheel: Path, folder: Path) -> None:
     python = folder / "clean" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
     example = ROOT / "examples" / "handbook.jsonl"
-    output = folder / "result.json"
-    done = subprocess.run(
-        [folder / "clean" / "bin" / "rag-eval", "run", example, "--output", output],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode not in (0, 1) or not output.exists():
-        sys.exit(f"rag-eval run ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    for profile in ("overlap", "grounded"):
+        output = folder / f"{profile}.json"
+        command = [folder / "clean" / "bin" / "rag-eval", "run", example, "--profile", profile]
+        done = subprocess.run(
+            [*command, "--output", output], cwd=folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode not in (0, 1) or not output.exists():
+            sys.exit(f"rag-eval run ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
     script = "import rag_eval; print(rag_eval.token_f1('a b', 'a c'), rag_eval.__file__)"
     score, location = run(python, "-c", script, cwd=folder).split()
     if score != "0.5" or "clean" not in location:

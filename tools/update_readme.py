@@ -3,8 +3,8 @@
     python tools/update_readme.py [--check]
 
 A ``console`` block holds commands after ``$`` and what they print on standard output; the metric
-table stands between its two marks. ``--check`` changes nothing and exits 1 where the README is out
-of date.
+table of each profile stands between its two marks. ``--check`` changes nothing and exits 1 where
+the README is out of date.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rag_eval.metrics.registry import OVERLAP_METRICS
-from rag_eval.samples import camel_case
+from rag_eval.metrics.registry import PROFILE_METRICS
+from rag_eval.samples import Profile, camel_case
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
-_TABLE = re.compile(r"(?<=<!-- metrics -->\n)(.*?)(?=<!-- /metrics -->)", re.DOTALL)
+_TABLES = {
+    profile: re.compile(rf"(?<=<!-- {profile} -->\n)(.*?)(?=<!-- /{profile} -->)", re.DOTALL)
+    for profile in PROFILE_METRICS
+}
 
 
 def run(command: str) -> str:
@@ -56,26 +59,29 @@ def console_block(text: str) -> str:
     return "".join(parts)
 
 
-def metric_table() -> str:
-    """One row per metric: what it measures, reads, needs."""
+def metric_table(profile: Profile) -> str:
+    """One row per metric of a profile: what it measures, reads, needs."""
     rows = [
         "| metric | algorithm | reads | threshold | null when |",
         "|---|---|---|---|---|",
     ]
-    for spec in OVERLAP_METRICS.values():
+    for spec in PROFILE_METRICS[profile].values():
         fields = ", ".join(f"`{name}`" for name in spec.fields)
-        null = "no `ground_truth`" if spec.needs_ground_truth else "never"
+        threshold = "–" if spec.threshold is None else spec.threshold
+        lower = "" if spec.higher_is_better else "; lower is better"
         rows.append(
-            f"| `{spec.id}` (`{camel_case(spec.id)}`) | {spec.summary} | {fields} "
-            f"| {spec.threshold} | {null} |".replace(f" (`{spec.id}`)", "")
+            f"| `{spec.id}` (`{camel_case(spec.id)}`) | {spec.summary}{lower} | {fields} "
+            f"| {threshold} | {spec.null_when} |".replace(f" (`{spec.id}`)", "")
         )
     return "\n".join(rows) + "\n"
 
 
 def updated(text: str) -> str:
-    """The README with its outputs and its table as they are now."""
+    """The README with its outputs and its tables as they are now."""
     text = _BLOCK.sub(lambda match: console_block(match[1]), text)
-    return _TABLE.sub(lambda _: metric_table(), text)
+    for profile, table in _TABLES.items():
+        text = table.sub(lambda _, profile=profile: metric_table(profile), text)  # type: ignore[misc]
+    return text
 
 
 def main() -> int:

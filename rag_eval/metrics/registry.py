@@ -33,6 +33,8 @@ class MetricSpec:
         False where a score passes up to its threshold (``<=``).
     in_composite : bool
         Whether the composite score takes it in; diagnostics stay out of it.
+    null_when : str
+        When its score is null, in a few words.
     """
 
     id: MetricId
@@ -44,6 +46,7 @@ class MetricSpec:
     summary: str
     higher_is_better: bool = True
     in_composite: bool = True
+    null_when: str = "never"
 
 
 _NGRAMS: Final = ("ngram_sizes", "ngram_weights")
@@ -55,6 +58,7 @@ def _spec(
     fields: tuple[str, ...],
     options: tuple[str, ...],
     summary: str,
+    null_when: str = "never",
     higher_is_better: bool = True,
 ) -> MetricSpec:
     return MetricSpec(
@@ -67,6 +71,7 @@ def _spec(
         summary=summary,
         higher_is_better=higher_is_better,
         in_composite=threshold is not None,
+        null_when=null_when,
     )
 
 
@@ -100,6 +105,7 @@ OVERLAP_METRICS: Final[dict[MetricId, MetricSpec]] = {
             ("contexts", "ground_truth"),
             ("sentence_coverage_threshold",),
             "Share of ground truth sentences whose best unigram overlap with a context is >= 0.3",
+            "no ground truth",
         ),
         _spec(
             "context_relevance",
@@ -114,6 +120,7 @@ OVERLAP_METRICS: Final[dict[MetricId, MetricSpec]] = {
             ("answer", "ground_truth"),
             (),
             "0.7 token F1 + 0.3 unigram Jaccard of answer and ground truth",
+            "no ground truth",
         ),
         _spec(
             "hallucination_rate",
@@ -139,6 +146,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "0.40 content words in one window of a chunk + 0.35 bigrams in a chunk + 0.10 numbers "
             "+ 0.15 names found, over the answer's sentences",
+            "no answer, no contexts",
         ),
         _spec(
             "answer_relevance",
@@ -147,6 +155,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "Relevance of the answer to the question, 0 for a refusal; weak evidence: a judge is "
             "the tool for it",
+            "no question, answer not given",
         ),
         _spec(
             "context_precision",
@@ -155,6 +164,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "Average precision of the order of the chunks, relevant from 0.30 on, the ground truth "
             "read with the question",
+            "no question, no contexts",
         ),
         _spec(
             "context_recall",
@@ -162,6 +172,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             ("question", "contexts", "ground_truth"),
             _READING,
             "Faithfulness with the ground truth in place of the answer",
+            "no ground truth, no contexts",
         ),
         _spec(
             "context_relevance",
@@ -170,6 +181,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "Share of chunks whose relevance, 0.40 window + 0.45 root of TF-IDF cosine + 0.15 kind "
             "of answer, is >= 0.30",
+            "no question, no contexts",
         ),
         _spec(
             "answer_correctness",
@@ -178,6 +190,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "F1 of content words of answer and ground truth, blended with letter trigrams where "
             "the ground truth is short",
+            "no ground truth, answer not given",
         ),
         _spec(
             "hallucination_rate",
@@ -185,6 +198,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             ("question", "answer", "contexts"),
             _READING,
             "Share of answer sentences whose own faithfulness is >= 0.60; 1 is no hallucination",
+            "no answer, no contexts",
         ),
         _spec(
             "context_utilization",
@@ -193,6 +207,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "Share of the relevant chunks (relevance >= 0.30) that alone carry an answer sentence "
             "to 0.60",
+            "no answer, question or contexts; no relevant chunk",
         ),
         _spec(
             "noise_sensitivity",
@@ -201,6 +216,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "Share of answer sentences that an irrelevant chunk carries to 0.60 and neither a "
             "relevant chunk nor the ground truth does",
+            "no answer, question, contexts or ground truth",
             higher_is_better=False,
         ),
         _spec(
@@ -209,6 +225,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             ("question", "answer", "ground_truth"),
             _READING,
             "Share of ground truth sentences that the answer carries to 0.60",
+            "no answer or ground truth",
         ),
         _spec(
             "self_knowledge",
@@ -216,6 +233,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             ("question", "answer", "contexts", "ground_truth"),
             _READING,
             "Share of answer sentences that the ground truth carries to 0.60 and no chunk does",
+            "no answer, contexts or ground truth",
             higher_is_better=False,
         ),
         _spec(
@@ -225,6 +243,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "Share of the answer's numbers, distinct per sentence, that neither a chunk nor the "
             "question has",
+            "no answer or contexts; no number in the answer",
             higher_is_better=False,
         ),
         _spec(
@@ -234,6 +253,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             _READING,
             "Share of the answer's names (capitalised, not opening a sentence) that neither a "
             "chunk nor the question has",
+            "no answer or contexts; no name in the answer",
             higher_is_better=False,
         ),
     )

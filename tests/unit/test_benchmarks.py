@@ -31,6 +31,8 @@ def test_kernel_workload_scores_like_the_library(name: str) -> None:
     rows = corpora.generate(name, SMALL[name])
     got = evaluate_batch(rows, threads=1).scores
     assert kernel_workload.score_rows(rows).tolist() == got.tolist()
+    got = evaluate_batch(rows, threads=1, profile="grounded").scores
+    assert kernel_workload.score_grounded(rows).tolist() == got.tolist()
 
 
 def test_baseline_cuts_every_ascii_character_as_the_oracle_does() -> None:
@@ -71,7 +73,7 @@ def test_benchmark_set_says_where_it_is_from(
 
 
 def cost(first: int, second: int) -> gate.Cost:
-    return gate.Cost("typical", (100, 300), (first, second))
+    return gate.Cost("overlap.typical", (100, 300), (first, second))
 
 
 def test_cost_is_the_slope() -> None:
@@ -94,18 +96,26 @@ def test_callgrind_file_without_a_total_counts_zero(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("change", "n_complaints"), [(0.98, 0), (1.02, 0), (1.04, 1)])
 def test_gate_allows_three_percent(change: float, n_complaints: int) -> None:
-    complaints = gate.cost_complaints({"typical": 30.0 * change}, {"typical": 30.0})
+    complaints = gate.cost_complaints({"overlap.typical": 30.0 * change}, {"overlap.typical": 30.0})
     assert len(complaints) == n_complaints
 
 
 def test_gate_fails_above_the_absolute_bar_and_without_a_floor() -> None:
-    assert "the bar is 40" in gate.cost_complaints({"typical": 40.1}, {"typical": 40.0})[0]
-    assert "no floor" in gate.cost_complaints({"typical": 30.0}, {})[0]
+    dear = {"overlap.typical": 40.1, "grounded.typical": 120.1}
+    complaints = gate.cost_complaints(dear, {name: cost - 0.1 for name, cost in dear.items()})
+    assert "the bar is 40" in complaints[0]
+    assert "the bar is 120" in complaints[1]
+    assert "no floor" in gate.cost_complaints({"overlap.typical": 30.0}, {})[0]
 
 
 def test_gate_ratio_passes_at_the_second_try() -> None:
     assert gate.ratio_complaints([14.9]) == ["typical: 14.9 times plain Python, the floor is 15"]
     assert gate.ratio_complaints([14.9, 15.1]) == []
+
+
+def test_gate_allows_grounded_three_times_the_time_of_overlap() -> None:
+    assert "the limit is 3" in gate.grounded_complaints([3.1, 3.2])[0]
+    assert gate.grounded_complaints([3.1, 2.9]) == []
 
 
 def no_valgrind() -> list[gate.Cost]:
@@ -115,6 +125,7 @@ def no_valgrind() -> list[gate.Cost]:
 def test_gate_fails_without_valgrind_unless_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "measure_costs", no_valgrind)
     monkeypatch.setattr(gate, "try_ratio", lambda rows: [25.0])
+    monkeypatch.setattr(gate, "_gate_grounded", list)
     monkeypatch.setattr(gate.corpora, "benchmark_set", lambda name: ([], "no rows"))
     assert gate.main([]) == 1
     assert gate.main(["--allow-missing-valgrind"]) == 0
@@ -122,8 +133,9 @@ def test_gate_fails_without_valgrind_unless_allowed(monkeypatch: pytest.MonkeyPa
 
 def test_floors_are_read_as_written(tmp_path: Path) -> None:
     path = tmp_path / "floors.toml"
-    path.write_text(gate.floors_text({"typical": 30.25, "long": 20.0}, "GCC 12", "avx2"))
-    expected = {"compiler": "GCC 12", "avx2": {"typical": 30.25, "long": 20.0}}
+    floors = {"overlap.typical": 30.25, "grounded.long": 20.0}
+    path.write_text(gate.floors_text(floors, "GCC 12", "avx2"))
+    expected = {"compiler": "GCC 12", "avx2": floors}
     assert gate.read_floors(path) == expected
     assert set(gate.read_floors()["avx2"]) == set(gate.SIZES)
 
