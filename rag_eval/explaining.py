@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy.typing as npt
 from rag_eval import kernels
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
+from rag_eval.grounded_settings import GroundedSettings
+from rag_eval.languages import LISTED
 from rag_eval.metrics import grounded, overlap
 from rag_eval.metrics.registry import metric_numbers
 from rag_eval.options import Plan
@@ -23,8 +26,16 @@ from rag_eval.snowball import snowball_stems
 from rag_eval.verdicts import judge_rows, passes
 
 _Words: TypeAlias = tuple[str, tuple[EvalSignal, ...], dict[str, Any]]
-# Scores and null reasons by metric number, and the words for a metric's score.
-_Opened: TypeAlias = tuple[Sequence[float], Sequence[int], Callable[[MetricId, float], _Words]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """Scores and null reasons by metric number, and the words for a metric's score."""
+
+    scores: Sequence[float]
+    reasons: Sequence[int]
+    explain: Callable[[MetricId, float], _Words]
+    language: str | None = None
 
 
 def explain_row(
@@ -46,9 +57,10 @@ def explain_row(
     """
     metrics = np.array(metric_numbers(plan.columns), np.int64)
     if isinstance(plan.settings, OverlapSettings):
-        values, reasons, explain = _open_overlap(batch, place, plan.settings, metrics)
+        opened = _open_overlap(batch, place, plan.settings, metrics)
     else:
-        values, reasons, explain = _open_grounded(batch, place, plan, metrics)
+        opened = _open_grounded(batch, place, plan.settings, metrics)
+    values, reasons = opened.scores, opened.reasons
     scores = np.array([math.nan if reasons[number] else values[number] for number in metrics])
     if scored is not None and not np.array_equal(scores, scored[1], equal_nan=True):
         raise InputError(f"row {scored[0]} gives other scores than before: its sample was changed")
@@ -62,7 +74,7 @@ def explain_row(
                     metric,
                     None if reasons[number] else values[number],
                     NullReason(reasons[number]),
-                    explain(metric, values[number]),
+                    opened.explain(metric, values[number]),
                     plan,
                 )
                 for metric, number in zip(plan.columns, metrics, strict=True)
@@ -72,6 +84,7 @@ def explain_row(
         passed=bool(verdicts.passed[0]),
         evaluated_at=evaluated_at,
         signature=Signature.of(plan.columns, plan.settings),
+        language=opened.language,
     )
 
 
@@ -87,7 +100,7 @@ def _open_overlap(
         n_contexts=int(batch.row_contexts[place + 1] - batch.row_contexts[place]),
         has_ground_truth=bool(truth[place + 1] > truth[place]),
     )
-    return (
+    return _Opened(
         details.scores,
         details.reasons,
         lambda metric, score: (*overlap.explain(metric, facts, score), {}),
@@ -95,10 +108,8 @@ def _open_overlap(
 
 
 def _open_grounded(
-    batch: SampleBatch, place: int, plan: Plan, metrics: npt.NDArray[np.int64]
+    batch: SampleBatch, place: int, settings: GroundedSettings, metrics: npt.NDArray[np.int64]
 ) -> _Opened:
-    settings = plan.settings
-    assert not isinstance(settings, OverlapSettings)
     # Of the row alone: the stems of a whole batch would be found anew for every row.
     batch, place = batch.row(place), 0
     details = kernels.grounded_details(
@@ -110,10 +121,11 @@ def _open_grounded(
         truths=batch.row_truth_texts(place),
         n_chunks=int(batch.row_contexts[1]),
     )
-    return (
+    return _Opened(
         details.scores,
         details.reasons,
         lambda metric, score: grounded.explain(metric, facts, score),
+        LISTED[details.language],
     )
 
 

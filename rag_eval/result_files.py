@@ -258,6 +258,7 @@ def _result(row: Mapping[str, Any], signature: Signature | None) -> EvalResult:
         duration_ms=int(row.get("durationMs", 0)),
         evaluated_at=str(row.get("evaluatedAt", "")),
         signature=signature,
+        language=row.get("language"),
     )
 
 

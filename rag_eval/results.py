@@ -253,6 +253,9 @@ class EvalResult:
         Weighted mean of the scores that are not null.
     passed : bool
         No metric below its threshold, and the composite at or above its own.
+    language : str or None
+        Code of the language that the texts were read in, "und" where it has no list of words;
+        None in the overlap profile.
     """
 
     sample: Any = field(repr=False)
@@ -263,11 +266,13 @@ class EvalResult:
     duration_ms: int = field(default=0, repr=False)
     evaluated_at: str
     signature: Signature | None = field(repr=False)
+    language: str | None = field(default=None, repr=False)
 
     def to_dict(self, details: bool = False) -> dict[str, Any]:
         """In the schema of result files (that of rag-eval-node-ts, and the signature).
 
-        With ``details`` also the scores of chunks and sentences, with their evidence.
+        With ``details`` also the scores of chunks and sentences, with their evidence, and the
+        language.
         """
         result: dict[str, Any] = {
             "sample": sample_dict(self.sample),
@@ -282,6 +287,8 @@ class EvalResult:
         }
         if self.signature is not None:
             result["signature"] = self.signature.to_dict()
+        if details and self.language is not None:
+            result["language"] = self.language
         return result
 
 
