@@ -20,12 +20,28 @@ cdef enum:
     IN_TRUTH = 2
     IN_ASKED = 4
     FOUND_TRIGRAM_BIT = 63
+    # Of forms in ASCII: letters, digits, the full stop of a number, the blank between words.
+    N_PLAIN_LETTERS = 38
+    N_PLAIN_WORDS = (38 * 38 * 38 + 63) // 64
+
+cdef extern from *:
+    """
+    static const uint8_t plain_letters[128] = {
+        ['a'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+        24, 25, 26, ['0'] = 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, ['.'] = 37,
+    };
+    """
+    const uint8_t plain_letters[128]
+
+cdef extern from "byte_kinds.h" nogil:
+    int64_t next_high_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
 
 
 cdef struct answer_match_t:
     uint64_t* trigrams         # of the ground truth: 0 is free, the highest bit says "found"
     int64_t trigrams_capacity
     hash_t seed
+    uint64_t plain_trigrams[N_PLAIN_WORDS]   # a bit for each of ASCII; all 0 between calls
     uint8_t* sets              # per stem; all 0 between calls
     int64_t sets_capacity
     token_t* answer_types
@@ -130,19 +146,51 @@ cdef inline int64_t count_trigrams(answer_match_t* match, const uint8_t* letters
     return n_new
 
 
+cdef inline int64_t change_plain_trigrams(uint64_t* trigrams, const uint8_t* letters,
+                                          int64_t size, bint insert) noexcept nogil:
+    """Set the bits of the trigrams of an ASCII text, or clear them; how many bits changed."""
+    cdef uint64_t last = plain_letters[letters[0]], pair = last, letter, place, held, bit
+    cdef int64_t n_changed = 0, at
+    for at in range(1, size):
+        letter = plain_letters[letters[at]]
+        place = pair * N_PLAIN_LETTERS + letter
+        pair = last * N_PLAIN_LETTERS + letter
+        last = letter
+        held = trigrams[place >> 6]
+        bit = <uint64_t> 1 << (place & 63)
+        trigrams[place >> 6] = held | bit if insert else held & ~bit
+        n_changed += <int64_t> ((held >> (place & 63) & 1) ^ insert)
+    return n_changed
+
+
+cdef inline double plain_trigram_share(answer_match_t* match, const uint8_t* answer,
+                                       int64_t answer_size, const uint8_t* truth,
+                                       int64_t truth_size) noexcept nogil:
+    """The same of two texts of ASCII. What the answer has is taken out, then the rest."""
+    cdef uint64_t* trigrams = match.plain_trigrams
+    cdef int64_t n_trigrams = change_plain_trigrams(trigrams, truth, truth_size, True)
+    cdef int64_t n_found = change_plain_trigrams(trigrams, answer, answer_size, False)
+    change_plain_trigrams(trigrams, truth, truth_size, False)
+    return <double> n_found / <double> n_trigrams
+
+
 cdef inline double trigram_share(answer_match_t* match, const row_words_t* words,
                                  const piece_t* answer, const piece_t* truth) noexcept nogil:
     """Share of the ground truth's letter trigrams that the answer has; -1 without memory."""
+    cdef const uint8_t* answer_letters = words.letters.bytes + answer.letters
+    cdef const uint8_t* truth_letters = words.letters.bytes + truth.letters
     cdef int64_t n_slots = 64, n_trigrams, n_found
+    if (next_high_byte(truth_letters, truth.letters_size, 0) == truth.letters_size
+            and next_high_byte(answer_letters, answer.letters_size, 0) == answer.letters_size):
+        return plain_trigram_share(match, answer_letters, answer.letters_size, truth_letters,
+                                   truth.letters_size)
     while n_slots < 2 * truth.letters_size:
         n_slots *= 2
     if reserve(<void**> &match.trigrams, &match.trigrams_capacity, n_slots, sizeof(uint64_t)):
         return -1.0
     memset(match.trigrams, 0, <size_t> n_slots * sizeof(uint64_t))
-    n_trigrams = count_trigrams(match, words.letters.bytes + truth.letters, truth.letters_size,
-                                n_slots, True)
-    n_found = count_trigrams(match, words.letters.bytes + answer.letters, answer.letters_size,
-                             n_slots, False)
+    n_trigrams = count_trigrams(match, truth_letters, truth.letters_size, n_slots, True)
+    n_found = count_trigrams(match, answer_letters, answer.letters_size, n_slots, False)
     return <double> n_found / <double> n_trigrams
 
 

@@ -1,8 +1,8 @@
 /* Sixty-four bytes of text at a time: ASCII lower-cased, and where tokens begin and end.
 
    Two kinds of tokens: of the overlap profile, whose separators are white space (tab to carriage
-   return, space) and ! " # % & ' ( ) * , - . / : ; ? @ [ \ ] _ { }; and words, of letters and
-   digits alone.  */
+   return, space) and ! " # % & ' ( ) * , - . / : ; ? @ [ \ ] _ { }; and runs, of letters, digits and
+   whatever is no ASCII. A cutter of runs cuts all bytes, the other the leading ASCII.  */
 #ifndef RAG_EVAL_BYTE_BLOCKS_H
 #define RAG_EVAL_BYTE_BLOCKS_H
 
@@ -12,7 +12,7 @@
 #define BLOCK_BYTES 64
 #define BLOCK_EDGES (BLOCK_BYTES + 8) /* room that a block may write to */
 
-/* Cuts the leading ASCII bytes among the first `n_bytes` of 64: lower-cases them into `lowered` and
+/* Cuts the first `n_bytes` of 64, or the leading ASCII among them: lower-cases them into `lowered` and
    writes the edges among them, places counted from `base` where a byte of a token follows one of none
    or the other way round. `*inside` says whether the byte before was of a token, and is set for the
    last one cut. `*n_cut` is how many bytes that were; returns the number of edges. All 64 bytes are
@@ -24,7 +24,7 @@ typedef int (*block_cutter_t)(const uint8_t *bytes, int n_bytes, uint8_t *lowere
 static const uint16_t token_separator_rows[8] = {
     0x3e00, 0x0000, 0xf7ef, 0x8c00, 0x0001, 0xb800, 0x0000, 0x2800,
 };
-static const uint16_t word_separator_rows[8] = {
+static const uint16_t run_separator_rows[8] = {
     0xffff, 0xffff, 0xffff, 0xfc00, 0x0001, 0xf800, 0x0001, 0xf800,
 };
 
@@ -52,8 +52,8 @@ static inline __attribute__((always_inline)) int leading_ascii(uint64_t not_asci
 }
 
 static inline __attribute__((always_inline)) int cut_portable(
-    const uint16_t *separator_rows, const uint8_t *bytes, int n_bytes, uint8_t *lowered,
-    int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
+    const uint16_t *separator_rows, int all_bytes, const uint8_t *bytes, int n_bytes,
+    uint8_t *lowered, int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
     uint64_t separators = 0, not_ascii = 0;
     for (int i = 0; i < BLOCK_BYTES; i++) {
         uint8_t byte = bytes[i];
@@ -61,18 +61,18 @@ static inline __attribute__((always_inline)) int cut_portable(
         lowered[i] = byte + ((uint8_t)(byte - 'A') < 26 ? 32 : 0);
         separators |= (uint64_t)((separator_rows[(byte >> 4) & 7] >> (byte & 15)) & 1) << i;
     }
-    *n_cut = leading_ascii(not_ascii, n_bytes);
-    return *n_cut ? write_edges(separators, *n_cut, base, inside, edges) : 0;
+    *n_cut = all_bytes ? n_bytes : leading_ascii(not_ascii, n_bytes);
+    return *n_cut ? write_edges(separators & ~not_ascii, *n_cut, base, inside, edges) : 0;
 }
 
 static inline int cut_block_portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
                               uint64_t *inside, int64_t *edges, int *n_cut) {
-    return cut_portable(token_separator_rows, bytes, n_bytes, lowered, base, inside, edges, n_cut);
+    return cut_portable(token_separator_rows, 0, bytes, n_bytes, lowered, base, inside, edges, n_cut);
 }
 
-static inline int cut_words_portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
+static inline int cut_runs_portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
                               uint64_t *inside, int64_t *edges, int *n_cut) {
-    return cut_portable(word_separator_rows, bytes, n_bytes, lowered, base, inside, edges, n_cut);
+    return cut_portable(run_separator_rows, 1, bytes, n_bytes, lowered, base, inside, edges, n_cut);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -81,10 +81,11 @@ static inline int cut_words_portable(const uint8_t *bytes, int n_bytes, uint8_t 
 #define WITH_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 
 /* A byte separates when the bit of its high nibble is set in the row of its low nibble: the
-   transpose of the rows above, looked up sixteen bytes an instruction. */
+   transpose of the rows above, looked up sixteen bytes an instruction. The row of a byte that is no
+   ASCII is read as 0. */
 WITH_AVX2 static inline __attribute__((always_inline)) int cut_avx2(
-    __m128i rows, const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base,
-    uint64_t *inside, int64_t *edges, int *n_cut) {
+    __m128i rows, int all_bytes, const uint8_t *bytes, int n_bytes, uint8_t *lowered,
+    int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
     const __m256i low_rows = _mm256_broadcastsi128_si256(rows);
     const __m256i high_bits = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         1, 2, 4, 8, 16, 32, 64, (char)128, 0, 0, 0, 0, 0, 0, 0, 0));
@@ -104,7 +105,8 @@ WITH_AVX2 static inline __attribute__((always_inline)) int cut_avx2(
         _mm256_storeu_si256((__m256i *)(lowered + 32 * i),
                             _mm256_or_si256(part, _mm256_and_si256(upper, to_lower)));
     }
-    *n_cut = leading_ascii((uint64_t)not_ascii[1] << 32 | not_ascii[0], n_bytes);
+    *n_cut = all_bytes ? n_bytes
+                       : leading_ascii((uint64_t)not_ascii[1] << 32 | not_ascii[0], n_bytes);
     if (*n_cut == 0) return 0;
     return write_edges(
         (uint64_t)separators[1] << 32 | separators[0], *n_cut, base, inside, edges);
@@ -114,33 +116,37 @@ WITH_AVX2 static inline int cut_block_avx2(const uint8_t *bytes, int n_bytes, ui
                                     int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
     const __m128i rows = _mm_setr_epi8(0x14, 0x04, 0x04, 0x04, 0x00, 0x04, 0x04, 0x04, 0x04, 0x05,
                                        0x0d, (char)0xa9, 0x25, (char)0xa5, 0x04, 0x2c);
-    return cut_avx2(rows, bytes, n_bytes, lowered, base, inside, edges, n_cut);
+    return cut_avx2(rows, 0, bytes, n_bytes, lowered, base, inside, edges, n_cut);
 }
 
-WITH_AVX2 static inline int cut_words_avx2(const uint8_t *bytes, int n_bytes, uint8_t *lowered,
+WITH_AVX2 static inline int cut_runs_avx2(const uint8_t *bytes, int n_bytes, uint8_t *lowered,
                                     int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
     const __m128i rows = _mm_setr_epi8(
         0x57, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x0f, (char)0xaf, (char)0xaf,
         (char)0xaf, (char)0xaf, (char)0xaf);
-    return cut_avx2(rows, bytes, n_bytes, lowered, base, inside, edges, n_cut);
+    return cut_avx2(rows, 1, bytes, n_bytes, lowered, base, inside, edges, n_cut);
 }
 #endif
 
+static inline int runs_avx2(void) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+#else
+    return 0;
+#endif
+}
+
 /* The fastest cutters this processor runs; all of a kind give the same bits. */
 static inline block_cutter_t best_cutter(block_cutter_t fastest, block_cutter_t portable) {
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) return fastest;
-#endif
-    (void)fastest;
-    return portable;
+    return runs_avx2() ? fastest : portable;
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define best_block_cutter() best_cutter(cut_block_avx2, cut_block_portable)
-#define best_word_cutter() best_cutter(cut_words_avx2, cut_words_portable)
+#define best_run_cutter() best_cutter(cut_runs_avx2, cut_runs_portable)
 #else
 #define best_block_cutter() best_cutter(0, cut_block_portable)
-#define best_word_cutter() best_cutter(0, cut_words_portable)
+#define best_run_cutter() best_cutter(0, cut_runs_portable)
 #endif
 
 #endif

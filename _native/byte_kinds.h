@@ -2,8 +2,7 @@
 #ifndef RAG_EVAL_BYTE_KINDS_H
 #define RAG_EVAL_BYTE_KINDS_H
 
-#include <stdint.h>
-#include <string.h>
+#include "byte_blocks.h"
 
 #define BYTE_WORD 1     /* a letter or digit of ASCII */
 #define BYTE_MARKUP 2   /* markup within a line may begin here, a longer code point among it */
@@ -28,39 +27,145 @@ static const uint8_t byte_kinds[256] = {
 };
 #undef HIGH_
 
-/* One vectorised pass says what a text needs: CARE_MARKUP where markup may begin within a line,
-   CARE_LINES where there may be more lines than one. */
+/* What one vectorised pass finds in a text: no ASCII, what markup within a line may begin with, a line
+   feed or carriage return, the byte that line separators begin with. */
 #define CARE_HIGH 1
 #define CARE_MARKUP 2
 #define CARE_LINES 4
+#define CARE_SEPARATORS 8
 
-typedef uint8_t lanes_t __attribute__((vector_size(16)));
+#if defined(__x86_64__) && defined(__GNUC__)
+/* Sets of bytes, looked up thirty-two at a time: a byte is in a set when a bit is both in the row of
+   its low nibble and in that of its high one. A set with more high nibbles has more bits. */
+typedef struct {
+    uint8_t low[16], high[16];
+} nibble_rows_t;
 
-static inline int any_lane(lanes_t lanes) {
-    uint64_t halves[2];
-    memcpy(halves, &lanes, sizeof halves);
-    return (halves[0] | halves[1]) != 0;
+#define MARKUP_BITS 0x3f
+#define LINE_BIT 0x40
+#define SEPARATOR_BIT 0x80
+static const nibble_rows_t care_rows = {
+    .low = {[0] = 4, [2] = 16 | 32 | SEPARATOR_BIT, [3] = 32, [8] = 1, [10] = 1 | LINE_BIT,
+            [11] = 2, [13] = LINE_BIT, [14] = 8, [15] = 2},
+    .high = {[0] = LINE_BIT, [2] = 1, [5] = 2, [6] = 4, [7] = 8, [12] = 16,
+             [14] = 32 | SEPARATOR_BIT},
+};
+static const nibble_rows_t end_rows = {
+    .low = {4, 4 | 1, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4 | 1, 4 | 2},
+    .high = {[2] = 1, [3] = 2, [8 ... 15] = 4},
+};
+
+WITH_AVX2 static inline __attribute__((always_inline)) __m256i nibble_bits(
+    const nibble_rows_t *rows, __m256i part) {
+    const __m256i nibble = _mm256_set1_epi8(15);
+    const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)rows->low));
+    const __m256i high = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)rows->high));
+    return _mm256_and_si256(
+        _mm256_shuffle_epi8(low, _mm256_and_si256(part, nibble)),
+        _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(part, 4), nibble)));
 }
+
+/* Of 32 bytes and more: the last 32 are looked at whole, some for the second time. */
+WITH_AVX2 static int care_avx2(const uint8_t *bytes, int64_t size) {
+    __m256i high = _mm256_setzero_si256(), found = high;
+    for (int64_t at = 0; at < size; at += 32) {
+        __m256i part = _mm256_loadu_si256(
+            (const __m256i *)(bytes + (at + 32 <= size ? at : size - 32)));
+        high = _mm256_or_si256(high, part);
+        found = _mm256_or_si256(found, nibble_bits(&care_rows, part));
+    }
+    return (_mm256_movemask_epi8(high) ? CARE_HIGH : 0) |
+           (_mm256_testz_si256(found, _mm256_set1_epi8(MARKUP_BITS)) ? 0 : CARE_MARKUP) |
+           (_mm256_testz_si256(found, _mm256_set1_epi8(LINE_BIT)) ? 0 : CARE_LINES) |
+           (_mm256_testz_si256(found, _mm256_set1_epi8((char)SEPARATOR_BIT)) ? 0
+                                                                            : CARE_SEPARATORS);
+}
+
+WITH_AVX2 static int64_t next_avx2(const nibble_rows_t *rows, uint8_t bits, const uint8_t *bytes,
+                                   int64_t size, int64_t at) {
+    const __m256i wanted = _mm256_set1_epi8((char)bits), none = _mm256_setzero_si256();
+    for (; at + 32 <= size; at += 32) {
+        __m256i part = _mm256_loadu_si256((const __m256i *)(bytes + at));
+        __m256i found = _mm256_and_si256(nibble_bits(rows, part), wanted);
+        uint32_t places = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, none));
+        if (places) return at + __builtin_ctz(places);
+    }
+    return at;
+}
+
+WITH_AVX2 static int64_t next_high_avx2(const uint8_t *bytes, int64_t size, int64_t at) {
+    for (; at + 32 <= size; at += 32) {
+        uint32_t high = (uint32_t)_mm256_movemask_epi8(
+            _mm256_loadu_si256((const __m256i *)(bytes + at)));
+        if (high) return at + __builtin_ctz(high);
+    }
+    return at;
+}
+
+/* One bit for each of 32 bytes and the one behind it, as is_odd_byte has it. */
+WITH_AVX2 static inline __attribute__((always_inline)) uint32_t odd_bits(const uint8_t *bytes) {
+    const __m256i part = _mm256_loadu_si256((const __m256i *)bytes);
+    const __m256i next = _mm256_loadu_si256((const __m256i *)(bytes + 1));
+    const __m256i comma = _mm256_set1_epi8(',');
+    __m256i value = _mm256_sub_epi8(next, _mm256_set1_epi8('0'));
+    __m256i digit = _mm256_cmpeq_epi8(_mm256_min_epu8(value, _mm256_set1_epi8(9)), value);
+    __m256i joint = _mm256_or_si256(_mm256_cmpeq_epi8(part, comma),
+                                    _mm256_cmpeq_epi8(part, _mm256_set1_epi8('.')));
+    __m256i spaced = _mm256_and_si256(_mm256_cmpeq_epi8(part, _mm256_set1_epi8(' ')),
+                                      _mm256_cmpeq_epi8(next, comma));
+    __m256i apostrophe = _mm256_cmpeq_epi8(part, _mm256_set1_epi8('\''));
+    /* The highest bit of a byte is all that counts: no ASCII has it. */
+    __m256i odd = _mm256_or_si256(_mm256_and_si256(joint, _mm256_or_si256(digit, next)), spaced);
+    return (uint32_t)_mm256_movemask_epi8(
+        _mm256_or_si256(_mm256_or_si256(odd, apostrophe), part));
+}
+
+WITH_AVX2 static int64_t next_odd_avx2(const uint8_t *bytes, int64_t size, int64_t at) {
+    uint8_t padded[64] = {0};
+    uint32_t odd;
+    for (; size - at > 32; at += 32) {
+        odd = odd_bits(bytes + at);
+        if (odd) return at + __builtin_ctz(odd);
+    }
+    memcpy(padded, bytes + at, (size_t)(size - at));
+    odd = odd_bits(padded);
+    return odd ? at + __builtin_ctz(odd) : size;
+}
+
+WITH_AVX2 static int64_t letters_avx2(const uint8_t *bytes, int64_t n_blocks) {
+    const __m256i small = _mm256_set1_epi8(0x20), none = _mm256_setzero_si256();
+    const __m256i before_a = _mm256_set1_epi8('a' - 1), after_z = _mm256_set1_epi8('z' + 1);
+    __m256i total = none;
+    for (int64_t i = 0; i < n_blocks; i++) {
+        __m256i part = _mm256_or_si256(_mm256_loadu_si256((const __m256i *)bytes + i), small);
+        __m256i letters = _mm256_and_si256(
+            _mm256_cmpgt_epi8(part, before_a), _mm256_cmpgt_epi8(after_z, part));
+        total = _mm256_add_epi64(total, _mm256_sad_epu8(_mm256_sub_epi8(none, letters), none));
+    }
+    return _mm256_extract_epi64(total, 0) + _mm256_extract_epi64(total, 1) +
+           _mm256_extract_epi64(total, 2) + _mm256_extract_epi64(total, 3);
+}
+#endif
 
 static inline int care_of_bytes(const uint8_t *bytes, int64_t size) {
-    lanes_t high = {0}, markup = {0}, lines = {0};
-    for (int64_t begin = 0; begin < size; begin += (int64_t)sizeof(lanes_t)) {
-        lanes_t part = {0};
-        if (size - begin >= (int64_t)sizeof part)
-            memcpy(&part, bytes + begin, sizeof part);
-        else
-            memcpy(&part, bytes + begin, (size_t)(size - begin));
-        high |= part & 0x80;
-        markup |= (lanes_t)((part == '[') | (part == '(') | (part == '*') | (part == '_') |
-                            (part == '`') | (part == '~') | (part == 0xc2) | (part == 0xe3));
-        lines |= (lanes_t)((part == '\n') | (part == '\r') | (part == 0xe2));
+    int kinds = 0, lines = 0, separators = 0;
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (size >= 32 && runs_avx2()) return care_avx2(bytes, size);
+#endif
+    for (int64_t i = 0; i < size; i++) {
+        kinds |= byte_kinds[bytes[i]];
+        lines |= bytes[i] == '\n' || bytes[i] == '\r';
+        separators |= bytes[i] == 0xe2;
     }
-    return (any_lane(high) ? CARE_HIGH : 0) | (any_lane(markup) ? CARE_MARKUP : 0) |
-           (any_lane(lines) ? CARE_LINES : 0);
+    return (kinds & BYTE_HIGH ? CARE_HIGH : 0) | (kinds & BYTE_MARKUP ? CARE_MARKUP : 0) |
+           (lines ? CARE_LINES : 0) | (separators ? CARE_SEPARATORS : 0);
 }
 
-/* The next byte of no ASCII at or after `at`, eight at a time; `size` when there is none. */
+/* The next byte of no ASCII at or after `at`; `size` when there is none. */
 static inline int64_t next_high_byte(const uint8_t *bytes, int64_t size, int64_t at) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (at + 32 <= size && runs_avx2()) at = next_high_avx2(bytes, size, at);
+#endif
     for (; at + 8 <= size; at += 8) {
         uint64_t word;
         memcpy(&word, bytes + at, 8);
@@ -71,6 +176,23 @@ static inline int64_t next_high_byte(const uint8_t *bytes, int64_t size, int64_t
     return at;
 }
 
+/* What keeps a run of letters and digits from being a word as it stands, at a byte of it or at the
+   one behind it: no ASCII, an apostrophe, a number that may go on. */
+static inline int is_odd_byte(uint8_t byte, uint8_t next) {
+    return byte >= 0x80 || byte == '\'' || (byte == ' ' && next == ',') ||
+           ((byte == ',' || byte == '.') && (next >= 0x80 || (uint8_t)(next - '0') < 10));
+}
+
+/* The first such byte at or after `at`, where a run begins: an apostrophe before it counts. */
+static inline int64_t next_odd_byte(const uint8_t *bytes, int64_t size, int64_t at) {
+    if (bytes[at] >= 0x80 || (at > 0 && bytes[at - 1] == '\'')) return at;
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (runs_avx2()) return next_odd_avx2(bytes, size, at);
+#endif
+    while (at < size && !is_odd_byte(bytes[at], at + 1 < size ? bytes[at + 1] : 0)) at++;
+    return at;
+}
+
 /* The next byte of one of some kinds at or after `at`; `size` when there is none. */
 static inline int64_t next_of_kinds(const uint8_t *bytes, int64_t size, int64_t at,
                                     uint8_t kinds) {
@@ -78,15 +200,39 @@ static inline int64_t next_of_kinds(const uint8_t *bytes, int64_t size, int64_t 
     return at;
 }
 
+/* The same of one kind that is rare. */
+static inline int64_t next_markup(const uint8_t *bytes, int64_t size, int64_t at) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (at + 32 <= size && runs_avx2())
+        at = next_avx2(&care_rows, MARKUP_BITS, bytes, size, at);
+#endif
+    return next_of_kinds(bytes, size, at, BYTE_MARKUP);
+}
+
+static inline int64_t next_line_byte(const uint8_t *bytes, int64_t size, int64_t at) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (at + 32 <= size && runs_avx2())
+        at = next_avx2(&care_rows, LINE_BIT | SEPARATOR_BIT, bytes, size, at);
+#endif
+    return next_of_kinds(bytes, size, at, BYTE_LINE);
+}
+
+static inline int64_t next_end_byte(const uint8_t *bytes, int64_t size, int64_t at) {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (at + 32 <= size && runs_avx2()) at = next_avx2(&end_rows, 7, bytes, size, at);
+#endif
+    return next_of_kinds(bytes, size, at, BYTE_END);
+}
+
 static inline int64_t count_ascii_letters(const uint8_t *bytes, int64_t size) {
-    int64_t n_letters = 0;
-    for (int64_t begin = 0; begin < size; begin += 128) {
-        /* Counted in bytes, as many at a time as a byte can count. */
-        int64_t end = begin + 128 < size ? begin + 128 : size;
-        uint8_t some = 0;
-        for (int64_t i = begin; i < end; i++) some += (uint8_t)((bytes[i] | 0x20) - 'a') < 26;
-        n_letters += some;
+    int64_t n_letters = 0, at = 0;
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (runs_avx2()) {
+        at = size & ~(int64_t)31;
+        n_letters = letters_avx2(bytes, at / 32);
     }
+#endif
+    for (; at < size; at++) n_letters += (uint8_t)((bytes[at] | 0x20) - 'a') < 26;
     return n_letters;
 }
 

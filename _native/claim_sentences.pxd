@@ -6,6 +6,7 @@ abbreviation or a single letter, and before a word in lower case that follows fe
 words and a mark that touches the last of them. Linear in the text.
 """
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 from code_points cimport decode_code_point
 from markup cimport (
@@ -22,11 +23,11 @@ cdef extern from "word_tables.h" nogil:
 
 cdef extern from "byte_kinds.h" nogil:
     const uint8_t byte_kinds[256]
-    uint8_t BYTE_END
     uint8_t BYTE_HIGH
     uint8_t BYTE_NAME
     uint8_t BYTE_WORD
     int64_t next_of_kinds(const uint8_t* bytes, int64_t size, int64_t at, uint8_t kinds) noexcept
+    int64_t next_end_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
 
 cdef enum:
     # How a word stands in its text.
@@ -88,7 +89,7 @@ cdef inline int64_t next_cut(const uint8_t* text, int64_t size, int64_t at) noex
     cdef uint32_t code_point
     cdef int width
     while True:
-        at = next_of_kinds(text, size, at, BYTE_END)
+        at = next_end_byte(text, size, at)
         if at == size:
             return size
         code_point = decode_code_point(text, size, at, &width)
@@ -273,18 +274,51 @@ cdef inline bint is_shouted(const uint8_t* text, int64_t begin, int64_t end) noe
     return True
 
 
+cdef inline bint stands_alone(const uint8_t* text, int64_t size, const span_t* word) noexcept nogil:
+    """The word is a capitalised word of its own, if it is one: nothing joins it to another.
+
+    For words that do not begin their sentence.
+    """
+    cdef int64_t end = word.end
+    if (byte_kinds[text[word.begin]] & BYTE_WORD == 0
+            or byte_kinds[text[word.begin - 1]] & (BYTE_WORD | BYTE_NAME | BYTE_HIGH)):
+        return False
+    # A single mark behind it is trimmed off.
+    end += end < size and byte_kinds[text[end]] & BYTE_NAME != 0
+    return end >= size or byte_kinds[text[end]] & (BYTE_WORD | BYTE_NAME | BYTE_HIGH) == 0
+
+
+cdef inline int64_t mark_lone_words(text_t text, const sentence_t* sentence, const span_t* words,
+                                    int64_t word, uint8_t* capitals) noexcept nogil:
+    """Mark words, most of them, up to the first that may be joined to another; which that is."""
+    while word < sentence.last and stands_alone(text.bytes, sentence.end, &words[word]):
+        if 0x41 <= text.bytes[words[word].begin] <= 0x5A:
+            capitals[word] = CAPITALISED
+        word += 1
+    return word
+
+
+cdef inline int64_t name_end(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
+    cdef int width
+    while continues_name(text, size, at, &width):
+        at += width
+    return at
+
+
 cdef inline void mark_capitals(text_t text, const sentence_t* sentence, const span_t* words,
                                uint8_t* capitals) noexcept nogil:
     """Set ``capitals`` of a sentence's words, both arrays those of the whole text."""
-    cdef int64_t at = sentence.begin, begin, end, word
+    cdef int64_t at = sentence.begin, begin, end, word = sentence.first
     cdef bint opening = True
     cdef uint32_t flags
     cdef uint8_t level
     cdef int width
-    for word in range(sentence.first, sentence.last):
-        capitals[word] = NOT_CAPITALISED
-    word = sentence.first
+    memset(capitals + word, NOT_CAPITALISED, <size_t> (sentence.last - word))
     while True:
+        if not opening:
+            word = mark_lone_words(text, sentence, words, word, capitals)
+        if word == sentence.last:
+            return
         begin = next_of_kinds(text.bytes, sentence.end, at, BYTE_WORD | BYTE_HIGH)
         if begin == sentence.end:
             return
@@ -292,8 +326,7 @@ cdef inline void mark_capitals(text_t text, const sentence_t* sentence, const sp
         at = begin + width
         if not flags & (FOLD_WORD | FOLD_DIGIT):
             continue
-        while continues_name(text.bytes, sentence.end, at, &width):
-            at += width
+        at = name_end(text.bytes, sentence.end, at)
         level = CAPITALISED if flags & FOLD_UPPER else NOT_CAPITALISED
         end = trimmed_name(text.bytes, begin, at)
         if level and opening and not is_shouted(text.bytes, begin, end):

@@ -8,8 +8,8 @@ from libc.string cimport memcpy
 
 from code_points cimport decode_code_point
 from markup cimport (
-    is_token_point, mark_line_heads, mark_within, past_cited, past_spaces, peek, place_before,
-    read_line_head, spans_t,
+    has_line_end, is_token_point, mark_line_heads, mark_within, past_cited, past_spaces, peek,
+    place_before, read_line_head, spans_t,
 )
 from normal_forms cimport (
     add_decomposed, close_points, compose, encode_points, fold_flags, is_composed, may_continue,
@@ -22,6 +22,7 @@ cdef extern from "byte_kinds.h" nogil:
     int CARE_HIGH
     int CARE_MARKUP
     int CARE_LINES
+    int CARE_SEPARATORS
     int care_of_bytes(const uint8_t* bytes, int64_t size) noexcept
 
 
@@ -230,14 +231,16 @@ cdef inline int clean_text(cleaner_t* cleaner, text_t text, bint keep_square, te
             return -1
         text.bytes = cleaner.composed.bytes
         text.size = cleaner.composed.size
+        # U+1FEF composes to a back-tick.
+        care = care_of_bytes(text.bytes, text.size)
         composed = True
     cleaner.heads.size = cleaner.within.size = 0
-    if (care & CARE_LINES or has_line_head(text)) and mark_line_heads(
-            text.bytes, text.size, &cleaner.heads):
+    # Dashes and quotation marks begin with the same byte as line separators.
+    if (care & CARE_LINES or has_line_head(text)
+            or (care & CARE_SEPARATORS and has_line_end(text.bytes, text.size))) and (
+            mark_line_heads(text.bytes, text.size, &cleaner.heads)):
         return -1
-    # Superscripts may begin with the byte that line separators begin with.
-    if care & (CARE_MARKUP | CARE_LINES) and mark_within(
-            text.bytes, text.size, keep_square, &cleaner.within):
+    if care & CARE_MARKUP and mark_within(text.bytes, text.size, keep_square, &cleaner.within):
         return -1
     if cleaner.keep_origins:
         if not composed:

@@ -12,9 +12,8 @@ from primitives cimport int64_t, reserve, span_t, uint8_t, uint32_t
 from word_facts cimport is_counting_word
 
 cdef extern from "byte_kinds.h" nogil:
-    uint8_t BYTE_LINE
-    uint8_t BYTE_MARKUP
-    int64_t next_of_kinds(const uint8_t* bytes, int64_t size, int64_t at, uint8_t kinds) noexcept
+    int64_t next_line_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
+    int64_t next_markup(const uint8_t* bytes, int64_t size, int64_t at) noexcept
 
 cdef enum:
     END_OF_TEXT = 0x110000     # no code point
@@ -85,19 +84,29 @@ cdef inline int64_t past_spaces(const uint8_t* text, int64_t size, int64_t at) n
     return at
 
 
+cdef inline int64_t next_line_end(const uint8_t* text, int64_t size, int64_t at,
+                                  int* width) noexcept nogil:
+    """The next line end at or after ``at``, or ``size``."""
+    while True:
+        at = next_line_byte(text, size, at)
+        if at == size or is_line_end(decode_code_point(text, size, at, width)):
+            return at
+        at += width[0]
+
+
+cdef inline bint has_line_end(const uint8_t* text, int64_t size) noexcept nogil:
+    cdef int width
+    return next_line_end(text, size, 0, &width) < size
+
+
 cdef inline bint next_paragraph(const uint8_t* text, int64_t size, int64_t* at,
                                 span_t* paragraph) noexcept nogil:
     """The next stretch between line ends; False when there is none."""
     cdef int width
     while at[0] < size and is_line_end(decode_code_point(text, size, at[0], &width)):
         at[0] += width
-    paragraph.begin = paragraph.end = at[0]
-    while True:
-        at[0] = next_of_kinds(text, size, paragraph.end, BYTE_LINE)
-        if at[0] == size or is_line_end(decode_code_point(text, size, at[0], &width)):
-            break
-        paragraph.end = at[0] + width
-    paragraph.end = at[0]
+    paragraph.begin = at[0]
+    paragraph.end = at[0] = next_line_end(text, size, at[0], &width)
     return paragraph.begin < paragraph.end
 
 
@@ -366,7 +375,7 @@ cdef inline int mark_within(const uint8_t* text, int64_t size, bint keep_square,
     cdef int64_t at = 0, begin, end, square_end = 0
     cdef uint8_t byte
     while True:
-        begin = next_of_kinds(text, size, at, BYTE_MARKUP)
+        begin = next_markup(text, size, at)
         if begin == size:
             return 0
         byte = text[begin]

@@ -178,7 +178,7 @@ cdef inline int add_piece(row_words_t* words, text_t text, int wants,
         return -1
     count_letters(&words.counts, cleaned, ascii)
     words.cutter.wants_letters = wants & WANTS_LETTERS != 0
-    if cut_words(&words.cutter, &words.lexicon.store, cleaned, ascii) or take_words(words, piece):
+    if cut_words(&words.cutter, &words.lexicon.store, cleaned) or take_words(words, piece):
         return -1
     if wants & WANTS_LETTERS and take_letters(words, piece):
         return -1

@@ -116,6 +116,8 @@ cdef inline int64_t gather_places(occurrences_t* found, const token_t* types,
     n_places = 0
     for i in range(n_types):
         n = found.begins[types[i] + 1] - found.begins[types[i]]
+        if n == 0:
+            continue
         memcpy(found.sorted + n_places, found.places + found.begins[types[i]],
                <size_t> n * sizeof(int64_t))
         n_places += n

@@ -18,23 +18,20 @@ from primitives cimport int64_t, reserve, span_t, text_t, uint8_t, uint32_t, uin
 from token_stream cimport LOWERED_MARGIN, lowered_t
 
 cdef extern from "byte_kinds.h" nogil:
-    const uint8_t byte_kinds[256]
-    uint8_t BYTE_HIGH
-    uint8_t BYTE_WORD
-    int64_t next_of_kinds(const uint8_t* bytes, int64_t size, int64_t at, uint8_t kinds) noexcept
+    int64_t next_odd_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
 
 cdef extern from "byte_blocks.h" nogil:
     int BLOCK_BYTES
     int BLOCK_EDGES
     ctypedef int (*block_cutter_t)(
         const uint8_t*, int, uint8_t*, int64_t, uint64_t*, int64_t*, int*) noexcept nogil
-    block_cutter_t best_word_cutter() noexcept
+    block_cutter_t best_run_cutter() noexcept
 
 
 cdef struct word_cutter_t:
     block_cutter_t cut_block
     points_t points            # of a token that is folded
-    int64_t* runs              # of ASCII letters and digits: where they begin and end, in turn
+    int64_t* runs              # of letters, digits and what is no ASCII: begin and end, in turn
     int64_t runs_capacity
     int64_t* forms             # normal forms of the text at hand: begin and end in the store
     int64_t forms_capacity
@@ -46,7 +43,7 @@ cdef struct word_cutter_t:
 
 
 cdef inline void open_word_cutter(word_cutter_t* cutter) noexcept nogil:
-    cutter.cut_block = best_word_cutter()
+    cutter.cut_block = best_run_cutter()
 
 
 cdef inline void close_word_cutter(word_cutter_t* cutter) noexcept nogil:
@@ -80,24 +77,17 @@ cdef inline int add_form(word_cutter_t* cutter, int64_t form_begin, int64_t form
 
 cdef inline int add_letters(word_cutter_t* cutter, const uint8_t* form,
                             int64_t size) noexcept nogil:
+    """Add a form of the store, past which bytes are readable; 0, or -1 without memory."""
     cdef lowered_t* letters = &cutter.letters
     if reserve(<void**> &letters.bytes, &letters.capacity,
                letters.size + size + 1 + LOWERED_MARGIN, 1):
         return -1
-    memcpy(letters.bytes + letters.size, form, <size_t> size)
+    # Most forms are copied at once, the surplus overwritten by the next.
+    memcpy(letters.bytes + letters.size, form, 16)
+    if size > 16:
+        memcpy(letters.bytes + letters.size, form, <size_t> size)
     letters.bytes[letters.size + size] = 0x20
     letters.size += size + 1
-    return 0
-
-
-cdef inline int take_letters(word_cutter_t* cutter, const lowered_t* store) noexcept nogil:
-    """The letters of all words of a text without glued runs; 0, or -1 without memory."""
-    cdef int64_t i, begin
-    cutter.letters.size = 0
-    for i in range(cutter.n_words):
-        begin = cutter.forms[2 * i]
-        if add_letters(cutter, store.bytes + begin, cutter.forms[2 * i + 1] - begin):
-            return -1
     return 0
 
 
@@ -302,92 +292,40 @@ cdef inline int add_glued(word_cutter_t* cutter, lowered_t* store, const uint8_t
 
 # ------------------------------------------------------------------------------------- whole texts
 
-cdef inline bint is_plain(const uint8_t* text, int64_t size, int64_t begin,
-                          int64_t end) noexcept nogil:
-    """The run is a word of its own: no number goes on after it, no apostrophe is beside it."""
-    cdef uint8_t before, after, next
-    if begin == 0 or end + 1 >= size:
-        return False
-    before = text[begin - 1]
-    after = text[end]
-    next = text[end + 1]
-    # Without branches: what stands beside a word cannot be guessed.
-    return not ((before == 0x27) | (after == 0x27) | ((after == 0x20) & (next == 0x2C))
-                | ((<uint8_t> (next - 0x30) < 10) & ((after == 0x2C) | (after == 0x2E))))
-
-
-cdef inline int64_t plain_end(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
-    """Past the run of ASCII letters and digits at ``at``, if it is a plain word; else ``at``."""
-    cdef int64_t end = at
-    while end < size and byte_kinds[text[end]] & BYTE_WORD:
-        end += 1
-    if end == at or not is_plain(text, size, at, end):
-        return at
-    # Apostrophes, marks and digits of other scripts are looked at closely.
-    if (text[at - 1] | text[end]) & 0x80:
-        return at
-    if text[end + 1] & 0x80 and (text[end] == 0x2C or text[end] == 0x2E):
-        return at
-    return end
-
-
-cdef inline int add_plain(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
-                          int64_t begin, int64_t end) noexcept nogil:
-    """Add a word of ASCII letters and digits in lower case; 0, or -1 without memory."""
-    cdef int64_t at = store.size, i
-    cdef uint8_t* out
-    if reserve(<void**> &store.bytes, &store.capacity, at + end - begin + LOWERED_MARGIN, 1):
-        return -1
-    out = store.bytes + at - begin
-    for i in range(begin, end):
-        # Digits have the bit that makes a letter small.
-        out[i] = text[i] | 0x20
-    store.size += end - begin
-    return add_word(cutter, store, at, store.size, begin, end)
-
-
-cdef inline int cut_any(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
-                        int64_t size) noexcept nogil:
-    """Cut a text of any script, code point by code point; 0, or -1 without memory."""
-    cdef int64_t at = 0, end
+cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
+                                int64_t size, int64_t at, int64_t end) noexcept nogil:
+    """Cut what begins from ``at`` to ``end``, code point by code point; past it, or -1."""
+    cdef int64_t begin
     cdef uint32_t flags
     cdef int width, failed
-    while True:
-        at = next_of_kinds(text, size, at, BYTE_WORD | BYTE_HIGH)
-        if at == size:
-            return 0
-        end = plain_end(text, size, at)
-        if end > at:
-            if add_plain(cutter, store, text, at, end):
-                return -1
-            at = end
-            continue
+    while at < end:
+        begin = at
         flags = fold_flags(decode_code_point(text, size, at, &width))
         if flags & (FOLD_WORD | FOLD_DIGIT):
-            end = word_end(text, size, at)
-            failed = add_spaced(cutter, store, text, size, at, end)
+            at = word_end(text, size, begin)
+            failed = add_spaced(cutter, store, text, size, begin, at)
         elif flags & FOLD_GLUED:
-            end = run_end(text, size, at, FOLD_GLUED | FOLD_MARK | FOLD_IGNORED)
-            failed = add_glued(cutter, store, text, at, end)
+            at = run_end(text, size, begin, FOLD_GLUED | FOLD_MARK | FOLD_IGNORED)
+            failed = add_glued(cutter, store, text, begin, at)
         elif flags & FOLD_NUMERAL:
-            end = run_end(text, size, at, FOLD_NUMERAL)
+            at = run_end(text, size, begin, FOLD_NUMERAL)
             # Numerals are kept as they are.
-            failed = add_literal(cutter, store, <const char*> text + at, end - at, at,
-                                 end)
+            failed = add_literal(cutter, store, <const char*> text + begin, at - begin, begin, at)
         else:
-            end = at + width
+            at += width
             failed = 0
         if failed:
             return -1
-        at = end
+    return at
 
 
 cdef inline int64_t find_runs(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
                               int64_t size) noexcept nogil:
-    """Lower-case ASCII into the store and list its runs of letters and digits; how many, or -1."""
+    """Copy a text into the store, ASCII in lower case, and list its runs; how many, or -1."""
     cdef int64_t at = 0, left, n_edges = 0
     cdef uint64_t inside = 0
     cdef uint8_t padded[64]
+    cdef const uint8_t* block
     cdef int n_bytes, n_cut
     if reserve(<void**> &store.bytes, &store.capacity, store.size + size + LOWERED_MARGIN, 1):
         return -1
@@ -396,63 +334,86 @@ cdef inline int64_t find_runs(word_cutter_t* cutter, lowered_t* store, const uin
         return -1
     while at < size:
         left = size - at
-        n_bytes = BLOCK_BYTES if left >= BLOCK_BYTES else <int> left
+        n_bytes = BLOCK_BYTES
+        block = text + at
         if left < BLOCK_BYTES:
-            memcpy(padded, text + at, <size_t> left)
-        n_edges += cutter.cut_block(
-            text + at if left >= BLOCK_BYTES else padded, n_bytes, store.bytes + store.size + at,
-            at, &inside, cutter.runs + n_edges, &n_cut)
-        at += n_cut
+            n_bytes = <int> left
+            memcpy(padded, block, <size_t> left)
+            block = padded
+        n_edges += cutter.cut_block(block, n_bytes, store.bytes + store.size + at, at, &inside,
+                                    cutter.runs + n_edges, &n_cut)
+        at += n_bytes
     if inside:
         cutter.runs[n_edges] = size
         n_edges += 1
     return n_edges // 2
 
 
-cdef inline int cut_ascii(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
-                          int64_t size) noexcept nogil:
-    """Cut a text of ASCII alone, 64 bytes at a time; 0, or -1 without memory."""
-    cdef int64_t base = store.size, n_runs = find_runs(cutter, store, text, size), i = 0
-    cdef int64_t n_words = 0, begin, end, at
-    cdef int64_t* runs = cutter.runs
-    cdef int64_t* forms
-    cdef span_t* spans
-    # No more words than runs: these stay where they are.
-    if n_runs < 0 or reserve_words(cutter, n_runs + 1):
-        return -1
-    forms = cutter.forms
-    spans = cutter.spans
-    store.size += size
+cdef inline int64_t take_plain(word_cutter_t* cutter, int64_t base, int64_t i, int64_t n_runs,
+                               int64_t next_odd) noexcept nogil:
+    """Add runs from ``i`` on that end before ``next_odd``: words whose forms lie in the store, from
+    ``base`` on. The first run that is none.
+    """
+    # In locals: the compiler cannot know that no store of the loop changes them.
+    cdef const int64_t* runs = cutter.runs
+    cdef int64_t* forms = cutter.forms
+    cdef span_t* spans = cutter.spans
+    cdef int64_t n_words = cutter.n_words, begin, end
     while i < n_runs:
         begin = runs[2 * i]
         end = runs[2 * i + 1]
+        if end >= next_odd:
+            break
+        forms[2 * n_words] = base + begin
+        forms[2 * n_words + 1] = base + end
+        spans[n_words].begin = begin
+        spans[n_words].end = end
+        n_words += 1
         i += 1
-        if is_plain(text, size, begin, end):
-            n_words = cutter.n_words
-            forms[2 * n_words] = base + begin
-            forms[2 * n_words + 1] = base + end
-            spans[n_words].begin = begin
-            spans[n_words].end = end
-            cutter.n_words = n_words + 1
-            continue
-        at = word_end(text, size, begin)
-        if add_spaced(cutter, store, text, size, begin, at):
+    cutter.n_words = n_words
+    return i
+
+
+cdef inline int take_letters(word_cutter_t* cutter, const lowered_t* store,
+                             int64_t first) noexcept nogil:
+    """The letters of the words from ``first`` on; 0, or -1 without memory."""
+    cdef int64_t i, begin
+    for i in range(first, cutter.n_words):
+        begin = cutter.forms[2 * i]
+        if add_letters(cutter, store.bytes + begin, cutter.forms[2 * i + 1] - begin):
             return -1
-        # Runs that the word has taken in, the last one perhaps in part.
+    return 0
+
+
+cdef inline int cut_words(word_cutter_t* cutter, lowered_t* store, text_t text) noexcept nogil:
+    """Cut a cleaned text into ``forms`` and ``spans``; 0, or -1 without memory."""
+    cdef int64_t base = store.size, n_runs, at, first, i = 0, next_odd = -1
+    cdef int64_t* runs
+    cutter.n_words = 0
+    cutter.letters.size = 0
+    n_runs = find_runs(cutter, store, text.bytes, text.size)
+    if n_runs < 0:
+        return -1
+    store.size += text.size
+    runs = cutter.runs
+    while i < n_runs:
+        # Every run may be a word; what is cut closely may be more.
+        first = cutter.n_words
+        if reserve_words(cutter, first + n_runs - i):
+            return -1
+        if next_odd < runs[2 * i]:
+            next_odd = next_odd_byte(text.bytes, text.size, runs[2 * i])
+        i = take_plain(cutter, base, i, n_runs, next_odd)
+        if cutter.wants_letters and take_letters(cutter, store, first):
+            return -1
+        if i == n_runs:
+            break
+        at = cut_closely(cutter, store, text.bytes, text.size, runs[2 * i], runs[2 * i + 1])
+        if at < 0:
+            return -1
+        # Runs that the last word has taken in, one of them perhaps in part.
         while i < n_runs and runs[2 * i + 1] <= at:
             i += 1
         if i < n_runs and runs[2 * i] < at:
             runs[2 * i] = at
-    return take_letters(cutter, store) if cutter.wants_letters else 0
-
-
-cdef inline int cut_words(word_cutter_t* cutter, lowered_t* store, text_t text,
-                          bint ascii) noexcept nogil:
-    """Cut a cleaned text into ``forms`` and ``spans``; 0, or -1 without memory."""
-    cutter.n_words = 0
-    cutter.letters.size = 0
-    if text.size == 0:
-        return 0
-    if ascii:
-        return cut_ascii(cutter, store, text.bytes, text.size)
-    return cut_any(cutter, store, text.bytes, text.size)
+    return 0
