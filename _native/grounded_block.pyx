@@ -8,10 +8,11 @@ from claims cimport (
 from given_stems cimport give_stems
 from grounded_row cimport (
     N_METRICS, close_grounded, grounded_columns_t, grounded_work_t, open_grounded, read_row,
-    score_row, wants_diagnostic,
+    score_row, score_with,
 )
 from lexicon cimport IS_NUMBER, form_bytes, form_size, form_t
 from primitives cimport first_byte, hash_t, int8_t, int64_t, offset_t, span_t, texts_t, uint8_t
+from relevance cimport count_terms
 from row_words cimport piece_t, row_words_t
 
 
@@ -151,11 +152,20 @@ cdef list piece_evidence(const grounded_work_t* work, const piece_t* piece):
             for i in range(piece.first_sentence, piece.last_sentence)]
 
 
-cdef int support_again(grounded_work_t* work) noexcept nogil:
-    """Hold the claims against all chunks once more, after the diagnostics have used the place."""
+cdef int hold_again(grounded_work_t* work) noexcept nogil:
+    """Hold all chunks against the claims, and the question as context_precision reads it, again.
+
+    Metrics that hold other texts against each other have used the place.
+    """
     cdef double score
     if sift_chunks(&work.claims, &work.words, work.chunks, work.n_chunks):
         return -1
+    if work.has_precision:
+        if count_terms(&work.relevance, &work.claims, &work.words, work.chunks, work.n_chunks):
+            return -1
+        if score_with(work, &work.queries[work.best_query], work.chunks, work.n_chunks,
+                      work.chunk_begins, work.other_scores):
+            return -1
     if work.has_support and support_piece(&work.claims, &work.words, &work.answer,
                                           work.chunk_begins, work.n_chunks, &score):
         return -1
@@ -179,8 +189,9 @@ def row_details(
 ):
     """Score one row and give what its scores are made of.
 
-    Returns ``(scores, reasons, causes, language, chunk_scores, answer, best_truth, truth)``: by
-    metric number; the language's number; relevance of each chunk to the question, or None; per
+    Returns ``(scores, reasons, causes, language, chunk_scores, precision_scores, answer,
+    best_truth, truth)``: by metric number; the language's number; relevance of each chunk to the
+    question, and to it read with the ground truth that context_precision took, or None; per
     sentence of the answer ``(span, score, chunk, window, covered, missing_numbers,
     missing_names)``, spans in code points of the original strings, or None; the index of the
     ground truth that context_recall took, or None, and its sentences.
@@ -203,8 +214,8 @@ def row_details(
         failed = give_stems(&work.words.given_stems, &stem_words, &stems, n_given, seed)
         if not failed:
             failed = score_row(&work, &columns, wants, row)
-        if not failed and wants_diagnostic(wants):
-            failed = support_again(&work)
+        if not failed:
+            failed = hold_again(&work)
     try:
         if failed:
             raise MemoryError("scoring a row")
@@ -216,6 +227,8 @@ def row_details(
             work.words.language,
             [work.chunk_scores[i] for i in range(work.n_chunks)]
             if work.has_chunk_scores else None,
+            [work.other_scores[i] for i in range(work.n_chunks)]
+            if work.has_precision else None,
             piece_evidence(&work, &work.answer) if work.has_support else None,
             truth,
             piece_evidence(&work, &work.truths[work.best_truth]) if work.has_recall else None,

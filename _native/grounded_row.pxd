@@ -85,6 +85,7 @@ cdef struct grounded_work_t:
     query_t* queries               # the question alone, then with each ground truth
     int64_t queries_capacity
     int64_t n_queries
+    int64_t best_query             # of the context_precision
     uint8_t* in_query              # per stem
     int64_t in_query_capacity
     double* chunk_scores
@@ -96,6 +97,7 @@ cdef struct grounded_work_t:
     bint has_support               # the answer was held against the chunks
     bint has_recall
     bint has_chunk_scores
+    bint has_precision
     uint8_t* carried               # per answer sentence, bits CARRIED_*
     int64_t carried_capacity
     uint8_t* used                  # per chunk: it carries a sentence of the answer
@@ -394,7 +396,7 @@ cdef inline int set_out_claims(grounded_work_t* work, const bint* wants,
 cdef inline int set_out_queries(grounded_work_t* work, const opened_t* opened) noexcept nogil:
     """The question alone, then, for the precision, with each ground truth; 0, or -1."""
     cdef int64_t i
-    work.n_queries = 0
+    work.n_queries = work.best_query = 0
     work.relevance.n_content = 0
     if not (opened.chunk_scores or opened.precision or opened.answer):
         return 0
@@ -441,6 +443,7 @@ cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) n
         precision = average_precision(work.other_scores, work.n_chunks)
         if i == 1 or precision > work.scores[<int> CONTEXT_PRECISION]:
             work.scores[<int> CONTEXT_PRECISION] = precision
+            work.best_query = i
     return 0
 
 
@@ -653,6 +656,7 @@ cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* colum
     work.has_support = opened.support
     work.has_recall = opened.recall
     work.has_chunk_scores = opened.chunk_scores
+    work.has_precision = opened.precision
     return score_diagnostics(work, columns, wants, row) if wants_diagnostic(wants) else 0
 
 

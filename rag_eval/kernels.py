@@ -127,6 +127,7 @@ class GroundedDetails(NamedTuple):
     causes: list[int]
     language: int
     chunk_scores: list[float] | None
+    precision_scores: list[float] | None
     answer: list[Evidence] | None
     best_truth: int | None
     truth: list[Evidence] | None
@@ -140,21 +141,12 @@ def grounded_details(
     stems: GivenStems | None = None,
 ) -> GroundedDetails:
     """Score one row again and keep what its scores are made of."""
-    scores, reasons, causes, language, chunk_scores, answer, best_truth, truth = (
-        grounded_block.row_details(
-            *_grounded_arguments(batch, settings),
-            *_stem_arguments(stems),
-            metrics,
-            hash_seed(),
-            row,
-        )
+    details = grounded_block.row_details(
+        *_grounded_arguments(batch, settings), *_stem_arguments(stems), metrics, hash_seed(), row
     )
+    *_, answer, best_truth, truth = details
     return GroundedDetails(
-        scores,
-        reasons,
-        causes,
-        language,
-        chunk_scores,
+        *details[:6],
         None if answer is None else [Evidence(*sentence) for sentence in answer],
         best_truth,
         None if truth is None else [Evidence(*sentence) for sentence in truth],

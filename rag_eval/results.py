@@ -109,7 +109,7 @@ class MetricResult:
         Chance that a person would call it good, where a calibration was given.
     chunk_scores : tuple of float, optional
         Relevance of each chunk to the question, for the metrics of the grounded profile that are
-        made of it.
+        made of it; for context_precision with the ground truth read with the question.
     evidence : tuple of SentenceEvidence, optional
         What carries each sentence of the answer, or, for context_recall, of the ground truth that
         scored best; grounded profile.

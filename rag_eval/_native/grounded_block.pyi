@@ -58,6 +58,7 @@ def row_details(
     list[int],
     int,
     list[float] | None,
+    list[float] | None,
     list[_Evidence] | None,
     int | None,
     list[_Evidence] | None,

@@ -181,7 +181,7 @@ def _context_relevance(facts: RowFacts, score: float) -> Explained:
 
 def _context_precision(facts: RowFacts, score: float) -> Explained:
     read_with = " read with the ground truth" if facts.truths else ""
-    chunks = facts.details.chunk_scores
+    chunks = facts.details.precision_scores or []
     return (
         f"Average precision of the order of the chunks, relevant to the question{read_with} from "
         f"0.30 on: {three_decimals(score)}.",
@@ -191,7 +191,7 @@ def _context_precision(facts: RowFacts, score: float) -> Explained:
             "Relevant chunks come late, or none is relevant",
             score,
         ),
-        {} if chunks is None else {"chunk_scores": tuple(chunks)},
+        {"chunk_scores": tuple(chunks)},
     )
 
 
