@@ -243,7 +243,7 @@ def context_recall(name: str, rows: Sequence[Row]) -> Trial:
 def answer_correctness(name: str, rows: Sequence[Row]) -> Trial:
     """The answer should agree with one of the golds."""
     samples = (
-        {"question": row.question, "answer": row.answer, "ground_truth": row.golds} for row in rows
+        {"question": row.question, "answer": row.answer, "ground_truth": row.golds or None} for row in rows
     )
     pairs = (Pair(row.answer, row.golds) for row in rows)
     return _by_row(name, "answer_correctness", rows, samples, pairs)
@@ -292,7 +292,7 @@ def context_precision(name: str, rows: Sequence[Row]) -> Trial:
             {
                 "question": chunk_list[0].question,
                 "contexts": _chunks(chunk_list),
-                "ground_truth": chunk_list[0].golds,
+                "ground_truth": chunk_list[0].golds or None,
             }
             for chunk_list in lists
         ],
