@@ -243,7 +243,8 @@ def context_recall(name: str, rows: Sequence[Row]) -> Trial:
 def answer_correctness(name: str, rows: Sequence[Row]) -> Trial:
     """The answer should agree with one of the golds."""
     samples = (
-        {"question": row.question, "answer": row.answer, "ground_truth": row.golds or None} for row in rows
+        {"question": row.question, "answer": row.answer, "ground_truth": row.golds or None}
+        for row in rows
     )
     pairs = (Pair(row.answer, row.golds) for row in rows)
     return _by_row(name, "answer_correctness", rows, samples, pairs)
