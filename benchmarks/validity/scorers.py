@@ -9,23 +9,17 @@ import numpy.typing as npt
 
 import rag_eval
 from benchmarks.validity.sets import Sample, Trial
-from rag_eval.metrics.registry import OVERLAP_METRICS
+from rag_eval.metrics.registry import PROFILE_METRICS
+from rag_eval.samples import METRIC_IDS, Profile
 
 Scores: TypeAlias = npt.NDArray[np.float64]
 
-PROFILES: Final = ("grounded", "overlap")
+# The one that is shown first comes first.
+PROFILES: Final[tuple[Profile, ...]] = ("grounded", "overlap")
 # Default pass marks of a sample.
 THRESHOLDS: Final[dict[str, dict[str, float]]] = {
-    "grounded": {
-        "faithfulness": 0.60,
-        "hallucination_rate": 0.70,
-        "context_recall": 0.60,
-        "context_relevance": 0.50,
-        "context_precision": 0.50,
-        "answer_relevance": 0.40,
-        "answer_correctness": 0.40,
-    },
-    "overlap": {metric: spec.threshold for metric, spec in OVERLAP_METRICS.items()},
+    profile: {metric: PROFILE_METRICS[profile][metric].threshold or 0.0 for metric in METRIC_IDS}
+    for profile in PROFILES
 }
 # From here on a chunk counts as relevant; the pass mark above is for the share of such chunks.
 CHUNK_CUTS: Final = {"grounded": 0.30, "overlap": 0.20}
