@@ -4,7 +4,7 @@ A word's form is what was cut; its raw form is the number it spells, if any; its
 are compared by. All three are ids of one vocabulary. Each distinct word is looked up once.
 """
 from libc.stdlib cimport free
-from libc.string cimport memcpy, strlen
+from libc.string cimport memcpy, memmove, memset, strlen
 
 from code_points cimport decode_code_point
 from given_stems cimport find_given, given_stems_t
@@ -16,7 +16,7 @@ from vocabulary cimport (
     seed_vocabulary, token_key_t, vocabulary_t,
 )
 from word_facts cimport (
-    LANGUAGE_EN, count_stop_word, has_ending, language_counts_t, number_texts, strip_endings,
+    LANGUAGE_EN, count_stop_word, language_counts_t, may_have_ending, number_texts, strip_endings,
     word_facts, word_facts_t,
 )
 
@@ -43,6 +43,8 @@ cdef struct lexicon_t:
     int64_t forms_capacity
     const word_facts_t** facts
     int64_t facts_capacity
+    int64_t* times             # per form: how often it occurs
+    int64_t times_capacity
 
 
 cdef inline void open_lexicon(lexicon_t* lexicon, hash_t seed) noexcept nogil:
@@ -54,6 +56,7 @@ cdef inline void close_lexicon(lexicon_t* lexicon) noexcept nogil:
     close_vocabulary(&lexicon.vocabulary)
     free(lexicon.forms)
     free(lexicon.facts)
+    free(lexicon.times)
 
 
 cdef inline int clear_lexicon(lexicon_t* lexicon, int64_t n_slots) noexcept nogil:
@@ -95,20 +98,13 @@ cdef inline int64_t number_form(lexicon_t* lexicon, int64_t size) noexcept nogil
     return id
 
 
-cdef inline int64_t number_copy(lexicon_t* lexicon, const uint8_t* form, int64_t size,
-                                bint as_stem) noexcept nogil:
-    """Id of a copy of some bytes, or of their stem; -1 without memory."""
+cdef inline int64_t number_copy(lexicon_t* lexicon, const uint8_t* form,
+                                int64_t size) noexcept nogil:
+    """Id of a copy of some bytes from outside the store; -1 without memory."""
     cdef lowered_t* store = &lexicon.store
-    # The bytes may lie in the store itself, which may move.
-    cdef int64_t place = form - store.bytes if store.bytes <= form < (
-        store.bytes + store.size) else -1
     if reserve(<void**> &store.bytes, &store.capacity, store.size + size + LOWERED_MARGIN, 1):
         return -1
-    if place >= 0:
-        form = store.bytes + place
     memcpy(store.bytes + store.size, form, <size_t> size)
-    if as_stem:
-        size = strip_endings(store.bytes + store.size, size)
     return number_form(lexicon, size)
 
 
@@ -132,15 +128,23 @@ cdef inline int look_up_forms(lexicon_t* lexicon) noexcept nogil:
     return 0
 
 
-cdef inline void count_languages(const lexicon_t* lexicon, const token_t* ids, int64_t n_ids,
-                                 language_counts_t* counts) noexcept nogil:
-    """Count the stop words of every language among some words."""
+cdef inline int count_languages(lexicon_t* lexicon, const token_t* ids, int64_t n_ids,
+                                language_counts_t* counts) noexcept nogil:
+    """Count the stop words of every language among some words; 0, or -1 without memory."""
     cdef const word_facts_t* facts
-    cdef int64_t i
+    cdef int64_t id, i
+    if reserve(<void**> &lexicon.times, &lexicon.times_capacity, lexicon.n_forms,
+               sizeof(int64_t)):
+        return -1
+    if lexicon.n_forms:
+        memset(lexicon.times, 0, <size_t> lexicon.n_forms * sizeof(int64_t))
     for i in range(n_ids):
-        facts = lexicon.facts[ids[i]]
+        lexicon.times[ids[i]] += 1
+    for id in range(lexicon.n_forms):
+        facts = lexicon.facts[id]
         if facts != NULL and facts.stop_languages:
-            count_stop_word(counts, facts.stop_languages, 1)
+            count_stop_word(counts, facts.stop_languages, lexicon.times[id])
+    return 0
 
 
 # --------------------------------------------------------------------------- in the row's language
@@ -164,36 +168,43 @@ cdef inline uint8_t raw_flags(const lexicon_t* lexicon, token_t raw) noexcept no
     cdef uint8_t first = <uint8_t> key.head
     cdef int width
     if first < 0x80:
-        return ((IS_NUMBER if first <= 0x39 else 0)
-                | (IS_LONG if key.size != 1 else 0))
+        return IS_NUMBER * (first <= 0x39) | IS_LONG * (key.size != 1)
     return ((IS_NUMBER if fold_flags(decode_code_point(
         form_bytes(lexicon, raw), form_size(lexicon, raw), 0, &width)) & FOLD_NUMBER else 0)
         | (IS_LONG if key.size != width else 0))
 
 
 cdef inline bint may_have_stem(const token_key_t* key) noexcept nogil:
-    """False of most words that are their own stem, by their last two bytes."""
+    """False of most words that are their own stem."""
     cdef int64_t width = key.size if 0 < key.size < 8 else 8
-    cdef uint8_t last, before
-    if 0 < key.size <= 3:
-        return False
     if key.size < 0:
         return True
-    last = <uint8_t> (key.tail >> (8 * (width - 1)))
-    before = <uint8_t> (key.tail >> (8 * (width - 2)))
-    return has_ending(last) or last == before
+    return key.size > 3 and may_have_ending(<uint8_t> (key.tail >> (8 * (width - 2))),
+                                            <uint8_t> (key.tail >> (8 * (width - 1))))
 
 
 cdef inline int64_t stem_of(lexicon_t* lexicon, int64_t raw) noexcept nogil:
     """Id of the light stem of an English word; -1 without memory."""
+    cdef lowered_t* store = &lexicon.store
+    cdef int64_t size = form_size(lexicon, <token_t> raw), stem_size
+    cdef uint8_t* stem
     cdef uint8_t last
-    cdef int64_t size = form_size(lexicon, <token_t> raw)
     if not is_ascii_form(lexicon, <token_t> raw):
         return raw
-    last = form_bytes(lexicon, <token_t> raw)[size - 1]
+    if reserve(<void**> &store.bytes, &store.capacity, store.size + size + LOWERED_MARGIN, 1):
+        return -1
+    stem = store.bytes + store.size
+    # Most words are copied at once; the last one of the store overlaps its copy.
+    memmove(stem, form_bytes(lexicon, <token_t> raw), 16)
+    if size > 16:
+        memcpy(stem, form_bytes(lexicon, <token_t> raw), <size_t> size)
+    last = stem[size - 1]
     if not 0x61 <= last <= 0x7A:
         return raw
-    return number_copy(lexicon, form_bytes(lexicon, <token_t> raw), size, True)
+    stem_size = strip_endings(stem, size)
+    if stem_size == size and stem[size - 1] == last:
+        return raw
+    return number_form(lexicon, stem_size)
 
 
 cdef inline int64_t given_stem_of(lexicon_t* lexicon, given_stems_t* given, int language,
@@ -205,7 +216,7 @@ cdef inline int64_t given_stem_of(lexicon_t* lexicon, given_stems_t* given, int 
     if found < 0:
         return raw if found == -1 else -1
     stem = text_at(&given.stems, found)
-    return number_copy(lexicon, stem.bytes, stem.size, False) if stem.size else raw
+    return number_copy(lexicon, stem.bytes, stem.size) if stem.size else raw
 
 
 cdef inline int read_forms(lexicon_t* lexicon, int language,
@@ -224,7 +235,7 @@ cdef inline int read_forms(lexicon_t* lexicon, int language,
             form.kinds = facts.kinds
             if english and facts.number:
                 raw = number_copy(lexicon, <const uint8_t*> number_texts[facts.number - 1],
-                                  <int64_t> strlen(number_texts[facts.number - 1]), False)
+                                  <int64_t> strlen(number_texts[facts.number - 1]))
                 if raw < 0:
                     return -1
             elif facts.stop_languages >> language & 1:

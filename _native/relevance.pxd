@@ -67,7 +67,7 @@ cdef struct relevance_t:
     int64_t query_terms_capacity
     int64_t* query_counts
     int64_t query_counts_capacity
-    int64_t* shared_counts     # per term of the query: times in the chunk at hand
+    int64_t* shared_counts     # per term of the query, by its place: times in the chunk at hand
     int64_t shared_counts_capacity
     double* weights            # idf by document count
     int64_t weights_capacity
@@ -323,7 +323,7 @@ cdef inline int begin_query(relevance_t* work, claims_t* claims, const row_words
     if reserve(<void**> &work.query_counts, &work.query_counts_capacity, query.n_content + 1,
                sizeof(int64_t)):
         return -1
-    if reserve(<void**> &work.shared_counts, &work.shared_counts_capacity, query.n_content + 1,
+    if reserve(<void**> &work.shared_counts, &work.shared_counts_capacity, query.n_content + 2,
                sizeof(int64_t)):
         return -1
     if begin_tally(&work.tally, n_stems(words)):
@@ -332,7 +332,7 @@ cdef inline int begin_query(relevance_t* work, claims_t* claims, const row_words
     for i in range(n):
         work.query_counts[i] = tallied_count(&work.tally, work.query_terms[i])
         work.query_places[work.query_terms[i]] = <int32_t> (i + 1)
-        work.shared_counts[i] = 0
+        work.shared_counts[i + 1] = 0
     return 0
 
 
@@ -350,7 +350,7 @@ cdef inline double chunk_cosine(relevance_t* work, int64_t chunk, int64_t n_term
                                 double length) noexcept nogil:
     """TF-IDF cosine of a chunk and the query; sums in order of first occurrence."""
     cdef double total = 0.0, dot = 0.0, weight
-    cdef int64_t i
+    cdef int64_t shared, i
     cdef int32_t place
     cdef token_t term
     for i in range(work.term_begins[chunk], work.term_begins[chunk + 1]):
@@ -359,13 +359,14 @@ cdef inline double chunk_cosine(relevance_t* work, int64_t chunk, int64_t n_term
         weight = <double> work.counts[i] * work.weights[
             work.document_counts[term] + (place != 0)]
         total += weight * weight
-        if place:
-            work.shared_counts[place - 1] = work.counts[i]
+        # Without a branch: place 0 takes what is of no term.
+        work.shared_counts[place] = work.counts[i]
     for i in range(n_terms):
-        if work.shared_counts[i]:
+        shared = work.shared_counts[i + 1]
+        if shared:
             weight = work.weights[work.document_counts[work.query_terms[i]] + 1]
-            dot += <double> (work.query_counts[i] * work.shared_counts[i]) * (weight * weight)
-            work.shared_counts[i] = 0
+            dot += <double> (work.query_counts[i] * shared) * (weight * weight)
+            work.shared_counts[i + 1] = 0
     return clamped(dot / (length * sqrt(total)))
 
 

@@ -196,7 +196,8 @@ cdef inline int read_words(row_words_t* words, int language) noexcept nogil:
     if look_up_forms(&words.lexicon):
         return -1
     if language == DETECT:
-        count_languages(&words.lexicon, words.ids, words.n_words, &words.counts)
+        if count_languages(&words.lexicon, words.ids, words.n_words, &words.counts):
+            return -1
         language = detected_language(&words.counts)
     words.language = language
     if read_forms(&words.lexicon, language, &words.given_stems):

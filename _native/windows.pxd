@@ -4,6 +4,9 @@ from libc.string cimport memcpy, memset
 
 from primitives cimport int32_t, int64_t, reserve, token_t
 
+cdef enum:
+    SIFT_FACTOR = 8      # passes over a place that merging takes, at most
+
 
 cdef struct window_t:
     int64_t n_found      # distinct stems; 0 when nothing is found
@@ -13,7 +16,14 @@ cdef struct window_t:
 
 
 cdef struct occurrences_t:
-    int64_t* begins            # stem t occurs at places[begins[t]:begins[t + 1]], in order
+    const int64_t* hits        # all places listed, in order, as the caller holds them
+    int64_t n_hits
+    token_t* listed            # the stems that they have, numbered from 1
+    int64_t listed_capacity
+    int64_t n_listed
+    int32_t* numbers           # per stem: its number, 0 for one that does not occur
+    int64_t numbers_capacity
+    int64_t* begins            # stem number n occurs at places[begins[n]:begins[n + 1]], in order
     int64_t begins_capacity
     int64_t* places
     int64_t places_capacity
@@ -26,6 +36,8 @@ cdef struct occurrences_t:
 
 
 cdef inline void close_occurrences(occurrences_t* found) noexcept nogil:
+    free(found.listed)
+    free(found.numbers)
     free(found.begins)
     free(found.places)
     free(found.sorted)
@@ -33,27 +45,73 @@ cdef inline void close_occurrences(occurrences_t* found) noexcept nogil:
     free(found.inside)
 
 
-cdef inline int list_occurrences(occurrences_t* found, const token_t* stems, const int64_t* hits,
-                                 int64_t n_hits, int64_t n_stems) noexcept nogil:
-    """List the places ``hits``, in order, by the stem that each has; 0, or -1 without memory."""
-    cdef int64_t i, before = found.inside_capacity
-    if reserve(<void**> &found.begins, &found.begins_capacity, n_stems + 2, sizeof(int64_t)):
-        return -1
-    if reserve(<void**> &found.places, &found.places_capacity, n_hits + 1, sizeof(int64_t)):
-        return -1
+cdef inline int reserve_stems(occurrences_t* found, int64_t n_stems) noexcept nogil:
+    """Room for stems below ``n_stems``, new room all 0; 0, or -1 without memory."""
+    cdef int64_t before = found.inside_capacity
     if reserve(<void**> &found.inside, &found.inside_capacity, n_stems + 1, sizeof(int32_t)):
         return -1
     memset(found.inside + before, 0, <size_t> (found.inside_capacity - before) * sizeof(int32_t))
-    memset(found.begins, 0, <size_t> (n_stems + 2) * sizeof(int64_t))
+    before = found.numbers_capacity
+    if reserve(<void**> &found.numbers, &found.numbers_capacity, n_stems + 1, sizeof(int32_t)):
+        return -1
+    memset(found.numbers + before, 0,
+           <size_t> (found.numbers_capacity - before) * sizeof(int32_t))
+    return 0
+
+
+cdef inline void number_stems(occurrences_t* found, const token_t* stems) noexcept nogil:
+    """Number the stems of the places listed and count them, two numbers on."""
+    cdef int64_t n_listed = 0, i
+    cdef int32_t number
+    cdef token_t stem
+    cdef bint fresh
+    # What was listed before is forgotten stem by stem: there may be many more stems than places.
+    for i in range(found.n_listed):
+        found.numbers[found.listed[i]] = 0
+    found.begins[0] = found.begins[1] = found.begins[2] = 0
+    for i in range(found.n_hits):
+        stem = stems[found.hits[i]]
+        number = found.numbers[stem]
+        # Written always and kept when fresh: no branch for the processor to guess wrong.
+        fresh = number == 0
+        found.listed[n_listed] = stem
+        n_listed += fresh
+        number = <int32_t> n_listed if fresh else number
+        found.numbers[stem] = number
+        found.begins[n_listed + 2] = 0 if fresh else found.begins[n_listed + 2]
+        found.begins[number + 2] += 1
+    found.n_listed = n_listed
+
+
+cdef inline int list_occurrences(occurrences_t* found, const token_t* stems, const int64_t* hits,
+                                 int64_t n_hits, int64_t n_stems) noexcept nogil:
+    """List the places ``hits``, in order, by the stem that each has; 0, or -1 without memory."""
+    cdef int64_t i
+    cdef int32_t number
+    if reserve_stems(found, n_stems):
+        return -1
+    if reserve(<void**> &found.listed, &found.listed_capacity, n_hits + 1, sizeof(token_t)):
+        return -1
+    if reserve(<void**> &found.begins, &found.begins_capacity, n_hits + 4, sizeof(int64_t)):
+        return -1
+    if reserve(<void**> &found.places, &found.places_capacity, n_hits + 1, sizeof(int64_t)):
+        return -1
+    found.hits = hits
+    found.n_hits = n_hits
+    number_stems(found, stems)
     # Counted two places on and filled one place on, as in probes.
-    for i in range(n_hits):
-        found.begins[stems[hits[i]] + 2] += 1
-    for i in range(n_stems):
+    for i in range(1, found.n_listed + 1):
         found.begins[i + 2] += found.begins[i + 1]
     for i in range(n_hits):
-        found.places[found.begins[stems[hits[i]] + 1]] = hits[i]
-        found.begins[stems[hits[i]] + 1] += 1
+        number = found.numbers[stems[hits[i]]]
+        found.places[found.begins[number + 1]] = hits[i]
+        found.begins[number + 1] += 1
     return 0
+
+
+cdef inline int64_t count_places(const occurrences_t* found, token_t stem) noexcept nogil:
+    cdef int32_t number = found.numbers[stem]
+    return found.begins[number + 1] - found.begins[number]
 
 
 # ------------------------------------------------------------------------- places of several stems
@@ -98,30 +156,60 @@ cdef inline void order_places(occurrences_t* found, int64_t n_places) noexcept n
         found.merged = swapped
 
 
-cdef inline int64_t gather_places(occurrences_t* found, const token_t* types,
-                                  int64_t n_types) noexcept nogil:
-    """All places of some stems in order, in ``sorted``; how many, or -1 without memory."""
-    cdef int64_t n_places = 0, n, i
+cdef inline int reserve_places(occurrences_t* found, int64_t n_places) noexcept nogil:
+    """Room in ``sorted`` and ``merged``, of one size, for they are swapped; 0, or -1."""
+    cdef int64_t n = found.sorted_capacity
+    if n_places <= n:
+        return 0
+    if reserve(<void**> &found.sorted, &found.sorted_capacity, n_places, sizeof(int64_t)):
+        return -1
+    if reserve(<void**> &found.merged, &n, found.sorted_capacity, sizeof(int64_t)):
+        found.sorted_capacity = found.merged_capacity
+        return -1
+    found.merged_capacity = n
+    return 0
+
+
+cdef inline void merge_places(occurrences_t* found, const token_t* types, int64_t n_types,
+                              int64_t n_places) noexcept nogil:
+    cdef int64_t at = 0, n, i
     for i in range(n_types):
-        n_places += found.begins[types[i] + 1] - found.begins[types[i]]
-    if n_places > found.sorted_capacity:
-        # Of one size, for they are swapped.
-        n = found.merged_capacity = found.sorted_capacity
-        if reserve(<void**> &found.sorted, &found.sorted_capacity, n_places, sizeof(int64_t)):
-            return -1
-        if reserve(<void**> &found.merged, &n, found.sorted_capacity, sizeof(int64_t)):
-            found.sorted_capacity = found.merged_capacity
-            return -1
-        found.merged_capacity = n
-    n_places = 0
-    for i in range(n_types):
-        n = found.begins[types[i] + 1] - found.begins[types[i]]
+        n = count_places(found, types[i])
         if n == 0:
             continue
-        memcpy(found.sorted + n_places, found.places + found.begins[types[i]],
+        memcpy(found.sorted + at, found.places + found.begins[found.numbers[types[i]]],
                <size_t> n * sizeof(int64_t))
-        n_places += n
+        at += n
     order_places(found, n_places)
+
+
+cdef inline void sift_places(occurrences_t* found, const token_t* stems, const token_t* types,
+                             int64_t n_types) noexcept nogil:
+    """Pick the places of some stems out of all that are listed."""
+    cdef int64_t n = 0, i
+    for i in range(n_types):
+        found.inside[types[i]] = 1
+    for i in range(found.n_hits):
+        found.sorted[n] = found.hits[i]
+        n += found.inside[stems[found.hits[i]]]
+    for i in range(n_types):
+        found.inside[types[i]] = 0
+
+
+cdef inline int64_t gather_places(occurrences_t* found, const token_t* stems,
+                                  const token_t* types, int64_t n_types) noexcept nogil:
+    """All places of some stems in order, in ``sorted``; how many, or -1 without memory."""
+    cdef int64_t n_places = 0, i
+    for i in range(n_types):
+        n_places += count_places(found, types[i])
+    # One more, written and not kept.
+    if reserve_places(found, n_places + 1):
+        return -1
+    # Where they are no small part of all, a pass over all is shorter than merging them.
+    if found.n_hits <= SIFT_FACTOR * n_places:
+        sift_places(found, stems, types, n_types)
+    else:
+        merge_places(found, types, n_types, n_places)
     return n_places
 
 
@@ -161,10 +249,10 @@ cdef inline window_t slide(int32_t* inside, const token_t* stems, const int64_t*
 
 cdef inline int first_place(const occurrences_t* found, token_t stem, const int64_t* chunk_begins,
                             window_t* best) noexcept nogil:
-    if found.begins[stem] == found.begins[stem + 1]:
+    if count_places(found, stem) == 0:
         return 0
     best.n_found = 1
-    best.first = best.last = found.places[found.begins[stem]]
+    best.first = best.last = found.places[found.begins[found.numbers[stem]]]
     while chunk_begins[best.chunk + 1] <= best.first:
         best.chunk += 1
     return 0
@@ -178,16 +266,20 @@ cdef inline int best_window(occurrences_t* found, const token_t* stems, const to
     ``chunk_begins`` are places, one more than chunks. ``richest``, if not NULL, gets the number of
     stems in the best run of every chunk.
     """
-    cdef int64_t n_places, i = 0, end, chunk = 0
+    cdef int64_t n_places, goal = 0, i, end, chunk = 0
     cdef window_t window
     memset(best, 0, sizeof(window_t))
     best.last = -1
     if richest == NULL and n_types == 1:
         # Found or not, without a look at all its places.
         return first_place(found, types[0], chunk_begins, best)
-    n_places = gather_places(found, types, n_types)
+    n_places = gather_places(found, stems, types, n_types)
     if n_places < 0:
         return -1
+    for i in range(n_types):
+        # No run has more than the stems that occur at all.
+        goal += count_places(found, types[i]) > 0
+    i = 0
     if richest != NULL:
         memset(richest, 0, <size_t> n_chunks * sizeof(int64_t))
     while i < n_places:
@@ -196,13 +288,13 @@ cdef inline int best_window(occurrences_t* found, const token_t* stems, const to
         end = i + 1
         while end < n_places and found.sorted[end] < chunk_begins[chunk + 1]:
             end += 1
-        window = slide(found.inside, stems, found.sorted + i, end - i, width, n_types)
+        window = slide(found.inside, stems, found.sorted + i, end - i, width, goal)
         if richest != NULL:
             richest[chunk] = window.n_found
         if window.n_found > best.n_found:
             best[0] = window
             best.chunk = chunk
-            if richest == NULL and window.n_found == n_types:
+            if richest == NULL and window.n_found == goal:
                 return 0
         i = end
     return 0

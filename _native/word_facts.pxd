@@ -112,16 +112,27 @@ cdef inline int detected_language(const language_counts_t* counts) noexcept nogi
 
 cdef extern from *:
     """
-    /* Bit c - 'a': a word that ends with the letter c may lose it or have it changed. */
-    #define STEM_ENDINGS ((1u << ('s' - 'a')) | (1u << ('g' - 'a')) | (1u << ('d' - 'a')) | \\
-                          (1u << ('y' - 'a')) | (1u << ('e' - 'a')) | (1u << ('i' - 'a')))
+    #define LETTER_BIT(letter) (1u << ((letter) - 'a'))
+    /* By the last letter, bits of the letters before it where a word may be longer than its stem or
+       end otherwise: -s, -ies, -sses, -ing, -ed, -ly, -e, -i, and letters that stand twice. */
+    static const uint32_t stem_befores[26] = {
+        LETTER_BIT('a'), LETTER_BIT('b'), LETTER_BIT('c'), LETTER_BIT('d') | LETTER_BIT('e'), ~0u,
+        LETTER_BIT('f'), LETTER_BIT('g') | LETTER_BIT('n'), LETTER_BIT('h'), ~0u, LETTER_BIT('j'),
+        LETTER_BIT('k'), 0, LETTER_BIT('m'), LETTER_BIT('n'), LETTER_BIT('o'), LETTER_BIT('p'),
+        LETTER_BIT('q'), LETTER_BIT('r'),
+        ~(LETTER_BIT('s') | LETTER_BIT('u') | LETTER_BIT('i')), LETTER_BIT('t'), LETTER_BIT('u'),
+        LETTER_BIT('v'), LETTER_BIT('w'), LETTER_BIT('x'), LETTER_BIT('y') | LETTER_BIT('l'), 0,
+    };
     """
-    const uint32_t STEM_ENDINGS
+    const uint32_t stem_befores[26]
 
 
-cdef inline bint has_ending(uint8_t last) noexcept nogil:
-    """A word that ends with this byte may lose it, or have it changed."""
-    return 0x61 <= last <= 0x7A and STEM_ENDINGS >> (last - 0x61) & 1 != 0
+cdef inline bint may_have_ending(uint8_t before, uint8_t last) noexcept nogil:
+    """False of most words that are their own stem, by their last two bytes."""
+    if not 0x61 <= last <= 0x7A:
+        return False
+    # Few letters stand behind a digit or a full stop: nothing is said of those.
+    return not 0x61 <= before <= 0x7A or stem_befores[last - 0x61] >> (before - 0x61) & 1 != 0
 
 
 cdef inline bint ends_with(const uint8_t* word, int64_t size, const char* ending,
