@@ -272,7 +272,7 @@ def time_bars(infos: Sequence[Info]) -> list[Bar]:
 
 
 def _cost_bar(name: str, cost: float) -> Bar:
-    bar = gate.BARS[name.partition(".")[0]]
+    bar = gate.bar_of(name)
     return Bar(f"instructions a byte, {name}", f"≤ {bar:g}", f"{cost:.2f}", cost <= bar)
 
 
