@@ -143,7 +143,8 @@ class MetricAggregate:
 class CompositeAggregate:
     """The composite score over a batch; fields as in :class:`MetricAggregate`.
 
-    ``pass_rate`` is the share of samples that passed, 0 when none has a composite score.
+    ``pass_rate`` is the share of samples that passed: without a composite score none does, unless
+    no metric has a part in it.
     """
 
     n: int
@@ -191,9 +192,10 @@ def aggregate_composite(
 ) -> CompositeAggregate:
     """Aggregate the composite scores, NaN standing for null."""
     statistics = ScoreStatistics.of(composite)
-    n_passed = int(passed.sum()) if statistics.n else 0
     return CompositeAggregate(
-        n_rows=len(composite), pass_rate=_share(n_passed, len(composite)), **_fields(statistics)
+        n_rows=len(composite),
+        pass_rate=_share(int(passed.sum()), len(composite)),
+        **_fields(statistics),
     )
 
 

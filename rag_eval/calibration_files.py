@@ -12,7 +12,7 @@ import msgspec
 
 from rag_eval import json_text
 from rag_eval.calibration import FORMAT_VERSION, Calibration
-from rag_eval.calibration_inputs import Objective
+from rag_eval.calibration_inputs import Objective, calibrated_metric
 from rag_eval.errors import InputError
 from rag_eval.probability_maps import IsotonicMap, LogisticMap, Method, ProbabilityMap
 from rag_eval.result_files import atomic_file
@@ -220,7 +220,7 @@ def _checked(value: object) -> Calibration:
     if (fields.objective == "precision") != (fields.precision is not None):
         raise InputError("precision must be there when it is the objective, and only then")
     return Calibration(
-        metric=to_metric_id(fields.metric_id),
+        metric=calibrated_metric(to_metric_id(fields.metric_id)),
         signature=None if fields.signature is None else _signature(fields.signature),
         probability_map=_map(fields.method, fields.map),
         objective=fields.objective,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.errors import InputError, suggestion
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options import number
 from rag_eval.samples import MetricId, to_metric_id
 from rag_eval.signature import Signature
@@ -47,14 +48,22 @@ def score_column(scores: object, metric: str | None, signature: Signature | None
     if isinstance(scores, BatchEvalResult):
         if signature is not None:
             raise InputError("signature is that of the result; leave it out")
-        name = _metric_of(scores, metric)
+        name = calibrated_metric(_metric_of(scores, metric))
         column = scores.scores[:, scores.metrics.index(name)]
         return ScoreColumn(name, scores.signature, _finite(column.tolist()))
     if metric is None:
         raise InputError("metric must be named when scores are no batch result")
     if signature is not None and not isinstance(signature, Signature):
         raise InputError(f"signature must be a Signature, got {type(signature).__name__}")
-    return ScoreColumn(to_metric_id(metric), signature, _finite(_listed(scores, "scores")))
+    name = calibrated_metric(to_metric_id(metric))
+    return ScoreColumn(name, signature, _finite(_listed(scores, "scores")))
+
+
+def calibrated_metric(metric: MetricId) -> MetricId:
+    """The metric, refused where lower is better: calibrated scores pass from a threshold on."""
+    if not higher_is_better(metric):
+        raise InputError(f"{metric} cannot be calibrated: of its scores lower is better")
+    return metric
 
 
 def _metric_of(batch: BatchEvalResult, metric: str | None) -> MetricId:

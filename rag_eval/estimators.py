@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval import json_text
 from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.grounded_settings import Stemmer
 from rag_eval.options import number
+from rag_eval.samples import Profile
 from rag_eval.scoring import Evaluator, create_evaluator
 
 try:
@@ -32,12 +35,14 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
     Parameters
     ----------
     metrics : sequence of str, optional
-        Metric ids in snake_case or camelCase; all of the profile by default.
-    profile : str, default "overlap"
+        Metric ids in snake_case or camelCase; the seven by default.
+    profile : {"overlap", "grounded"}, default "overlap"
     language : str, optional
-        Language of the texts, for profiles that ask for one.
+        Language of the texts, for the grounded profile; detected by default.
+    stemmer : {"light", "snowball"}, optional
+        For the grounded profile; light by default.
     heuristic : mapping, optional
-        Options of the metrics; see :class:`rag_eval.HeuristicOptions`.
+        Options of the overlap profile; see :class:`rag_eval.HeuristicOptions`.
     threads : int, optional
         Threads of native work; all cores by default. Scores do not depend on it.
     fill_value : float, optional
@@ -57,8 +62,9 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
         self,
         *,
         metrics: Sequence[str] | None = None,
-        profile: str = "overlap",
+        profile: Profile = "overlap",
         language: str | None = None,
+        stemmer: Stemmer | None = None,
         heuristic: Mapping[str, Any] | None = None,
         threads: int | None = None,
         fill_value: float | None = None,
@@ -66,6 +72,7 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
         self.metrics = metrics
         self.profile = profile
         self.language = language
+        self.stemmer = stemmer
         self.heuristic = heuristic
         self.threads = threads
         self.fill_value = fill_value
@@ -87,8 +94,9 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
 
         Parameters
         ----------
-        X : list, one-dimensional array or series of dict, mapping or EvalSample
-            Only the fields that the metrics read have to be there.
+        X : list, one-dimensional array or series of dict, mapping, EvalSample or str
+            Only the fields that the metrics read have to be there. A str holds a sample as a JSON
+            object, for arrays and columns of text.
 
         Returns
         -------
@@ -106,15 +114,14 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
     def _evaluator(self) -> Evaluator:
         options: dict[str, Any] = {
             "metrics": self.metrics,
+            "profile": self.profile,
             "language": self.language,
+            "stemmer": self.stemmer,
             "heuristic": self.heuristic,
             "threads": self.threads,
             "keep_texts": False,
         }
-        if self.profile != "overlap":
-            options["profile"] = self.profile
-        # An option that is not given is one that this version need not know.
-        return create_evaluator(**{name: it for name, it in options.items() if it is not None})
+        return create_evaluator(**options)
 
     def _fill_value(self) -> float:
         return math.nan if self.fill_value is None else number(self.fill_value, "fill_value")
@@ -125,6 +132,7 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         tags.input_tags.dict = True
+        tags.input_tags.string = True
         tags.transformer_tags.preserves_dtype = []  # samples have none
         tags.requires_fit = False
         return tags
@@ -133,12 +141,35 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
 def _samples(X: object) -> list[Any]:
     """The samples of a list, a one-dimensional array, a series or a generator."""
     if isinstance(X, (list, tuple)):
-        return list(X)
-    wanted = "wanted a list, one-dimensional array or series of samples (dict or EvalSample)"
+        return _parsed(X)
+    wanted = "wanted a list, one-dimensional array or series of samples (dict, EvalSample or JSON)"
     n_dimensions = getattr(X, "ndim", 1)
     if n_dimensions != 1:
         hint = "; of a data frame, df.to_dict('records')" if hasattr(X, "columns") else ""
         raise InputError(f"X has {n_dimensions} dimensions; {wanted}{hint}")
     if isinstance(X, (str, bytes, Mapping)) or not isinstance(X, Iterable):
         raise InputError(f"X is a {type(X).__name__}; {wanted}")
-    return list(X)
+    return _parsed(X)
+
+
+def _parsed(samples: Iterable[Any]) -> list[Any]:
+    return [
+        _object(index, sample) if isinstance(sample, str) else sample
+        for index, sample in enumerate(samples)
+    ]
+
+
+def _object(index: int, text: str) -> dict[str, Any]:
+    """The sample that a text holds as a JSON object."""
+    try:
+        value = json_text.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"sample {index} is a str that is not JSON ({error}); wanted a JSON object"
+        ) from None
+    if not isinstance(value, dict):
+        raise InputError(
+            f"sample {index} is a str that holds JSON of a {type(value).__name__}; "
+            "wanted a JSON object"
+        )
+    return value

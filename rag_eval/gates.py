@@ -88,8 +88,8 @@ class GateOutcome:
     metric_id : MetricId or None
         None where the gate is about samples.
     found, wanted : float or None
-        For a regression the difference to the baseline's mean and the lowest that may be; ``found``
-        is None where there was nothing to measure.
+        For a regression the difference to the baseline's mean and the lowest that may be, or the
+        highest where lower is better; ``found`` is None where there was nothing to measure.
     message : str
         Both in words.
     """
@@ -164,6 +164,7 @@ def _mean_outcome(result: BatchEvalResult, metric: MetricId, bar: float) -> Gate
 def _regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
     metric = row.metric_id
     measured = row.delta == row.delta  # not NaN
+    rises = higher_is_better(metric)
     if row.not_comparable:
         message = f"{metric} has no scores; the baseline's mean is {row.baseline_mean:.2f}"
     elif not measured:
@@ -175,14 +176,14 @@ def _regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
         message = f"{metric} mean {now} is {change} {way} the baseline's {before}"
         if now == before:
             message = f"{metric} mean {now} is that of the baseline"
-        elif row.delta < 0:
+        elif (row.delta < 0) == rises:
             message += f" ({'more than' if row.regressed else 'at most'} {limit})"
     return GateOutcome(
         gate="regression",
         metric_id=metric,
         held=not row.failed,
         found=row.delta if measured else None,
-        wanted=-threshold,
+        wanted=-threshold if rises else threshold,
         message=message,
     )
 

@@ -36,7 +36,8 @@ def settings_of(options: Mapping[str, Any]) -> Settings:
     InputError
         For an unknown profile, or an option that the profile does not have.
     """
-    profile = options.get("profile") or "overlap"
+    profile = options.get("profile")
+    profile = "overlap" if profile is None else profile
     if profile not in PROFILES:
         hint = suggestion(profile, PROFILES)
         raise InputError(f"profile must be 'overlap' or 'grounded', got {profile!r}{hint}")

@@ -15,7 +15,7 @@ from rag_eval import json_text
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.regressions import Baseline
-from rag_eval.samples import ALL_METRIC_IDS, MetricId, camel_case, to_metric_id
+from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
 
 
@@ -104,8 +104,8 @@ def read_summary(path: str | Path) -> ResultSummary:
         raise InputError(f"{path} is no result file: {error}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from None
-    if all(math.isnan(mean.mean) for mean in means.values()):
-        composite.mean = math.nan  # files hold 0 for it
+    if all(math.isnan(means[metric].mean) for metric in METRIC_IDS if metric in means):
+        composite.mean = math.nan  # files hold 0 for it; diagnostics have no part in it
     # How many rows have a composite score is not in the schema.
     return ResultSummary(
         str(path), means, MeanScore(composite.mean, None, _n_rows(found)), baseline
@@ -238,7 +238,7 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
         if metric in before.means or metric in after.means
     ]
     changes.append(MeanChange(COMPOSITE, before.composite, after.composite))
-    if set(before.means) != set(after.means):
+    if (set(before.means) ^ set(after.means)) & set(METRIC_IDS):
         notes.append(
             "the runs have different metrics: their composite scores mean different things"
         )

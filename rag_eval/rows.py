@@ -71,12 +71,14 @@ class PackedRows:
         packed = {name for name in TEXT_FIELDS if getattr(self._needs, name)}
         if "ground_truth" in packed:
             packed.add("groundTruth")
-        # A null or an odd value is kept as it is: the column holds an empty text for it.
-        return {
+        extra = {
             name: value
             for name, value in fields.items()
-            if name not in packed or not (value and isinstance(value, (str, list, tuple)))
+            if name not in packed or not _comes_back(name, value)
         }
+        if extra.get("ground_truth") is not None:
+            extra["groundTruth"] = extra.pop("ground_truth")
+        return extra
 
     def sample(self, row: int) -> dict[str, Any]:
         """The sample put together again, in the spelling of result files."""
@@ -97,6 +99,16 @@ class PackedRows:
         """The batch that the row was scored in."""
         index = bisect_right(self._first_rows, row) - 1
         return self._batches[index], row - self._first_rows[index]
+
+
+def _comes_back(name: str, value: object) -> bool:
+    """Whether columns give a text field back as it was.
+
+    They hold an empty text for a null, and one ground truth as if it had come without a list.
+    """
+    if not isinstance(value, (list, tuple)):
+        return isinstance(value, str) and value != ""
+    return len(value) > (name != "contexts") and all(value)
 
 
 def store_for(samples: Iterable[SampleLike], needs: FieldNeeds) -> ListedRows | PackedRows:

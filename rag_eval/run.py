@@ -172,7 +172,8 @@ class _Run:
         self.regression_threshold = checked_regression_threshold(options)
         self.baseline, self.notes = checked_baseline(self.plan, options)
         self.notes += notes
-        self.worst = WorstRows(checked_row_count(options.get("worst"), "worst"))
+        self.details = bool(options.get("details"))
+        self.worst = WorstRows(checked_row_count(options.get("worst"), "worst"), self.details)
         self.ids = RepeatedIds()
         self.n_rows = self.n_skipped = 0
         self.faults: list[RowFault] = []
@@ -254,7 +255,7 @@ class _Run:
             self.evaluated_at,
             scored=(row, scored.scores[index]),
         )
-        return row_json(result, row, details=bool(self.options.get("details")))
+        return row_json(result, row, details=self.details)
 
     def _add(self, scored: ScoredBlock, rows: list[bytes], writer: RowWriter | None) -> None:
         faults = origin_of(scored.rows).faults

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rag_eval.batch_results import BatchEvalResult, assemble, stacked
 from rag_eval.calibrating import calibrated
+from rag_eval.calibration_files import read_calibrations
 from rag_eval.clock import Clock
 from rag_eval.engine import score_blocks, thread_count
 from rag_eval.errors import InputError
@@ -161,6 +162,9 @@ class Evaluator:
         known = normalized(config, "create_evaluator", CONFIG_KEYS)
         if known.get("metrics") is not None:
             known["metrics"] = metric_list(known["metrics"])
+        if known.get("calibration") is not None:
+            # Read once: a file may have changed by the next call.
+            known["calibration"] = read_calibrations(known["calibration"])
         calibrated(make_plan(known.get("metrics"), known), known)
         self._config = {name: _frozen(value) for name, value in known.items()}
 

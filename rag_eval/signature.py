@@ -85,7 +85,8 @@ class Signature:
             ("version", self.version, other.version),
             ("unicode", self.unicode, other.unicode),
         ]
-        names = _option_names(self.profile, metrics)
+        # Another profile has other options, which say nothing more.
+        names = _option_names(self.profile, metrics) if self.profile == other.profile else []
         pairs += [(name, self.options.get(name), other.options.get(name)) for name in names]
         return [f"{name}: {ours}, not {theirs}" for name, ours, theirs in pairs if ours != theirs]
 

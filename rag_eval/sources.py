@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, islice, pairwise
+from types import NoneType
 from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -106,10 +107,16 @@ class FieldNeeds:
     @classmethod
     @functools.lru_cache(maxsize=64)
     def of(cls, metrics: tuple[MetricId, ...], profile: Profile = "overlap") -> FieldNeeds:
-        """The needs of some metrics of a profile."""
+        """The needs of some metrics of a profile.
+
+        In the grounded profile all texts of a sample decide on its language, and on what is a
+        mark and not a word: without all of them a score would depend on what else is asked for.
+        """
         wanted = frozenset(metrics)
         specs = PROFILE_METRICS[profile]
         read = {name for metric in wanted for name in specs[metric].fields}
+        if profile == "grounded" and wanted:
+            read.update(TEXT_FIELDS)
         return cls(
             wanted,
             question="question" in read,
@@ -209,7 +216,8 @@ def read_rows(
     """The texts of some samples that are read, by field; types are checked when packed."""
     block = RowBlock(first_row, rows, origin)
     grounded = needs.profile == "grounded"
-    if not grounded and set(map(type, rows)) == {dict} and _read_plain(block, needs):
+    read_plain = _read_plain_grounded if grounded else _read_plain
+    if set(map(type, rows)) == {dict} and read_plain(block, needs):
         return block
     for index, sample in enumerate(rows):
         try:
@@ -249,6 +257,55 @@ def _read_plain(block: RowBlock, needs: FieldNeeds) -> bool:
     block.contexts = list(chain.from_iterable(lists))  # type: ignore[arg-type]
     block.row_contexts += accumulate(map(len, lists))  # type: ignore[arg-type]
     return True
+
+
+def _read_plain_grounded(block: RowBlock, needs: FieldNeeds) -> bool:
+    """As :func:`_read_plain`, for the grounded profile: what is missing is marked as not given."""
+    rows: list[dict[str, Any]] = block.rows  # type: ignore[assignment]  # checked by the caller
+    if len(rows) == 1:
+        return False  # a row by itself is read sooner than its columns are set up
+
+    def values(name: str) -> list[Any]:
+        return [row.get(name) for row in rows] if getattr(needs, name) else [None] * len(rows)
+
+    question, answer, lists = values("question"), values("answer"), values("contexts")
+    if not set(map(type, lists)) <= {list, NoneType}:
+        return False
+    try:
+        truths = _plain_truths(rows) if needs.ground_truth else []
+        languages = [_language(row.get("language")) for row in rows]
+    except _FieldError:
+        return False  # row by row, its row will be known
+    if truths is None:
+        return False
+    block.question = _or_empty(question) if needs.question else []
+    block.answer = _or_empty(answer) if needs.answer else []
+    block.contexts = _or_empty(chain.from_iterable(found or () for found in lists))
+    block.row_contexts += accumulate(0 if found is None else len(found) for found in lists)
+    block.ground_truth = list(chain.from_iterable(truths))
+    block.row_truths += accumulate(map(len, truths))
+    block.given = [
+        GIVEN_QUESTION * (asked is not None)
+        | GIVEN_ANSWER * (answered is not None)
+        | GIVEN_CONTEXTS * (found is not None)
+        for asked, answered, found in zip(question, answer, lists, strict=True)
+    ]
+    block.languages = languages
+    return True
+
+
+def _plain_truths(rows: list[dict[str, Any]]) -> list[Sequence[str]] | None:
+    """Each row's ground truths; None where they come in two spellings."""
+    both = ("ground_truth", "groundTruth")
+    spellings = [name for name in both if any(name in row for row in rows)]
+    if len(spellings) != 1:
+        return None if spellings else [()] * len(rows)
+    found = [row.get(spellings[0]) for row in rows]
+    return [(truth,) if type(truth) is str and truth else _acceptable(truth) for truth in found]
+
+
+def _or_empty(texts: Iterable[str | None]) -> list[str]:
+    return ["" if text is None else text for text in texts]
 
 
 class _FieldError(ValueError):
@@ -298,7 +355,7 @@ def _read_grounded(block: RowBlock, sample: SampleLike, needs: FieldNeeds) -> No
         given |= 0 if answer is None else GIVEN_ANSWER
         block.answer.append("" if answer is None else answer)
     if needs.ground_truth:
-        block.ground_truth.extend(_truths(sample))
+        block.ground_truth.extend(_acceptable(_ground_truth(sample)))
         block.row_truths.append(len(block.ground_truth))
     if needs.contexts:
         contexts = field_of(sample, "contexts")
@@ -308,42 +365,47 @@ def _read_grounded(block: RowBlock, sample: SampleLike, needs: FieldNeeds) -> No
                 raise _FieldError(
                     f"contexts must be a list of strings, got {type(contexts).__name__}"
                 )
-            block.contexts.extend(["" if text is None else text for text in contexts])
+            block.contexts.extend(_or_empty(contexts))
         block.row_contexts.append(len(block.contexts))
     block.given.append(given)
-    block.languages.append(_language(sample))
+    block.languages.append(_language(field_of(sample, "language")))
 
 
-def _truths(sample: SampleLike) -> Iterable[str]:
-    """The acceptable answers that a sample gives, of which there may be none."""
-    try:
-        truth = ground_truth_of(sample)
-    except ValueError as error:
-        raise _FieldError(error) from None
-    if truth is None or truth == "":
+def _acceptable(truth: Any) -> Sequence[str]:
+    """The acceptable answers of a ground truth, of which there may be none.
+
+    A null among several is an empty text: results count them as the caller does.
+    """
+    if truth is None:
         return ()
     if not isinstance(truth, (list, tuple)):
-        return (truth,)
+        return () if isinstance(truth, str) and not truth else (truth,)
     if not truth:
         raise _FieldError(
             "ground_truth is an empty list; wanted at least one acceptable answer, or none at all"
         )
-    return [text for text in truth if text is not None]
+    texts = _or_empty(truth)
+    # Of another type even an empty one is a fault, which packing names.
+    return texts if set(map(type, texts)) != {str} or any(texts) else ()
 
 
-def _language(sample: SampleLike) -> int:
-    tag = field_of(sample, "language")
-    if tag is None or tag == "":
+def _language(tag: Any) -> int:
+    if tag is None:
         return DETECT
     if not isinstance(tag, str):
         raise _FieldError(f"language must be a language tag, got {type(tag).__name__}")
+    return _tag_number(tag) if tag else DETECT
+
+
+@functools.lru_cache(maxsize=256)
+def _tag_number(tag: str) -> int:
     try:
         return language_number(language_code(tag))
     except InputError as error:
         raise _FieldError(error) from None
 
 
-def _ground_truth(sample: Mapping[str, Any]) -> Any:
+def _ground_truth(sample: SampleLike) -> Any:
     try:
         return ground_truth_of(sample)
     except ValueError as error:

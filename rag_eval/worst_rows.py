@@ -23,10 +23,11 @@ class WorstRow:
 
     name: str
     result: EvalResult
+    details: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """The result in the schema of result files, and where the row is."""
-        return {"row": self.name, **self.result.to_dict()}
+        """The result in the schema of result files, with details if asked for, and its place."""
+        return {"row": self.name, **self.result.to_dict(self.details)}
 
 
 class WorstRows:
@@ -35,8 +36,9 @@ class WorstRows:
     Rows without a composite score are not among them: nothing of them was measured.
     """
 
-    def __init__(self, n_rows: int) -> None:
+    def __init__(self, n_rows: int, details: bool = False) -> None:
         self._n_rows = n_rows
+        self._details = details
         # The best of the worst is on top: (-composite, -row, name, sample, scores).
         self._heap: list[tuple[float, int, str, Any, npt.NDArray[np.float64]]] = []
 
@@ -66,5 +68,5 @@ class WorstRows:
         for _, row, name, sample, scores in sorted(self._heap, reverse=True):
             batch = pack_block(read_rows([sample], 0, needs), needs)
             result = explain_row(sample, batch, 0, plan, evaluated_at, scored=(-row, scores))
-            opened.append(WorstRow(name, result))
+            opened.append(WorstRow(name, result, self._details))
         return opened

@@ -10,6 +10,7 @@ import rich_click as click
 
 from rag_eval.cli.parameters import EXIT_CODES, metric_names, metric_numbers
 from rag_eval.errors import InputError
+from rag_eval.samples import METRIC_IDS
 
 if TYPE_CHECKING:
     from rag_eval.run import RunReport
@@ -181,10 +182,10 @@ def _options(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Refuse flags that can have no effect."""
-    metrics = options.get("metrics")
+    metrics = options.get("metrics", METRIC_IDS)
     for name, flag in (("thresholds", "--thresholds"), ("composite_weights", "--weights")):
         for metric in given.get(name, {}):
-            if metrics is not None and metric not in metrics:
+            if metric not in metrics:
                 raise InputError(
                     f"{flag} names {metric}, which is not among the metrics to compute"
                 )

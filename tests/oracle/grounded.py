@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.oracle.grounded_answers import correctness, is_refusal
 from tests.oracle.grounded_characters import fold
-from tests.oracle.grounded_claims import Chunks, Evidence, Support, support
+from tests.oracle.grounded_claims import Chunks, Evidence, support
 from tests.oracle.grounded_markup import begins_with_label
 from tests.oracle.grounded_relevance import RELEVANT, Query, average_precision, relevance
 from tests.oracle.grounded_text import Text, clean, read, sentences, tokens
@@ -52,13 +52,17 @@ REFUSAL = "refusal"
 class GroundedRow:
     """Scores by metric, None where there is nothing to measure, with reasons of nulls and zeros.
 
-    Evidence is that of the answer's sentences and of the first best ground truth's.
+    Evidence is that of the answer's sentences and of the first best ground truth's, which is
+    ``best_truth`` of those given. ``chunk_scores`` are by the question, ``precision_scores`` as
+    context_precision has them: by the question read with its own first best ground truth.
     """
 
     language: str
     scores: dict[str, float | None] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     chunk_scores: list[float] | None = None
+    precision_scores: list[float] | None = None
+    best_truth: int | None = None
     answer_sentences: list[Evidence] | None = None
     truth_sentences: list[Evidence] | None = None
 
@@ -70,13 +74,14 @@ class GroundedRow:
 
 
 @dataclass
-class _Sample:
+class ReadSample:
     """A sample read in its language; a question without a token is none, a truth neither."""
 
     language: str
     question: Reading | None
     answer: Reading | None
     truths: list[Reading]
+    truth_places: list[int]  # among those given
     chunks: list[Reading] | None
 
     def blocked(self) -> tuple[float | None, str] | None:
@@ -90,19 +95,19 @@ class _Sample:
 
 def evaluate(sample: Mapping[str, Any], language: str | None = None) -> GroundedRow:
     """The language is the one given here, the sample's, or the detected one."""
-    read_sample = _read(sample, language or sample.get("language"))
-    row = GroundedRow(read_sample.language)
-    chunks = Chunks(read_sample.chunks or [])
-    _score_answer_support(row, read_sample, chunks)
-    _score_truth_support(row, read_sample, chunks)
-    _score_chunks(row, read_sample)
-    _score_answer_relevance(row, read_sample)
-    _score_correctness(row, read_sample)
+    read_row = read_sample(sample, language or sample.get("language"))
+    row = GroundedRow(read_row.language)
+    chunks = Chunks(read_row.chunks or [])
+    _score_answer_support(row, read_row, chunks)
+    _score_truth_support(row, read_row, chunks)
+    _score_chunks(row, read_row)
+    _score_answer_relevance(row, read_row)
+    _score_correctness(row, read_row)
     row.scores = {metric: row.scores[metric] for metric in METRICS}
     return row
 
 
-def _read(sample: Mapping[str, Any], language: str | None) -> _Sample:
+def read_sample(sample: Mapping[str, Any], language: str | None) -> ReadSample:
     contexts = sample.get("contexts")
     strings = None if contexts is None else [context or "" for context in contexts]
     keep_square = any(map(begins_with_label, strings or []))
@@ -111,27 +116,27 @@ def _read(sample: Mapping[str, Any], language: str | None) -> _Sample:
         return None if string is None else read(string, keep_square)
 
     question, answer = text_of(sample.get("question")), text_of(sample.get("answer"))
-    truths = [read(truth, keep_square) for truth in _truths(sample.get("ground_truth"))]
-    truths = [truth for truth in truths if truth.tokens]
+    given = [text_of(truth) for truth in _given_truths(sample.get("ground_truth"))]
+    places = [i for i, truth in enumerate(given) if truth is not None and truth.tokens]
+    truths = [truth for truth in given if truth is not None and truth.tokens]
     chunks = None if strings is None else [read(string, keep_square) for string in strings]
     known = [text for text in (question, answer) if text is not None]
     code = language or detect([*known, *truths, *(chunks or [])])
-    return _Sample(
+    return ReadSample(
         language=code,
         question=Reading(question, code) if question is not None and question.tokens else None,
         answer=None if answer is None else Reading(answer, code),
         truths=[Reading(truth, code) for truth in truths],
+        truth_places=places,
         chunks=None if chunks is None else [Reading(chunk, code) for chunk in chunks],
     )
 
 
-def _truths(given: str | Sequence[str | None] | None) -> list[str]:
-    if given is None or isinstance(given, str):
-        given = [given]
-    return [truth for truth in given if truth is not None]
+def _given_truths(given: str | Sequence[str | None] | None) -> Sequence[str | None]:
+    return [given] if given is None or isinstance(given, str) else given
 
 
-def _score_answer_support(row: GroundedRow, sample: _Sample, chunks: Chunks) -> None:
+def _score_answer_support(row: GroundedRow, sample: ReadSample, chunks: Chunks) -> None:
     metrics = ("faithfulness", "hallucination_rate")
     blocked = sample.blocked()
     if sample.answer is None or not sample.answer.norms:
@@ -146,25 +151,25 @@ def _score_answer_support(row: GroundedRow, sample: _Sample, chunks: Chunks) -> 
         row.give(len(carried) / len(found.sentences), None, "hallucination_rate")
 
 
-def _score_truth_support(row: GroundedRow, sample: _Sample, chunks: Chunks) -> None:
+def _score_truth_support(row: GroundedRow, sample: ReadSample, chunks: Chunks) -> None:
     blocked = sample.blocked()
     if not sample.truths:
         row.give(None, NO_TRUTH, "context_recall")
     elif blocked is not None:
         row.give(*blocked, "context_recall")
     else:
-        best = max(
-            (support(truth, chunks, sample.question) for truth in sample.truths), key=_score_of
-        )
-        row.truth_sentences = best.sentences
-        row.give(best.score, None, "context_recall")
+        found = [support(truth, chunks, sample.question) for truth in sample.truths]
+        best = _first_best([one.score for one in found])
+        row.best_truth = sample.truth_places[best]
+        row.truth_sentences = found[best].sentences
+        row.give(found[best].score, None, "context_recall")
 
 
-def _score_of(found: Support) -> float:
-    return found.score
+def _first_best(scores: Sequence[float]) -> int:
+    return scores.index(max(scores))
 
 
-def _score_chunks(row: GroundedRow, sample: _Sample) -> None:
+def _score_chunks(row: GroundedRow, sample: ReadSample) -> None:
     metrics = ("context_relevance", "context_precision")
     blocked = sample.blocked()
     chunks = sample.chunks or []
@@ -177,15 +182,14 @@ def _score_chunks(row: GroundedRow, sample: _Sample) -> None:
         row.chunk_scores = relevance(Query(sample.question), chunks)
         relevant = [score for score in row.chunk_scores if score >= RELEVANT]
         row.give(len(relevant) / len(chunks), None, "context_relevance")
-        row.give(_precision(sample.question, sample.truths, chunks), None, "context_precision")
+        queries = [Query(sample.question, truth) for truth in sample.truths]
+        found = [relevance(query, chunks) for query in queries or [Query(sample.question)]]
+        precisions = [average_precision(scores) for scores in found]
+        row.precision_scores = found[_first_best(precisions)]
+        row.give(max(precisions), None, "context_precision")
 
 
-def _precision(question: Reading, truths: list[Reading], chunks: list[Reading]) -> float:
-    queries = [Query(question, truth) for truth in truths] or [Query(question)]
-    return max(average_precision(relevance(query, chunks)) for query in queries)
-
-
-def _score_answer_relevance(row: GroundedRow, sample: _Sample) -> None:
+def _score_answer_relevance(row: GroundedRow, sample: ReadSample) -> None:
     if sample.question is None:
         row.give(None, NO_QUESTION, "answer_relevance")
     elif sample.answer is None:
@@ -199,7 +203,7 @@ def _score_answer_relevance(row: GroundedRow, sample: _Sample) -> None:
         row.give(score, None, "answer_relevance")
 
 
-def _score_correctness(row: GroundedRow, sample: _Sample) -> None:
+def _score_correctness(row: GroundedRow, sample: ReadSample) -> None:
     if not sample.truths:
         row.give(None, NO_TRUTH, "answer_correctness")
     elif sample.answer is None:

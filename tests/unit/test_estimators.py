@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import math
 import pickle
 import subprocess
@@ -22,6 +23,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import estimator_checks, get_tags
 
 import rag_eval
@@ -47,7 +49,10 @@ with warnings.catch_warnings():
     # It generates numbers, and has none of its checks of data for what takes no table of them:
     # like its own vectorizers of texts and dicts, this one says so in its tags.
     warnings.simplefilter("ignore", SkipTestWarning)
-    _mark = estimator_checks.parametrize_with_checks([RagScorer(), RagScorer(metrics=METRICS)])
+    _mark = estimator_checks.parametrize_with_checks(
+        [RagScorer(), RagScorer(metrics=METRICS), RagScorer(profile="grounded")],
+        expected_failed_checks=lambda estimator: {},
+    )
     _names, _checks = _mark.args
     # scikit-learn 1.6 gives a generator, which would warn later.
     with_checks = pytest.mark.parametrize(_names, list(_checks), **_mark.kwargs)
@@ -91,8 +96,8 @@ def test_tags() -> None:
     assert not tags.requires_fit
     assert tags.input_tags.one_d_array
     assert tags.input_tags.dict
+    assert tags.input_tags.string
     assert not tags.input_tags.two_d_array
-    assert not tags.input_tags.string
 
 
 # ------------------------------------------------------------------------------------- scores
@@ -106,6 +111,18 @@ def test_samples_of_any_kind(kind: Callable[[Any], Any]) -> None:
     assert found.dtype == np.float64
     assert isinstance(found, np.ndarray)
     same(found)
+
+
+@pytest.mark.parametrize(
+    "kind", [list, iter, np.array, lambda texts: np.array(texts, np.object_), pd.Series]
+)
+def test_samples_as_json(kind: Callable[[Any], Any]) -> None:
+    texts = [
+        json.dumps(sample.to_dict() if isinstance(sample, EvalSample) else sample)
+        for sample in SAMPLES
+    ]
+    same(RagScorer(metrics=METRICS).fit_transform(kind(texts)))
+    same(RagScorer(metrics=METRICS).transform([*texts[:2], *SAMPLES[2:]]))
 
 
 def test_scores_are_those_of_a_batch() -> None:
@@ -153,8 +170,16 @@ def test_metric_names_in_either_spelling() -> None:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        (["a text"], "sample 0 must be a dict or an EvalSample, got str"),
-        (np.array(["a", "b"]), "sample 0 must be a dict or an EvalSample, got str_"),
+        ([GOOD, "a text"], "sample 1 is a str that is not JSON (Expecting value: line 1"),
+        (np.array(["{}", "x"]), "sample 1 is a str that is not JSON (Expecting value: line 1"),
+        (['{"answer": NaN}'], "sample 0 is a str that is not JSON (NaN is not valid JSON"),
+        (["{" * 100_000], "sample 0 is a str that is not JSON"),
+        (["[" * 100_000], "sample 0 is a str that is not JSON"),
+        (pd.Series(["[]"]), "sample 0 is a str that holds JSON of a list; wanted a JSON object"),
+        (["null"], "sample 0 is a str that holds JSON of a NoneType; wanted a JSON object"),
+        (["{}"], "sample 0: contexts is missing; wanted a list of str"),
+        (["", GOOD], "sample 0 is a str that is not JSON"),
+        ([b"{}"], "sample 0 must be a dict or an EvalSample, got bytes"),
         (np.zeros(3), "sample 0 must be a dict or an EvalSample, got float64"),
         ([GOOD, {**GOOD, "id": "x", "answer": 5}], 'sample 1 ("x"): answer must be a str, got int'),
         ("a text", "X is a str; wanted a list, one-dimensional array or series of samples"),
@@ -177,6 +202,19 @@ def test_what_no_samples_are(samples: object, message: str) -> None:
         ({"metrics": ["faith"]}, InputError, "unknown metric 'faith'"),
         ({"metrics": "faithfulness"}, InputError, "metrics must be a list of metric ids"),
         ({"heuristic": {"x": 1}}, TypeError, "heuristic has no option 'x'"),
+        ({"profile": "grund"}, InputError, "profile must be 'overlap' or 'grounded', got 'grund'"),
+        ({"language": "de"}, InputError, "language needs profile='grounded'"),
+        ({"stemmer": "light"}, InputError, "stemmer needs profile='grounded'"),
+        (
+            {"profile": "grounded", "stemmer": "snowbal"},
+            InputError,
+            "got 'snowbal'; did you mean 'snowball'",
+        ),
+        (
+            {"profile": "grounded", "heuristic": {"ngram_sizes": [1]}},
+            InputError,
+            "ngram_sizes belongs to profile='overlap'",
+        ),
         ({"fill_value": "x"}, InputError, "fill_value must be a number, got str"),
         ({"fill_value": math.inf}, InputError, "fill_value must be finite"),
     ],
@@ -191,20 +229,30 @@ def test_bad_parameters_come_out_in_fit(
         scorer.transform(SAMPLES)
 
 
-def test_profile_and_language_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[dict[str, Any]] = []
+GERMAN = {
+    "question": "Wo stehen die Häuser?",
+    "answer": "Die Häuser stehen am Hafen.",
+    "contexts": ["Das Haus steht am Hafen."],
+}
 
-    def note(**options: Any) -> Any:
-        seen.append(options)
-        return rag_eval.create_evaluator(metrics=options.get("metrics"))
 
-    monkeypatch.setattr(estimators, "create_evaluator", note)
-    RagScorer(metrics=METRICS).fit(SAMPLES)
-    RagScorer(profile="grounded", language="de", threads=2).fit(SAMPLES)
-    assert seen == [
-        {"metrics": METRICS, "keep_texts": False},
-        {"profile": "grounded", "language": "de", "threads": 2, "keep_texts": False},
-    ]
+def test_profile_language_and_stemmer() -> None:
+    options: dict[str, Any] = {"profile": "grounded", "language": "de", "stemmer": "snowball"}
+    scorer = RagScorer(**options)
+    assert scorer.get_params()["stemmer"] == "snowball"
+    found = scorer.fit_transform([GERMAN, {}])
+    same(found, rag_eval.evaluate_batch([GERMAN, {}], **options).scores)
+    assert np.isnan(found[1]).all()
+    light = RagScorer(**{**options, "stemmer": None}).transform([GERMAN])
+    assert light[0, 0] < found[0, 0]
+    assert RagScorer().transform([GERMAN])[0, 0] != light[0, 0]
+
+
+def test_diagnostics() -> None:
+    scorer = RagScorer(metrics=["faithfulness", "unsupportedNames"], profile="grounded")
+    assert scorer.get_feature_names_out().tolist() == ["faithfulness", "unsupported_names"]
+    with pytest.raises(InputError, match="metric 'unsupported_names' needs profile='grounded'"):
+        scorer.set_params(profile="overlap").fit(SAMPLES)
 
 
 # ------------------------------------------------------------------------- with scikit-learn
@@ -262,6 +310,22 @@ def test_grid_search(labelled: tuple[list[dict[str, Any]], list[int]]) -> None:
         assert search.best_params_["ragscorer__metrics"] == ["faithfulness"]
         assert search.best_score_ == 1
         same(search.predict(samples), labels)
+
+
+def test_grid_search_over_profiles() -> None:
+    """Only the grounded profile reads "12,000" as the number that the contexts have."""
+    contexts = ["In 2021 the plant made 12000 tons of steel."]
+    good = {"answer": "In 2021 the plant made 12,000 tons.", "contexts": contexts}
+    bad = {"answer": "In 2021 the plant made 90,000 tons.", "contexts": contexts}
+    texts = [json.dumps(sample) for sample in [good, bad] * 20]
+    search = GridSearchCV(
+        make_pipeline(RagScorer(metrics=["faithfulness"]), DecisionTreeClassifier()),
+        {"ragscorer__profile": ["overlap", "grounded"]},
+    )
+    search.fit(np.array(texts), [1, 0] * 20)
+    assert search.best_params_ == {"ragscorer__profile": "grounded"}
+    assert search.cv_results_["mean_test_score"].tolist() == [0.5, 1.0]
+    same(search.predict(texts[:2]), [1, 0])
 
 
 def test_a_column_of_samples() -> None:

@@ -1,0 +1,516 @@
+"""The grounded kernels against the oracle, bit for bit, with the evidence of every sentence.
+
+But for relevance: the C library's logarithm and the kernels' own differ in the last bit at times.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rag_eval
+from rag_eval import kernels
+from rag_eval._native import grounded_block
+from rag_eval.columns import SampleBatch
+from rag_eval.grounded_settings import GroundedSettings
+from rag_eval.languages import LISTED, language_code
+from rag_eval.metrics.registry import metric_numbers
+from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, NullReason
+from rag_eval.snowball import snowball_stems
+from rag_eval.sources import FieldNeeds, pack_block, read_rows
+from tests.differential.test_overlap_block import SLOW, assert_same_bits, joined_sample
+from tests.grounded_samples import (
+    CONTRACTIONS,
+    LONG_WORDS,
+    MARKUP,
+    NAMES,
+    NUMBERS,
+    Choices,
+    grounded_samples,
+    grounded_texts,
+    plain_corpus,
+    read_corpus,
+    read_sample,
+)
+from tests.oracle import grounded, grounded_words
+from tests.oracle.grounded_characters import category
+from tests.oracle.grounded_lists import STOP_WORDS
+from tests.oracle.grounded_words import Reading
+
+Sample = dict[str, Any]
+Matrix = npt.NDArray[np.float64]
+
+RELEVANCE = METRIC_IDS.index("answer_relevance")
+TOLERANCE = 1e-12
+# Which field it is that a reason says is missing.
+FIELD_OF_REASON = {
+    grounded.NO_ANSWER: "answer",
+    grounded.NO_QUESTION: "question",
+    grounded.NO_TRUTH: "ground_truth",
+    grounded.NO_CONTEXTS: "contexts",
+}
+
+
+# ------------------------------------------------------------------------------------ both sides
+
+
+def oracle_row(row: Sample, language: str | None = None) -> grounded.GroundedRow:
+    """What the oracle makes of a sample, whose tag it is given as a code."""
+    return grounded.evaluate(joined_sample(row), language or code_of(row))
+
+
+def code_of(row: Sample) -> str | None:
+    tag = row.get("language")
+    return language_code(tag) if tag else None
+
+
+def oracle_scores(rows: Iterable[Sample], language: str | None = None) -> Matrix:
+    """What the seven scores have to be, NaN standing for null."""
+    return as_matrix([by_metric(oracle_row(row, language)) for row in rows])
+
+
+def by_metric(found: grounded.GroundedRow) -> list[float | None]:
+    """In the order of the kernels."""
+    return [found.scores[metric] for metric in METRIC_IDS]
+
+
+def as_matrix(scores: list[list[float | None]]) -> Matrix:
+    numbers = [[math.nan if score is None else score for score in row] for row in scores]
+    return np.array(numbers, np.float64).reshape(len(scores), -1)
+
+
+def assert_same_scores(found: Matrix, wanted: Matrix) -> None:
+    """All of them to the bit but answer_relevance, which is no share of anything."""
+    near = np.isclose(found, wanted, rtol=0, atol=TOLERANCE, equal_nan=True)[:, RELEVANCE]
+    assert near.all(), f"\nfound\n{found}\nwanted\n{wanted}"
+    exact = np.arange(len(METRIC_IDS)) != RELEVANCE
+    assert_same_bits(*(np.ascontiguousarray(scores[:, exact]) for scores in (found, wanted)))
+
+
+def null_reason(row: Sample, missing: str | None) -> NullReason:
+    """Of a score that is null because of a field: not there, or there without a word."""
+    if missing is None:
+        return NullReason.NOTHING_TO_MEASURE
+    value = row.get(missing)
+    if missing == "ground_truth":
+        there = any(value) if isinstance(value, list) else bool(value)
+    else:
+        there = value is not None
+    return NullReason.NOTHING_TO_MEASURE if there else NullReason.MISSING_FIELD
+
+
+def oracle_nulls(row: Sample, found: grounded.GroundedRow) -> list[NullReason]:
+    return [
+        NullReason.MEASURED
+        if found.scores[metric] is not None
+        else null_reason(row, FIELD_OF_REASON[found.reasons[metric]])
+        for metric in METRIC_IDS
+    ]
+
+
+def scored(rows: Sequence[Sample], **options: Any) -> rag_eval.BatchEvalResult:
+    return rag_eval.evaluate_batch(rows, profile="grounded", threads=1, **options)
+
+
+def packed(rows: list[Sample], metrics: Sequence[str] = METRIC_IDS) -> SampleBatch:
+    needs = FieldNeeds.of(tuple(metrics), "grounded")
+    return pack_block(read_rows(list(rows), 0, needs), needs)
+
+
+def details_of(
+    row: Sample,
+    metrics: Sequence[str] = METRIC_IDS,
+    language: str | None = None,
+    stemmer: Any = "light",
+) -> kernels.GroundedDetails:
+    """What the kernels make of a sample."""
+    chosen, batch = GroundedSettings(language, stemmer), packed([row], metrics)
+    numbers = np.array(metric_numbers(metrics), np.int64)
+    return kernels.grounded_details(batch, 0, chosen, numbers, snowball_stems(batch, chosen))
+
+
+def listed(code: str) -> str:
+    """How the kernels call a language: those without a list of words are one."""
+    return code if code in LISTED else "und"
+
+
+def assert_equal_to_oracle(
+    row: Sample, found: kernels.GroundedDetails, wanted: grounded.GroundedRow
+) -> None:
+    """Scores, nulls, language, chunk scores and the evidence of all sentences."""
+    numbers = metric_numbers(METRIC_IDS)
+    nulls = [NullReason(found.reasons[number]) for number in numbers]
+    assert nulls == oracle_nulls(row, wanted)
+    scores = [
+        None if null else found.scores[number] for number, null in zip(numbers, nulls, strict=True)
+    ]
+    assert_same_scores(as_matrix([scores]), as_matrix([by_metric(wanted)]))
+    assert LISTED[found.language] == listed(wanted.language)
+    assert found.answer == evidence_of(wanted.answer_sentences)
+    assert found.truth == evidence_of(wanted.truth_sentences)
+    assert found.best_truth == wanted.best_truth
+    assert_same_relevances(found.chunk_scores, wanted.chunk_scores)
+    assert_same_relevances(found.precision_scores, wanted.precision_scores)
+
+
+def assert_same_relevances(found: list[float] | None, wanted: list[float] | None) -> None:
+    """Where no chunk holds a word they are zeros, which the kernels do not list."""
+    if found is not None or any(wanted or []):
+        assert found == pytest.approx(wanted, rel=0, abs=TOLERANCE)
+
+
+def evidence_of(sentences: Sequence[tuple[Any, ...]] | None) -> list[kernels.Evidence] | None:
+    if sentences is None:
+        return None
+    return [kernels.Evidence(*sentence) for sentence in sentences]
+
+
+def assert_rows_equal_the_oracle(rows: Iterable[Sample], language: str | None = None) -> None:
+    for row in rows:
+        found = details_of(row, language=language)
+        assert_equal_to_oracle(row, found, oracle_row(row, language))
+
+
+def test_the_comparison_sees_a_wrong_span_and_a_wrong_bit() -> None:
+    row = {"answer": "Ana saw 12 hens. So did Bob.", "contexts": ["Ana saw hens"], "question": "x"}
+    found, wanted = details_of(row), oracle_row(row)
+    assert_equal_to_oracle(row, found, wanted)
+    assert found.answer is not None
+    first = found.answer[0]
+    for wrong in (
+        first._replace(span=(0, 15)),
+        first._replace(window=(0, 11)),
+        first._replace(support=math.nextafter(first.support, 1)),
+        first._replace(missing_numbers=[]),
+    ):
+        with pytest.raises(AssertionError):
+            assert_equal_to_oracle(row, found._replace(answer=[wrong, *found.answer[1:]]), wanted)
+    with pytest.raises(AssertionError):
+        assert_equal_to_oracle(row, found._replace(language=0), wanted)
+
+
+# ------------------------------------------------------------------------------------ the oracle
+
+
+@settings(max_examples=200, **SLOW)
+@given(st.lists(grounded_samples(), min_size=1, max_size=3))
+def test_all_metrics_equal_the_oracle(rows: list[Sample]) -> None:
+    result = scored(rows)
+    wanted = [oracle_row(row) for row in rows]
+    assert_same_scores(result.scores, oracle_scores(rows))
+    assert result.null_reasons.dtype == np.uint8
+    nulls = [oracle_nulls(row, found) for row, found in zip(rows, wanted, strict=True)]
+    assert result.null_reasons.tolist() == nulls
+
+
+@settings(max_examples=250, **SLOW)
+@given(grounded_samples())
+def test_evidence_equals_the_oracle(row: Sample) -> None:
+    assert_rows_equal_the_oracle([row])
+
+
+@settings(max_examples=120, **SLOW)
+@given(grounded_texts(), grounded_texts())
+def test_any_two_texts_held_against_each_other(left: str, right: str) -> None:
+    both = {"question": right, "answer": left, "contexts": [right, left], "ground_truth": right}
+    assert_rows_equal_the_oracle([both, {"answer": right, "contexts": [left], "language": "en"}])
+
+
+ROWS = read_corpus(150, seed=7)
+WANTED = oracle_scores(ROWS)
+
+
+def test_the_corpus_has_scores_of_all_kinds() -> None:
+    assert np.isnan(WANTED).any(axis=0).all()
+    for column in WANTED.T:
+        measured = column[~np.isnan(column)]
+        assert measured.min() == 0
+        assert measured.max() > 0.75
+        assert len(np.unique(measured)) >= 6
+    languages = {oracle_row(row).language for row in ROWS}
+    assert len(languages) >= 8
+
+
+def test_the_corpus_equals_the_oracle() -> None:
+    assert_same_scores(scored(ROWS).scores, WANTED)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_plain_samples_equal_the_oracle(seed: int) -> None:
+    rows = plain_corpus(30, seed)
+    assert_same_scores(scored(rows).scores, oracle_scores(rows))
+    assert_rows_equal_the_oracle(rows)
+
+
+@settings(max_examples=100, **SLOW)
+@given(st.lists(grounded_samples(), min_size=1, max_size=3))
+def test_words_equal_the_oracle(rows: list[Sample]) -> None:
+    """What a stemmer is asked for: every distinct word of a language, numbers for what they are."""
+    wanted: dict[int, set[bytes]] = {}
+    for row in rows:
+        read = grounded.read_sample(joined_sample(row), code_of(row))
+        texts = [read.question, read.answer, *read.truths, *(read.chunks or [])]
+        words = {word for text in texts if text is not None for word in text.words}
+        number = LISTED.index(listed(read.language))
+        wanted.setdefault(number, set()).update(
+            word.encode("utf-8", "surrogatepass") for word in words
+        )
+    assert kernels.grounded_words(packed(rows), GroundedSettings()) == wanted
+
+
+# --------------------------------------------------------------------------------- the languages
+
+
+@pytest.mark.parametrize("code", [*LISTED, "is", "am", "ja"])
+def test_a_language_that_is_given(code: str) -> None:
+    """For all rows it goes before what samples say and what would be detected."""
+    rows = [*ROWS[:4], with_stop_words(code, random.Random(code)), *plain_corpus(2, seed=1)]
+    assert_same_scores(scored(rows, language=code).scores, oracle_scores(rows, code))
+    assert_rows_equal_the_oracle(rows, code)
+
+
+def with_stop_words(code: str, choose: random.Random, share: float = 0.5) -> Sample:
+    """Texts half of a language's stop words, half of words that are in no list."""
+    own = sorted(STOP_WORDS.get(code, STOP_WORDS["en"]))
+    other = [*NAMES[:8], *NUMBERS[:8], "zzq", "trial", "mühle", "река"]
+
+    def text(n: int) -> str:
+        return " ".join(choose.choice(own if choose.random() < share else other) for _ in range(n))
+
+    return {
+        "question": text(6),
+        "answer": text(9) + ". " + text(7) + ".",
+        "contexts": [text(20), text(20)],
+        "ground_truth": [text(8), text(4)],
+    }
+
+
+@pytest.mark.parametrize("code", STOP_WORDS)
+def test_a_language_that_is_detected(code: str) -> None:
+    choose = random.Random(code)
+    codes = sorted(STOP_WORDS)
+    rows = []
+    for share in (0.1, 0.3, 0.6):
+        row = with_stop_words(code, choose, share)
+        mixed = with_stop_words(choose.choice(codes), choose, share)
+        rows += [row, {**row, "contexts": mixed["contexts"]}, {**row, "answer": mixed["answer"]}]
+    rows.append({"question": " ".join(sorted(STOP_WORDS[code])[:3])})
+    assert_rows_equal_the_oracle(rows)
+
+
+def test_a_tag_of_a_sample_goes_before_detection() -> None:
+    row = {"answer": "Der Hund ist nicht da.", "contexts": ["Der Hund ist da."]}
+    for tag, code in [("de-AT", "de"), ("nb", "no"), ("is", "und"), ("en_GB.UTF-8", "en")]:
+        found = details_of({**row, "language": tag})
+        assert LISTED[found.language] == code
+        assert_rows_equal_the_oracle([{**row, "language": tag}])
+    assert LISTED[details_of(row).language] == LISTED[details_of({**row, "language": ""}).language]
+
+
+class SnowballReading(Reading):
+    """As the profile reads a text when Snowball's stems are asked for."""
+
+    def __init__(self, text: Any, language: str) -> None:
+        super().__init__(text, language)
+        algorithm = {"en": "english", "de": "german", "ru": "russian", "el": "greek"}.get(language)
+        if algorithm is None:
+            self.stems = self.words
+            return
+        package = pytest.importorskip("Stemmer")
+        stemmer = package.Stemmer(algorithm)
+        self.stems = [stemmer.stemWord(word) or word for word in self.words]
+
+
+@pytest.mark.parametrize("code", ["en", "de", "ru", "el", "und", "sk"])
+def test_snowball_stems_equal_the_oracle(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("Stemmer")
+    monkeypatch.setattr(grounded, "Reading", SnowballReading)
+    rows = [joined_sample(row) for row in ROWS[:8]]
+    rows += [*plain_corpus(4, seed=2), with_stop_words(code, random.Random(1), 0.3)]
+    found = scored(rows, language=code, stemmer="snowball")
+    assert_same_scores(found.scores, oracle_scores(rows, code))
+    for row in rows:
+        wanted = oracle_row(row, code)
+        assert_equal_to_oracle(row, details_of(row, language=code, stemmer="snowball"), wanted)
+
+
+# -------------------------------------------------------------- ASCII at a time, and all the rest
+
+
+def in_ascii(row: Sample) -> Sample:
+    def ascii_of(value: Any) -> Any:
+        if isinstance(value, list):
+            return [ascii_of(item) for item in value]
+        return value.encode("ascii", "ignore").decode() if isinstance(value, str) else value
+
+    return {name: ascii_of(value) for name, value in row.items()}
+
+
+def with_euro(row: Sample) -> Sample:
+    """A line of its own, which says nothing, is added to every text."""
+
+    def longer(value: Any) -> Any:
+        if isinstance(value, list):
+            return [longer(item) for item in value]
+        return None if value is None else value + "\n€"
+
+    return {name: value if name == "language" else longer(value) for name, value in row.items()}
+
+
+@settings(max_examples=150, **SLOW)
+@given(grounded_samples().map(in_ascii))
+def test_texts_in_ascii_are_read_as_others_are(row: Sample) -> None:
+    """The two ways into words: 64 bytes at a time, and code point by code point."""
+    other = with_euro(row)
+    if not any(row.get("ground_truth") or []):
+        other.pop("ground_truth", None)  # a line in it would make it one
+    alone, beside = details_of(row), details_of(other)
+    assert alone == beside
+    words = kernels.grounded_words(packed([row]), GroundedSettings())
+    assert kernels.grounded_words(packed([other]), GroundedSettings()) == words
+
+
+ODDITIES = [
+    *("don't", "1,234", "1 , 234", "3.14", "v2.0.1", "James's", "can't.", "A. B", "e.g. x"),
+    *("**b**", "[1]", "(2).", "n't", "snake_case", "U.S.", "No. 5", "x" * 17, "é", "日本"),
+    *("don’t", "1,2é", "½", "\n- x", "\n1. y\n2. z", "Ana", ". A", '." B', "a\u0301"),
+    *("1\u0301,234", "\ufeff", "\u00ad"),
+]
+
+
+@pytest.mark.parametrize("edge", [16, 64, 128, 512])
+@pytest.mark.parametrize("fill", ["ab ", "Ab. ", "x", "1 ", "a1", "é "])
+def test_words_at_the_edges_of_blocks(fill: str, edge: int) -> None:
+    """Pushed over the edge byte by byte."""
+    for number, oddity in enumerate(ODDITIES):
+        shift = 12 - number % 16
+        begin = (fill * edge)[: edge - shift] if fill.isascii() else fill * (edge // 3)
+        text = begin + oddity + " So Ana left, and 1,234 of 12 can't. " + "the end " * 9
+        row = {
+            "question": begin[-40:] + oddity,
+            "answer": text,
+            "contexts": [text[3:], oddity + " " + text[edge // 2 :], begin + oddity],
+            "ground_truth": text[edge - 20 :],
+        }
+        assert_rows_equal_the_oracle([row])
+
+
+@pytest.mark.parametrize("shift", range(0, 20, 3))
+@pytest.mark.parametrize("block", [64, 512])
+def test_every_kind_of_word_crosses_an_edge(block: int, shift: int) -> None:
+    pieces = [*NUMBERS, *CONTRACTIONS, *MARKUP, *LONG_WORDS[:6], *NAMES]
+    for number in range(0, len(pieces), 3):
+        text = ("ab c " * block)[: block - shift] + " ".join(pieces[number : number + 3]) + " end"
+        row = {"answer": text, "contexts": [text[shift:]], "question": "How many?"}
+        assert_rows_equal_the_oracle([row, {**row, "answer": text + " é"}])
+
+
+def test_long_words_that_differ_in_one_letter() -> None:
+    """Past sixteen bytes a word is known by a digest."""
+    words = [
+        letters[:at] + "q" + letters[at + 1 :]
+        for letters in ("x" * 15, "x" * 16, "x" * 17, "x" * 40, "x" * 64, "é" * 20)
+        for at in range(0, len(letters), 3)
+    ]
+    text = " ".join(words)
+    row = {"question": words[0], "answer": text, "contexts": [" ".join(words[::2])]}
+    row |= {"ground_truth": " ".join(words[1::3])}
+    assert_rows_equal_the_oracle([row, {**row, "language": "en"}])
+
+
+def assigned_points() -> list[int]:
+    """All of the first planes' lower part, and some of all others."""
+    low = range(0x3100)
+    high = range(0x3100, 0x110000, 41)
+    return [
+        point
+        for point in [*low, *high]
+        if category(chr(point)) not in {"Cn", "Cs"} and not 0xE000 <= point < 0xF8FF
+    ]
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_code_points_in_all_places(part: int) -> None:
+    """In a word, beside a number, after an apostrophe, at the begin and end of a sentence."""
+    points = list(map(chr, assigned_points()[part::8]))
+    for begin in range(0, len(points), 60):
+        text = "\n".join(
+            f"An{c}'t {c} 1{c}234 1,234{c} ({c}) {c}n'{c} Zed{c}. b{c}{c} x_{c} [1{c}] n{c}t {c}s."
+            for c in points[begin : begin + 60]
+        )
+        row = {"answer": text, "contexts": ["".join(points[begin : begin + 60]), text[9:300]]}
+        assert_rows_equal_the_oracle([row])
+
+
+# -------------------------------------------------------------------------- rows after other rows
+
+
+def giant() -> Sample:
+    """A row whose tables outgrow those of the others ten thousand times."""
+    choose = random.Random(3)
+    words = [f"W{i}" for i in range(30_000)]
+    choose.shuffle(words)
+    return {
+        "question": "Who saw W1, w2 or w3?",
+        "answer": "W1 w2 w3. Something else. " + " ".join(words[:3000]),
+        "contexts": [" ".join(words), "", " ".join(reversed(words[:5000]))],
+        "ground_truth": ["W5 w6. W7 the cat.", " ".join(words[:900])],
+    }
+
+
+def test_a_row_scores_the_same_alone_and_after_a_giant_one() -> None:
+    """Tables have the size of their row: what an older row left in them counts nothing."""
+    small = ROWS[:60]
+    rows = [*small[:5], giant(), *small, giant(), *small]
+    together = scored(rows, metrics=ALL_METRIC_IDS).scores
+    alone = np.concatenate([scored([row], metrics=ALL_METRIC_IDS).scores for row in rows])
+    assert_same_bits(together, alone)
+    assert_same_scores(np.ascontiguousarray(together[6:66, :7]), WANTED[:60])
+
+
+def test_a_giant_row_equals_the_oracle() -> None:
+    assert_rows_equal_the_oracle([giant()])
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 0), (0, 1), (3, 9), (11, 12), (0, 12)])
+def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
+    batch = packed(ROWS[:12])
+    scores = np.full((12, 7), -7.0)
+    reasons = np.full((12, 7), 77, np.uint8)
+    chosen = GroundedSettings()
+    grounded_block.score_block(
+        *kernels._grounded_arguments(batch, chosen),
+        *kernels._stem_arguments(None),
+        np.arange(7),
+        12345,
+        begin,
+        end,
+        scores,
+        reasons,
+    )
+    outside = np.ones(12, bool)
+    outside[begin:end] = False
+    assert (scores[outside] == -7).all()
+    assert (reasons[outside] == 77).all()
+    assert_same_scores(scores[begin:end], WANTED[begin:end])
+    assert np.array_equal(reasons[begin:end] != 0, np.isnan(WANTED[begin:end]))
+
+
+def test_a_sample_without_choices_is_the_smallest() -> None:
+    """What hypothesis shrinks to."""
+    row = read_sample(Choices(b""))
+    assert_rows_equal_the_oracle([row])
+    assert len(str(row)) < 200
+
+
+def test_the_oracle_is_asked_with_the_words_of_english() -> None:
+    """`SnowballReading` would go unused if the oracle read its samples another way."""
+    assert grounded.Reading is grounded_words.Reading

@@ -1,0 +1,513 @@
+"""The grounded profile on the command line: run, calibrate, compare, validate."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import rag_eval
+from rag_eval.batch_results import BatchEvalResult
+from rag_eval.calibration import Calibration
+from rag_eval.cli.program import program
+from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS
+
+GROUNDED = ("--profile", "grounded")
+CONTEXTS = [
+    "Dr. Ellen Marsh, who led the trial at Norwick Hospital, enrolled 1,204 patients.",
+    "Bus 92 is slower.",
+]
+SOUND: dict[str, Any] = {
+    "question": "Who led the trial at Norwick Hospital?",
+    "answer": "Dr. Ellen Marsh led the trial.",
+    "contexts": CONTEXTS,
+    "ground_truth": ["Dr. Ellen Marsh", "Ellen Marsh"],
+}
+INVENTED = {**SOUND, "answer": "In 2020 Tom Reed sold 17 boats in Lagos."}
+SAMPLES = [{"id": "a", **SOUND}, {"id": "b", **INVENTED}, {"id": "c", "answer": "Nobody."}]
+
+
+def invoke(*arguments: object, **options: Any) -> Result:
+    return CliRunner().invoke(program, [str(part) for part in arguments], **options)
+
+
+def run(*arguments: object, **options: Any) -> Result:
+    return invoke("run", *arguments, **options)
+
+
+def samples(path: Path, *rows: object) -> Path:
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return samples(tmp_path / "data.jsonl", *SAMPLES)
+
+
+def library(rows: Any = SAMPLES, metrics: Any = None, **options: Any) -> BatchEvalResult:
+    return rag_eval.evaluate_batch(rows, metrics, profile="grounded", **options)
+
+
+def timeless(value: Any) -> Any:
+    """A result without the times in it."""
+    if isinstance(value, dict):
+        times = ("evaluatedAt", "totalDurationMs", "durationMs")
+        return {name: timeless(inner) for name, inner in value.items() if name not in times}
+    return [timeless(inner) for inner in value] if isinstance(value, list) else value
+
+
+def as_json(value: Any) -> Any:
+    return timeless(json.loads(json.dumps(value)))
+
+
+# --------------------------------------------------------------------------------------- output
+
+
+def test_table(data: Path) -> None:
+    done = run(data, *GROUNDED)
+    assert (done.exit_code, done.stderr) == (1, "")
+    lines = done.stdout.splitlines()
+    names = [line.split()[0] for line in lines if line.startswith(METRIC_IDS)]
+    assert names == list(METRIC_IDS)
+    recall = next(line for line in lines if line.startswith("context_recall")).split()
+    assert recall[1:3] == ["1.00", "(2/3)"]
+    assert recall[-3:] == ["0.67", "0.33", "pass"]
+    assert next(line for line in lines if line.startswith("faithfulness")).split()[-1] == "FAIL"
+    assert lines[-1] == "FAIL  pass rate 0.33 (1/3) is below 1.00"
+
+
+def test_diagnostics_in_the_table(data: Path) -> None:
+    """Regression: the composite of passing diagnostics had a pass rate of 0."""
+    done = run(data, *GROUNDED, "--metrics", "noiseSensitivity,unsupported_names")
+    assert done.exit_code == 0
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["unsupported_names", "0.50", "(2/3)"] in [line[:3] for line in lines]
+    composite = next(line for line in lines if line[:1] == ["composite"])
+    assert composite == ["composite", "–", "(0/3)", "–", "–", "–", "–", "1.00", "1.00", "pass"]
+    assert done.stdout.splitlines()[-1] == "PASS  pass rate 1.00 (3/3) is at least 1.00"
+    # A threshold turns a diagnostic into a bar that lower scores pass.
+    barred = ("--thresholds", "unsupported_names=0.2", "--metrics", "unsupported_names")
+    done = run(data, *GROUNDED, *barred)
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[-1] == "FAIL  pass rate 0.67 (2/3) is below 1.00"
+
+
+def test_json_is_what_the_library_gives(data: Path) -> None:
+    names = ",".join(ALL_METRIC_IDS)
+    done = run(data, *GROUNDED, "--metrics", names, "--format", "json", "--language", "en-GB")
+    summary = json.loads(done.stdout)
+    expected = library(metrics=ALL_METRIC_IDS, language="en").summary_dict()
+    for name in ("aggregates", "compositeAggregate", "passed", "signature"):
+        assert summary[name] == expected[name]
+    assert summary["signature"]["options"] == {"language": "en", "stemmer": "light"}
+
+
+@pytest.mark.parametrize("details", [True, False])
+def test_json_lines(data: Path, details: bool) -> None:
+    done = run(data, *GROUNDED, "--format", "jsonl", *(["--details"] if details else []))
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert timeless(rows) == as_json([row.to_dict(details) for row in library().results])
+    assert ("evidence" in rows[0]["metrics"]["faithfulness"]) is details
+    assert ("chunkScores" in rows[0]["metrics"]["contextRelevance"]) is details
+    assert rows[2]["metrics"]["contextRecall"]["nullReason"] == "missing_field"
+    assert rows[0]["sample"]["groundTruth"] == SOUND["ground_truth"]
+
+
+@pytest.mark.parametrize("name", ["o.json", "o.json.gz", "o.jsonl", "o.jsonl.gz"])
+@pytest.mark.parametrize("details", [True, False])
+def test_result_files(tmp_path: Path, data: Path, name: str, details: bool) -> None:
+    output = tmp_path / name
+    flags = ["--details"] if details else []
+    assert run(data, *GROUNDED, "--output", output, *flags).exit_code == 1
+    text = output.read_bytes()
+    text = gzip.decompress(text) if name.endswith(".gz") else text
+    if ".jsonl" in name:
+        rows = [json.loads(line) for line in text.splitlines()]
+    else:
+        rows = json.loads(text)["results"]
+        again = BatchEvalResult.from_json(output)
+        assert again.aggregates == library().aggregates
+        (first, *_) = again.results
+        evidence = library().results[0].metrics.faithfulness.evidence
+        assert first.metrics.faithfulness.evidence == (evidence if details else None)
+    assert timeless(rows) == as_json([row.to_dict(details) for row in library().results])
+
+
+def test_worst_rows(data: Path) -> None:
+    lines = run(data, *GROUNDED, "--worst", 1).stdout.splitlines()
+    assert any(line.startswith('line 2 ("b")  composite ') for line in lines)
+    assert any(
+        "critical hallucination_rate: Sentence is carried to" in line
+        and "numbers in no chunk: 2020, 17; names in no chunk: tom, reed, lagos" in line
+        and line.endswith("“In 2020 Tom Reed sold 17 boats in Lagos.”")
+        for line in lines
+    )
+
+
+@pytest.mark.parametrize("details", [True, False])
+def test_worst_rows_with_details(data: Path, details: bool) -> None:
+    """Regression: they came without."""
+    flags = ["--details"] if details else []
+    done = run(data, *GROUNDED, "--worst", 1, "--format", "json", *flags)
+    (worst,) = json.loads(done.stdout)["worst"]
+    assert worst["row"] == 'line 2 ("b")'
+    expected = library().results[1].to_dict(details)
+    assert timeless(worst) == {"row": worst["row"], **as_json(expected)}
+
+
+def test_threads_and_standard_input_change_nothing(data: Path) -> None:
+    one = run(data, *GROUNDED, "--format", "jsonl", "--details", "--threads", 1)
+    many = run("-", *GROUNDED, "--format", "jsonl", "--details", input=data.read_text())
+    left, right = ([json.loads(row) for row in done.stdout.splitlines()] for done in (one, many))
+    assert timeless(left) == timeless(right)
+
+
+def test_many_rows_with_several_golds(tmp_path: Path) -> None:
+    """Rows as of a labelled set: fields of their own, golds that differ in number."""
+    golds: list[Any] = ["Ellen Marsh", ["Ellen Marsh"], ["Nobody", None, "Ellen Marsh"], None, ""]
+    rows = [
+        {
+            "task": "faithfulness",
+            "question": f"Who led trial {row} at Norwick?",
+            "answer": SOUND["answer"] if row % 2 else INVENTED["answer"],
+            "contexts": [None, *CONTEXTS] if row % 3 else [" ".join(CONTEXTS)],
+            "ground_truth": golds[row % len(golds)],
+            "label_bin": row % 2,
+            "group": f"g{row // 4}",
+        }
+        for row in range(2500)
+    ]
+    file = samples(tmp_path / "set.jsonl.gz", *rows)
+    output = tmp_path / "o.jsonl.gz"
+    done = run(file, *GROUNDED, "--format", "json", "--output", output, "--min-pass-rate", 0)
+    assert done.exit_code == 0
+    expected = library(rows)
+    n_passed = int(expected.sample_passed.sum())
+    assert 0 < n_passed < 1250
+    assert f"({n_passed}/2500) is at least 0.00" in done.stderr
+    assert json.loads(done.stdout)["aggregates"] == expected.summary_dict()["aggregates"]
+    assert expected.aggregates.context_recall.n == 1500
+    written = [json.loads(line) for line in gzip.decompress(output.read_bytes()).splitlines()]
+    assert [row["sample"]["groundTruth"] for row in written] == [
+        row["ground_truth"] for row in rows
+    ]
+    assert {row["sample"]["label_bin"] for row in written} == {0, 1}
+    assert [row["compositeScore"] for row in written] == expected.composite_scores.tolist()
+
+
+# -------------------------------------------------------------------------------- configuration
+
+
+def test_configuration_file(tmp_path: Path, data: Path) -> None:
+    config = tmp_path / "rag-eval.toml"
+    config.write_text(
+        'profile = "grounded"\nlanguage = "en"\nstemmer = "snowball"\ndetails = true\n'
+        'metrics = ["faithfulness", "noise_sensitivity"]\nmin_pass_rate = 0.1\n'
+        "[thresholds]\nnoiseSensitivity = 0.1\n"
+    )
+    done = run(data, "--config", config, "--format", "jsonl")
+    assert done.exit_code == 0
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    expected = library(
+        metrics=["faithfulness", "noise_sensitivity"],
+        language="en",
+        stemmer="snowball",
+        thresholds={"noise_sensitivity": 0.1},
+    )
+    assert timeless(rows) == as_json([row.to_dict(details=True) for row in expected.results])
+    # Flags win.
+    done = run(
+        data, "--config", config, "--language", "de", "--stemmer", "light", "--format", "json"
+    )
+    options = json.loads(done.stdout)["signature"]["options"]
+    assert options == {"language": "de", "stemmer": "light"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('profile = "grundet"', "profile must be 'overlap' or 'grounded', got 'grundet'; did you"),
+        ('profile = ""', "profile must be 'overlap' or 'grounded', got ''"),
+        ("profile = 1", "profile must be a string, got 1"),
+        ('language = "de"', "language needs profile='grounded'"),
+        ('profile = "grounded"\nlanguage = 3', "language must be a language tag, got 3"),
+        ('profile = "grounded"\nstemmer = "x"', "stemmer must be 'light' or 'snowball', got 'x'"),
+        ('profile = "grounded"\ndetails = "yes"', "details must be true or false, got 'yes'"),
+        ('profile = "grounded"\ncalibration = 1', "calibration must be a file name, got 1"),
+        ('profile = "grounded"\n[heuristic]\nngram_sizes = [1]', "belongs to profile='overlap'"),
+        ('profil = "grounded"', "unknown key 'profil'; did you mean 'profile'?"),
+    ],
+)
+def test_mistakes_in_the_configuration_file(
+    tmp_path: Path, data: Path, text: str, message: str
+) -> None:
+    config = tmp_path / "rag-eval.toml"
+    config.write_text(text)
+    done = run(data, "--config", config)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--language", "xx", *GROUNDED), "unknown language 'xx'"),
+        (("--language", "germn", *GROUNDED), "unknown language 'germn'; did you mean 'ger'?"),
+        (("--language", "de"), "language needs profile='grounded'"),
+        (("--stemmer", "light"), "stemmer needs profile='grounded'"),
+        (("--profile", "grund"), "'grund' is not one of 'overlap', 'grounded'"),
+        (("--stemmer", "x", *GROUNDED), "'x' is not one of 'light', 'snowball'"),
+        (("--metrics", "claim_recall"), "metric 'claim_recall' needs profile='grounded'"),
+        (
+            ("--weights", "self_knowledge=1", "--metrics", "self_knowledge", *GROUNDED),
+            "a diagnostic has no part in the composite score",
+        ),
+        (
+            ("--min-mean", "noise_sensitivity=0.5", "--metrics", "noise_sensitivity", *GROUNDED),
+            "min_mean is given for noise_sensitivity, of which lower is better",
+        ),
+        (
+            ("--thresholds", "noise_sensitivity=0.5", *GROUNDED),
+            "--thresholds names noise_sensitivity, which is not among the metrics to compute",
+        ),
+        (("--calibration", "none.json", *GROUNDED), "cannot read none.json: No such file"),
+    ],
+)
+def test_flags_that_are_refused(data: Path, flags: tuple[str, ...], message: str) -> None:
+    done = run(data, *flags)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+
+
+def test_a_missing_stemmer(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "Stemmer", None)
+    done = run(data, *GROUNDED, "--stemmer", "snowball")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "pip install 'rag-eval-native[lang]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        ("run", ["--profile", "--language", "--stemmer", "--calibration", "--details"]),
+        ("validate", ["--profile"]),
+    ],
+)
+def test_help(command: str, flags: list[str]) -> None:
+    text = invoke(command, "--help", env={"COLUMNS": "120"}).stdout
+    for flag in flags:
+        assert flag in text
+    assert "grounded" in text
+
+
+# ---------------------------------------------------------------------------------- calibration
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    rows = [{"id": f"q{row}", **(SOUND if row % 2 else INVENTED)} for row in range(60)]
+    return samples(tmp_path / "many.jsonl", *rows)
+
+
+@pytest.fixture
+def calibration(tmp_path: Path, many: Path) -> Path:
+    """A calibration as the command line makes it: run, label, calibrate."""
+    scores, file = tmp_path / "run.json", tmp_path / "cal.json"
+    labels = samples(
+        tmp_path / "labels.jsonl", *({"id": f"q{row}", "label": row % 2} for row in range(60))
+    )
+    assert run(many, *GROUNDED, "--output", scores, "--quiet").exit_code == 1
+    done = invoke("calibrate", scores, labels, "--metric", "faithfulness", "--output", file)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith("faithfulness (grounded), isotonic: 60 labels, 50% good\n")
+    return file
+
+
+@pytest.mark.parametrize("by", ["flag", "config"])
+def test_calibrated_thresholds_and_probabilities(
+    tmp_path: Path, many: Path, calibration: Path, by: str
+) -> None:
+    found = Calibration.load(calibration)
+    assert found.threshold > 0.6
+    flags: tuple[Any, ...] = (*GROUNDED, "--calibration", calibration)
+    if by == "config":
+        # Its name is taken from the folder of the file.
+        (tmp_path / "rag-eval.toml").write_text('profile="grounded"\ncalibration="cal.json"\n')
+        flags = ("--config", tmp_path / "rag-eval.toml")
+    done = run(many, *flags, "--format", "jsonl", "--min-pass-rate", 0.5)
+    assert (done.exit_code, done.stderr) == (0, "PASS  pass rate 0.50 (30/60) is at least 0.50\n")
+    rows = [json.loads(line)["metrics"] for line in done.stdout.splitlines()]
+    assert {row["faithfulness"]["threshold"] for row in rows} == {found.threshold}
+    assert [row["faithfulness"]["probability"] for row in rows] == [0.0, 1.0] * 30
+    assert not any("probability" in row["contextRecall"] for row in rows)
+    done = run(many, *flags, "--thresholds", "faithfulness=0.1", "--format", "jsonl")
+    row = json.loads(done.stdout.splitlines()[1])["metrics"]["faithfulness"]
+    assert (row["threshold"], row["probability"]) == (0.1, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ((), "(profile: overlap, not grounded)"),
+        ((*GROUNDED, "--language", "de"), "(language: de, not detected)"),
+        ((*GROUNDED, "--stemmer", "snowball"), "(stemmer: snowball "),
+        ((*GROUNDED, "--metrics", "context_recall"), "this call has context_recall"),
+    ],
+)
+def test_a_calibration_of_other_scores(
+    many: Path, calibration: Path, flags: tuple[str, ...], message: str
+) -> None:
+    done = run(many, *flags, "--calibration", calibration)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_a_calibration_without_a_signature_gives_a_note(many: Path, calibration: Path) -> None:
+    value = json.loads(calibration.read_text())
+    calibration.write_text(json.dumps({**value, "signature": None}))
+    done = run(many, *GROUNDED, "--calibration", calibration)
+    assert done.exit_code == 1
+    note = "note: the calibration of faithfulness has no signature: taken to fit, unverified\n"
+    assert done.stderr == note
+    assert run(many, *GROUNDED, "--calibration", calibration, "--quiet").stderr == ""
+
+
+def test_what_should_be_low_is_not_calibrated(tmp_path: Path, many: Path) -> None:
+    scores = tmp_path / "s.json"
+    run(many, *GROUNDED, "--metrics", "unsupported_names", "--output", scores)
+    labels = samples(tmp_path / "l.jsonl", *({"id": f"q{n}", "label": n % 2} for n in range(60)))
+    done = invoke("calibrate", scores, labels, "--metric", "unsupported_names")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "unsupported_names cannot be calibrated: of its scores lower is better" in done.stderr
+
+
+# ------------------------------------------------------------------- comparisons and baselines
+
+
+@pytest.fixture
+def runs(tmp_path: Path, data: Path) -> tuple[Path, Path]:
+    """Results of both profiles."""
+    overlap, grounded = tmp_path / "overlap.json", tmp_path / "grounded.json"
+    sound = samples(tmp_path / "sound.jsonl", {**SOUND, "ground_truth": "Dr. Ellen Marsh"})
+    for output, flags in ((overlap, ()), (grounded, GROUNDED)):
+        run(sound, *flags, "--output", output, "--quiet")
+    return overlap, grounded
+
+
+def test_runs_of_two_profiles_are_not_compared(runs: tuple[Path, Path]) -> None:
+    overlap, grounded = runs
+    done = invoke("compare", overlap, grounded)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "(profile: grounded, not overlap); score one again" in done.stderr
+    done = invoke("compare", overlap, grounded, "--force")
+    assert done.exit_code == 0
+    assert "note: settings differ: profile: grounded, not overlap" in done.stdout
+
+
+def test_runs_of_one_profile_are_compared(tmp_path: Path, data: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    names = ("--metrics", "faithfulness,unsupported_names,noise_sensitivity")
+    run(data, *GROUNDED, *names, "--output", old)
+    run(data, *GROUNDED, "--metrics", "faithfulness,unsupported_names", "--output", new)
+    done = invoke("compare", old, new)
+    # Without a diagnostic the composite score is the same.
+    assert (done.exit_code, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["unsupported_names", "0.50", "(2/3)", "0.50", "(2/3)", "+0.0000"] in rows
+    assert ["noise_sensitivity", "0.00", "(2/3)", "–", "(0/0)", "–"] in rows
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_baseline_of_another_profile_is_refused(
+    tmp_path: Path, runs: tuple[Path, Path], turn: int
+) -> None:
+    overlap, grounded = runs[::turn]
+    flags = GROUNDED if turn == 1 else ()
+    baseline = ("--baseline", overlap)
+    done = run(tmp_path / "sound.jsonl", *flags, *baseline)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "the baseline was scored under other settings (profile: " in done.stderr
+    forced = run(tmp_path / "sound.jsonl", *flags, *baseline, "--allow-signature-mismatch")
+    assert forced.exit_code in (0, 1)
+    assert "settings of the baseline were not checked" in forced.stderr
+    assert run(tmp_path / "sound.jsonl", *flags, "--baseline", grounded).exit_code == 0
+
+
+def test_a_rise_of_what_should_be_low_fails_the_baseline(tmp_path: Path) -> None:
+    names = (*GROUNDED, "--metrics", "unsupported_names")
+    sound = samples(tmp_path / "sound.jsonl", SOUND, SOUND)
+    worse = samples(tmp_path / "worse.jsonl", SOUND, INVENTED)
+    low, high = tmp_path / "low.json", tmp_path / "high.json"
+    assert run(sound, *names, "--output", low).exit_code == 0
+    assert run(worse, *names, "--output", high).exit_code == 0
+    done = run(worse, *names, "--baseline", low)
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[-1] == (
+        "FAIL  unsupported_names mean 0.50 is 0.50 above the baseline's 0.00 (more than 0.05)"
+    )
+    summary = json.loads(run(worse, *names, "--baseline", low, "--format", "json").stdout)
+    assert summary["gates"][0]["wanted"] == 0.05
+    done = run(sound, *names, "--baseline", high)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-1] == (
+        "PASS  unsupported_names mean 0.00 is 0.50 below the baseline's 0.50"
+    )
+
+
+# ------------------------------------------------------------------------------------- validate
+
+BAD_ROWS: list[tuple[Any, str]] = [
+    ({"ground_truth": []}, "ground_truth is an empty list; wanted at least one acceptable answer"),
+    ({"ground_truth": [3]}, "ground_truth must be a str, got int"),
+    ({"contexts": "x"}, "contexts must be a list of strings, got str"),
+    ({"contexts": ["x", 3]}, "contexts[1] must be a str, got int"),
+    ({"answer": 5}, "answer must be a str, got int"),
+    ({"language": "xq"}, "unknown language 'xq'"),
+    ({"language": 5}, "language must be a language tag, got int"),
+]
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    rows = [{**SOUND, **change, "id": f"r{row}"} for row, (change, _) in enumerate(BAD_ROWS)]
+    return samples(
+        tmp_path / "bad.jsonl",
+        *[row for pair in zip(SAMPLES * 3, rows, strict=False) for row in pair],
+    )
+
+
+def test_validate(data: Path, bad: Path) -> None:
+    done = invoke("validate", data, *GROUNDED)
+    assert (done.exit_code, done.stdout) == (0, "3 samples, 0 invalid\n")
+    # In the overlap profile fields must be there, and one ground truth is taken.
+    done = invoke("validate", data)
+    assert (done.exit_code, len(done.stdout.splitlines())) == (2, 4)
+    done = invoke("validate", bad, *GROUNDED)
+    assert done.exit_code == 2
+    *lines, last = done.stdout.splitlines()
+    for row, (line, (_, message)) in enumerate(zip(lines, BAD_ROWS, strict=True)):
+        assert line.startswith(f'line {2 * row + 2} ("r{row}"): {message}')
+    assert last == "14 samples, 7 invalid"
+    # Whatever the metric: all texts of a sample decide on how it is read.
+    assert invoke("validate", bad, *GROUNDED, "--metrics", "answer_relevance").stdout == done.stdout
+
+
+def test_invalid_rows_end_a_run_or_are_skipped(bad: Path) -> None:
+    done = run(bad, *GROUNDED)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f'error: {bad}, line 2 ("r0"): {BAD_ROWS[0][1]}')
+    done = run(bad, *GROUNDED, "--skip-invalid", "--format", "json")
+    summary = json.loads(done.stdout)
+    assert (summary["nRows"], summary["nSkipped"]) == (7, 7)
+    for row, (_, message) in enumerate(BAD_ROWS):
+        assert f'skipped line {2 * row + 2} ("r{row}"): {message}' in done.stderr
+    expected = library((SAMPLES * 3)[:7]).summary_dict()
+    assert summary["aggregates"] == expected["aggregates"]
