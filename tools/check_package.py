@@ -73,7 +73,8 @@ def check_installed(wheel: Path, folder: Path) -> None:
     example = ROOT / "examples" / "handbook.jsonl"
     for profile in ("overlap", "grounded"):
         output = folder / f"{profile}.json"
-        command: list[str | Path] = [folder / "clean" / "bin" / "rag-eval", "run", example, "--profile", profile]
+        program = folder / "clean" / "bin" / "rag-eval"
+        command: list[str | Path] = [program, "run", example, "--profile", profile]
         done = subprocess.run(
             [*command, "--output", output], cwd=folder, capture_output=True, text=True, check=False
         )
