@@ -413,6 +413,55 @@ def test_every_kind_of_word_crosses_an_edge(block: int, shift: int) -> None:
         assert_rows_equal_the_oracle([row, {**row, "answer": text + " é"}])
 
 
+def counted(n: int, joint: str) -> str:
+    return joint.join(str(number) for number in range(1, n + 1))
+
+
+# Every number in a rule of markup, sentences or windows: as many as it takes, and one more.
+LIMITS = {
+    "numbers in square brackets": [f"Ana left [{counted(n, ', ')}]." for n in (30, 31, 32)],
+    "digits in square brackets": ["Ana left [999].", "Ana left [1000].", "Ana [^12] [^1234] left."],
+    "blanks before brackets": [f"Ana{' ' * n}[1]left." for n in (0, 1, 2, 3)],
+    "numbers in round brackets": [f"Ana left ({counted(n, ', ')})." for n in (9, 10, 11)],
+    "digits in round brackets": ["Ana left (99).", "Ana left (100).", "Ana left (09)."],
+    "digits before round brackets": [f"Ana saw {n} (2)." for n in (9, 99, 999, 9999, 99999)],
+    "letters before round brackets": [f"Ana saw {'x' * n}one (2)." for n in (0, 1, 8, 9, 10)],
+    "length of a source": [f"Ana left【7†{'s' * n}】." for n in (59, 60, 61)],
+    "digits of a source": ["Ana left【999】.", "Ana left【1000】."],
+    "superscripts": [f"Ana left.{'¹' * n} Bob" for n in (7, 8, 9)],
+    "quotation marks": ["> " * n + "Ana left." for n in (7, 8, 9)],
+    "hashes": ["#" * n + " Ana left." for n in (5, 6, 7)],
+    "numbered lines": [f"{n}. Ana\n{n + step}. Bob" for n in (0, 1, 2, 98) for step in (1, 2)],
+    "line numbers of three digits": ["99. Ana\n100. Bob", "099. Ana\n098. Bob"],
+    "tildes": [f"{'~' * n}Ana{'~' * n} left." for n in (1, 2, 3)],
+    "letters of an abbreviation": [
+        f"So {word}. Bob left." for word in ("approx", "x" * 7, "x" * 8)
+    ],
+    "words before a mark": [f"{'go ' * n}on. left it. Bob" for n in (0, 1, 2, 3)],
+    "digits of a thousand": ["1,23 a", "1,234 a", "1,2345 a", "1 , 234 a", "1 ,234 a", "1,234,5"],
+    "window of a sentence": [
+        "red" + " x" * gap + " fox. Red fox" + " y" * more + "."
+        for gap in (28, 29, 31, 32)
+        for more in (0, 9)
+    ],
+    "window of a question": ["red" + " x" * gap + " fox" for gap in (17, 18, 19)],
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_of_rules(name: str) -> None:
+    for text in LIMITS[name]:
+        row = {
+            "question": "Who saw the red fox?",
+            "answer": text + " Red fox" + " y" * 9 + ".",
+            "contexts": [text, "Ana one left 12 red fox 1 2 3 99."],
+            "ground_truth": [text, "Red fox."],
+            "language": "en",
+        }
+        # A chunk with a label keeps what would be a citation.
+        assert_rows_equal_the_oracle([row, {**row, "contexts": ["[1] " + text]}])
+
+
 def test_long_words_that_differ_in_one_letter() -> None:
     """Past sixteen bytes a word is known by a digest."""
     words = [
