@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec as _msgspec  # noqa: F401  # cheap, and every command needs it
 
+from rag_eval.version import __version__ as __version__
+
 try:
     # A broken build fails here, at once, and not in the middle of a run.
     from rag_eval._native import overlap_block as _overlap_block  # noqa: F401
@@ -63,8 +65,6 @@ if TYPE_CHECKING:
         tokenize,
         weighted_ngram_overlap,
     )
-
-__version__ = "0.1.0"
 
 # Each public name and the module that holds it, imported when the name is first used: the import of
 # numpy alone would take longer than that of everything here.

@@ -129,6 +129,19 @@ class MetricAggregate:
     pass_rate: float
     null_rate: float
 
+    @classmethod
+    def of(
+        cls, metric: MetricId, statistics: ScoreStatistics, n_rows: int, n_passed: int
+    ) -> MetricAggregate:
+        """From the statistics of ``n_rows`` rows, of which ``n_passed`` passed."""
+        return cls(
+            metric,
+            n_rows=n_rows,
+            pass_rate=_share(n_passed, n_rows),
+            null_rate=_share(n_rows - statistics.n, n_rows),
+            **_fields(statistics),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """In the schema of result files, where statistics of nothing are 0."""
         return {
@@ -156,6 +169,11 @@ class CompositeAggregate:
     std_dev: float
     pass_rate: float
 
+    @classmethod
+    def of(cls, statistics: ScoreStatistics, n_rows: int, n_passed: int) -> CompositeAggregate:
+        """From the statistics of ``n_rows`` rows, of which ``n_passed`` passed."""
+        return cls(n_rows=n_rows, pass_rate=_share(n_passed, n_rows), **_fields(statistics))
+
     def to_dict(self) -> dict[str, Any]:
         """In the schema of result files, where statistics of nothing are 0."""
         return {**_statistics(self), "passRate": self.pass_rate}
@@ -176,15 +194,8 @@ def aggregate_metric(
     metric: MetricId, scores: npt.NDArray[np.float64], passed: npt.NDArray[np.bool_]
 ) -> MetricAggregate:
     """Aggregate one column of scores, NaN standing for null."""
-    n_rows = len(scores)
     statistics = ScoreStatistics.of(scores)
-    return MetricAggregate(
-        metric,
-        n_rows=n_rows,
-        pass_rate=_share(int(passed.sum()), n_rows),
-        null_rate=_share(n_rows - statistics.n, n_rows),
-        **_fields(statistics),
-    )
+    return MetricAggregate.of(metric, statistics, len(scores), int(passed.sum()))
 
 
 def aggregate_composite(
@@ -192,11 +203,7 @@ def aggregate_composite(
 ) -> CompositeAggregate:
     """Aggregate the composite scores, NaN standing for null."""
     statistics = ScoreStatistics.of(composite)
-    return CompositeAggregate(
-        n_rows=len(composite),
-        pass_rate=_share(int(passed.sum()), len(composite)),
-        **_fields(statistics),
-    )
+    return CompositeAggregate.of(statistics, len(composite), int(passed.sum()))
 
 
 def _fields(statistics: ScoreStatistics) -> dict[str, Any]:

@@ -84,21 +84,15 @@ class RowOpener:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchEvalResult:
-    """Scores, verdicts and statistics of a batch.
+class BatchSummary:
+    """Statistics and verdict of a batch, without its rows.
 
     Attributes
     ----------
-    scores : float64, shape (R, M)
-        One row per sample in input order, one column per metric in ``metrics``; NaN where null.
-    null_reasons : uint8, shape (R, M)
-        A :class:`~rag_eval.samples.NullReason` per score, 0 where measured.
     metrics : tuple of MetricId
-        The columns, in the order asked for.
-    composite_scores : float64, shape (R,)
-        NaN where null.
-    results : sequence of EvalResult
-        Explanations and signals are made when a row is opened.
+        In the order asked for.
+    n_rows, n_passed : int
+        Samples that were scored, and those of them that passed.
     aggregates : mapping of MetricAggregate
     composite_aggregate : CompositeAggregate
     passed : bool
@@ -112,11 +106,8 @@ class BatchEvalResult:
     """
 
     metrics: tuple[MetricId, ...]
-    scores: npt.NDArray[np.float64] = field(repr=False)
-    null_reasons: npt.NDArray[np.uint8] = field(repr=False)
-    composite_scores: npt.NDArray[np.float64] = field(repr=False)
-    sample_passed: npt.NDArray[np.bool_] = field(repr=False)
-    results: Sequence[EvalResult] = field(repr=False)
+    n_rows: int
+    n_passed: int
     aggregates: ByMetric[MetricAggregate] = field(repr=False)
     composite_aggregate: CompositeAggregate = field(repr=False)
     passed: bool
@@ -126,9 +117,6 @@ class BatchEvalResult:
     evaluated_at: str
     signature: Signature | None = field(repr=False)
     notes: list[str] = field(default_factory=list, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.scores)
 
     def summary_dict(self) -> dict[str, Any]:
         """All but the rows, in the schema of result files."""
@@ -149,6 +137,33 @@ class BatchEvalResult:
         if self.notes:
             result["notes"] = list(self.notes)
         return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchEvalResult(BatchSummary):
+    """Scores, verdicts and statistics of a batch: a :class:`BatchSummary` and its rows.
+
+    Attributes
+    ----------
+    scores : float64, shape (R, M)
+        One row per sample in input order, one column per metric in ``metrics``; NaN where null.
+    null_reasons : uint8, shape (R, M)
+        A :class:`~rag_eval.samples.NullReason` per score, 0 where measured.
+    composite_scores : float64, shape (R,)
+        NaN where null.
+    sample_passed : bool, shape (R,)
+    results : sequence of EvalResult
+        Explanations and signals are made when a row is opened.
+    """
+
+    scores: npt.NDArray[np.float64] = field(repr=False)
+    null_reasons: npt.NDArray[np.uint8] = field(repr=False)
+    composite_scores: npt.NDArray[np.float64] = field(repr=False)
+    sample_passed: npt.NDArray[np.bool_] = field(repr=False)
+    results: Sequence[EvalResult] = field(repr=False)
+
+    def __len__(self) -> int:
+        return self.n_rows
 
     def to_dict(self, details: bool = False) -> dict[str, Any]:
         """In the schema of result files; opens every row."""
@@ -207,6 +222,8 @@ def assemble(
         results = Results(RowOpener(plan, rows, scores, evaluated_at))
     return BatchEvalResult(
         metrics=plan.columns,
+        n_rows=len(scores),
+        n_passed=int(verdicts.passed.sum()),
         scores=scores,
         null_reasons=null_reasons,
         composite_scores=verdicts.composite,

@@ -13,13 +13,13 @@ import msgspec
 from rag_eval import json_text
 from rag_eval.calibration import FORMAT_VERSION, Calibration
 from rag_eval.calibration_inputs import Objective, calibrated_metric
+from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
+from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.probability_maps import IsotonicMap, LogisticMap, Method, ProbabilityMap
-from rag_eval.result_files import atomic_file
 from rag_eval.samples import MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
 from rag_eval.stats import Interval
-from rag_eval.table_files import file_bytes
 
 _LARGEST: Final = sys.float_info.max
 

@@ -28,10 +28,15 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "allow_signature_mismatch": ("true or false", bool),
     "skip_invalid": ("true or false", bool),
     "threads": ("a whole number", int),
+    "quantiles": ("a string", str),
+    "schema": ("a string", str),
+    "mapping": ("a table of fields", dict),
+    "gold_separator": ("a string", str),
+    "context_separator": ("a string", str),
     "details": ("true or false", bool),
     "worst": ("a whole number", int),
 }
-_SAME: Final = {"composite_weights": "weights"}
+_SAME: Final = {"composite_weights": "weights", "map": "mapping"}
 
 
 def read_config(path: str | Path) -> dict[str, Any]:

@@ -4,35 +4,46 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.blocks import SampleBlock
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import metric_numbers
 from rag_eval.options import Plan, whole_from_one
 from rag_eval.profiles import score_batch
-from rag_eval.sources import FieldNeeds, RowBlock, pack_block
+from rag_eval.sources import FieldNeeds
 
-PackFn: TypeAlias = Callable[[RowBlock], tuple[RowBlock, SampleBatch]]
+PackFn: TypeAlias = "Callable[[SampleBlock], tuple[SampleBlock, SampleBatch]]"
 
 # Blocks read ahead of the scoring threads: enough that none of them waits for the reader.
-_AHEAD = 3
+_AHEAD: Final = 3
+# Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
+# are scored while one thread is busy with a giant row.
+_WAITING_BYTES: Final = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredBlock:
-    """One block with its scores and null reasons, both of shape (rows, M)."""
+    """One block with its scores and null reasons, both of shape (rows, M).
 
-    rows: RowBlock
+    ``encoded`` is what ``encode`` of :func:`score_blocks` made of it.
+    """
+
+    rows: SampleBlock
     batch: SampleBatch
     scores: npt.NDArray[np.float64]
     null_reasons: npt.NDArray[np.uint8]
+    encoded: Any = None
+
+
+EncodeFn: TypeAlias = Callable[[ScoredBlock], Any]
 
 
 def thread_count(threads: int | None) -> int:
@@ -45,32 +56,37 @@ def thread_count(threads: int | None) -> int:
 
 
 def score_blocks(
-    blocks: Iterable[RowBlock],
+    blocks: Iterable[SampleBlock],
     plan: Plan,
     needs: FieldNeeds,
     threads: int,
     pack: PackFn | None = None,
-) -> Iterator[ScoredBlock]:
+    encode: EncodeFn | None = None,
+) -> Generator[ScoredBlock, None, None]:
     """Score blocks and give them back in the order they came.
 
-    The caller's thread reads; packing and scoring run on ``threads`` threads, and the GIL is
-    released while a block is scored. One thread means the caller's own. ``pack`` replaces
-    :func:`~rag_eval.sources.pack_block` for blocks that are not read yet, and may drop rows.
+    The caller's thread reads; packing, scoring and ``encode`` run on ``threads`` threads, and the
+    GIL is released while a block is scored. One thread means the caller's own. ``pack`` stands in
+    for the block's own, and may drop rows.
     """
     metrics = np.array(metric_numbers(plan.columns), np.int64)
 
-    def score(block: RowBlock) -> ScoredBlock:
+    def score(block: SampleBlock) -> ScoredBlock:
         if pack is None:
-            batch = pack_block(block, needs)
+            batch = block.pack(needs)
         else:
             block, batch = pack(block)
-        return ScoredBlock(block, batch, *score_batch(batch, plan.settings, metrics))
+        scores, reasons = score_batch(batch, plan.settings, metrics)
+        scored = ScoredBlock(block, batch, scores, reasons)
+        if encode is None:
+            return scored
+        return ScoredBlock(block, batch, scores, reasons, encode(scored))
 
     if threads == 1:
         yield from map(score, blocks)
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
-    pending: deque[Future[ScoredBlock]] = deque()
+    pending = _Pending(threads + _AHEAD)
     try:
         failed = None
         source = iter(blocks)
@@ -82,14 +98,48 @@ def score_blocks(
             except InputError as error:
                 failed = error
                 break
-            pending.append(pool.submit(score, block))
-            if len(pending) >= threads + _AHEAD:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
+            pending.add(pool.submit(score, block), block.n_bytes)
+            yield from pending.ready()
+        yield from pending.rest()
         if failed is not None:
             # Only now: rows before it may have faults of their own, and the first is reported.
             raise failed
     finally:
         # On an error or Ctrl-C: what has not begun is dropped, a block that runs is short.
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Pending:
+    """Blocks that are being scored or wait for an earlier one, in order."""
+
+    def __init__(self, most_unfinished: int) -> None:
+        self._most_unfinished = most_unfinished
+        self._blocks: deque[tuple[Future[ScoredBlock], int]] = deque()
+
+    def add(self, scored: Future[ScoredBlock], n_bytes: int) -> None:
+        self._blocks.append((scored, n_bytes))
+
+    def ready(self) -> Iterator[ScoredBlock]:
+        """Blocks to pass on before more are read, waiting for some where there are too many.
+
+        The first may be a giant that holds up all others: they go on, and wait for it, until their
+        texts take too much memory.
+        """
+        while self._blocks:
+            first, _ = self._blocks[0]
+            if first.done() or self._is_too_long():
+                yield self._blocks.popleft()[0].result()
+                continue
+            unfinished = [scored for scored, _ in self._blocks if not scored.done()]
+            if len(unfinished) < self._most_unfinished:
+                return
+            wait(unfinished, return_when=FIRST_COMPLETED)
+
+    def rest(self) -> Iterator[ScoredBlock]:
+        """All that is left."""
+        while self._blocks:
+            yield self._blocks.popleft()[0].result()
+
+    def _is_too_long(self) -> bool:
+        sizes = [n_bytes for _, n_bytes in self._blocks]
+        return sum(sizes) > _WAITING_BYTES + 2 * max(sizes)

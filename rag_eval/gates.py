@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rag_eval.batch_results import BatchEvalResult
+from rag_eval.batch_results import BatchSummary
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options import number
@@ -115,7 +115,7 @@ class GateOutcome:
 
 
 def check_gates(
-    result: BatchEvalResult, gates: Gates, regression_threshold: float
+    result: BatchSummary, gates: Gates, regression_threshold: float
 ) -> list[GateOutcome]:
     """The outcome of every gate, the default gate where none was given."""
     outcomes = [_mean_outcome(result, metric, bar) for metric, bar in gates.min_mean.items()]
@@ -126,9 +126,8 @@ def check_gates(
     return outcomes
 
 
-def _pass_rate_outcome(result: BatchEvalResult, bar: float) -> GateOutcome:
-    n_rows = len(result)
-    n_passed = int(result.sample_passed.sum())
+def _pass_rate_outcome(result: BatchSummary, bar: float) -> GateOutcome:
+    n_rows, n_passed = result.n_rows, result.n_passed
     rate = n_passed / n_rows if n_rows else 0.0
     held = n_rows > 0 and rate >= bar
     found, wanted = _apart(rate, bar)
@@ -142,7 +141,7 @@ def _pass_rate_outcome(result: BatchEvalResult, bar: float) -> GateOutcome:
     )
 
 
-def _mean_outcome(result: BatchEvalResult, metric: MetricId, bar: float) -> GateOutcome:
+def _mean_outcome(result: BatchSummary, metric: MetricId, bar: float) -> GateOutcome:
     aggregate = result.aggregates[metric]
     share = f"({aggregate.n}/{aggregate.n_rows})"
     held = aggregate.n > 0 and aggregate.mean >= bar

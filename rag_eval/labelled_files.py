@@ -19,11 +19,11 @@ from rag_eval import json_text
 from rag_eval.calibration import Calibration, calibrate
 from rag_eval.calibration_files import write_calibrations
 from rag_eval.errors import InputError, SignatureMismatchError, suggestion
+from rag_eval.inputs.byte_files import file_bytes, source_name
+from rag_eval.inputs.tables import table_rows
 from rag_eval.probability_maps import Method
-from rag_eval.sample_files import source_name
 from rag_eval.samples import MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
-from rag_eval.table_files import file_bytes, table_rows
 
 _SHOWN_IDS: Final = 3
 _SHOWN_FIELDS: Final = 20

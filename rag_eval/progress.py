@@ -28,9 +28,11 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def advance(self, n_rows: int) -> None:
-        """Note that ``n_rows`` more rows are done."""
+    def advance(self, n_rows: int, share: float | None = None) -> None:
+        """Note that ``n_rows`` more rows are done, and what share of all, where that is known."""
         self._completed += n_rows
+        if share:
+            self._total = max(self._completed, round(self._completed / share))
         now = time.monotonic()
         if self._report is not None and now - self._last >= _INTERVAL_S:
             self._last = now

@@ -9,13 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 _RECENT: Final = 1 << 16
+_MOST_KEPT: Final = 1 << 21
 
 
 class RepeatedIds:
     """Counts rows whose id an earlier row had, and names the first few.
 
-    Of each id only its 64-bit hash is kept, 8 bytes a row. In a million rows two different ids
-    share one with a chance of 3 in 100 million, and then a warning is wrong, not a score.
+    Of each id only its 64-bit hash is kept, 8 bytes a row, and of the first two million only: a
+    later row is still compared with those. In a million rows two different ids share a hash with a
+    chance of 3 in 100 million, and then a warning is wrong, not a score.
     """
 
     def __init__(self, n_named: int = 3) -> None:
@@ -35,12 +37,16 @@ class RepeatedIds:
                 self.count += 1
                 if len(self.names) < self._n_named:
                     self.names.append(name(index))
-            else:
+            elif not self._is_full:
                 self._recent.add(key)
         if len(self._recent) >= _RECENT:
             recent = np.fromiter(self._recent, np.int64, len(self._recent))
             self._older = np.sort(np.concatenate([self._older, recent]), kind="stable")
             self._recent.clear()
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._older) >= _MOST_KEPT
 
     def _in_older(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         places = np.searchsorted(self._older, keys)
@@ -55,4 +61,7 @@ class RepeatedIds:
             return ""
         more = ", …" if self.count > len(self.names) else ""
         rows = "row has" if self.count == 1 else "rows have"
-        return f"{self.count:,} {rows} the id of an earlier one: {', '.join(self.names)}{more}"
+        least = "at least " if self._is_full else ""
+        return (
+            f"{least}{self.count:,} {rows} the id of an earlier one: {', '.join(self.names)}{more}"
+        )

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import gzip
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rag_eval import json_text
 from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.batch_results import BatchEvalResult
+from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
 from rag_eval.results import (
     ByMetric,
@@ -36,48 +34,6 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------------------- writing
-
-
-@contextmanager
-def atomic_file(path: str | Path, place: Callable[[], Path] | None = None) -> Iterator[IO[bytes]]:
-    """A file to write that takes its name only when the block ends well.
-
-    It is written beside its place, flushed to disk and renamed: an older file of that name stays
-    whole whatever happens. Names that end in ``.gz`` are compressed. ``place`` may give another
-    name in the same folder when the block has ended.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be written to.
-    """
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            if target.suffix == ".gz":
-                with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
-                    yield packed  # type: ignore[misc]  # a GzipFile is an IO[bytes] in all but name
-            else:
-                yield raw
-            raw.flush()
-            os.fsync(raw.fileno())
-        # mkstemp makes files that only their owner reads; a result is as readable as any new file.
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target if place is None else place())
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def row_json(result: EvalResult, row: int, details: bool = False) -> bytes:
@@ -170,6 +126,8 @@ def _batch(value: Mapping[str, Any]) -> BatchEvalResult:
     composites = [row.composite_score for row in results]
     return BatchEvalResult(
         metrics=metrics,
+        n_rows=len(results),
+        n_passed=sum(row.passed for row in results),
         scores=scores,
         null_reasons=reasons,
         composite_scores=np.array([math.nan if c is None else c for c in composites], np.float64),

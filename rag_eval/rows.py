@@ -6,13 +6,18 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from rag_eval.blocks import SampleBlock
 from rag_eval.columns import GIVEN_ANSWER, GIVEN_CONTEXTS, GIVEN_QUESTION, SampleBatch
 from rag_eval.samples import EvalSample
-from rag_eval.sources import TEXT_FIELDS, FieldNeeds, RowBlock, SampleLike, pack_block, read_rows
+from rag_eval.sources import TEXT_FIELDS, FieldNeeds, SampleLike, pack_block, read_rows
 
 
 class RowStore(Protocol):
     """Gives back a row: as it came in, and packed for the kernels."""
+
+    def add(self, block: SampleBlock, batch: SampleBatch) -> None:
+        """Take a block that was scored, in order."""
+        ...
 
     def sample(self, row: int) -> SampleLike:
         """The sample as it is echoed."""
@@ -31,6 +36,9 @@ class ListedRows:
     def __init__(self, samples: Sequence[SampleLike], needs: FieldNeeds) -> None:
         self._samples = samples
         self._needs = needs
+
+    def add(self, block: SampleBlock, batch: SampleBatch) -> None:
+        """Nothing: the caller has the rows."""
 
     def sample(self, row: int) -> SampleLike:
         """The caller's object."""
@@ -53,12 +61,12 @@ class PackedRows:
         self._first_rows: list[int] = []
         self._extras: dict[int, dict[str, Any]] = {}
 
-    def add(self, block: RowBlock, batch: SampleBatch) -> None:
+    def add(self, block: SampleBlock, batch: SampleBatch) -> None:
         """Keep a block that was scored, in order."""
         self._first_rows.append(block.first_row)
         self._batches.append(batch)
-        for row, sample in enumerate(block.rows, block.first_row):
-            extra = self._unpacked(sample)
+        for index in range(len(block)):
+            extra, row = self._unpacked(block.sample(index)), block.first_row + index
             if extra:
                 self._extras[row] = extra
 
@@ -111,8 +119,41 @@ def _comes_back(name: str, value: object) -> bool:
     return len(value) > (name != "contexts") and all(value)
 
 
-def store_for(samples: Iterable[SampleLike], needs: FieldNeeds) -> ListedRows | PackedRows:
-    """A reference to a list or tuple, or room for the columns of anything else."""
+class TableRows:
+    """Rows of a table: its columns stay where they are."""
+
+    __slots__ = ("_blocks", "_first_rows")
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[SampleBlock, SampleBatch]] = []
+        self._first_rows: list[int] = []
+
+    def add(self, block: SampleBlock, batch: SampleBatch) -> None:
+        """Keep a block that was scored, in order."""
+        self._first_rows.append(block.first_row)
+        self._blocks.append((block, batch))
+
+    def sample(self, row: int) -> SampleLike:
+        """The row as a dict."""
+        block, _, place = self._found(row)
+        return block.sample(place)
+
+    def packed(self, row: int) -> tuple[SampleBatch, int]:
+        """The batch that the row was scored in."""
+        _, batch, place = self._found(row)
+        return batch, place
+
+    def _found(self, row: int) -> tuple[SampleBlock, SampleBatch, int]:
+        index = bisect_right(self._first_rows, row) - 1
+        return *self._blocks[index], row - self._first_rows[index]
+
+
+def store_for(
+    samples: Iterable[SampleLike], needs: FieldNeeds, *, is_table: bool = False
+) -> ListedRows | PackedRows | TableRows:
+    """A reference to a list, tuple or table, or room for the columns of anything else."""
+    if is_table:
+        return TableRows()
     if isinstance(samples, (list, tuple)):
         return ListedRows(samples, needs)
     return PackedRows(needs)

@@ -9,40 +9,39 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import Any, Unpack
 
-import numpy as np
-import numpy.typing as npt
-
-from rag_eval.batch_results import BatchEvalResult, assemble, stacked
+from rag_eval.batch_results import BatchSummary
+from rag_eval.blocks import RowFault
 from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
-from rag_eval.engine import ScoredBlock, score_blocks, thread_count
+from rag_eval.durable_files import atomic_file
+from rag_eval.engine import ScoredBlock, thread_count
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
 from rag_eval.gates import GateOutcome, Gates, check_gates
+from rag_eval.inputs.opened import DataSource, Input
 from rag_eval.interrupts import deferred_interrupts
 from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized
 from rag_eval.progress import Progress
 from rag_eval.regressions import compare_means
-from rag_eval.repeated_ids import RepeatedIds
-from rag_eval.result_files import atomic_file, row_json
+from rag_eval.result_files import row_json
 from rag_eval.row_writer import RowWriter
 from rag_eval.run_options import (
     RUN_KEYS,
     RunOptions,
     checked_baseline,
     checked_output,
+    checked_quantiles,
     checked_regression_threshold,
     checked_row_count,
+    input_options,
 )
-from rag_eval.sample_files import RowFault, file_blocks, source_name
-from rag_eval.sources import FieldNeeds
-from rag_eval.validation import add_ids, origin_of, pack_file_block
+from rag_eval.score_totals import ScoreSpool
+from rag_eval.streaming import RowStream
+from rag_eval.summarizing import summary_of
 from rag_eval.verdicts import judge_rows
 from rag_eval.worst_rows import WorstRow, WorstRows
-
-_KEPT_FAULTS: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +52,8 @@ class RunReport:
     ----------
     source : str
         The file, as messages call it.
-    result : BatchEvalResult
-        Its rows cannot be opened; ``result.notes`` is what a reader of the verdict should know.
+    result : BatchSummary
+        ``result.notes`` is what a reader of the verdict should know.
     gates : list of GateOutcome
     gated : bool
         A gate was asked for; else the one in ``gates`` is the default.
@@ -65,13 +64,13 @@ class RunReport:
     worst : list of WorstRow
         The worst first.
     interrupted : bool
-        Ctrl-C came: only the first ``len(result)`` rows were scored.
+        Ctrl-C came: only the first ``result.n_rows`` rows were scored.
     written : Path or None
         The result file.
     """
 
     source: str
-    result: BatchEvalResult
+    result: BatchSummary
     gates: list[GateOutcome]
     gated: bool
     n_skipped: int
@@ -100,7 +99,7 @@ class RunReport:
             "source": self.source,
             "verdict": "pass" if self.passed else "fail",
             "gates": [gate.to_dict() for gate in self.gates],
-            "nRows": len(self.result),
+            "nRows": self.result.n_rows,
             "nSkipped": self.n_skipped,
             **self.file_summary(),
             "worst": [row.to_dict() for row in self.worst],
@@ -108,15 +107,16 @@ class RunReport:
 
 
 def run_file(
-    data: str | Path, metrics: Iterable[str] | None = None, **options: Unpack[RunOptions]
+    data: DataSource, metrics: Iterable[str] | None = None, **options: Unpack[RunOptions]
 ) -> RunReport:
-    """Score a sample file of any size and hold the result against gates.
+    """Score sample files of any size and hold the result against gates.
 
     Parameters
     ----------
-    data : str or Path
-        ``.jsonl`` or a ``.json`` array, either also ``.gz``, or ``-``: JSON lines from
-        standard input.
+    data : str, Path or list of these
+        JSON lines, a JSON array, CSV, Parquet or Arrow, by the suffix; text also with ``.gz`` or
+        ``.zst``. A pattern such as ``runs/*.jsonl`` stands for all such files, sorted by name, and
+        ``-`` for JSON lines from standard input.
     metrics : iterable of str, optional
         Metric ids; all seven by default.
     **options : RunOptions
@@ -151,9 +151,8 @@ class _Run:
     """The state of one run."""
 
     def __init__(
-        self, data: str | Path, metrics: Iterable[str] | None, options: Mapping[str, Any]
+        self, data: DataSource, metrics: Iterable[str] | None, options: Mapping[str, Any]
     ) -> None:
-        self.data = data
         self.clock = Clock()
         self.evaluated_at = self.clock.now()
         self.options = options
@@ -163,22 +162,25 @@ class _Run:
         self.plan, notes = calibrated(make_plan(metrics, known), known)
         if not self.plan.metrics:
             raise InputError("metrics must name at least one metric")
-        self.needs = FieldNeeds.of(self.plan.columns, self.plan.settings.profile)
         self.gates = Gates.of(
             options.get("min_pass_rate"), options.get("min_mean"), self.plan.columns
         )
-        self.threads = thread_count(options.get("threads"))
-        self.output = checked_output(options.get("output"), data)
+        threads = thread_count(options.get("threads"))
+        self.source = Input(data, input_options(options))
+        self.output = checked_output(options.get("output"), self.source.paths)
+        self.quantiles = checked_quantiles(options)
         self.regression_threshold = checked_regression_threshold(options)
         self.baseline, self.notes = checked_baseline(self.plan, options)
         self.notes += notes
         self.details = bool(options.get("details"))
         self.worst = WorstRows(checked_row_count(options.get("worst"), "worst"), self.details)
-        self.ids = RepeatedIds()
-        self.n_rows = self.n_skipped = 0
-        self.faults: list[RowFault] = []
-        self.scores: list[npt.NDArray[np.float64]] = []
-        self.null_reasons: list[npt.NDArray[np.uint8]] = []
+        self.stream = RowStream(
+            self.source,
+            self.plan,
+            threads=threads,
+            skip_invalid=bool(options.get("skip_invalid")),
+        )
+        self.spool = ScoreSpool(len(self.plan.columns))
         self.interrupted = False
 
     @property
@@ -201,38 +203,23 @@ class _Run:
 
     def score(self, writer: RowWriter | None) -> None:
         """Score the file to its end, or until Ctrl-C."""
-        skip = bool(self.options.get("skip_invalid"))
-        scored_blocks = score_blocks(
-            file_blocks(self.data),
-            self.plan,
-            self.needs,
-            self.threads,
-            lambda block: pack_file_block(block, self.needs, skip_invalid=skip),
-        )
         try:
             # Closed at once when the loop ends early: threads and file go with it.
-            with closing(scored_blocks), self._progress() as progress:  # type: ignore[type-var]
-                for scored in scored_blocks:
+            with closing(self.stream.scored_blocks()) as blocks, self._progress() as progress:
+                for scored in blocks:
                     rows = self._rows(scored, writer)
                     # A row is in the file and in the statistics, or in neither.
                     with deferred_interrupts():
                         self._add(scored, rows, writer)
-                    progress.advance(len(scored.scores))
+                    progress.advance(len(scored.scores), self.source.share_read)
         except KeyboardInterrupt:
-            if not self.n_rows:
+            if not self.stream.n_rows:
                 raise
             self.interrupted = True
-        if not self.n_rows:
-            raise InputError(self._no_rows())
+        self.stream.check_not_empty()
 
     def _progress(self) -> Progress:
         return Progress(self.options.get("on_progress"), None)
-
-    def _no_rows(self) -> str:
-        name = source_name(self.data)
-        if not self.n_skipped:
-            return f"{name} holds no samples"
-        return f"{name} holds no valid samples: {self.n_skipped} invalid, first {self.faults[0]}"
 
     def _rows(self, scored: ScoredBlock, writer: RowWriter | None) -> list[bytes]:
         """The results of a block as JSON, when somebody wants them."""
@@ -246,9 +233,9 @@ class _Run:
         return rows
 
     def _row(self, scored: ScoredBlock, index: int) -> bytes:
-        row = self.n_rows + index
+        row = self.stream.n_rows + index
         result = explain_row(
-            scored.rows.rows[index],
+            scored.rows.sample(index),
             scored.batch,
             index,
             self.plan,
@@ -258,42 +245,37 @@ class _Run:
         return row_json(result, row, details=self.details)
 
     def _add(self, scored: ScoredBlock, rows: list[bytes], writer: RowWriter | None) -> None:
-        faults = origin_of(scored.rows).faults
-        self.n_skipped += len(faults)
-        self.faults += faults[: _KEPT_FAULTS - len(self.faults)]
-        add_ids(self.ids, scored.rows)
-        self.worst.add(scored, judge_rows(scored.scores, self.plan).composite, self.n_rows)
+        composite = judge_rows(scored.scores, self.plan).composite
+        self.worst.add(scored, composite, self.stream.n_rows)
         if writer is not None:
             writer.write(rows)
-        self.scores.append(scored.scores)
-        self.null_reasons.append(scored.null_reasons)
-        self.n_rows += len(scored.scores)
+        self.spool.add(scored.scores)
+        self.stream.count(scored)
 
     def report(self) -> RunReport:
         """Statistics, regressions and gates of what was scored."""
-        result = assemble(
+        result = summary_of(
             self.plan,
-            stacked(self.scores, len(self.plan.columns), np.float64),
-            stacked(self.null_reasons, len(self.plan.columns), np.uint8),
-            None,
+            self.stream.totals,
+            None if self.quantiles == "sketch" else self.spool.blocks,
             evaluated_at=self.evaluated_at,
             duration_ms=self.clock.elapsed_ms,
+            notes=[*self.notes, *self.stream.notes()],
         )
-        notes = [*self.notes, *filter(None, [self.ids.warning()])]
-        regressions = None
+        self.spool.close()
         if self.baseline is not None:
             regressions = compare_means(
                 result.aggregates, self.baseline, self.plan.columns, self.regression_threshold
             )
-        result = replace(result, notes=notes, regressions=regressions)
+            result = replace(result, regressions=regressions)
         return RunReport(
-            source=source_name(self.data),
+            source=self.source.name,
             result=result,
             gates=check_gates(result, self.gates, self.regression_threshold),
             gated=self.gates.given or self.baseline is not None,
-            n_skipped=self.n_skipped,
-            faults=self.faults,
-            worst=self.worst.opened(self.plan, self.needs, self.evaluated_at),
+            n_skipped=self.stream.n_skipped,
+            faults=self.stream.faults,
+            worst=self.worst.opened(self.plan, self.stream.needs, self.evaluated_at),
             interrupted=self.interrupted,
             written=self.written,
         )

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, TypedDict, get_type_hints
 
 from rag_eval.errors import InputError
 from rag_eval.grounded_settings import Stemmer
+from rag_eval.inputs.byte_files import STANDARD_INPUT
+from rag_eval.inputs.opened import InputOptions
 from rag_eval.options import REGRESSION_THRESHOLD, Plan, ProgressFn, number
 from rag_eval.regressions import Baseline, check_signatures
 from rag_eval.result_summaries import read_summary
-from rag_eval.sample_files import STANDARD_INPUT
 from rag_eval.samples import Profile
+from rag_eval.score_totals import Quantiles
 from rag_eval.signature import Signature
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of :func:`rag_eval.run.run_file`; None and missing mean the default.
+class ReadOptions(TypedDict, total=False):
+    """How files are read and by how many threads; None and missing mean the default.
+
+    Attributes
+    ----------
+    schema : str
+        Whose field names the data has, such as ``ragas``; recognised by default.
+    mapping : mapping of str
+        Our field to its column or path in the data, such as ``{"question": "user_input"}``.
+    gold_separator : str
+        Splits a ground truth into acceptable answers, which the grounded profile takes.
+    context_separator : str
+        Splits a cell of CSV into contexts; by default they are a JSON array.
+    skip_invalid : bool
+        Leave bad rows out and count them, where the first would end the run.
+    quantiles : {"exact", "sketch"}
+        How medians are found: from all scores, or within one part in 4,096 from a histogram.
+    threads : int
+        Default: the cores this process may use. Scores do not depend on it.
+    on_progress : callable
+        Called with (completed rows, total) at most every 50 ms and at the end; total is an estimate
+        by the share of the data that was read, None where that is not known.
+    """
+
+    schema: str | None
+    mapping: Mapping[str, str] | None
+    gold_separator: str | None
+    context_separator: str | None
+    skip_invalid: bool | None
+    quantiles: Quantiles | None
+    threads: int | None
+    on_progress: ProgressFn | None
+
+
+class RunOptions(ReadOptions, total=False):
+    """Options of :func:`rag_eval.run.run_file`, besides those of reading.
 
     Attributes
     ----------
@@ -38,12 +74,6 @@ class RunOptions(TypedDict, total=False):
         Write the scores of chunks and sentences and their evidence into the output as well.
     worst : int
         How many of the rows that score lowest to keep, explained.
-    threads : int
-        Default: the cores this process may use. Scores do not depend on it.
-    skip_invalid : bool
-        Leave bad rows out and count them, where the first would end the run.
-    on_progress : callable
-        Called with (completed rows, None) at most every 50 ms and at the end.
     on_row : callable
         Gets the result of each row as one line of JSON.
     """
@@ -64,13 +94,39 @@ class RunOptions(TypedDict, total=False):
     output: str | Path | None
     details: bool | None
     worst: int | None
-    threads: int | None
-    skip_invalid: bool | None
-    on_progress: ProgressFn | None
     on_row: Callable[[bytes], object] | None
 
 
 RUN_KEYS: Final = frozenset(get_type_hints(RunOptions))
+
+
+def input_options(options: Mapping[str, Any]) -> InputOptions:
+    """How the data is read."""
+    return InputOptions(
+        schema=options.get("schema"),
+        mapping=options.get("mapping") or {},
+        gold_separator=_separator(options, "gold_separator"),
+        context_separator=_separator(options, "context_separator"),
+    )
+
+
+def _separator(options: Mapping[str, Any], name: str) -> str | None:
+    value = options.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value:
+        raise InputError(f"{name} must be a text that is not empty, got {value!r}")
+    return value
+
+
+def checked_quantiles(options: Mapping[str, Any]) -> Quantiles:
+    """How medians are found."""
+    value = options.get("quantiles")
+    if value in (None, "exact"):
+        return "exact"
+    if value == "sketch":
+        return "sketch"
+    raise InputError(f"quantiles must be 'exact' or 'sketch', got {value!r}")
 
 
 def checked_regression_threshold(options: Mapping[str, Any]) -> float:
@@ -108,7 +164,7 @@ def checked_row_count(value: object, name: str) -> int:
     return value
 
 
-def checked_output(output: str | Path | None, data: str | Path) -> Path | None:
+def checked_output(output: str | Path | None, data: Iterable[str | Path]) -> Path | None:
     """The result file's name, refused when writing it would lose something else."""
     if output is None:
         return None
@@ -117,14 +173,16 @@ def checked_output(output: str | Path | None, data: str | Path) -> Path | None:
         raise InputError(
             f"{path}: cannot tell the format from the name; wanted .json or .jsonl, either also .gz"
         )
+    check_target(path, data)
+    return path
+
+
+def check_target(path: Path, data: Iterable[str | Path]) -> None:
+    """Refuse a name whose file could not be replaced, or is one of those that are read."""
     # A rename would put a plain file in place of a folder's, a device's or a pipe's name.
     if path.exists() and not path.is_file():
         raise InputError(f"cannot write {path}: it is not a regular file")
-    if (
-        str(data) != STANDARD_INPUT
-        and path.exists()
-        and Path(data).exists()
-        and path.samefile(data)
-    ):
-        raise InputError(f"the output {path} is the sample file itself")
-    return path
+    for name in data:
+        file = Path(name)
+        if str(name) != STANDARD_INPUT and path.exists() and file.exists() and path.samefile(file):
+            raise InputError(f"the output {path} is the sample file itself")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Unpack
@@ -17,6 +17,7 @@ from rag_eval.clock import Clock
 from rag_eval.engine import score_blocks, thread_count
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
+from rag_eval.inputs.objects import is_table, object_blocks, row_count
 from rag_eval.metrics.registry import OVERLAP_METRICS
 from rag_eval.options import (
     BATCH_KEYS,
@@ -38,10 +39,10 @@ from rag_eval.options import (
 from rag_eval.progress import Progress
 from rag_eval.regressions import Baseline, check_signatures, compare_means
 from rag_eval.results import EvalResult, MetricResult
-from rag_eval.rows import PackedRows, store_for
+from rag_eval.rows import store_for
 from rag_eval.samples import EvalSample, MetricId, to_metric_id
 from rag_eval.signature import Signature
-from rag_eval.sources import FieldNeeds, SampleLike, pack_block, read_rows, sample_blocks
+from rag_eval.sources import FieldNeeds, SampleLike, pack_block, read_rows
 
 
 def evaluate(
@@ -88,8 +89,10 @@ def evaluate_batch(
 
     Parameters
     ----------
-    samples : iterable of dict, mapping or EvalSample, in any mix
-        A list or tuple is kept by reference; of a generator the packed texts are kept; with
+    samples : iterable of dict, mapping or EvalSample, in any mix; or a table
+        A list or tuple is kept by reference, and so are the columns of a table (an object with
+        ``__arrow_c_stream__``, such as those of pyarrow, polars and duckdb; a frame of pandas; a
+        data set of Hugging Face); of a generator the packed texts are kept; with
         ``keep_texts=False`` nothing is, and rows cannot be opened.
     metrics : iterable of str, optional
         Metric ids in snake_case or camelCase; all seven by default.
@@ -252,7 +255,9 @@ def _evaluate_batch(
 ) -> BatchEvalResult:
     clock = Clock()
     plan, notes = calibrated(make_plan(metrics, options), options)
-    if isinstance(samples, (str, bytes, Mapping, EvalSample)) or not isinstance(samples, Iterable):
+    if not is_table(samples) and (
+        isinstance(samples, (str, bytes, Mapping, EvalSample)) or not isinstance(samples, Iterable)
+    ):
         raise InputError(f"samples must be a list of samples, got {type(samples).__name__}")
     if options.get("concurrency") is not None:
         whole_from_one(options["concurrency"], "concurrency")
@@ -262,12 +267,12 @@ def _evaluate_batch(
     baseline, note = _baseline(plan, options)
     keep = options.get("keep_texts") is not False
     needs = FieldNeeds.of(plan.columns, plan.settings.profile)
-    store = store_for(samples, needs) if keep else None
+    store = store_for(samples, needs, is_table=is_table(samples)) if keep else None
     scores: list[npt.NDArray[np.float64]] = []
     reasons: list[npt.NDArray[np.uint8]] = []
-    with Progress(options.get("on_progress"), _length(samples)) as progress:
-        for block in score_blocks(sample_blocks(samples, needs, threads), plan, needs, threads):
-            if isinstance(store, PackedRows):
+    with Progress(options.get("on_progress"), row_count(samples)) as progress:
+        for block in score_blocks(object_blocks(samples, needs, threads), plan, needs, threads):
+            if store is not None:
                 store.add(block.rows, block.batch)
             scores.append(block.scores)
             reasons.append(block.null_reasons)
@@ -307,7 +312,3 @@ def _compared(
         return result
     regressions = compare_means(result.aggregates, baseline, plan.metrics, limit)
     return replace(result, regressions=regressions)
-
-
-def _length(samples: Iterable[SampleLike]) -> int | None:
-    return len(samples) if isinstance(samples, Sized) else None

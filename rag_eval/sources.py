@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, islice, pairwise
 from types import NoneType
-from typing import Any, Final, NoReturn, Protocol, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval import kernels
+from rag_eval.blocks import FileOrigin, SampleError
 from rag_eval.columns import (
     GIVEN_ANSWER,
     GIVEN_CONTEXTS,
@@ -32,6 +33,7 @@ from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.samples import EvalSample, MetricId, Profile
 
 SampleLike: TypeAlias = Mapping[str, Any] | EvalSample
+RowBlocks: TypeAlias = "Generator[RowBlock, None, None]"
 
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
 _ROW_FIELDS: Final = ("question", "answer", "ground_truth")  # one text a row
@@ -45,37 +47,21 @@ _FIRST_BLOCK_ROWS: Final = 16
 _MAX_BLOCK_ROWS: Final = 1024
 
 
-class SampleError(InputError):
-    """A sample cannot be scored: ``where`` names it, ``fault`` says what is wrong with it."""
-
-    def __init__(self, where: str, fault: str) -> None:
-        super().__init__(where, fault)
-        self.where = where
-        self.fault = fault
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.fault}"
-
-
-class RowOrigin(Protocol):
-    """Where the rows of a block come from, when that is not the caller's own list."""
-
-    def name(self, index: int, sample: SampleLike) -> str:
-        """How errors call the block's row at ``index``."""
-        ...
-
-
 @dataclass(slots=True)
 class RowBlock:
-    """Some consecutive rows, their texts still Python strings.
+    """Some consecutive rows, their texts still Python strings; see :class:`SampleBlock`.
 
     ``rows`` are the samples as they came; a text list is empty when no metric reads the field. The
-    last three are of the grounded profile, where a row has any number of ground truths.
+    last three lists are of the grounded profile, where a row has any number of ground truths.
+    ``text_bytes`` is known of rows from a file; ``renamed`` gives our name of a column of the file.
     """
 
     first_row: int
     rows: list[SampleLike]
-    origin: RowOrigin | None = None
+    origin: FileOrigin | None = None
+    text_bytes: int = 0
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    is_read: bool = False
     question: list[str] = field(default_factory=list)
     answer: list[str] = field(default_factory=list)
     ground_truth: list[str] = field(default_factory=list)
@@ -85,12 +71,61 @@ class RowBlock:
     given: list[int] = field(default_factory=list)
     languages: list[int] = field(default_factory=list)
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_bytes(self) -> int:
+        """How long the block's texts are, about: one context in eight stands for all."""
+        if self.text_bytes:
+            return self.text_bytes
+        sampled = [text for text in self.contexts[::8] if isinstance(text, str)]
+        texts = sampled or [text for text in self.answer if isinstance(text, str)]
+        return 1 + sum(map(len, texts)) * (8 if sampled else 1)
+
     def name(self, index: int) -> str:
         """How errors call the row at ``index``."""
         sample = self.rows[index]
         if self.origin is not None:
             return self.origin.name(index, sample)
         return sample_name(self.first_row + index, sample)
+
+    def sample(self, index: int) -> SampleLike:
+        """The row at ``index``, as it came."""
+        return self.rows[index]
+
+    def ids(self) -> list[Any]:
+        """The id of each row, None where it has none."""
+        return [id_of(row) for row in self.rows]
+
+    def values(self, name: str) -> list[Any]:
+        """A column of the input under its own name; None where a row lacks it."""
+        key = self.renamed.get(name, name)
+        return [row.get(key) if isinstance(row, Mapping) else None for row in self.rows]
+
+    def pack(self, needs: FieldNeeds) -> SampleBatch:
+        """The texts as kernels read them, read from the rows first where that was not done."""
+        if self.is_read:
+            return pack_block(self, needs)
+        return pack_block(read_rows(self.rows, self.first_row, needs, self.origin), needs)
+
+    def fault(self, index: int, needs: FieldNeeds) -> str | None:
+        """What is wrong with one row; None when it can be scored."""
+        try:
+            pack_block(read_rows([self.rows[index]], 0, needs), needs)
+        except SampleError as error:
+            return error.fault
+        return None
+
+    def taken(self, indices: Sequence[int]) -> RowBlock:
+        """Some of the rows, to be read again."""
+        return RowBlock(
+            self.first_row,
+            [self.rows[index] for index in indices],
+            None if self.origin is None else self.origin.taken(indices),
+            self.text_bytes,
+            self.renamed,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,9 +211,17 @@ def ground_truth_of(sample: SampleLike) -> Any:
     return other
 
 
+def id_of(sample: object) -> Any:
+    """The id of a sample of any kind; None where it has none."""
+    # Asking whether it is a mapping takes longer than all the rest.
+    if type(sample) is dict or isinstance(sample, Mapping):
+        return sample.get("id")
+    return getattr(sample, "id", None)
+
+
 def sample_name(row: int, sample: object) -> str:
     """``sample 17 ("q-0042")``: how errors call a sample."""
-    name = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
+    name = id_of(sample)
     return f"sample {row}" if name is None else f'sample {row} ("{name}")'
 
 
@@ -200,21 +243,14 @@ def sample_blocks(
             raise
         yield block
         first_row += len(block_rows)
-        n_rows = max(1, min(_MAX_BLOCK_ROWS, n_rows * block_bytes // _characters(block)))
-
-
-def _characters(block: RowBlock) -> int:
-    """How long the block's texts are, about: one context in eight stands for all."""
-    sampled = [text for text in block.contexts[::8] if isinstance(text, str)]
-    texts = sampled or [text for text in block.answer if isinstance(text, str)]
-    return 1 + sum(map(len, texts)) * (8 if sampled else 1)
+        n_rows = max(1, min(_MAX_BLOCK_ROWS, n_rows * block_bytes // block.n_bytes))
 
 
 def read_rows(
-    rows: list[SampleLike], first_row: int, needs: FieldNeeds, origin: RowOrigin | None = None
+    rows: list[SampleLike], first_row: int, needs: FieldNeeds, origin: FileOrigin | None = None
 ) -> RowBlock:
     """The texts of some samples that are read, by field; types are checked when packed."""
-    block = RowBlock(first_row, rows, origin)
+    block = RowBlock(first_row, rows, origin, is_read=True)
     grounded = needs.profile == "grounded"
     read_plain = _read_plain_grounded if grounded else _read_plain
     if set(map(type, rows)) == {dict} and read_plain(block, needs):

@@ -52,8 +52,9 @@ class WorstRows:
             value = float(composite[index])
             if value >= self._limit():
                 continue
-            name = origin.place(origin.numbers[index], block.rows[index])
-            entry = (-value, -first_row - index, name, block.rows[index], scored.scores[index])
+            sample = block.sample(index)
+            name = origin.place(origin.numbers[index], sample)
+            entry = (-value, -first_row - index, name, sample, scored.scores[index])
             if len(self._heap) < self._n_rows:
                 heapq.heappush(self._heap, entry)
             else:

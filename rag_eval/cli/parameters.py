@@ -14,6 +14,11 @@ EXIT_CODES: Final = (
 )
 
 
+def column_names(text: str | None) -> list[str]:
+    """``a,b`` -> the columns."""
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
 def metric_names(flag: str, text: str | None) -> list[MetricId] | None:
     """``a,b`` -> the metrics; None for a flag that was not given."""
     if text is None:

@@ -16,6 +16,7 @@ import rag_eval
 from rag_eval.cli.calibrate import calibrate_command
 from rag_eval.cli.compare import compare_command
 from rag_eval.cli.run import run_command
+from rag_eval.cli.score import score_command
 from rag_eval.cli.validate import validate_command
 from rag_eval.errors import RagEvalError
 from rag_eval.reports.plain_text import plain_text
@@ -122,6 +123,7 @@ def program() -> None:
 
 
 program.add_command(run_command)
+program.add_command(score_command)
 program.add_command(validate_command)
 program.add_command(compare_command)
 program.add_command(calibrate_command)

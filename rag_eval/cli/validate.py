@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from typing import Any, Literal
 
 import rich_click as click
 
 from rag_eval.cli.parameters import metric_names
+from rag_eval.cli.reading import field_mapping, reading_flags
 
 
 @click.command("validate")
@@ -20,13 +21,15 @@ from rag_eval.cli.parameters import metric_names
     show_default=True,
     help="How metrics are computed; grounded scores null where a field is missing.",
 )
+@reading_flags
 def validate_command(
-    data: str, metrics: str | None, profile: Literal["overlap", "grounded"]
+    data: str, metrics: str | None, profile: Literal["overlap", "grounded"], **reading: Any
 ) -> int:
     """List every sample in DATA that cannot be scored, each with its first fault.
 
-    DATA is a .jsonl file or a .json array, either also .gz, or - for JSON lines on standard input.
-    Nothing is scored. Which fields have to be there depends on the metrics.
+    DATA is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a
+    quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. Nothing is scored.
+    Which fields have to be there depends on the metrics.
 
     \b
     Examples:
@@ -36,12 +39,14 @@ def validate_command(
     Exit codes: 0 every sample is sound · 2 one is not, or DATA cannot be read
     """
     from rag_eval.reports.plain_text import plain_text
+    from rag_eval.run_options import input_options
     from rag_eval.validation import validate_file
 
     found = validate_file(
         data,
         metric_names("--metrics", metrics),
         profile=profile,
+        reading=input_options({**reading, "mapping": field_mapping(reading["mapping"])}),
         on_fault=lambda fault: print(plain_text(str(fault))),
     )
     print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")

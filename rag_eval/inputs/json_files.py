@@ -1,208 +1,146 @@
-"""Sample files -> blocks of rows, each with its line.
-
-In: a path to JSON lines or a JSON array, gzipped or not, or ``-`` for JSON lines on standard input.
-Out: blocks cut by the bytes read, and beside them the lines that hold no sample, with the reason.
-"""
+"""JSON lines and JSON arrays -> blocks of rows, and what is wrong with a line in words."""
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
-import sys
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import msgspec
 
+from rag_eval.blocks import FileOrigin
 from rag_eval.errors import InputError
-from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, SampleLike
+from rag_eval.inputs.byte_files import ByteFile, plain_name
+from rag_eval.schemas import rows_of_document
+from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, RowBlocks, SampleLike
 
-STANDARD_INPUT: Final = "-"
 _BOM: Final = b"\xef\xbb\xbf"
 _MAX_ROWS: Final = 1024
-_SHOWN_ID: Final = 60
 
 _decode = msgspec.json.Decoder().decode
 
 
-@dataclass(frozen=True, slots=True)
-class RowFault:
-    """A row that cannot be scored, and the first thing wrong with it.
-
-    Attributes
-    ----------
-    number : int
-        Its line, from 1, or its place in a JSON array, from 0.
-    name : str
-        ``line 17 ("q-0042")``.
-    """
-
-    number: int
-    name: str
-    fault: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.fault}"
-
-
-@dataclass(slots=True)
-class FileOrigin:
-    """Where in a file the rows of a block were read.
-
-    ``numbers`` has one entry per row; ``faults`` are the rows that were left out.
-    """
-
-    source: str
-    unit: str
-    numbers: list[int] = field(default_factory=list)
-    faults: list[RowFault] = field(default_factory=list)
-
-    def place(self, number: int, sample: object) -> str:
-        """``line 17 ("q-0042")``: how messages about the file call a row."""
-        where = f"{self.unit} [{number}]" if self.unit == "element" else f"{self.unit} {number}"
-        found = sample.get("id") if isinstance(sample, dict) else None
-        if not isinstance(found, (str, int)):
-            return where
-        shown = str(found)
-        return f'{where} ("{shown if len(shown) <= _SHOWN_ID else shown[:_SHOWN_ID] + "…"}")'
-
-    def name(self, index: int, sample: SampleLike) -> str:
-        """``data.jsonl, line 17 ("q-0042")``: how errors call the block's row at ``index``."""
-        return f"{self.source}, {self.place(self.numbers[index], sample)}"
-
-    def add_fault(self, number: int, sample: object, fault: str) -> None:
-        """Note that a row holds no sample."""
-        self.faults.append(RowFault(number, self.place(number, sample), fault))
-
-
-def source_name(data: str | Path) -> str:
-    """How messages call the data."""
-    return "standard input" if str(data) == STANDARD_INPUT else str(data)
-
-
-def file_blocks(data: str | Path) -> Iterator[RowBlock]:
-    """The rows of a sample file, block by block; their fields are not looked at yet.
-
-    Each block's ``origin`` is a :class:`FileOrigin`. Blank lines, a leading byte order mark and
-    carriage returns at line ends are skipped. A ``.json`` array is held in memory as a whole.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read, or as a whole is not what its name says.
-    """
-    read = _format(data)
-    with _opened(data) as file:
-        yield from read(file, source_name(data))
-
-
-def _format(data: str | Path) -> Callable[[IO[bytes], str], Iterator[RowBlock]]:
-    if str(data) == STANDARD_INPUT:
-        return _line_blocks
-    name = Path(data).name.lower().removesuffix(".gz")
-    if name.endswith((".jsonl", ".ndjson")):
-        return _line_blocks
-    if name.endswith(".json"):
-        return _array_blocks
-    raise InputError(
-        f"{data}: cannot tell the format from the name; wanted .jsonl or .json, either also .gz, "
-        "or - for JSON lines on standard input"
-    )
-
-
-@contextmanager
-def _opened(data: str | Path) -> Iterator[IO[bytes]]:
-    if str(data) == STANDARD_INPUT:
-        yield sys.stdin.buffer
-        return
-    path = Path(data)
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    with file:
-        if path.name.lower().endswith(".gz"):
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                yield unpacked  # type: ignore[misc]  # an IO[bytes] in all but name
-        else:
-            yield file
-
-
-def _chunks(file: IO[bytes], source: str) -> Iterator[bytes]:
-    # read1 gives what there is: lines of a pipe as they come, and all that a truncated file holds.
-    read: Callable[[int], bytes] = file.read1  # type: ignore[attr-defined]
-    while True:
-        try:
-            chunk = read(SHARED_BLOCK_BYTES)
-        except EOFError:
-            raise InputError(
-                f"{source}: the gzip data ends in the middle; the file is truncated"
-            ) from None
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"{source} is not sound gzip data: {error}") from None
-        except OSError as error:
-            raise InputError(f"cannot read {source}: {error.strerror or error}") from None
-        if not chunk:
-            return
-        yield chunk
+def json_blocks(file: ByteFile, name: str | Path, skip_rows: int = 0) -> RowBlocks:
+    """The rows of a file whose name ends in .json (an array) or not (lines), also packed."""
+    read = array_blocks if plain_name(name).endswith(".json") else line_blocks
+    return read(file, skip_rows)
 
 
 # ---------------------------------------------------------------------------------- JSON lines
 
 
-def _line_blocks(file: IO[bytes], source: str) -> Iterator[RowBlock]:
-    for first, lines in _line_groups(_chunks(file, source)):
-        if first == 1:
-            lines[0] = lines[0].removeprefix(_BOM)
-        for begin in range(0, len(lines), _MAX_ROWS):
-            yield _read_lines(lines[begin : begin + _MAX_ROWS], first + begin, source)
+def line_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
+    """The rows of JSON lines, from row ``skip_rows`` on; their fields are not looked at yet.
 
-
-def _line_groups(chunks: Iterator[bytes]) -> Iterator[tuple[int, list[bytes]]]:
-    """Whole lines, a block and more of them at a time, with the number of the first."""
-    first, n_bytes = 1, 0
-    pending: list[bytes] = []
-    for chunk in chunks:
-        n_bytes += len(chunk)
-        end = chunk.rfind(b"\n") if n_bytes >= SHARED_BLOCK_BYTES else -1
-        if end < 0:
-            pending.append(chunk)
+    Blank lines, a leading byte order mark and carriage returns at line ends are skipped.
+    """
+    read = _LineReader(file.source, skip_rows)
+    # Lines are read where they lie: the bytes of a file are copied once, into this.
+    buffer = bytearray(SHARED_BLOCK_BYTES)
+    filled, failed, at_end = 0, None, False
+    while not at_end:
+        try:
+            n_read = file.fill(buffer, filled)
+        except InputError as error:
+            failed, n_read = error, 0
+        filled += n_read
+        at_end = n_read == 0
+        if filled < len(buffer) and not at_end:
             continue
-        lines = b"".join([*pending, chunk[:end]]).split(b"\n")
-        yield first, lines
-        first += len(lines)
-        pending = [chunk[end + 1 :]]
-        n_bytes = len(pending[0])
-    yield first, b"".join(pending).split(b"\n")
+        whole = buffer.rfind(b"\n", 0, filled) + 1
+        if at_end and failed is None:
+            whole = filled
+        yield from read.blocks(buffer, whole)
+        buffer[: filled - whole] = buffer[whole:filled]
+        filled -= whole
+        # A line that is longer than the buffer needs a larger one, and only for as long.
+        if filled == len(buffer):
+            buffer.extend(bytes(len(buffer)))
+        elif filled < SHARED_BLOCK_BYTES < len(buffer):
+            del buffer[SHARED_BLOCK_BYTES:]
+    if failed is not None:
+        raise failed
 
 
-def _read_lines(lines: list[bytes], first: int, source: str) -> RowBlock:
-    origin = FileOrigin(source, "line")
-    rows: list[SampleLike] = []
-    for number, line in enumerate(lines, first):
-        if not line or line.isspace():
-            continue
+class _LineReader:
+    """Lines in a buffer -> blocks, with a count of lines and rows from call to call."""
+
+    def __init__(self, source: str, skip_rows: int) -> None:
+        self._source = source
+        self._skip_rows = skip_rows
+        self._line = 0
+        self._row = 0
+
+    def blocks(self, buffer: bytearray, end: int) -> RowBlocks:
+        """The rows in the first bytes of the buffer, which end with a line."""
+        begin = 3 if self._line == 0 and buffer.startswith(_BOM) else 0
+        block: _RowReader | None = None
+        while begin < end:
+            stop = buffer.find(b"\n", begin, end)
+            stop = end if stop < 0 else stop
+            self._line += 1
+            if self._row < self._skip_rows:
+                self._row += not _is_blank(buffer, begin, stop)
+            else:
+                if block is None:
+                    block = _RowReader(self._source, "line", self._row)
+                self._read(block, memoryview(buffer)[begin:stop])
+                self._row = block.ordinal
+                if len(block.rows) >= _MAX_ROWS:
+                    yield block.block
+                    block = None
+            begin = stop + 1
+        if block is not None and block.ordinal > block.first_row:
+            yield block.block
+
+    def _read(self, block: _RowReader, line: memoryview) -> None:
         try:
             row = _decode(line)
         except (ValueError, RecursionError):
-            row = _decode_leniently(line, number, origin)
+            text = line.tobytes()
+            if not text or text.isspace():
+                return
+            row = _decode_leniently(text, self._line, block.origin)
             if row is _FAULTY:
-                continue
-        _add_row(row, number, rows, origin)
-    return RowBlock(0, rows, origin)
+                block.ordinal += 1
+                return
+        block.n_bytes += len(line)
+        block.add(row, self._line)
 
 
-def _add_row(row: object, number: int, rows: list[SampleLike], origin: FileOrigin) -> None:
-    if isinstance(row, dict):
-        rows.append(row)
-        origin.numbers.append(number)
-    else:
-        origin.add_fault(number, row, f"must be a JSON object, got {_json_type(row)}")
+def _is_blank(buffer: bytearray, begin: int, end: int) -> bool:
+    # A line of a row has text right at its start.
+    return begin == end or (buffer[begin : begin + 1].isspace() and buffer[begin:end].isspace())
+
+
+class _RowReader:
+    """Puts together the rows of one block."""
+
+    def __init__(self, source: str, unit: str, ordinal: int) -> None:
+        self.origin = FileOrigin(source, unit)
+        self.first_row = self.ordinal = ordinal
+        self.n_bytes = 0
+        self.rows: list[SampleLike] = []
+        self.numbers: list[int] = []
+        self.ordinals: list[int] = []
+
+    def add(self, row: object, number: int) -> None:
+        """Add the next row, or its fault when it is no object."""
+        if isinstance(row, dict):
+            self.rows.append(row)
+            self.numbers.append(number)
+            self.ordinals.append(self.ordinal)
+        else:
+            fault = f"must be a JSON object, got {_json_type(row)}"
+            self.origin.add_fault(number, row, fault)
+        self.ordinal += 1
+
+    @property
+    def block(self) -> RowBlock:
+        self.origin.numbers, self.origin.ordinals = self.numbers, self.ordinals
+        return RowBlock(self.first_row, self.rows, self.origin, self.n_bytes)
 
 
 _JSON_TYPES: Final = {
@@ -312,32 +250,40 @@ def _path_of(value: object, test: Callable[[object], bool]) -> str:
 # --------------------------------------------------------------------------------- JSON arrays
 
 
-def _array_blocks(file: IO[bytes], source: str) -> Iterator[RowBlock]:
-    data = b"".join(_chunks(file, source)).removeprefix(_BOM)
+def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
+    """The rows of a JSON array, which is held in memory as a whole.
+
+    So are the rows of the documents that :func:`rag_eval.schemas.rows_of_document` knows.
+    """
+    data = b"".join(file.chunks()).removeprefix(_BOM)
     if not data or data.isspace():
         return
     try:
         elements, strict = _decode(data), True
     except (ValueError, RecursionError):
-        elements, strict = _array_leniently(data, source), False
+        elements, strict = _array_leniently(data, file.source), False
+    if isinstance(elements, dict):
+        found = rows_of_document(elements)
+        elements = elements if found is None else found
     if not isinstance(elements, list):
         raise InputError(
-            f"{source} must hold a JSON array of samples, got {_json_type(elements)}"
+            f"{file.source} must hold a JSON array of samples, got {_json_type(elements)}"
             "; one sample per line belongs in a .jsonl file"
         )
-    n_bytes = len(data)
+    row_bytes = max(1, len(data) // max(1, len(elements)))
     del data
-    n_rows = max(1, min(_MAX_ROWS, len(elements) * SHARED_BLOCK_BYTES // n_bytes))
-    for begin in range(0, len(elements), n_rows):
-        origin = FileOrigin(source, "element")
-        rows: list[SampleLike] = []
+    n_rows = max(1, min(_MAX_ROWS, SHARED_BLOCK_BYTES // row_bytes))
+    for begin in range(skip_rows, len(elements), n_rows):
+        read = _RowReader(file.source, "element", begin)
         for number, row in enumerate(elements[begin : begin + n_rows], begin):
+            read.n_bytes += row_bytes
             fault = "" if strict else non_finite_fault(row)
             if fault:
-                origin.add_fault(number, row, fault)
+                read.origin.add_fault(number, row, fault)
+                read.ordinal += 1
             else:
-                _add_row(row, number, rows, origin)
-        yield RowBlock(0, rows, origin)
+                read.add(row, number)
+        yield read.block
 
 
 def _array_leniently(data: bytes, source: str) -> Any:

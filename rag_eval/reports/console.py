@@ -19,6 +19,7 @@ from rag_eval.gates import GateOutcome
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.result_summaries import Comparison, MeanScore
 from rag_eval.run import RunReport
+from rag_eval.score_files import ScoreFileReport
 from rag_eval.stats import Interval
 from rag_eval.worst_rows import WorstRow
 
@@ -51,16 +52,41 @@ def print_run(report: RunReport, console: Console) -> None:
     """Print the table of a run, its worst rows and its verdict."""
     result = report.result
     console.print(_run_table(report, console))
-    n_read = len(result) + report.n_skipped
-    samples = f"{len(result):,} sample{'' if len(result) == 1 else 's'} scored"
-    if report.n_skipped:
-        samples += f", {report.n_skipped:,} of {n_read:,} skipped as invalid"
+    samples = _samples_text(result.n_rows, report.n_skipped)
     if report.interrupted:
         samples += ", then interrupted"
     _print_line(console, samples)
     for row in report.worst:
         _print_worst(row, console)
     print_verdict(report, console)
+
+
+def print_score_file(report: ScoreFileReport, console: Console) -> None:
+    """Print the statistics of a file of scores, and where it is."""
+    result = report.result
+    table = _table(console, "mean", "median", "min", "max", "std", "pass rate", "null rate")
+    for metric, aggregate in result.aggregates.items():
+        table.add_row(metric, *_statistics(aggregate), f"{aggregate.null_rate:.2f}")
+    composite = result.composite_aggregate
+    null_rate = 1 - composite.n / composite.n_rows if composite.n_rows else 0.0
+    table.add_section()
+    table.add_row("composite", *_statistics(composite), f"{null_rate:.2f}")
+    console.print(table)
+    text = _samples_text(result.n_rows, report.n_skipped)
+    if report.interrupted:
+        text += ", then interrupted"
+        if report.kept is not None:
+            text += f"; they are kept in {report.kept}: go on with --resume"
+    elif str(report.target) != "-":
+        text += f"; written to {report.target}"
+    _print_line(console, text)
+
+
+def _samples_text(n_scored: int, n_skipped: int) -> str:
+    text = f"{n_scored:,} sample{'' if n_scored == 1 else 's'} scored"
+    if n_skipped:
+        text += f", {n_skipped:,} of {n_scored + n_skipped:,} skipped as invalid"
+    return text
 
 
 def _print_line(console: Console, text: str | Text) -> None:
@@ -218,7 +244,7 @@ def print_notes(notes: Iterable[str], console: Console) -> None:
         _print_line(console, f"note: {plain_text(note)}")
 
 
-def print_skipped(report: RunReport, console: Console) -> None:
+def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None:
     """Print the first rows that were skipped, and how many more there were."""
     for fault in report.faults:
         _print_line(console, f"skipped {plain_text(str(fault))}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rag_eval.options import ProgressFn
 
@@ -23,13 +24,23 @@ def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
         TextColumn("{task.completed:,} samples"),
         TextColumn("{task.fields[rate]:,.0f}/s"),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[rest]}"),
     )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task("", total=None, rate=0.0)
+        task = progress.add_task("", total=None, rate=0.0, rest="")
 
         def show(completed: int, total: int | None) -> None:
             elapsed = progress.tasks[0].elapsed or 0.0
             rate = completed / elapsed if elapsed else 0.0
-            progress.update(task, completed=completed, rate=rate)
+            rest = _rest_text(completed, total, rate)
+            progress.update(task, completed=completed, rate=rate, rest=rest)
 
         yield show
+
+
+def _rest_text(completed: int, total: int | None, rate: float) -> str:
+    """``62 %, 0:03:20 to go``; nothing where the end is not known."""
+    if not total or not rate:
+        return ""
+    seconds = round(max(0, total - completed) / rate)
+    return f"{completed / total:.0%}, {timedelta(seconds=seconds)} to go"

@@ -355,7 +355,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, scores: Path, labels: Path) -
     fails(run(scores, tmp_path / "none.csv"), "none.csv: No such file or directory")
     broken = tmp_path / "s.csv.gz"
     broken.write_bytes(gzip.compress(b"id,score\n")[:-9])
-    fails(run(broken, labels), "s.csv.gz: Compressed file ended before the end-of-stream marker")
+    fails(run(broken, labels), "s.csv.gz: the gzip data ends in the middle; the file is truncated")
     latin = tmp_path / "l.csv"
     latin.write_bytes("id,label\né,1\n".encode("latin-1"))
     fails(run(scores, latin), "l.csv is not UTF-8: 0xe9")

@@ -650,7 +650,7 @@ def test_version() -> None:
 
 
 def test_every_command_has_help() -> None:
-    assert set(program.commands) == {"run", "validate", "compare", "calibrate"}
+    assert set(program.commands) == {"run", "score", "validate", "compare", "calibrate"}
     for name, command in program.commands.items():
         done = invoke(name, "--help")
         assert done.exit_code == 0

@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).parents[2] / "rag_eval"
 LAYERS = {
     # The words everything else speaks.
     "errors": "what is raised on purpose; knows nothing",
+    "version": "the package's own; knows nothing",
     "languages": "tags to language codes; raises errors",
     "stemmers": "an optional package, or an error that names its extra",
     "samples": "samples, metric ids, null reasons: named in every signature",
@@ -33,9 +34,17 @@ LAYERS = {
     "text_inputs": "what the primitives take: packed by kernels",
     "text": "the primitives, the other door: strings in, numbers out",
     "columns": "buffers and offsets, packed by kernels",
+    "blocks": "what every input is cut into, and how its rows are called",
     "sources": "samples of any kind to columns",
-    "sample_files": "files to samples, by the rules of sources",
-    "table_files": "tables beside the samples, such as labels, to rows by field",
+    "schema_table": "where other tools keep our fields; names alone",
+    "schemas": "columns to our fields, rows to our names",
+    "arrow_arrays": "arrays of any Arrow library, through the compiled reader",
+    "arrow_texts": "texts of Arrow arrays as kernels read them",
+    "arrow_values": "cells of Arrow arrays as Python values",
+    "arrow_packing": "fields of Arrow rows as kernels read them",
+    "arrow_blocks": "rows of Arrow batches as blocks, by the rules of sources",
+    "inputs": "files and tables to blocks, under the names of our fields",
+    "durable_files": "files that are there as a whole or not at all",
     "rows": "where texts of scored rows are kept: columns and sources",
     "snowball": "stems of a batch's words, which kernels list",
     "profiles": "where profiles part: options to settings, batches to scores",
@@ -70,7 +79,12 @@ LAYERS = {
     "labelled_files": "a file of scores and one of labels to a calibration",
     "scoring": "evaluate, evaluate_batch: all of the above in order",
     "estimators": "scoring as a scikit-learn transformer; imported by name alone",
+    "score_totals": "scores to statistics in bounded memory, by verdicts",
     "run_options": "options of a run, checked before any work",
+    "summarizing": "totals to the summary of a batch",
+    "streaming": "an input to scored blocks, counted",
+    "outputs": "scored blocks to files of rows, in parts that survive a crash",
+    "score_files": "files in, a row of scores for each sample out",
     "run": "files in, files and verdict out, in constant memory",
     "reports": "results to text for people",
     "cli": "parses, calls, prints",
@@ -87,6 +101,11 @@ UPWARD_WHEN_CALLED = {
 # numpy takes longer to import than all the rest: only modules that cannot do without.
 NUMPY_AT_ONCE = {
     "aggregates": "columns of scores are arrays",
+    "arrow_arrays": "buffers of Arrow arrays are arrays",
+    "arrow_blocks": "rows of a block are an array",
+    "arrow_packing": "offsets of texts",
+    "arrow_texts": "offsets of texts",
+    "arrow_values": "numbers of a column",
     "batch_results": "the score matrix is an array",
     "calibration": "weights of resamples",
     "calibration_inputs": "scores and labels become arrays",
@@ -95,10 +114,13 @@ NUMPY_AT_ONCE = {
     "estimators": "gives a matrix",
     "explaining": "one row of scores",
     "kernels": "allocates what kernels fill",
+    "outputs.arrow_rows": "scores of a block",
+    "outputs.columns": "scores of a block",
+    "outputs.parts": "scores of a part",
     "probability_maps": "maps whole columns",
     "repeated_ids": "a table of 64-bit hashes",
     "result_files": "reads scores back into a matrix",
-    "run": "scores of a block",
+    "score_totals": "scores of a block",
     "scoring": "stacks the blocks' scores",
     "snowball": "offsets of words and stems",
     "sources": "offsets of contexts",
@@ -116,9 +138,21 @@ MSGSPEC = {"msgspec"}
 # The command line is only loaded by the command.
 COMMAND_LINE = {"click", "rich", "rich_click"}
 NATIVE_DOORS = {
+    "arrow_arrays": "the reader of Arrow streams",
+    "arrow_texts": "texts gathered and checked before any kernel sees them",
     "__init__": "a broken build fails at once",
     "kernels": "checks, allocates, calls",
     "text": "the primitives of one text",
+}
+
+
+PACKAGES = {
+    "rag_eval",
+    "rag_eval.cli",
+    "rag_eval.inputs",
+    "rag_eval.metrics",
+    "rag_eval.outputs",
+    "rag_eval.reports",
 }
 
 
@@ -150,7 +184,7 @@ def imports(tree: ast.AST, when_called: bool = False) -> Iterator[Import]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: imports are absolute"
             module = node.module or ""
-            if module in {"rag_eval", "rag_eval.metrics", "rag_eval.cli", "rag_eval.reports"}:
+            if module in PACKAGES:
                 for alias in node.names:
                     yield Import(f"{module}.{alias.name}", node.lineno, when_called)
             else:
@@ -167,7 +201,7 @@ def imports_of(name: str) -> list[Import]:
 def layer(name: str) -> str:
     """The entry of LAYERS that a module belongs to; commands and reports are one each."""
     parts = name.split(".")
-    return parts[0] if parts[0] in {"cli", "reports"} else name
+    return parts[0] if parts[0] in {"cli", "inputs", "outputs", "reports"} else name
 
 
 def is_native(target: str) -> bool:
@@ -210,7 +244,7 @@ def test_the_root_only_looks_its_names_up() -> None:
     """Modules are imported on first use, or ``import rag_eval`` would load numpy."""
     at_once = {target for target, _, when_called in imports_of("__init__") if not when_called}
     ours = {target for target in at_once if target.startswith("rag_eval")}
-    assert ours == {"rag_eval._native"}
+    assert ours == {"rag_eval._native", "rag_eval.version"}
 
 
 def test_only_the_doors_import_kernels() -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from rag_eval.blocks import FileOrigin
 from rag_eval.errors import InputError
-from rag_eval.sample_files import FileOrigin, file_blocks
+from rag_eval.inputs.opened import Input
 from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock
 
 SAMPLE = {"id": "a", "question": "q?", "answer": "A b.", "contexts": ["A b c."]}
@@ -23,7 +24,7 @@ def read(path: Path | str) -> tuple[list[Any], list[int], list[str]]:
     rows: list[Any] = []
     numbers: list[int] = []
     faults: list[str] = []
-    for block in file_blocks(path):
+    for block in Input(path).blocks():
         assert isinstance(block.origin, FileOrigin)
         rows += block.rows
         numbers += block.origin.numbers
@@ -81,7 +82,7 @@ def test_line_numbers_across_blocks(tmp_path: Path) -> None:
 
 
 def test_blocks_are_small(tmp_path: Path) -> None:
-    sizes = [len(block.rows) for block in file_blocks(written(tmp_path, (LINE + b"\n") * 9000))]
+    sizes = [len(block.rows) for block in Input(written(tmp_path, (LINE + b"\n") * 9000)).blocks()]
     assert sum(sizes) == 9000
     assert max(sizes) <= 1024
 
@@ -163,7 +164,7 @@ def test_truncated_gzip_gives_what_there_is_and_then_an_error(tmp_path: Path) ->
     path.write_bytes(packed[: len(packed) // 2])
     blocks: list[RowBlock] = []
     with pytest.raises(InputError, match=r"d\.jsonl\.gz: the gzip data ends in the middle"):
-        blocks.extend(file_blocks(path))
+        blocks.extend(Input(path).blocks())
     assert sum(len(block.rows) for block in blocks) > 1000
 
 
@@ -177,9 +178,10 @@ def test_no_gzip_data(tmp_path: Path, damage: bytes | None) -> None:
         read(path)
 
 
-@pytest.mark.parametrize("name", ["d.csv", "d", "d.gz", "d.jsonl.zip"])
+@pytest.mark.parametrize("name", ["d.txt", "d", "d.gz", "d.jsonl.zip"])
 def test_unknown_suffix(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"wanted \.jsonl or \.json, either also \.gz"):
+    wanted = r"wanted \.jsonl, .* or \.feather, text also with \.gz or \.zst"
+    with pytest.raises(InputError, match=wanted):
         read(tmp_path / name)
 
 

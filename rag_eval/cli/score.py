@@ -1,0 +1,137 @@
+"""``rag-eval score``: samples in, a file with a row of scores for each out."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import rich_click as click
+
+from rag_eval.cli.parameters import column_names
+from rag_eval.cli.reading import reading_flags
+from rag_eval.cli.scoring_flags import options_of, scoring_flags
+from rag_eval.errors import InputError
+
+if TYPE_CHECKING:
+    from rag_eval.score_files import ScoreFileReport
+
+_STANDARD_OUTPUT: Final = "-"
+_KEPT_OPTIONS: Final = ("resume", "restart", "checkpoint_rows")
+
+
+@click.command(
+    "score",
+    epilog="Exit codes: 0 all rows written · 2 bad input or usage, or the disk is full · "
+    "130 interrupted, what was scored is kept",
+)
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@scoring_flags
+@reading_flags
+@click.option(
+    "--columns",
+    metavar="A,B,…",
+    help="Columns of the input to copy into the output, beside the id.",
+)
+@click.option(
+    "--prefix", metavar="TEXT", help="Put this before the names of the columns of scores."
+)
+@click.option(
+    "--resume", is_flag=True, default=None, help="Go on with a run of DST that was cut short."
+)
+@click.option(
+    "--restart", is_flag=True, default=None, help="Leave behind what such a run has kept."
+)
+@click.option(
+    "--checkpoint-rows",
+    type=int,
+    metavar="N",
+    help="Keep what is scored after every N rows [10 s or 64 MiB].",
+)
+@click.option(
+    "--summary", metavar="FILE", help="Write the statistics to FILE (.json), for run --baseline."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "csv"]),
+    help="Form of the rows on standard output, for DST - [jsonl].",
+)
+@click.option("--quiet", is_flag=True, help="No table, progress or notes; errors stay.")
+def score_command(source: str, target: str, **flags: Any) -> int:
+    """Score every sample in SRC and write a row of scores for each to DST.
+
+    SRC is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a
+    quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. DST is .jsonl,
+    .csv, .parquet or .arrow by its suffix, or - for standard output. Both may be of any size:
+    memory does not grow with them. A run that was cut short is gone on with by --resume, and its
+    output is the same to the byte.
+
+    Per row DST has the id (or the row's number, from 0), the --columns, per metric the score and
+    why it is null, the composite score, and whether the row passed. There is no gate here: see run.
+
+    \b
+    Examples:
+      rag-eval score samples.jsonl scores.parquet --columns question,model
+      rag-eval score "shards/*.jsonl.gz" scores.jsonl --profile grounded --resume
+      rag-eval score traces.parquet - --map answer=output | jq .composite_score
+    """
+    from rag_eval.reports.progress_bar import shown_progress
+
+    form, quiet, summary = flags.pop("form"), flags.pop("quiet"), flags.pop("summary")
+    options = options_of(flags)
+    metrics = options.pop("metrics", None)
+    columns = column_names(options.pop("columns", None))
+    if columns:
+        options["columns"] = columns
+    _check_usage(target, form, options)
+    with shown_progress(quiet=quiet) as show:
+        options["on_progress"] = show
+        report = _scored(source, target, metrics, form or "jsonl", options)
+    if summary is not None:
+        _write_summary(report, summary)
+    if not quiet:
+        _print_talk(report)
+    return 130 if report.interrupted else 0
+
+
+def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None:
+    if target != _STANDARD_OUTPUT:
+        if form is not None:
+            raise InputError("--format is for DST -; the format of a file follows its suffix")
+        if options.get("resume") and options.get("restart"):
+            raise InputError("--resume and --restart exclude each other")
+        return
+    for name in _KEPT_OPTIONS:
+        if options.get(name) is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')} needs a file: standard output is not kept"
+            )
+
+
+def _scored(
+    source: str, target: str, metrics: Any, form: Any, options: dict[str, Any]
+) -> ScoreFileReport:
+    from rag_eval.score_files import score_file, score_to_stream
+
+    if target == _STANDARD_OUTPUT:
+        return score_to_stream(source, sys.stdout.buffer, metrics, form=form, **options)
+    return score_file(source, target, metrics, **options)
+
+
+def _write_summary(report: ScoreFileReport, path: str) -> None:
+    from rag_eval import json_text
+    from rag_eval.durable_files import atomic_file
+
+    with atomic_file(path) as file:
+        file.write(json_text.dumps(report.to_dict()) + b"\n")
+
+
+def _print_talk(report: ScoreFileReport) -> None:
+    """All of it on stderr: stdout is for rows."""
+    from rag_eval.reports.console import console_for, print_notes, print_score_file, print_skipped
+
+    console = console_for(sys.stderr)
+    print_skipped(report, console)
+    print_notes(report.result.notes, console)
+    print_score_file(report, console)

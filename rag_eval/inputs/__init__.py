@@ -1,0 +1,1 @@
+"""Inputs: files of any kind, or objects that hold columns -> blocks of rows."""

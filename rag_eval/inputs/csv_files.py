@@ -1,0 +1,239 @@
+"""CSV -> blocks of rows.  Cells are texts; contexts are a JSON array in one cell, or split up."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from rag_eval.blocks import FileOrigin
+from rag_eval.errors import InputError
+from rag_eval.inputs.byte_files import ByteFile
+from rag_eval.schemas import FieldMap
+from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
+
+_MAX_ROWS: Final = 1024
+_LARGEST_CELL: Final = 0x7FFFFFFF
+
+
+class CsvRow(NamedTuple):
+    """The cells of one row and the number of its last line."""
+
+    cells: list[str]
+    line: int
+
+
+class CsvTable:
+    """A CSV file that is being read: its ``header``, then its rows.
+
+    Raises
+    ------
+    InputError
+        For text that is not CSV or not UTF-8, naming the line, and for a header that cannot be.
+    """
+
+    def __init__(self, file: ByteFile) -> None:
+        # The limit is the process's; Python's own would refuse a cell of ten contexts.
+        csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
+        self.source = file.source
+        self._reader = csv.reader(_text_lines(file), strict=True)
+        self.header = self._next() or []
+        _check_header(self.header, self.source)
+
+    def _next(self) -> list[str] | None:
+        try:
+            return next(self._reader, None)
+        except csv.Error as error:
+            line = self._reader.line_num
+            raise InputError(f"{self.source}, line {line}: is not CSV: {error}") from None
+
+    def rows(self) -> Iterator[CsvRow]:
+        """The rows below the header; empty lines are none."""
+        while (cells := self._next()) is not None:
+            if cells:
+                yield CsvRow(cells, self._reader.line_num)
+
+    def width_fault(self, row: CsvRow) -> str:
+        """What is wrong when a row has more or fewer cells than there are columns."""
+        if len(row.cells) == len(self.header):
+            return ""
+        return f"{len(row.cells)} cells under {len(self.header)} columns"
+
+
+def _text_lines(file: ByteFile) -> Iterator[str]:
+    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+    rest = ""
+    try:
+        for chunk in file.chunks():
+            # Only these end lines: texts may hold any of the other separators of Unicode.
+            *lines, rest = (rest + decode(chunk)).split("\n")
+            for line in lines:
+                yield line + "\n"
+        rest += decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file.source} is not UTF-8: 0x{error.object[error.start]:02x}") from None
+    if rest:
+        yield rest
+
+
+def _check_header(header: list[str], source: str) -> None:
+    if not any(header):
+        raise InputError(f"{source}: line 1 must name the columns")
+    for name in header:
+        if header.count(name) > 1:
+            raise InputError(f"{source}: line 1 names the column {name!r} twice")
+
+
+class CellReader:
+    """Cells of a row -> the sample it stands for.
+
+    Parameters
+    ----------
+    fields : FieldMap
+        Which column holds which field.
+    context_separator : str, optional
+        Splits a cell into contexts; None wants a JSON array, or takes the cell as one context.
+    """
+
+    def __init__(
+        self, header: list[str], fields: FieldMap, context_separator: str | None = None
+    ) -> None:
+        mapped = {path: name for name, path in fields.paths.items()}
+        self._names = [mapped.get(column, column) for column in header]
+        self._separator = context_separator
+
+    def sample(self, cells: list[str]) -> dict[str, Any]:
+        """The sample of a row, its contexts as a list.
+
+        Raises
+        ------
+        ValueError
+            Saying what is wrong with the cell of contexts.
+        """
+        row: dict[str, Any] = dict(zip(self._names, cells, strict=True))
+        if "contexts" in row:
+            row["contexts"] = self._contexts(row["contexts"])
+        for name in ("ground_truth", "groundTruth"):
+            if name in row:
+                row[name] = _golds(row[name])
+        for name in ("id", "language"):
+            if row.get(name) == "":
+                row[name] = None
+        return row
+
+    def _contexts(self, cell: str) -> list[str]:
+        if not cell.strip():
+            return []
+        if self._separator is not None:
+            return cell.split(self._separator)
+        if not cell.lstrip().startswith("["):
+            return [cell]
+        found = text_list(cell)
+        if found is None:
+            raise ValueError(
+                'contexts must be a JSON array of strings, such as ["a", "b"]; where they are '
+                "joined by a separator, give it with --context-separator"
+            )
+        return found
+
+
+def _golds(cell: str) -> str | list[str] | None:
+    """One acceptable answer, or several as a list; None for an empty cell."""
+    found = text_list(cell) if cell.startswith("[") else None
+    return found or cell or None
+
+
+def text_list(cell: str) -> list[str] | None:
+    """The texts of a JSON array, or of a list as Python prints it; None for anything else.
+
+    Frames of pandas, and so the CSV of several evaluation tools, hold the latter.
+    """
+    try:
+        return msgspec.json.decode(cell, type=list[str])
+    except (ValueError, RecursionError):
+        return _printed_list(cell.strip())
+
+
+# One printed string and what follows it. No two alternatives begin alike, so that it cannot hang.
+_PRINTED: Final = re.compile(
+    r"""\s*(?:'(?P<single>(?:[^'\\]|\\.)*)'|"(?P<double>(?:[^"\\]|\\.)*)")\s*(?P<after>[,\]])""",
+    re.DOTALL,
+)
+_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
+_NAMED: Final = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def _printed_list(cell: str) -> list[str] | None:
+    if not cell.startswith("["):
+        return None
+    texts: list[str] = []
+    place, after = 1, ","
+    while after == ",":
+        found = _PRINTED.match(cell, place)
+        if found is None:
+            return None
+        texts.append(_ESCAPE.sub(_unescaped, found["single"] or found["double"] or ""))
+        place, after = found.end(), found["after"]
+    return texts if place == len(cell) else None
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2] or found[3]
+    if code:
+        number = int(code, 16)
+        return chr(number) if number < 0x110000 else found[0]
+    return _NAMED.get(found[4], found[4])
+
+
+def csv_blocks(
+    file: ByteFile,
+    fields_of: Callable[[list[str]], FieldMap],
+    context_separator: str | None = None,
+    skip_rows: int = 0,
+) -> RowBlocks:
+    """The rows of a CSV file from row ``skip_rows`` on; ``fields_of`` maps the header."""
+    table = CsvTable(file)
+    fields = fields_of(table.header)
+    renamed = {path: name for name, path in fields.paths.items()}
+    read = CellReader(table.header, fields, context_separator)
+    ordinal = 0
+
+    def new_block() -> RowBlock:
+        return RowBlock(ordinal, [], FileOrigin(file.source, "line", [], []), renamed=renamed)
+
+    block = new_block()
+    for row in table.rows():
+        ordinal += 1
+        if ordinal <= skip_rows:
+            block.first_row = ordinal
+            continue
+        _add(block, row, ordinal - 1, table.width_fault(row), read)
+        if block.text_bytes >= SHARED_BLOCK_BYTES or len(block) >= _MAX_ROWS:
+            yield block
+            block = new_block()
+    if ordinal > block.first_row:
+        yield block
+
+
+def _add(block: RowBlock, row: CsvRow, ordinal: int, fault: str, read: CellReader) -> None:
+    origin = block.origin
+    assert origin is not None
+    assert isinstance(origin.numbers, list)
+    assert isinstance(origin.ordinals, list)
+    sample: dict[str, Any] = {}
+    try:
+        if not fault:
+            sample = read.sample(row.cells)
+    except ValueError as error:
+        fault = str(error)
+    if fault:
+        origin.add_fault(row.line, sample, fault)
+        return
+    block.rows.append(sample)
+    block.text_bytes += sum(map(len, row.cells))
+    origin.numbers.append(row.line)
+    origin.ordinals.append(ordinal)

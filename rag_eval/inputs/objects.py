@@ -1,0 +1,86 @@
+"""Samples in memory, whatever holds them -> blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sized
+from typing import Any
+
+from rag_eval.arrow_arrays import is_arrow, open_arrow
+from rag_eval.arrow_blocks import arrow_blocks
+from rag_eval.blocks import SampleBlock
+from rag_eval.schemas import field_map
+from rag_eval.sources import FieldNeeds, sample_blocks
+
+# Rows of a data set of many files that are held at a time.
+_DATASET_ROWS = 4096
+
+
+def is_table(samples: object) -> bool:
+    """Whether samples are columns of an object and not objects of their own.
+
+    Such are Arrow tables, batches and streams of any library, data frames, and data sets of
+    Hugging Face.
+    """
+    return is_arrow(samples) or _is_frame(samples) or _is_dataset(samples)
+
+
+def _is_frame(samples: object) -> bool:
+    return hasattr(samples, "columns") and hasattr(samples, "to_dict") and hasattr(samples, "iloc")
+
+
+def _is_dataset(samples: object) -> bool:
+    return hasattr(samples, "with_format") and hasattr(samples, "features")
+
+
+def object_blocks(samples: Any, needs: FieldNeeds, threads: int) -> Iterator[SampleBlock]:
+    """The rows of a table, or of an iterable of samples.
+
+    Columns may have the names of any of :data:`rag_eval.schemas.SCHEMA_NAMES`.
+    """
+    if not is_table(samples):
+        yield from sample_blocks(samples, needs, threads)
+    elif _is_dataset(samples):
+        first_row = 0
+        for table in samples.with_format("arrow").iter(_DATASET_ROWS):
+            yield from _table_blocks(table, threads, first_row)
+            first_row += table.num_rows
+    else:
+        try:
+            blocks = _table_blocks(samples, threads)
+            yield from blocks
+        except ImportError:
+            # A frame of pandas gives its columns away only where pyarrow is installed.
+            yield from sample_blocks(_frame_rows(samples), needs, threads)
+
+
+def _table_blocks(table: Any, threads: int, first_row: int = 0) -> Iterator[SampleBlock]:
+    source = open_arrow(table)
+    fields = field_map(source.paths())
+    return arrow_blocks(source, fields.paths, threads, first_row=first_row)
+
+
+def _frame_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    """The rows of a frame of pandas; what counts as missing there is None."""
+    names = [str(name) for name in frame.columns]
+    fields = field_map(names)
+    columns = [frame.iloc[:, place].tolist() for place in range(len(names))]
+    for row in zip(*columns, strict=True):
+        sample = {name: _plain(value) for name, value in zip(names, row, strict=True)}
+        yield sample if fields.is_native else fields.row(sample)
+
+
+def _plain(value: Any) -> Any:
+    """A cell as a plain value: lists that came as arrays are lists again."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, (str, list, tuple, dict)):
+        return value
+    return None if value is None or value != value else value
+
+
+def row_count(samples: object) -> int | None:
+    """How many samples there are, where that can be said."""
+    if isinstance(samples, Sized):
+        return len(samples)
+    found = getattr(samples, "num_rows", None)
+    return found if isinstance(found, int) else None

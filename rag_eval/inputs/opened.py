@@ -1,0 +1,269 @@
+"""Whatever a caller names as the data -> blocks of rows, under the names of our fields."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from rag_eval.blocks import SampleBlock
+from rag_eval.errors import InputError
+from rag_eval.inputs.byte_files import STANDARD_INPUT, ByteFile, opened_bytes, plain_name
+from rag_eval.inputs.byte_files import source_name as file_name
+from rag_eval.inputs.csv_files import csv_blocks
+from rag_eval.inputs.json_files import json_blocks
+from rag_eval.schemas import FieldMap, field_map, paths_of_rows, split_gold
+from rag_eval.sources import RowBlock, RowBlocks
+
+if TYPE_CHECKING:
+    from rag_eval.inputs.parquet_files import ColumnFile
+
+DataSource: TypeAlias = "str | Path | Sequence[str | Path]"
+
+LINES: Final = (".jsonl", ".ndjson")
+COLUMNS: Final = (".parquet", ".arrow", ".feather")
+KNOWN: Final = (*LINES, ".json", ".csv", *COLUMNS)
+_PROBED: Final = 64
+_PROBE_BYTES: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions:
+    """How the columns of the data become our fields.
+
+    Attributes
+    ----------
+    schema : str, optional
+        Whose field names they are, one of :data:`rag_eval.schemas.SCHEMA_NAMES`; recognised where
+        None.
+    mapping : mapping of str
+        Our field to its place in the data; wins over the schema.
+    gold_separator : str, optional
+        Splits a ground truth into acceptable answers.
+    context_separator : str, optional
+        Splits a cell of CSV into contexts.
+    """
+
+    schema: str | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    gold_separator: str | None = None
+    context_separator: str | None = None
+
+    def fields(self, columns: Iterable[str]) -> FieldMap:
+        """Where our fields are among some columns."""
+        return field_map(list(columns), schema=self.schema, mapping=self.mapping)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "schema": self.schema,
+            "map": dict(self.mapping),
+            "goldSeparator": self.gold_separator,
+            "contextSeparator": self.context_separator,
+        }
+
+
+class Position(NamedTuple):
+    """A place between two rows of an input.
+
+    Attributes
+    ----------
+    file : int
+        Number of the file, from 0.
+    file_first_row : int
+        How many rows the files before it have.
+    row : int
+        How many rows come before the place, those of earlier files among them.
+    """
+
+    file: int
+    file_first_row: int
+    row: int
+
+    @classmethod
+    def after(cls, block: SampleBlock) -> Position:
+        """The place after a block."""
+        origin = block.origin
+        assert origin is not None
+        row = block.first_row + len(block) + len(origin.faults)
+        return cls(origin.file, origin.file_first_row, row)
+
+
+START: Final = Position(0, 0, 0)
+
+
+class Input:
+    """Data that is named and not read yet.
+
+    Attributes
+    ----------
+    name : str
+        How messages call it.
+    paths : list
+        Its files, those of a pattern sorted by name.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Columns of the data that are wanted beside our fields.
+    """
+
+    def __init__(
+        self,
+        data: DataSource,
+        options: InputOptions | None = None,
+        columns: Sequence[str] = (),
+    ) -> None:
+        self.paths = _paths(data)
+        self.name = file_name(self.paths[0]) if len(self.paths) == 1 else f"{data}"
+        for path in self.paths:
+            _check_name(path)
+        self._options = options or InputOptions()
+        self._extra_columns = columns
+        self._n_bytes = _sizes(self.paths)
+        self._done = 0
+        self._file: ByteFile | ColumnFile | None = None
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether it is made of files alone."""
+        return all(str(path) != STANDARD_INPUT for path in self.paths)
+
+    @property
+    def share_read(self) -> float | None:
+        """How much of it has been read, from 0 to 1; None where its size is not known."""
+        if not self._n_bytes:
+            return None
+        here = 0 if self._file is None else self._file.position
+        return min(1.0, (self._done + here) / self._n_bytes)
+
+    def identity(self) -> list[dict[str, Any]]:
+        """What tells whether the files are still what they were.
+
+        Size, time of the last change, and a digest of parts from all over the file.
+        """
+        return [_identity(Path(path)) for path in self.paths]
+
+    def blocks(self, start: Position = START) -> Generator[SampleBlock, None, None]:
+        """The rows, from a position on.
+
+        Raises
+        ------
+        InputError
+            When a file cannot be read, or as a whole is not what its name says.
+        """
+        first_row = start.file_first_row
+        for number, path in enumerate(self.paths[start.file :], start.file):
+            end = first_row
+            skip_rows = start.row - first_row if number == start.file else 0
+            for block in self._file_blocks(path, skip_rows):
+                origin = block.origin
+                assert origin is not None
+                origin.file, origin.file_first_row = number, first_row
+                block.first_row += first_row
+                end = block.first_row + len(block) + len(origin.faults)
+                if first_row:
+                    origin.ordinals = [row + first_row for row in origin.ordinals]
+                yield block
+            first_row = max(end, start.row if number == start.file else 0)
+            self._done += _sizes([path])
+            self._file = None
+
+    def _file_blocks(self, path: str | Path, skip_rows: int) -> Iterator[SampleBlock]:
+        if plain_name(path).endswith(COLUMNS):
+            from rag_eval.inputs.parquet_files import opened_columns
+
+            with opened_columns(Path(path)) as columns:
+                self._file = columns
+                yield from columns.blocks(self._options.fields, skip_rows, self._extra_columns)
+            return
+        with opened_bytes(path) as file:
+            self._file = file
+            if plain_name(path).endswith(".csv"):
+                separator = self._options.context_separator
+                blocks = csv_blocks(file, self._options.fields, separator, skip_rows)
+            else:
+                blocks = _mapped(json_blocks(file, path, skip_rows), self._options.fields)
+            separator = self._options.gold_separator
+            # Closed with the file: a run may end in the middle.
+            with closing(blocks):
+                for block in blocks:
+                    yield block if separator is None else _split(block, separator)
+
+
+def _mapped(blocks: RowBlocks, fields_of: Callable[[Sequence[str]], FieldMap]) -> RowBlocks:
+    """Rows under the names of our fields, which the first block tells."""
+    fields: FieldMap | None = None
+    with closing(blocks):
+        for block in blocks:
+            if fields is None and block.rows:
+                fields = fields_of(paths_of_rows(block.rows))  # type: ignore[arg-type]
+            if fields is not None and not fields.is_native:
+                block.rows = [fields.row(row) for row in block.rows]  # type: ignore[arg-type]
+                block.renamed = {path: name for name, path in fields.paths.items()}
+            yield block
+
+
+def _split(block: RowBlock, separator: str) -> RowBlock:
+    for row in block.rows:
+        assert isinstance(row, dict)
+        for name in ("ground_truth", "groundTruth"):
+            if isinstance(row.get(name), str):
+                row[name] = split_gold(row[name], separator)
+    return block
+
+
+# -------------------------------------------------------------------------------------- paths
+
+
+def _paths(data: DataSource) -> list[str | Path]:
+    if not isinstance(data, (str, Path)):
+        if not data:
+            raise InputError("no file was named")
+        return [path for item in data for path in _paths(item)]
+    text = str(data)
+    if text == STANDARD_INPUT or not glob.has_magic(text) or Path(data).exists():
+        return [data]
+    found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # may be absolute
+    if not found:
+        raise InputError(f"{text}: no file has such a name")
+    return list(found)
+
+
+def _check_name(path: str | Path) -> None:
+    if str(path) != STANDARD_INPUT and not plain_name(path).endswith(KNOWN):
+        raise InputError(
+            f"{path}: cannot tell the format from the name; wanted {', '.join(KNOWN[:-1])} or "
+            f"{KNOWN[-1]}, text also with .gz or .zst, or - for JSON lines on standard input"
+        )
+
+
+def _sizes(paths: Sequence[str | Path]) -> int:
+    """Bytes of the files together; 0 where that cannot be said."""
+    try:
+        return sum(Path(path).stat().st_size for path in paths if str(path) != STANDARD_INPUT)
+    except OSError:
+        return 0
+
+
+def _identity(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            digest = hashlib.blake2b(digest_size=16)
+            for probe in range(_PROBED):
+                file.seek(max(0, size - _PROBE_BYTES) * probe // (_PROBED - 1))
+                digest.update(file.read(_PROBE_BYTES))
+            modified = path.stat().st_mtime_ns
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    return {
+        "path": str(path),
+        "bytes": size,
+        "modified": modified,
+        "digest": digest.hexdigest(),
+    }

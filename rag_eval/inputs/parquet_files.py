@@ -1,0 +1,159 @@
+"""Files of columns, Parquet and Arrow -> blocks of rows whose texts stay where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rag_eval.arrow_arrays import open_arrow
+from rag_eval.arrow_blocks import ArrowBlock, arrow_blocks
+from rag_eval.errors import InputError, MissingExtraError, suggestion
+from rag_eval.inputs.ahead import read_ahead
+from rag_eval.schemas import FieldMap
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Rows of a record batch: enough for vectors, few enough that texts of a batch stay some megabytes.
+_BATCH_ROWS: Final = 4096
+
+
+def pyarrow(purpose: str) -> Any:
+    """The package, or an error that names the extra it comes with."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError(
+            f"{purpose} needs pyarrow: pip install 'rag-eval-native[arrow]'"
+        ) from None
+    return pyarrow
+
+
+class ColumnFile:
+    """A file of columns that is open; ``position`` is how far it has been read, in bytes."""
+
+    def __init__(self, path: Path, batches: _ParquetBatches | _ArrowBatches) -> None:
+        self._path = path
+        self._batches = batches
+        self._rows_read = 0
+
+    @property
+    def position(self) -> int:
+        """By the share of its rows."""
+        n_rows = self._batches.n_rows
+        return self._path.stat().st_size * self._rows_read // n_rows if n_rows else 0
+
+    def blocks(
+        self,
+        fields_of: Callable[[Sequence[str]], FieldMap],
+        skip_rows: int = 0,
+        extra_columns: Sequence[str] = (),
+    ) -> Iterator[ArrowBlock]:
+        """The rows from row ``skip_rows`` on; ``fields_of`` maps the columns.
+
+        Only the columns of our fields are read, and ``extra_columns``.
+        """
+        names = self._batches.schema.names
+        paths = open_arrow(self._batches.schema.empty_table()).paths()
+        fields = fields_of(paths).paths
+        _check_columns(extra_columns, names, self._path)
+        wanted = {*extra_columns, *(_column_of(path, names) for path in fields.values())}
+        columns = [name for name in names if name in wanted]
+        # Closed with the file: a run may end in the middle.
+        with closing(read_ahead(self._batches.read(columns, skip_rows))) as batches:
+            for first_row, batch in batches:
+                for block in arrow_blocks(
+                    open_arrow(batch), fields, origin_name=str(self._path), first_row=first_row
+                ):
+                    block.held = batch
+                    yield block
+                    self._rows_read = block.first_row + len(block)
+
+
+def _column_of(path: str, names: Sequence[str]) -> str:
+    """The column that a path begins in."""
+    return path if path in names else path.partition(".")[0].removesuffix("[]")
+
+
+def _check_columns(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
+    for name in wanted:
+        if name not in names:
+            raise InputError(
+                f"{path} has no column {name!r}{suggestion(name, names)}; it has "
+                + ", ".join(names)
+            )
+
+
+class _ParquetBatches:
+    """Record batches of a Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        from pyarrow import parquet
+
+        self._file = parquet.ParquetFile(path, pre_buffer=False)
+        self.schema: pa.Schema = self._file.schema_arrow
+        self.n_rows: int = self._file.metadata.num_rows
+
+    def read(self, columns: Sequence[str], skip_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Each batch with the number of its first row."""
+        first_row = 0
+        for group in range(self._file.num_row_groups):
+            n_rows = self._file.metadata.row_group(group).num_rows
+            if first_row + n_rows <= skip_rows:
+                first_row += n_rows
+                continue
+            for batch in self._file.iter_batches(
+                _BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False
+            ):
+                yield from _from_row(first_row, batch, skip_rows)
+                first_row += batch.num_rows
+
+
+class _ArrowBatches:
+    """Record batches of an Arrow file (IPC)."""
+
+    def __init__(self, path: Path) -> None:
+        from pyarrow import OSFile, ipc
+
+        self._file = ipc.open_file(OSFile(str(path)))
+        self.schema: pa.Schema = self._file.schema
+        self.n_rows = 0
+
+    def read(self, columns: Sequence[str], skip_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Each batch with the number of its first row."""
+        first_row = 0
+        for number in range(self._file.num_record_batches):
+            batch = self._file.get_batch(number).select(columns)
+            yield from _from_row(first_row, batch, skip_rows)
+            first_row += batch.num_rows
+
+
+def _from_row(
+    first_row: int, batch: pa.RecordBatch, skip_rows: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    begin = max(0, skip_rows - first_row)
+    if begin < batch.num_rows:
+        yield first_row + begin, batch.slice(begin)
+
+
+@contextmanager
+def opened_columns(path: Path) -> Iterator[ColumnFile]:
+    """Open a Parquet or Arrow file.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, or is damaged.
+    MissingExtraError
+        Without pyarrow.
+    """
+    pa = pyarrow(f"reading {path}")
+    opened = _ParquetBatches if path.suffix.lower() == ".parquet" else _ArrowBatches
+    try:
+        yield ColumnFile(path, opened(path))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise InputError(f"{path} is not sound {path.suffix[1:].capitalize()}: {error}") from None

@@ -1,0 +1,1 @@
+"""Outputs: scored blocks -> files of rows, written so that a crash loses little."""

@@ -1,0 +1,262 @@
+"""Rows of scores as Arrow batches, and files of them: Parquet and Arrow's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval import json_text
+from rag_eval.arrow_blocks import ArrowBlock
+from rag_eval.engine import ScoredBlock
+from rag_eval.errors import InputError
+from rag_eval.inputs.parquet_files import pyarrow
+from rag_eval.outputs.columns import REASON_NAMES, RowScores, ScoreColumns, row_ids
+from rag_eval.signature import Signature
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SIGNATURE_KEY: Final = b"rag_eval.signature"
+# A row group, or a batch of an Arrow file, has at most so many bytes of columns and so many rows.
+_MOST_BYTES: Final = 64 << 20
+_MOST_ROWS: Final = 1 << 20
+_STEP_ROWS: Final = 1024
+
+
+class ArrowTables:
+    """Record batches of scores.
+
+    Columns of an Arrow input keep their type, and its ids stay numbers. Of other inputs both are
+    texts: contexts a list of them, and what is neither text nor null its JSON.
+    """
+
+    def __init__(self, columns: ScoreColumns, signature: Signature) -> None:
+        self._pa = pyarrow("writing Parquet or Arrow")
+        self._columns = columns
+        self._metadata = {SIGNATURE_KEY: json_text.dumps(signature.to_dict())}
+        self._schema: pa.Schema | None = None
+
+    def batch(self, scored: ScoredBlock) -> pa.RecordBatch:
+        """The rows of a block."""
+        scores = self._columns.scores_of(scored.scores, scored.null_reasons)
+        arrays = [self._ids(scored), *self._extra(scored), *score_arrays(self._pa, scores)]
+        batch = self._pa.RecordBatch.from_arrays(arrays, self._columns.names)
+        return self._checked(batch.replace_schema_metadata(self._metadata))
+
+    def _ids(self, scored: ScoredBlock) -> pa.Array:
+        ids = row_ids(scored)
+        if isinstance(scored.rows, ArrowBlock) and scored.rows.ids_are_numbers:
+            return self._pa.array(ids, self._pa.int64())
+        # Of one type whatever they are: other files may have numbers and then texts.
+        return self._pa.array(list(map(_text, ids)), self._pa.string())
+
+    def _extra(self, scored: ScoredBlock) -> Iterator[pa.Array]:
+        block = scored.rows
+        for name in self._columns.extra:
+            if isinstance(block, ArrowBlock):
+                yield _whole(self._pa, _rows_of(self._pa, block, name))
+            elif name == "contexts":
+                lists = [_texts(value) for value in block.values(name)]
+                yield self._pa.array(lists, self._pa.list_(self._pa.string()))
+            else:
+                yield self._pa.array(list(map(_text, block.values(name))), self._pa.string())
+
+    def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self._schema is None:
+            self._schema = batch.schema
+        elif batch.schema != self._schema:
+            name = next(
+                new.name for new, old in zip(batch.schema, self._schema, strict=True) if new != old
+            )
+            found, wanted = batch.schema.field(name).type, self._schema.field(name).type
+            raise InputError(f"column {name!r} is {found} here and {wanted} in an earlier file")
+        return batch
+
+
+def score_arrays(pa: Any, scores: RowScores) -> list[pa.Array]:
+    """The columns of scores, in the order of their names."""
+    return [
+        *(_numbers(pa, column) for column in scores.scores.T),
+        *(_reasons(pa, column) for column in scores.null_reasons.T),
+        _numbers(pa, scores.composite),
+        pa.array(scores.passed),
+        *(_numbers(pa, column) for column in scores.probabilities),
+    ]
+
+
+def _reasons(pa: Any, column: npt.NDArray[np.uint8]) -> pa.Array:
+    if not column.any():
+        return pa.nulls(len(column), pa.string())
+    names = pa.array(REASON_NAMES, pa.string())
+    return names.take(pa.array(column))
+
+
+def _numbers(pa: Any, column: npt.NDArray[np.float64]) -> pa.Array:
+    return pa.array(column, mask=np.isnan(column))
+
+
+def _rows_of(pa: Any, block: ArrowBlock, name: str) -> pa.Array:
+    column, places = block.held.column(name), block.places
+    if len(places) and places[-1] - places[0] + 1 == len(places):
+        return column.slice(int(places[0]), len(places))
+    return column.take(pa.array(places))
+
+
+def _whole(pa: Any, array: pa.Array) -> pa.Array:
+    """Without a dictionary, which may differ from batch to batch."""
+    if pa.types.is_dictionary(array.type):
+        return array.cast(array.type.value_type)
+    return array
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return None if value is None else value.encode("utf-8", "backslashreplace").decode()
+    return json_text.dumps(value).decode()
+
+
+def _texts(value: Any) -> list[str | None] | None:
+    if value is None:
+        return None
+    return [_text(item) for item in value] if isinstance(value, (list, tuple)) else [_text(value)]
+
+
+class _ColumnFormat:
+    """Parts are Arrow streams; what is made of them in the end is up to the kind of file."""
+
+    head = b""
+
+    def __init__(self, columns: ScoreColumns, signature: Signature) -> None:
+        self._pa = pyarrow("writing Parquet or Arrow")
+        self._tables = ArrowTables(columns, signature)
+
+    def encode(self, scored: ScoredBlock) -> bytes:
+        """The rows of a block as a stream of their own: parts may be cut between any two."""
+        sink = self._pa.BufferOutputStream()
+        batch = self._tables.batch(scored)
+        with self._pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]  # no types
+
+    def assemble(self, parts: Sequence[Path], file: IO[bytes]) -> None:
+        """Write the rows of all parts, grouped anew."""
+        import pyarrow.compute  # noqa: F401  # not loaded with the package
+
+        tables = regrouped(self._pa, _batches(self._pa, parts))
+        first = next(tables)
+        with self._writer(file, first.schema) as writer:
+            for table in chain([first], tables):
+                self._write(writer, table)
+
+    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
+        raise NotImplementedError
+
+    def _write(self, writer: Any, table: pa.Table) -> None:
+        raise NotImplementedError
+
+
+class ParquetFormat(_ColumnFormat):
+    """Row groups of at most 64 MiB before they are packed."""
+
+    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
+        from pyarrow import parquet
+
+        return parquet.ParquetWriter(file, schema, compression="zstd")
+
+    def _write(self, writer: Any, table: pa.Table) -> None:
+        writer.write_table(table, row_group_size=table.num_rows)
+
+
+class ArrowFormat(_ColumnFormat):
+    """Arrow's own file format, one record batch a group."""
+
+    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
+        return self._pa.ipc.new_file(file, schema)
+
+    def _write(self, writer: Any, table: pa.Table) -> None:
+        writer.write_table(table.combine_chunks())
+
+
+def _batches(pa: Any, parts: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+    for part in parts:
+        with pa.OSFile(str(part)) as file:
+            while file.tell() < file.size():
+                yield from pa.ipc.open_stream(file)
+
+
+def regrouped(pa: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The same rows in tables whose bounds depend on the rows alone.
+
+    Each takes as many steps of 1,024 rows as stay below the limit; a step that is above it by
+    itself is halved until its pieces are below or one row.
+    """
+    group: list[pa.Table] = []
+    n_bytes = n_rows = 0
+    for table in _steps(pa, batches):
+        for piece in _pieces(pa, table):
+            size = _content_bytes(pa, piece)
+            if group and (n_bytes + size > _MOST_BYTES or n_rows + piece.num_rows > _MOST_ROWS):
+                yield pa.concat_tables(group)
+                group, n_bytes, n_rows = [], 0, 0
+            group.append(piece)
+            n_bytes += size
+            n_rows += piece.num_rows
+    if group:
+        yield pa.concat_tables(group)
+
+
+def _steps(pa: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Tables of 1,024 rows each, the last shorter, in one chunk each."""
+    waiting: list[pa.RecordBatch] = []
+    n_waiting = 0
+    for batch in batches:
+        begin = 0
+        while n_waiting + batch.num_rows - begin >= _STEP_ROWS:
+            taken = _STEP_ROWS - n_waiting
+            waiting.append(batch.slice(begin, taken))
+            begin += taken
+            yield pa.Table.from_batches(waiting).combine_chunks()
+            waiting, n_waiting = [], 0
+        if begin < batch.num_rows:
+            waiting.append(batch.slice(begin))
+            n_waiting += batch.num_rows - begin
+    if waiting:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def _pieces(pa: Any, table: pa.Table) -> Iterator[pa.Table]:
+    if table.num_rows == 1 or _content_bytes(pa, table) <= _MOST_BYTES:
+        yield table
+        return
+    half = table.num_rows // 2
+    yield from _pieces(pa, table.slice(0, half))
+    yield from _pieces(pa, table.slice(half))
+
+
+def _content_bytes(pa: Any, table: pa.Table) -> int:
+    """How much a table holds, told from its values: buffers may hold more than those."""
+    return sum(_array_bytes(pa, chunk) for column in table.columns for chunk in column.chunks)
+
+
+def _array_bytes(pa: Any, array: pa.Array) -> int:
+    kind, types = array.type, pa.types
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        array = array.cast(pa.large_binary())
+        kind = array.type
+    if (
+        types.is_string(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or (types.is_large_string(kind))
+    ):
+        return len(array) * 4 + (pa.compute.sum(pa.compute.binary_length(array)).as_py() or 0)
+    if types.is_struct(kind):
+        return sum(_array_bytes(pa, child) for child in array.flatten())
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return len(array) * 4 + _array_bytes(pa, array.flatten())
+    return len(array) * 8

@@ -1,0 +1,157 @@
+"""Which columns a file of scores has, and the values of a block under them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.engine import ScoredBlock
+from rag_eval.errors import InputError
+from rag_eval.options import Plan
+from rag_eval.samples import NullReason
+from rag_eval.validation import origin_of
+from rag_eval.verdicts import judge_rows
+
+REASON_NAMES: Final = tuple(
+    None if reason == NullReason.MEASURED else reason.name.lower() for reason in NullReason
+)
+ID: Final = "id"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumns:
+    """The columns of a file of scores.
+
+    In this order: the id of each row, or its number where it has none; columns of the input; per
+    metric its score; per metric why it is null; the composite score; whether the row passed; and
+    per calibrated metric the probability that the row is good.
+
+    Attributes
+    ----------
+    plan : Plan
+    extra : tuple of str
+        Columns of the input, under their own names.
+    prefix : str
+        Comes before the names of all but the id and the columns of the input.
+    """
+
+    plan: Plan
+    extra: tuple[str, ...] = ()
+    prefix: str = ""
+
+    @classmethod
+    def of(cls, plan: Plan, extra: Sequence[str], prefix: str) -> ScoreColumns:
+        """The columns of a plan.
+
+        Raises
+        ------
+        InputError
+            When two columns would have one name.
+        """
+        columns = cls(plan, tuple(extra), prefix)
+        for name in extra:
+            if list(extra).count(name) > 1:
+                raise InputError(f"column {name!r} is asked for twice")
+            if name == ID or name in columns.score_names:
+                raise InputError(
+                    f"column {name!r} of the input has the name of a column of the scores"
+                    + ("; the ids are always there" if name == ID else "")
+                    + ("" if name == ID else "; give the scores a prefix (--prefix)")
+                )
+        return columns
+
+    @property
+    def score_names(self) -> list[str]:
+        """The names of the columns after those of the input."""
+        metrics = self.plan.columns
+        names = [
+            *metrics,
+            *(f"{metric}_null_reason" for metric in metrics),
+            "composite_score",
+            "passed",
+            *(f"{metric}_probability" for metric in self.calibrated),
+        ]
+        return [self.prefix + name for name in names]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all columns, in order."""
+        return [ID, *self.extra, *self.score_names]
+
+    @property
+    def calibrated(self) -> list[Any]:
+        """The metrics that have a calibration, in order."""
+        return [metric for metric in self.plan.columns if metric in self.plan.calibrations]
+
+    def scores_of(
+        self, scores: npt.NDArray[np.float64], null_reasons: npt.NDArray[np.uint8]
+    ) -> RowScores:
+        """What of the scores of some rows goes into the columns."""
+        verdicts = judge_rows(scores, self.plan)
+        probabilities = [
+            np.array(self.plan.calibrations[metric].probabilities(scores[:, column]), np.float64)
+            for column, metric in enumerate(self.plan.columns)
+            if metric in self.plan.calibrations
+        ]
+        return RowScores(scores, null_reasons, verdicts.composite, verdicts.passed, probabilities)
+
+
+@dataclass(frozen=True, slots=True)
+class RowScores:
+    """Scores, null reasons, composite scores, verdicts and probabilities of some rows."""
+
+    scores: npt.NDArray[np.float64]
+    null_reasons: npt.NDArray[np.uint8]
+    composite: npt.NDArray[np.float64]
+    passed: npt.NDArray[np.bool_]
+    probabilities: list[npt.NDArray[np.float64]]
+
+    def lists(self) -> list[list[Any]]:
+        """A list of Python values per column, None where null."""
+        reasons = self.null_reasons
+        return [
+            *(_numbers(column) for column in self.scores.T),
+            *(_reasons(column) for column in reasons.T),
+            _numbers(self.composite),
+            self.passed.tolist(),
+            *(_numbers(column) for column in self.probabilities),
+        ]
+
+
+def _numbers(column: npt.NDArray[np.float64]) -> list[float | None]:
+    values: list[float | None] = column.tolist()
+    for index in np.flatnonzero(np.isnan(column)).tolist():
+        values[index] = None
+    return values
+
+
+def _reasons(column: npt.NDArray[np.uint8]) -> list[str | None]:
+    if not column.any():
+        return [None] * len(column)
+    return [REASON_NAMES[reason] for reason in column.tolist()]
+
+
+def row_ids(scored: ScoredBlock) -> list[Any]:
+    """The id of each row, or its number in the input, from 0, where it has none."""
+    ordinals = origin_of(scored.rows).ordinals
+    return [
+        ordinal if found is None else found
+        for found, ordinal in zip(scored.rows.ids(), ordinals, strict=True)
+    ]
+
+
+def block_lists(columns: ScoreColumns, scored: ScoredBlock) -> list[list[Any]]:
+    """The values of a block as one list per column."""
+    scores = columns.scores_of(scored.scores, scored.null_reasons)
+    return [
+        row_ids(scored),
+        *(scored.rows.values(name) for name in columns.extra),
+        *scores.lists(),
+    ]
+
+
+EncodeRows = Callable[[ScoredBlock], bytes]

@@ -1,0 +1,59 @@
+"""Formats of a file of scores, by the suffix of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Final, Protocol
+
+from rag_eval.engine import ScoredBlock
+from rag_eval.errors import InputError
+from rag_eval.inputs.byte_files import plain_name
+from rag_eval.outputs.columns import ScoreColumns
+from rag_eval.signature import Signature
+
+SUFFIXES: Final = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow")
+
+
+class RowFormat(Protocol):
+    """Turns blocks into bytes, wherever they are scored, and parts of bytes into a file.
+
+    The bytes of the file depend on the rows alone, not on how they came in blocks and parts.
+    """
+
+    head: bytes
+    """What comes before the blocks of each part."""
+
+    def encode(self, scored: ScoredBlock) -> bytes:
+        """The rows of a block."""
+        ...
+
+    def assemble(self, parts: Sequence[Path], file: IO[bytes]) -> None:
+        """Write the whole file from parts, each of them ``head`` and encoded blocks."""
+        ...
+
+
+def format_of(path: Path, columns: ScoreColumns, signature: Signature) -> RowFormat:
+    """The format that the name of a file asks for.
+
+    Raises
+    ------
+    InputError
+        When the name says nothing, or asks for a packing inside of a format that packs.
+    """
+    name = plain_name(path)
+    if not name.endswith(SUFFIXES):
+        raise InputError(
+            f"{path}: cannot tell the format from the name; wanted {', '.join(SUFFIXES[:-1])} or "
+            f"{SUFFIXES[-1]}, text also with .gz or .zst, or - for JSON lines on standard output"
+        )
+    if name.endswith((".parquet", ".arrow")):
+        if name != path.name.lower():
+            raise InputError(f"{path}: {Path(name).suffix} files are packed inside; leave out .gz")
+        from rag_eval.outputs.arrow_rows import ArrowFormat, ParquetFormat
+
+        kind = ParquetFormat if name.endswith(".parquet") else ArrowFormat
+        return kind(columns, signature)
+    from rag_eval.outputs.text_rows import CsvFormat, JsonLinesFormat
+
+    return CsvFormat(columns) if name.endswith(".csv") else JsonLinesFormat(columns)

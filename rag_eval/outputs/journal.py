@@ -1,0 +1,94 @@
+"""An append-only file of records, each of which is there as a whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rag_eval import json_text
+from rag_eval.durable_files import sync_folder
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover  # not on Windows, where two runs are not told apart
+    fcntl = None  # type: ignore[assignment]
+
+
+class JournalInUseError(Exception):
+    """Another process is writing the journal."""
+
+
+class Recorded(NamedTuple):
+    """What a journal holds: its records, and how many bytes of it they take."""
+
+    records: list[dict[str, Any]]
+    n_bytes: int
+
+
+def read_journal(path: Path) -> Recorded:
+    """The records up to the first that is torn or damaged; none where there is no file."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return Recorded([], 0)
+    records: list[dict[str, Any]] = []
+    n_bytes = 0
+    for line in data.splitlines(keepends=True):
+        digest, _, text = line.partition(b" ")
+        if not line.endswith(b"\n") or digest != _digest(text):
+            break
+        records.append(json_text.loads(text))
+        n_bytes += len(line)
+    return Recorded(records, n_bytes)
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=8).hexdigest().encode()
+
+
+class Journal:
+    """A journal that is open for appending, by this process alone.
+
+    Parameters
+    ----------
+    path : Path
+    n_bytes : int
+        Length of what is sound in it; the rest is cut off.
+
+    Raises
+    ------
+    JournalInUseError
+        When another process has it open.
+    """
+
+    def __init__(self, path: Path, n_bytes: int = 0) -> None:
+        self._file = path.open("ab")
+        try:
+            self._lock()
+        except BaseException:
+            self._file.close()
+            raise
+        self._file.truncate(n_bytes)
+        sync_folder(path.parent)
+
+    def _lock(self) -> None:
+        if fcntl is None:  # pragma: no cover
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise JournalInUseError from None
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Add a record; when this returns it is on disk."""
+        text = json_text.dumps(record) + b"\n"
+        self._file.write(_digest(text) + b" " + text)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()

@@ -1,0 +1,354 @@
+"""A file of rows in the making: parts beside its place, and a journal of those that are whole.
+
+    scores.jsonl.parts/journal        what is made from what, then one record per part
+    scores.jsonl.parts/000000.rows    rows, in the form of the file
+    scores.jsonl.parts/000000.scores  their scores again, as plain doubles, for the statistics
+
+A part is written under another name, brought to disk and renamed; its record comes last. So the
+journal never speaks of a part that is not there, and what it does not speak of is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.durable_files import atomic_file, sync_folder
+from rag_eval.errors import InputError, RagEvalError
+from rag_eval.inputs.opened import START, Position
+from rag_eval.outputs.formats import RowFormat
+from rag_eval.outputs.journal import Journal, JournalInUseError, read_journal
+from rag_eval.score_totals import read_scores
+
+# A part is closed when it has so many bytes, or is so old: what a crash may cost.
+PART_BYTES: Final = 64 << 20
+PART_SECONDS: Final = 10.0
+
+
+class OutputError(RagEvalError):
+    """The output could not be written; the message says what is kept."""
+
+
+class Part(msgspec.Struct, frozen=True, rename="camel"):
+    """A part as the journal has it."""
+
+    part: int
+    rows: int
+    skipped: int
+    faults: list[list[Any]]
+    position: Position
+    row_bytes: int
+    row_digest: str
+    score_bytes: int
+    score_digest: str
+
+
+class _PartFile:
+    """A file of a part that is being written, with the digest of what is in it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._temporary = path.with_name(f"{path.name}.tmp")
+        self._file = self._temporary.open("wb")
+        self._hash = hashlib.blake2b(digest_size=16)
+        self.n_bytes = 0
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._hash.update(data)
+        self.n_bytes += len(data)
+
+    def close(self) -> str:
+        """Bring the file to disk under its name; its digest."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._temporary.replace(self._path)
+        return self._hash.hexdigest()
+
+    def drop(self) -> None:
+        self._file.close()
+        self._temporary.unlink(missing_ok=True)
+
+
+class PartedFile:
+    """A file of rows that is written in parts.
+
+    Parameters
+    ----------
+    target : Path
+        Where the file goes when all rows are there.
+    form : RowFormat
+    made_of : mapping
+        What the rows depend on; a run goes on only where all of it is the same.
+    width : int
+        Scores per row.
+    """
+
+    def __init__(
+        self, target: Path, form: RowFormat, made_of: Mapping[str, Any], width: int
+    ) -> None:
+        self.target = target
+        self.folder = target.with_name(f"{target.name}.parts")
+        self._form = form
+        self._made_of = dict(made_of)
+        self._width = width
+        self.parts: list[Part] = []
+        self._journal: Journal | None = None
+        self._rows: _PartFile | None = None
+        self._scores: _PartFile | None = None
+        self._opened_at = 0.0
+        self._n_rows = self._n_skipped = 0
+        self._faults: list[list[Any]] = []
+        self._position = START
+
+    # ------------------------------------------------------------------------------- begin
+
+    @property
+    def _journal_path(self) -> Path:
+        return self.folder / "journal"
+
+    def begin(self, *, resume: bool, restart: bool) -> None:
+        """Take up what is there, or begin anew.
+
+        Raises
+        ------
+        InputError
+            When parts of another run are there and neither is asked for, or when those to go on
+            from were made from something else.
+        """
+        with self._writing():
+            recorded = read_journal(self._journal_path)
+            if recorded.records and not resume and not restart:
+                raise InputError(
+                    f"{self.folder} holds an unfinished run ({_rows_text(recorded.records)}); go "
+                    "on with --resume, or leave it behind with --restart"
+                )
+            self.folder.mkdir(exist_ok=True)
+            n_bytes = 0
+            if recorded.records and resume:
+                self._check_same(recorded.records[0])
+                n_bytes = recorded.n_bytes
+            try:
+                self._journal = Journal(self._journal_path, n_bytes)
+            except JournalInUseError:
+                raise InputError(f"{self.folder} is in use by another run") from None
+            if n_bytes:
+                self._take_up(recorded.records[1:])
+                return
+            self._remove_parts()
+            self._journal.append(self._made_of)
+
+    def _check_same(self, recorded: Mapping[str, Any]) -> None:
+        differences = list(_differences(recorded, self._made_of))
+        if differences:
+            raise InputError(
+                f"{self.folder} was begun from something else: {'; '.join(differences)}. Put that "
+                "back to go on, or begin anew with --restart"
+            )
+
+    def _take_up(self, records: list[dict[str, Any]]) -> None:
+        for record in records:
+            part = msgspec.convert(record, Part)
+            if part.part != len(self.parts) or not self._is_whole(part):
+                break
+            self.parts.append(part)
+        if len(self.parts) < len(records):
+            # What is damaged, and all that follows it, is made again.
+            self._rewrite_journal()
+        if self.parts:
+            self._position = Position(*self.parts[-1].position)
+
+    def _is_whole(self, part: Part) -> bool:
+        files = [
+            (self._rows_path(part.part), part.row_bytes, part.row_digest),
+            (self._scores_path(part.part), part.score_bytes, part.score_digest),
+        ]
+        return all(_is_file(path, n_bytes, digest) for path, n_bytes, digest in files)
+
+    def _rewrite_journal(self) -> None:
+        assert self._journal is not None
+        self._journal.close()
+        self._journal = Journal(self._journal_path)
+        self._journal.append(self._made_of)
+        for part in self.parts:
+            self._journal.append(msgspec.to_builtins(part))
+
+    def _remove_parts(self) -> None:
+        for path in self.folder.iterdir():
+            if path != self._journal_path:
+                path.unlink()
+
+    # ------------------------------------------------------------------------------ writing
+
+    @property
+    def position(self) -> Position:
+        """Up to where the input has been read and written."""
+        return self._position
+
+    @property
+    def n_kept(self) -> int:
+        """Rows in parts that are whole."""
+        return sum(part.rows for part in self.parts)
+
+    def add(
+        self,
+        rows: bytes,
+        scores: npt.NDArray[np.float64],
+        position: Position,
+        faults: list[list[Any]],
+    ) -> None:
+        """Append the rows of a block, after which the input is at ``position``."""
+        with self._writing():
+            if self._rows is None or self._scores is None:
+                number = len(self.parts)
+                self._rows = _PartFile(self._rows_path(number))
+                self._scores = _PartFile(self._scores_path(number))
+                self._rows.write(self._form.head)
+                self._opened_at = time.monotonic()
+            self._rows.write(rows)
+            self._scores.write(np.ascontiguousarray(scores).tobytes())
+        self._n_rows += len(scores)
+        self._n_skipped += len(faults)
+        self._faults += faults[: 10 - len(self._faults)]
+        self._position = position
+
+    @property
+    def part_is_due(self) -> bool:
+        """Whether the part that is being written is large or old enough."""
+        return self._rows is not None and (
+            self._rows.n_bytes >= PART_BYTES or time.monotonic() - self._opened_at >= PART_SECONDS
+        )
+
+    @property
+    def n_waiting(self) -> int:
+        """Rows in the part that is being written."""
+        return self._n_rows
+
+    def close_part(self) -> None:
+        """Make sure that all rows so far survive whatever comes."""
+        if self._rows is None or self._scores is None:
+            return
+        assert self._journal is not None
+        with self._writing():
+            row_bytes, score_bytes = self._rows.n_bytes, self._scores.n_bytes
+            part = Part(
+                part=len(self.parts),
+                rows=self._n_rows,
+                skipped=self._n_skipped,
+                faults=self._faults,
+                position=self._position,
+                row_bytes=row_bytes,
+                row_digest=self._rows.close(),
+                score_bytes=score_bytes,
+                score_digest=self._scores.close(),
+            )
+            sync_folder(self.folder)
+            self._journal.append(msgspec.to_builtins(part))
+        self.parts.append(part)
+        self._rows = self._scores = None
+        self._n_rows = self._n_skipped = 0
+        self._faults = []
+
+    # ---------------------------------------------------------------------------------- end
+
+    def score_blocks(self) -> Iterator[npt.NDArray[np.float64]]:
+        """The scores of all parts again."""
+        for part in self.parts:
+            with self._scores_path(part.part).open("rb") as file:
+                yield from read_scores(file, self._width)
+
+    def complete(self) -> None:
+        """Put the file together in its place and remove the parts.
+
+        A run that ends before all of that is done puts the same file together again.
+        """
+        assert self._journal is not None
+        with self._writing():
+            assembled = self.folder / "assembled"
+            with atomic_file(self.target, temporary=assembled) as file:
+                self._form.assemble([self._rows_path(part.part) for part in self.parts], file)
+            self.clean_up()
+
+    def clean_up(self) -> None:
+        """Remove the journal, without which the parts mean nothing, and then those."""
+        self._journal_path.unlink()
+        sync_folder(self.folder)
+        self._remove_parts()
+        self.folder.rmdir()
+        self.release()
+
+    def give_up(self) -> None:
+        """Drop the part that is being written, and all traces when no other is there."""
+        for file in (self._rows, self._scores):
+            if file is not None:
+                file.drop()
+        self._rows = self._scores = None
+        if self._journal is not None and not self.parts:
+            self.clean_up()
+
+    def release(self) -> None:
+        """Let go of the journal."""
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+    def _rows_path(self, number: int) -> Path:
+        return self.folder / f"{number:06}.rows"
+
+    def _scores_path(self, number: int) -> Path:
+        return self.folder / f"{number:06}.scores"
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = f"cannot write {error.filename or self.folder}: {error.strerror or error}"
+            if not self.parts:
+                raise OutputError(what) from None
+            raise OutputError(
+                f"{what}; the first {self.n_kept:,} rows are kept in {self.folder}: make room and "
+                "go on with --resume"
+            ) from None
+
+
+def _is_file(path: Path, n_bytes: int, digest: str) -> bool:
+    """Whether a file is there with that content."""
+    try:
+        if path.stat().st_size != n_bytes:
+            return False
+        with path.open("rb") as file:
+            return (
+                hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+                == digest
+            )
+    except OSError:
+        return False
+
+
+def _rows_text(records: list[dict[str, Any]]) -> str:
+    n_rows = sum(record.get("rows", 0) for record in records[1:])
+    return f"{n_rows:,} rows"
+
+
+def _differences(old: Any, new: Any, path: str = "") -> Iterator[str]:
+    """``options.profile: overlap then, grounded now`` for all that differs."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for name in dict.fromkeys([*old, *new]):
+            below = f"{path}.{name}" if path else str(name)
+            yield from _differences(old.get(name), new.get(name), below)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (before, now) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(before, now, f"{path}[{index}]")
+    elif old != new:
+        yield f"{path} was {old!r} and is {new!r}"

@@ -1,0 +1,94 @@
+"""Rows of scores as JSON lines and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from rag_eval import json_text
+from rag_eval.engine import ScoredBlock
+from rag_eval.errors import InputError
+from rag_eval.outputs.columns import ScoreColumns, block_lists
+
+_encode_lines = msgspec.json.Encoder().encode_lines
+_COPIED_BYTES = 1 << 20
+
+
+def _concatenate(parts: Iterable[Path], file: IO[bytes]) -> None:
+    for part in parts:
+        with part.open("rb") as rows:
+            shutil.copyfileobj(rows, file, _COPIED_BYTES)
+
+
+class JsonLinesFormat:
+    """One JSON object per row; a null is written as such, so that all rows have the same keys."""
+
+    head = b""
+
+    def __init__(self, columns: ScoreColumns) -> None:
+        self._columns = columns
+        self._names = columns.names
+
+    def encode(self, scored: ScoredBlock) -> bytes:
+        """The rows of a block, each with its line end."""
+        values = zip(*block_lists(self._columns, scored), strict=True)
+        rows = [dict(zip(self._names, row, strict=True)) for row in values]
+        try:
+            return _encode_lines(rows)
+        except (UnicodeEncodeError, TypeError):
+            return b"".join(_line(row) for row in rows)
+
+    def assemble(self, parts: Sequence[Path], file: IO[bytes]) -> None:
+        """Write the rows of all parts."""
+        _concatenate(parts, file)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    """One row that the fast encoder does not take, such as one with lone surrogates."""
+    try:
+        return json_text.dumps(row) + b"\n"
+    except (TypeError, ValueError) as error:
+        raise InputError(f"row {row['id']!r} cannot be written as JSON: {error}") from None
+
+
+class CsvFormat:
+    """A header and one line per row: nulls are empty, what is not a text or a number is JSON."""
+
+    head = b""
+
+    def __init__(self, columns: ScoreColumns) -> None:
+        self._columns = columns
+
+    def encode(self, scored: ScoredBlock) -> bytes:
+        """The rows of a block."""
+        values = zip(*block_lists(self._columns, scored), strict=True)
+        return _csv_bytes([_cell(value) for value in row] for row in values)
+
+    def assemble(self, parts: Sequence[Path], file: IO[bytes]) -> None:
+        """Write the header and the rows of all parts."""
+        file.write(self.header)
+        _concatenate(parts, file)
+
+    @property
+    def header(self) -> bytes:
+        """The line of column names."""
+        return _csv_bytes([self._columns.names])
+
+
+def _csv_bytes(rows: Iterable[list[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    # A lone surrogate has no bytes in UTF-8; as an escape it can still be read.
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _cell(value: Any) -> Any:
+    if value is None or isinstance(value, (str, float)):
+        return value
+    return json_text.dumps(value).decode()

@@ -1,0 +1,380 @@
+"""score_file: samples of any number in, a file with a row of scores for each out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, Literal, Unpack, get_type_hints
+
+from rag_eval.batch_results import BatchSummary
+from rag_eval.blocks import RowFault
+from rag_eval.calibrating import calibrated
+from rag_eval.clock import Clock
+from rag_eval.engine import ScoredBlock, thread_count
+from rag_eval.errors import InputError
+from rag_eval.inputs.byte_files import STANDARD_INPUT
+from rag_eval.inputs.opened import DataSource, Input, Position
+from rag_eval.interrupts import deferred_interrupts
+from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized, whole_from_one
+from rag_eval.outputs.columns import ScoreColumns
+from rag_eval.outputs.formats import RowFormat, format_of
+from rag_eval.outputs.parts import PartedFile
+from rag_eval.outputs.text_rows import CsvFormat, JsonLinesFormat
+from rag_eval.progress import Progress
+from rag_eval.run_options import ReadOptions, check_target, checked_quantiles, input_options
+from rag_eval.score_totals import ScoreBlocks, ScoreSpool
+from rag_eval.signature import Signature
+from rag_eval.streaming import KEPT_FAULTS, RowStream
+from rag_eval.summarizing import summary_of
+from rag_eval.validation import origin_of
+from rag_eval.version import __version__
+
+
+class ScoreFileOptions(ReadOptions, total=False):
+    """Options of :func:`score_file`, besides those of reading and of :func:`rag_eval.evaluate`.
+
+    Attributes
+    ----------
+    columns : sequence of str
+        Columns of the input to copy into the output.
+    prefix : str
+        Comes before the names of the columns of scores.
+    resume : bool
+        Go on with what an interrupted run has kept; begin where there is nothing.
+    restart : bool
+        Leave behind what an interrupted run has kept.
+    checkpoint_rows : int
+        Make sure after so many rows that they survive a crash; besides every 10 s and 64 MiB.
+    """
+
+    profile: Any
+    language: str | None
+    stemmer: Any
+    calibration: Any
+    thresholds: Mapping[str, float] | None
+    composite_threshold: float | None
+    composite_weights: Mapping[str, float | None] | None
+    heuristic: Mapping[str, Any] | None
+    columns: Sequence[str] | None
+    prefix: str | None
+    resume: bool | None
+    restart: bool | None
+    checkpoint_rows: int | None
+
+
+SCORE_KEYS: Final = frozenset(get_type_hints(ScoreFileOptions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreFileReport:
+    """What became of a file.
+
+    Attributes
+    ----------
+    source : str
+        The data, as messages call it.
+    target : Path
+        The file of scores.
+    result : BatchSummary
+        Statistics of all rows, those of an earlier run that was taken up among them.
+    n_resumed : int
+        Rows that were there from an earlier run.
+    n_skipped : int
+        Rows left out as invalid; no denominator counts them.
+    faults : list of RowFault
+        The first ten of them.
+    interrupted : bool
+        Ctrl-C came; what was scored is kept in ``kept`` and can be gone on with.
+    kept : Path or None
+    """
+
+    source: str
+    target: Path
+    result: BatchSummary
+    n_resumed: int
+    n_skipped: int
+    faults: list[RowFault]
+    interrupted: bool = False
+    kept: Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, in the schema of result files; it can serve as a baseline."""
+        return {
+            "source": self.source,
+            "nRows": self.result.n_rows,
+            "nSkipped": self.n_skipped,
+            **self.result.summary_dict(),
+        }
+
+
+def score_file(
+    source: DataSource,
+    target: str | Path,
+    metrics: Iterable[str] | None = None,
+    **options: Unpack[ScoreFileOptions],
+) -> ScoreFileReport:
+    """Score files of any size and write a row of scores for each sample.
+
+    Memory does not grow with the number of rows. What is written lies in parts beside the target
+    until all of it is there, so that a run that was cut short can be gone on with; the bytes of the
+    target are then those of a run that was not.
+
+    Parameters
+    ----------
+    source : str, Path or list of these
+        JSON lines, a JSON array, CSV, Parquet or Arrow, by the suffix; text also with ``.gz`` or
+        ``.zst``. A pattern such as ``runs/*.jsonl`` stands for all such files, sorted by name, and
+        ``-`` for JSON lines from standard input.
+    target : str or Path
+        ``.jsonl``, ``.csv``, ``.parquet`` or ``.arrow``; text also with ``.gz`` or ``.zst``. Per
+        row its id (or its number, from 0), ``columns``, per metric the score and why it is null,
+        the composite score, and whether the row passed.
+    metrics : iterable of str, optional
+        Metric ids; all seven by default.
+    **options : ScoreFileOptions
+        See there.
+
+    Returns
+    -------
+    ScoreFileReport
+        After Ctrl-C one of the rows scored so far, which are kept.
+
+    Raises
+    ------
+    InputError
+        For bad input, naming file, row, field, what was found and what was wanted; for parts of
+        another run beside the target; for parts to go on with that were made from other data, by
+        other options or by another version, naming the difference.
+    OutputError
+        When the disk is full or cannot be written; what is kept can be gone on with.
+    """
+    unknown = sorted(set(options) - SCORE_KEYS)
+    if unknown:
+        raise TypeError(f"score_file has no option {unknown[0]!r}")
+    job = _Job(source, metrics, options)
+    path = Path(target)
+    check_target(path, job.source.paths)
+    form = format_of(path, job.columns, job.signature)
+    return _FileRun(job, path, form).run()
+
+
+class _Job:
+    """What is to be scored and how."""
+
+    def __init__(
+        self, source: DataSource, metrics: Iterable[str] | None, options: Mapping[str, Any]
+    ) -> None:
+        self.clock = Clock()
+        self.evaluated_at = self.clock.now()
+        self.options = options
+        evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
+        known = normalized(evaluation, "score_file", EVALUATE_KEYS)
+        self.plan: Plan
+        self.plan, self.notes = calibrated(make_plan(metrics, known), known)
+        if not self.plan.metrics:
+            raise InputError("metrics must name at least one metric")
+        self.threads = thread_count(options.get("threads"))
+        extra = tuple(options.get("columns") or ())
+        self.reading = input_options(options)
+        self.source = Input(source, self.reading, extra)
+        self.columns = ScoreColumns.of(self.plan, extra, options.get("prefix") or "")
+        self.quantiles = checked_quantiles(options)
+        self.signature = Signature.of(self.plan.columns, self.plan.settings)
+
+    def stream(self, form: RowFormat) -> RowStream:
+        """The rows, encoded where they are scored."""
+        return RowStream(
+            self.source,
+            self.plan,
+            threads=self.threads,
+            skip_invalid=bool(self.options.get("skip_invalid")),
+            encode=form.encode,
+        )
+
+    def made_of(self, target: Path) -> dict[str, Any]:
+        """All that the bytes of the output depend on."""
+        readable = self.source.can_be_read_again
+        plan = self.plan
+        return {
+            "version": __version__,
+            "signature": self.signature.to_dict(),
+            "input": self.source.identity() if readable else "standard input",
+            "output": target.name,
+            "options": {
+                "metrics": list(plan.metrics),
+                "thresholds": dict(plan.thresholds),
+                "weights": dict(plan.weights),
+                "compositeThreshold": plan.composite_threshold,
+                "calibrations": {
+                    name: found.to_dict() for name, found in plan.calibrations.items()
+                },
+                "columns": list(self.columns.extra),
+                "prefix": self.columns.prefix,
+                **self.reading.to_dict(),
+            },
+        }
+
+    def summary(
+        self, stream: RowStream, blocks: ScoreBlocks, notes: Sequence[str] = ()
+    ) -> BatchSummary:
+        """Statistics of all rows."""
+        return summary_of(
+            self.plan,
+            stream.totals,
+            None if self.quantiles == "sketch" else blocks,
+            evaluated_at=self.evaluated_at,
+            duration_ms=self.clock.elapsed_ms,
+            notes=[*self.notes, *notes, *stream.notes()],
+        )
+
+
+class _FileRun:
+    """The way of a job into a file."""
+
+    def __init__(self, job: _Job, target: Path, form: RowFormat) -> None:
+        self._job = job
+        self._target = target
+        self._stream = job.stream(form)
+        made_of = job.made_of(target)
+        self._parts = PartedFile(target, form, made_of, len(job.plan.columns))
+        rows = job.options.get("checkpoint_rows")
+        self._checkpoint_rows = None if rows is None else whole_from_one(rows, "checkpoint_rows")
+        self._n_resumed = 0
+
+    def run(self) -> ScoreFileReport:
+        """Score to the end, or until Ctrl-C."""
+        options = self._job.options
+        if options.get("resume") and not self._job.source.can_be_read_again:
+            raise InputError("standard input cannot be read again: resume needs files")
+        self._parts.begin(resume=bool(options.get("resume")), restart=bool(options.get("restart")))
+        try:
+            self._take_up()
+            return self._score_all()
+        except InputError:
+            self._parts.give_up()
+            raise
+        finally:
+            self._parts.release()
+
+    def _score_all(self) -> ScoreFileReport:
+        try:
+            self._score()
+            self._stream.check_not_empty()
+            with deferred_interrupts():
+                self._parts.close_part()
+            report = self._report()
+            self._parts.complete()
+        except KeyboardInterrupt:
+            with deferred_interrupts():
+                self._parts.close_part()
+            if not self._parts.parts:
+                self._parts.give_up()
+                raise
+            return self._report(interrupted=True)
+        return report
+
+    def _take_up(self) -> None:
+        """Count what is there already."""
+        stream = self._stream
+        for part in self._parts.parts:
+            stream.n_skipped += part.skipped
+            room = KEPT_FAULTS - len(stream.faults)
+            stream.faults += [RowFault(*fault) for fault in part.faults[:room]]
+        if stream.n_skipped and not self._job.options.get("skip_invalid"):
+            raise InputError(
+                f"{stream.n_skipped:,} invalid rows were skipped so far: go on with --skip-invalid"
+            )
+        for scores in self._parts.score_blocks():
+            stream.totals.add(scores)
+            stream.n_rows += len(scores)
+        self._n_resumed = stream.n_rows
+
+    def _score(self) -> None:
+        blocks = self._stream.scored_blocks(self._parts.position)
+        progress = Progress(self._job.options.get("on_progress"), None)
+        progress.advance(self._n_resumed)
+        with closing(blocks), progress:
+            for scored in blocks:
+                with deferred_interrupts():
+                    self._add(scored)
+                progress.advance(len(scored.scores), self._job.source.share_read)
+
+    def _add(self, scored: ScoredBlock) -> None:
+        faults = [
+            [fault.number, fault.name, fault.fault] for fault in origin_of(scored.rows).faults
+        ]
+        position = Position.after(scored.rows)
+        self._parts.add(scored.encoded, scored.scores, position, faults)
+        self._stream.count(scored)
+        rows = self._checkpoint_rows
+        if self._parts.part_is_due or (rows is not None and self._parts.n_waiting >= rows):
+            self._parts.close_part()
+
+    def _report(self, *, interrupted: bool = False) -> ScoreFileReport:
+        notes = []
+        if self._n_resumed:
+            notes.append(
+                f"{self._n_resumed:,} rows were there from an earlier run; their ids were not "
+                "compared with those of later rows"
+            )
+        return ScoreFileReport(
+            source=self._job.source.name,
+            target=self._target,
+            result=self._job.summary(self._stream, self._parts.score_blocks, notes),
+            n_resumed=self._n_resumed,
+            n_skipped=self._stream.n_skipped,
+            faults=self._stream.faults,
+            interrupted=interrupted,
+            kept=self._parts.folder if interrupted else None,
+        )
+
+
+def score_to_stream(
+    source: DataSource,
+    file: IO[bytes],
+    metrics: Iterable[str] | None = None,
+    *,
+    form: Literal["jsonl", "csv"] = "jsonl",
+    **options: Unpack[ScoreFileOptions],
+) -> ScoreFileReport:
+    """As :func:`score_file`, with the rows going to an open file as they come, such as a pipe.
+
+    Nothing is kept of a run that is cut short. Medians need scores again: they wait in memory, and
+    past some hundred thousand rows in an unnamed temporary file.
+    """
+    job = _Job(source, metrics, options)
+    rows = CsvFormat(job.columns) if form == "csv" else JsonLinesFormat(job.columns)
+    stream = job.stream(rows)
+    spool = ScoreSpool(len(job.plan.columns))
+    interrupted = False
+    try:
+        with (
+            closing(stream.scored_blocks()) as blocks,
+            Progress(options.get("on_progress"), None) as progress,
+        ):
+            if isinstance(rows, CsvFormat):
+                file.write(rows.header)
+            for scored in blocks:
+                with deferred_interrupts():
+                    file.write(scored.encoded)
+                    spool.add(scored.scores)
+                    stream.count(scored)
+                progress.advance(len(scored.scores), job.source.share_read)
+    except KeyboardInterrupt:
+        if not stream.n_rows:
+            raise
+        interrupted = True
+    stream.check_not_empty()
+    result = job.summary(stream, spool.blocks)
+    spool.close()
+    return ScoreFileReport(
+        source=job.source.name,
+        target=Path(STANDARD_INPUT),
+        result=result,
+        n_resumed=0,
+        n_skipped=stream.n_skipped,
+        faults=stream.faults,
+        interrupted=interrupted,
+    )

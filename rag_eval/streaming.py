@@ -1,0 +1,91 @@
+"""An input of any size -> its scored blocks in order, and what is counted on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+from typing import Final
+
+from rag_eval.blocks import RowFault
+from rag_eval.engine import EncodeFn, ScoredBlock, score_blocks
+from rag_eval.errors import InputError
+from rag_eval.inputs.opened import START, Input, Position
+from rag_eval.options import Plan
+from rag_eval.repeated_ids import RepeatedIds
+from rag_eval.score_totals import ScoreTotals
+from rag_eval.sources import FieldNeeds
+from rag_eval.validation import add_ids, origin_of, pack_file_block
+
+KEPT_FAULTS: Final = 10
+
+
+class RowStream:
+    """The rows of an input on their way through the kernels.
+
+    Attributes
+    ----------
+    n_rows, n_skipped : int
+        Rows that were counted as scored, and as left out.
+    faults : list of RowFault
+        The first ten of those left out.
+    totals : ScoreTotals
+        Statistics of the rows that were counted.
+    """
+
+    def __init__(
+        self,
+        source: Input,
+        plan: Plan,
+        *,
+        threads: int,
+        skip_invalid: bool,
+        encode: EncodeFn | None = None,
+    ) -> None:
+        self._source = source
+        self._plan = plan
+        self._threads = threads
+        self._skip_invalid = skip_invalid
+        self._encode = encode
+        self.needs = FieldNeeds.of(plan.columns, plan.settings.profile)
+        self.n_rows = self.n_skipped = 0
+        self.faults: list[RowFault] = []
+        self.totals = ScoreTotals(plan)
+        self._ids = RepeatedIds()
+
+    def scored_blocks(self, start: Position = START) -> Generator[ScoredBlock, None, None]:
+        """The scored blocks; close it early and threads and files go with it."""
+        blocks = self._source.blocks(start)
+        scored = score_blocks(
+            blocks,
+            self._plan,
+            self.needs,
+            self._threads,
+            lambda block: pack_file_block(block, self.needs, skip_invalid=self._skip_invalid),
+            self._encode,
+        )
+        with closing(blocks), closing(scored):
+            yield from scored
+
+    def count(self, scored: ScoredBlock) -> None:
+        """Count a block, whose rows went where they belong."""
+        faults = origin_of(scored.rows).faults
+        self.n_skipped += len(faults)
+        self.faults += faults[: KEPT_FAULTS - len(self.faults)]
+        self.n_rows += len(scored.scores)
+        add_ids(self._ids, scored.rows)
+        self.totals.add(scored.scores)
+
+    def check_not_empty(self) -> None:
+        """Raise an InputError when no row could be scored."""
+        if self.n_rows:
+            return
+        if not self.n_skipped:
+            raise InputError(f"{self._source.name} holds no samples")
+        raise InputError(
+            f"{self._source.name} holds no valid samples: {self.n_skipped} invalid, "
+            f"first {self.faults[0]}"
+        )
+
+    def notes(self) -> list[str]:
+        """What a reader of the results should know."""
+        return [note for note in [self._ids.warning()] if note]
