@@ -114,7 +114,12 @@ class _Odd:
     """A column that holds no texts, or not where they belong; None where it cannot be read."""
 
     value: Reader | None
+    valid: Bools | None
     refusal: str = ""
+
+    def has_any(self, rows: Rows) -> bool:
+        """Whether not all of some rows are null."""
+        return self.valid is None or bool(self.valid[as_places(rows)].any())
 
 
 _Column: TypeAlias = Texts | TextLists | _Odd
@@ -133,9 +138,9 @@ def _column_of(name: str, path: ArrowPath, cells: Cells) -> _Column | None:
     if column is not None:
         return column
     try:
-        return _Odd(value_reader(cells, path))
+        return _Odd(value_reader(cells, path), cells.valid)
     except InputError as error:
-        return _Odd(None, str(error))
+        return _Odd(None, cells.valid, str(error))
 
 
 class _Table:
@@ -331,10 +336,13 @@ class ArrowBlock:
         parts = {}
         for name in _read_fields(needs):
             column = self._table.columns.get(name)
-            if not isinstance(column, _Odd):
-                parts[name] = part_of(column, rows, as_lists=name == "contexts")
-            elif column.value is None:
-                raise InputError(column.refusal)
+            if isinstance(column, _Odd):
+                if column.value is None:
+                    raise InputError(column.refusal)
+                if column.has_any(rows):
+                    continue
+                column = None
+            parts[name] = part_of(column, rows, as_lists=name == "contexts")
         return parts
 
     def _pack_samples(self, needs: FieldNeeds, doubtful: Bools) -> SampleBatch:

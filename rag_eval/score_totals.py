@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from typing import IO, Final, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -109,8 +109,21 @@ class ColumnTotals:
             "min": self.least if self.moments.count else None,
             "max": self.greatest if self.moments.count else None,
             "nPassed": self.n_passed,
-            "bins": [[str(place), count] for place, count in sorted(self.bins.items())],
+            "bins": sorted(self.bins.items()),
         }
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> ColumnTotals:
+        """Read back what :meth:`to_dict` gave."""
+        totals = cls()
+        totals.moments.count = value["n"]
+        totals.moments.total = int(value["sum"])
+        totals.moments.squares = int(value["squares"])
+        if value["n"]:
+            totals.least, totals.greatest = float(value["min"]), float(value["max"])
+        totals.n_passed = value["nPassed"]
+        totals.bins = {place: count for place, count in value["bins"]}
+        return totals
 
 
 def _keys(values: Scores) -> npt.NDArray[np.uint64]:
@@ -289,6 +302,15 @@ class ScoreTotals:
             },
             "composite": self._composite.to_dict(),
         }
+
+    @classmethod
+    def from_dict(cls, plan: Plan, value: Mapping[str, Any]) -> ScoreTotals:
+        """Read back what :meth:`to_dict` gave for the same plan."""
+        totals = cls(plan)
+        totals.n_rows = value["nRows"]
+        totals._columns = [ColumnTotals.from_dict(value["metrics"][name]) for name in plan.columns]
+        totals._composite = ColumnTotals.from_dict(value["composite"])
+        return totals
 
 
 class ScoreSpool:
