@@ -122,7 +122,7 @@ class ColumnTotals:
         if value["n"]:
             totals.least, totals.greatest = float(value["min"]), float(value["max"])
         totals.n_passed = value["nPassed"]
-        totals.bins = {place: count for place, count in value["bins"]}
+        totals.bins = dict(value["bins"])
         return totals
 
 
