@@ -266,6 +266,12 @@ class ArrowBlock:
         schema = self._table.batch.cells(path).schema
         return schema.dictionary is None and schema.format in _WHOLE_NUMBERS
 
+    @property
+    def id_column(self) -> str | None:
+        """The path of the column of ids."""
+        path = self._table.paths.get("id")
+        return None if path is None else path.name
+
     def ids(self) -> list[Any]:
         """The id of each row, None where it has none."""
         reader = self._table.field_reader("id")

@@ -29,6 +29,8 @@ class RepeatedIds:
 
     def add(self, ids: Sequence[object], name: Callable[[int], str]) -> None:
         """Look at the ids of some rows; ``name`` gives the name of the row at an index."""
+        if self._are_new(ids):
+            return
         places = [index for index, found in enumerate(ids) if isinstance(found, (str, int))]
         keys = [hash(ids[index]) for index in places]
         known = self._in_older(np.array(keys, np.int64)).tolist()
@@ -39,6 +41,22 @@ class RepeatedIds:
                     self.names.append(name(index))
             elif not self._is_full:
                 self._recent.add(key)
+        self._settle()
+
+    def _are_new(self, ids: Sequence[object]) -> bool:
+        """Take in ids that are all there and all new, as most are, without a look at each."""
+        if self._is_full or not {str, int}.issuperset(map(type, ids)):
+            return False
+        keys = set(map(hash, ids))
+        if len(keys) < len(ids) or not self._recent.isdisjoint(keys):
+            return False
+        if len(self._older) and self._in_older(np.fromiter(keys, np.int64, len(keys))).any():
+            return False
+        self._recent |= keys
+        self._settle()
+        return True
+
+    def _settle(self) -> None:
         if len(self._recent) >= _RECENT:
             recent = np.fromiter(self._recent, np.int64, len(self._recent))
             self._older = np.sort(np.concatenate([self._older, recent]), kind="stable")

@@ -70,6 +70,7 @@ class RowBlock:
     row_truths: list[int] = field(default_factory=lambda: [0])
     given: list[int] = field(default_factory=list)
     languages: list[int] = field(default_factory=list)
+    id_values: list[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -96,7 +97,9 @@ class RowBlock:
 
     def ids(self) -> list[Any]:
         """The id of each row, None where it has none."""
-        return [id_of(row) for row in self.rows]
+        if self.id_values is None:
+            self.id_values = [id_of(row) for row in self.rows]
+        return self.id_values
 
     def values(self, name: str) -> list[Any]:
         """A column of the input under its own name; None where a row lacks it."""

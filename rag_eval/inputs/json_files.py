@@ -20,6 +20,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _MAX_ROWS: Final = 1024
 
 _decode = msgspec.json.Decoder().decode
+_decode_lines = msgspec.json.Decoder().decode_lines
 
 
 def json_blocks(file: ByteFile, name: str | Path, skip_rows: int = 0) -> RowBlocks:
@@ -76,6 +77,42 @@ class _LineReader:
     def blocks(self, buffer: bytearray, end: int) -> RowBlocks:
         """The rows in the first bytes of the buffer, which end with a line."""
         begin = 3 if self._line == 0 and buffer.startswith(_BOM) else 0
+        rows = self._plain_rows(buffer, begin, end)
+        if rows is None:
+            yield from self._blocks_by_line(buffer, begin, end)
+            return
+        row_bytes = (end - begin) // max(1, len(rows)) + 1
+        for first in range(0, len(rows), _MAX_ROWS):
+            taken = rows[first : first + _MAX_ROWS]
+            numbers = range(self._line + 1, self._line + 1 + len(taken))
+            ordinals = range(self._row, self._row + len(taken))
+            self._line += len(taken)
+            self._row += len(taken)
+            origin = FileOrigin(self._source, "line", numbers, ordinals)
+            yield RowBlock(ordinals.start, taken, origin, row_bytes * len(taken))
+
+    def _plain_rows(self, buffer: bytearray, begin: int, end: int) -> list[Any] | None:
+        """The rows when every line is an object and nothing else; None when that is not so.
+
+        A line that begins with a brace and ends with one is no part of a longer value: two lines of
+        one value have a comma, a colon or a bracket between them. So as many values as lines are
+        one value a line.
+        """
+        n_lines = buffer.count(b"\n", begin, end) + (buffer[end - 1 : end] != b"\n")
+        if (
+            self._row < self._skip_rows
+            or buffer.count(b"\n{", begin, end) + buffer.startswith(b"{", begin) != n_lines
+            or buffer.count(b"}\n", begin, end) + buffer.endswith(b"}", begin, end) != n_lines
+        ):
+            return None
+        try:
+            with memoryview(buffer) as whole, whole[begin:end] as lines:
+                rows = _decode_lines(lines)
+        except (ValueError, RecursionError):
+            return None
+        return rows if len(rows) == n_lines else None
+
+    def _blocks_by_line(self, buffer: bytearray, begin: int, end: int) -> RowBlocks:
         block: _RowReader | None = None
         while begin < end:
             stop = buffer.find(b"\n", begin, end)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 # Rows of a record batch: enough for vectors, few enough that texts of a batch stay some megabytes.
-_BATCH_ROWS: Final = 4096
+_BATCH_ROWS: Final = 1024
 
 
 def pyarrow(purpose: str) -> Any:
@@ -92,7 +92,7 @@ class _ParquetBatches:
     def __init__(self, path: Path) -> None:
         from pyarrow import parquet
 
-        self._file = parquet.ParquetFile(path, pre_buffer=False)
+        self._file = parquet.ParquetFile(path, pre_buffer=True)
         self.schema: pa.Schema = self._file.schema_arrow
         self.n_rows: int = self._file.metadata.num_rows
 

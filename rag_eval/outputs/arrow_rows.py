@@ -49,9 +49,17 @@ class ArrowTables:
         return self._checked(batch.replace_schema_metadata(self._metadata))
 
     def _ids(self, scored: ScoredBlock) -> pa.Array:
+        block = scored.rows
+        if isinstance(block, ArrowBlock):
+            kind = self._pa.int64() if block.ids_are_numbers else self._pa.string()
+            name = block.id_column
+            if name is not None and name in block.held.schema.names:
+                found = _rows_of(self._pa, block, name)
+                if not found.null_count:
+                    return found.cast(kind)
+            if block.ids_are_numbers:
+                return self._pa.array(row_ids(scored), kind)
         ids = row_ids(scored)
-        if isinstance(scored.rows, ArrowBlock) and scored.rows.ids_are_numbers:
-            return self._pa.array(ids, self._pa.int64())
         # Of one type whatever they are: other files may have numbers and then texts.
         return self._pa.array(list(map(_text, ids)), self._pa.string())
 

@@ -10,9 +10,9 @@ journal never speaks of a part that is not there, and what it does not speak of 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +32,7 @@ from rag_eval.score_totals import read_scores
 # A part is closed when it has so many bytes, or is so old: what a crash may cost.
 PART_BYTES: Final = 64 << 20
 PART_SECONDS: Final = 10.0
+_READ_BYTES: Final = 1 << 20
 
 
 class OutputError(RagEvalError):
@@ -47,33 +48,33 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
     faults: list[list[Any]]
     position: Position
     row_bytes: int
-    row_digest: str
+    row_digest: int
     score_bytes: int
-    score_digest: str
+    score_digest: int
 
 
 class _PartFile:
-    """A file of a part that is being written, with the digest of what is in it."""
+    """A file of a part that is being written, with a checksum of what is in it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._temporary = path.with_name(f"{path.name}.tmp")
         self._file = self._temporary.open("wb")
-        self._hash = hashlib.blake2b(digest_size=16)
+        self._digest = 0
         self.n_bytes = 0
 
     def write(self, data: bytes) -> None:
         self._file.write(data)
-        self._hash.update(data)
+        self._digest = zlib.crc32(data, self._digest)
         self.n_bytes += len(data)
 
-    def close(self) -> str:
-        """Bring the file to disk under its name; its digest."""
+    def close(self) -> int:
+        """Bring the file to disk under its name; its checksum."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
         self._temporary.replace(self._path)
-        return self._hash.hexdigest()
+        return self._digest
 
     def drop(self) -> None:
         self._file.close()
@@ -322,16 +323,16 @@ class PartedFile:
             ) from None
 
 
-def _is_file(path: Path, n_bytes: int, digest: str) -> bool:
+def _is_file(path: Path, n_bytes: int, digest: int) -> bool:
     """Whether a file is there with that content."""
     try:
         if path.stat().st_size != n_bytes:
             return False
+        found = 0
         with path.open("rb") as file:
-            return (
-                hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
-                == digest
-            )
+            while data := file.read(_READ_BYTES):
+                found = zlib.crc32(data, found)
+        return found == digest
     except OSError:
         return False
 
