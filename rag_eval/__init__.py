@@ -1,7 +1,7 @@
 """Scores RAG outputs at native speed.
 
 ``evaluate`` scores one sample and explains its scores, ``evaluate_batch`` many on all cores,
-``create_evaluator`` fixes options in advance. The rest are the primitives they are made of and the
+``score_file`` files of any size, ``create_evaluator`` fixes options in advance. The rest are the primitives they are made of and the
 types of what goes in and comes out; see each one's help.
 """
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rag_eval.regressions import MetricRegression
     from rag_eval.results import CostTracker, EvalResult, EvalSignal, MetricResult
     from rag_eval.samples import EvalSample, EvaluationMode, MetricId
+    from rag_eval.score_files import score_file
     from rag_eval.scoring import (
         Evaluator,
         compute_metric,
@@ -84,6 +85,7 @@ _HOMES = {
     "regressions": ("MetricRegression",),
     "results": ("CostTracker", "EvalResult", "EvalSignal", "MetricResult"),
     "samples": ("EvalSample", "EvaluationMode", "MetricId"),
+    "score_files": ("score_file",),
     "scoring": (
         "Evaluator",
         "compute_metric",
@@ -148,6 +150,7 @@ __all__ = [
     "score_context_recall",
     "score_context_relevance",
     "score_faithfulness",
+    "score_file",
     "score_hallucination_rate",
     "split_sentences",
     "tfidf_similarity",

@@ -62,12 +62,15 @@ def score_blocks(
     threads: int,
     pack: PackFn | None = None,
     encode: EncodeFn | None = None,
+    *,
+    reads_apart: bool = False,
 ) -> Generator[ScoredBlock, None, None]:
     """Score blocks and give them back in the order they came.
 
     The caller's thread reads; packing, scoring and ``encode`` run on ``threads`` threads, and the
-    GIL is released while a block is scored. One thread means the caller's own. ``pack`` stands in
-    for the block's own, and may drop rows.
+    GIL is released while a block is scored. One thread means the caller's own, unless
+    ``reads_apart``: where rows are read from files and written to others, that goes on meanwhile.
+    ``pack`` stands in for the block's own, and may drop rows.
     """
     metrics = np.array(metric_numbers(plan.columns), np.int64)
 
@@ -82,7 +85,7 @@ def score_blocks(
             return scored
         return ScoredBlock(block, batch, scores, reasons, encode(scored))
 
-    if threads == 1:
+    if threads == 1 and not reads_apart:
         yield from map(score, blocks)
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")

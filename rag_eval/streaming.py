@@ -62,6 +62,7 @@ class RowStream:
             self._threads,
             lambda block: pack_file_block(block, self.needs, skip_invalid=self._skip_invalid),
             self._encode,
+            reads_apart=True,
         )
         with closing(blocks), closing(scored):
             yield from scored

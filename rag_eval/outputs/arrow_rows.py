@@ -38,7 +38,7 @@ class ArrowTables:
     def __init__(self, columns: ScoreColumns, signature: Signature) -> None:
         self._pa = pyarrow("writing Parquet or Arrow")
         self._columns = columns
-        self._metadata = {SIGNATURE_KEY: json_text.dumps(signature.to_dict())}
+        self._metadata = signature_metadata(signature)
         self._schema: pa.Schema | None = None
 
     def batch(self, scored: ScoredBlock) -> pa.RecordBatch:
@@ -84,6 +84,11 @@ class ArrowTables:
             found, wanted = batch.schema.field(name).type, self._schema.field(name).type
             raise InputError(f"column {name!r} is {found} here and {wanted} in an earlier file")
         return batch
+
+
+def signature_metadata(signature: Signature) -> dict[bytes, bytes]:
+    """The signature as metadata of a schema."""
+    return {SIGNATURE_KEY: json_text.dumps(signature.to_dict())}
 
 
 def score_arrays(pa: Any, scores: RowScores) -> list[pa.Array]:

@@ -56,13 +56,21 @@ class ScoreColumns:
         for name in extra:
             if list(extra).count(name) > 1:
                 raise InputError(f"column {name!r} is asked for twice")
-            if name == ID or name in columns.score_names:
+            if name == ID:
                 raise InputError(
-                    f"column {name!r} of the input has the name of a column of the scores"
-                    + ("; the ids are always there" if name == ID else "")
-                    + ("" if name == ID else "; give the scores a prefix (--prefix)")
+                    f"column {name!r} of the input has the name of a column of the scores; the ids "
+                    "are always there"
                 )
+            columns.check_apart(name, "--prefix")
         return columns
+
+    def check_apart(self, name: str, option: str) -> None:
+        """Raise an InputError, with the option to use, when a score has a column's name."""
+        if name in self.score_names:
+            raise InputError(
+                f"column {name!r} of the input has the name of a column of the scores; give the "
+                f"scores a prefix ({option})"
+            )
 
     @property
     def score_names(self) -> list[str]:
