@@ -1,8 +1,8 @@
 """Scores RAG outputs at native speed.
 
 ``evaluate`` scores one sample and explains its scores, ``evaluate_batch`` many on all cores,
-``score_file`` files of any size, ``create_evaluator`` fixes options in advance. The rest are the primitives they are made of and the
-types of what goes in and comes out; see each one's help.
+``score_file`` files of any size, ``create_evaluator`` fixes options in advance. The rest are the
+primitives they are made of and the types of what goes in and comes out; see each one's help.
 """
 
 from __future__ import annotations

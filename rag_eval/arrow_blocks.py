@@ -6,7 +6,7 @@ than buffers, such as a column of another type, its rows become dicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -49,12 +49,11 @@ _ITEM_BYTES: Final = 1
 def arrow_blocks(
     source: ArrowSource,
     fields: Mapping[str, str],
-    threads: int = 1,
     *,
     origin_name: str | None = None,
     first_row: int = 0,
 ) -> Iterator[ArrowBlock]:
-    """Cut the rows of a table into blocks of a size that suits the number of threads.
+    """Cut the rows of a table into blocks of about a MiB of texts.
 
     Parameters
     ----------
@@ -64,7 +63,6 @@ def arrow_blocks(
         Our field to the path of its column: question, answer, contexts, ground_truth, id and
         language, each only where there is one. A path to plain strings in place of lists gives
         each row one context, unless the column is called contexts itself.
-    threads : int
     origin_name : str, optional
         The file that the rows are of.
     first_row : int
@@ -93,6 +91,12 @@ def arrow_blocks(
             first_row += len(batch)
     finally:
         source.close()
+
+
+def check_truths(paths: Collection[str], name: str) -> None:
+    """Refuse columns of both spellings: which of them counts would be left to chance."""
+    if {"ground_truth", "groundTruth"} <= set(paths):
+        raise InputError(f"{name} has the columns ground_truth and groundTruth; drop or map one")
 
 
 def _cuts(ends: Places, block_bytes: int) -> Iterator[range]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from typing import Any
 
-from rag_eval.arrow_arrays import is_arrow, open_arrow
-from rag_eval.arrow_blocks import arrow_blocks
+from rag_eval.arrow_arrays import ArrowSource, is_arrow, open_arrow
+from rag_eval.arrow_blocks import arrow_blocks, check_truths
 from rag_eval.blocks import SampleBlock
 from rag_eval.schemas import field_map
 from rag_eval.sources import FieldNeeds, sample_blocks
@@ -42,21 +42,31 @@ def object_blocks(samples: Any, needs: FieldNeeds, threads: int) -> Iterator[Sam
     elif _is_dataset(samples):
         first_row = 0
         for table in samples.with_format("arrow").iter(_DATASET_ROWS):
-            yield from _table_blocks(table, threads, first_row)
+            yield from _table_blocks(open_arrow(table), first_row)
             first_row += table.num_rows
     else:
-        try:
-            blocks = _table_blocks(samples, threads)
-            yield from blocks
-        except ImportError:
-            # A frame of pandas gives its columns away only where pyarrow is installed.
+        source = _opened(samples)
+        if source is None:
             yield from sample_blocks(_frame_rows(samples), needs, threads)
+        else:
+            yield from _table_blocks(source)
 
 
-def _table_blocks(table: Any, threads: int, first_row: int = 0) -> Iterator[SampleBlock]:
-    source = open_arrow(table)
-    fields = field_map(source.paths())
-    return arrow_blocks(source, fields.paths, threads, first_row=first_row)
+def _opened(table: Any) -> ArrowSource | None:
+    """The columns of a table; None for a frame of pandas that cannot give them without pyarrow."""
+    try:
+        return open_arrow(table)
+    except ImportError:
+        if _is_frame(table):
+            return None
+        raise
+
+
+def _table_blocks(source: ArrowSource, first_row: int = 0) -> Iterator[SampleBlock]:
+    paths = source.paths()
+    fields = field_map(paths).paths
+    check_truths(paths, "the table")
+    return arrow_blocks(source, fields, first_row=first_row)
 
 
 def _frame_rows(frame: Any) -> Iterator[dict[str, Any]]:

@@ -179,7 +179,12 @@ class Input:
 
             with opened_columns(Path(path)) as columns:
                 self._file = columns
-                yield from columns.blocks(self._options.fields, skip_rows, self._extra_columns)
+                yield from columns.blocks(
+                    self._options.fields,
+                    skip_rows,
+                    self._extra_columns,
+                    is_mapped="ground_truth" in self._options.mapping,
+                )
             return
         with opened_bytes(path) as file:
             self._file = file
@@ -226,11 +231,27 @@ def _paths(data: DataSource) -> list[str | Path]:
             raise InputError("no file was named")
         return [path for item in data for path in _paths(item)]
     text = str(data)
+    if text != STANDARD_INPUT and Path(data).is_dir():
+        return _files_in(Path(data))
     if text == STANDARD_INPUT or not glob.has_magic(text) or Path(data).exists():
         return [data]
     found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # may be absolute
     if not found:
         raise InputError(f"{text}: no file has such a name")
+    return list(found)
+
+
+def _files_in(folder: Path) -> list[str | Path]:
+    """The files of samples in a folder, such as engines write in place of one file."""
+    found = sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_file()
+        and plain_name(path).endswith(KNOWN)
+        and not path.name.startswith((".", "_"))
+    )
+    if not found:
+        raise InputError(f"{folder} is a folder without files of samples ({', '.join(KNOWN)})")
     return list(found)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.arrow_arrays import open_arrow
-from rag_eval.arrow_blocks import ArrowBlock, arrow_blocks
+from rag_eval.arrow_blocks import ArrowBlock, arrow_blocks, check_truths
 from rag_eval.errors import InputError, MissingExtraError, suggestion
 from rag_eval.inputs.ahead import read_ahead
 from rag_eval.schemas import FieldMap
@@ -50,14 +50,19 @@ class ColumnFile:
         fields_of: Callable[[Sequence[str]], FieldMap],
         skip_rows: int = 0,
         extra_columns: Sequence[str] = (),
+        *,
+        is_mapped: bool = False,
     ) -> Iterator[ArrowBlock]:
         """The rows from row ``skip_rows`` on; ``fields_of`` maps the columns.
 
-        Only the columns of our fields are read, and ``extra_columns``.
+        Only the columns of our fields are read, and ``extra_columns``. ``is_mapped`` says that the
+        caller has named the column of the ground truth.
         """
         names = self._batches.schema.names
         paths = open_arrow(self._batches.schema.empty_table()).paths()
         fields = fields_of(paths).paths
+        if not is_mapped:
+            check_truths(paths, str(self._path))
         _check_columns(extra_columns, names, self._path)
         wanted = {*extra_columns, *(_column_of(path, names) for path in fields.values())}
         columns = [name for name in names if name in wanted]

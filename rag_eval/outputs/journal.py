@@ -22,10 +22,10 @@ class JournalInUseError(Exception):
 
 
 class Recorded(NamedTuple):
-    """What a journal holds: its records, and how many bytes of it they take."""
+    """What a journal holds: its records, and the byte that each of them ends before."""
 
     records: list[dict[str, Any]]
-    n_bytes: int
+    ends: list[int]
 
 
 def read_journal(path: Path) -> Recorded:
@@ -33,8 +33,9 @@ def read_journal(path: Path) -> Recorded:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        return Recorded([], 0)
+        return Recorded([], [])
     records: list[dict[str, Any]] = []
+    ends: list[int] = []
     n_bytes = 0
     for line in data.splitlines(keepends=True):
         digest, _, text = line.partition(b" ")
@@ -42,7 +43,8 @@ def read_journal(path: Path) -> Recorded:
             break
         records.append(json_text.loads(text))
         n_bytes += len(line)
-    return Recorded(records, n_bytes)
+        ends.append(n_bytes)
+    return Recorded(records, ends)
 
 
 def _digest(text: bytes) -> bytes:
@@ -52,26 +54,19 @@ def _digest(text: bytes) -> bytes:
 class Journal:
     """A journal that is open for appending, by this process alone.
 
-    Parameters
-    ----------
-    path : Path
-    n_bytes : int
-        Length of what is sound in it; the rest is cut off.
-
     Raises
     ------
     JournalInUseError
         When another process has it open.
     """
 
-    def __init__(self, path: Path, n_bytes: int = 0) -> None:
+    def __init__(self, path: Path) -> None:
         self._file = path.open("ab")
         try:
             self._lock()
         except BaseException:
             self._file.close()
             raise
-        self._file.truncate(n_bytes)
         sync_folder(path.parent)
 
     def _lock(self) -> None:
@@ -81,6 +76,10 @@ class Journal:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise JournalInUseError from None
+
+    def cut(self, n_bytes: int) -> None:
+        """Drop all that comes after so many bytes."""
+        self._file.truncate(n_bytes)
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add a record; when this returns it is on disk."""

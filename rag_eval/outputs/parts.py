@@ -11,10 +11,11 @@ journal never speaks of a part that is not there, and what it does not speak of 
 from __future__ import annotations
 
 import os
+import re
 import time
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,13 +27,14 @@ from rag_eval.durable_files import atomic_file, sync_folder
 from rag_eval.errors import InputError, RagEvalError
 from rag_eval.inputs.opened import START, Position
 from rag_eval.outputs.formats import RowFormat
-from rag_eval.outputs.journal import Journal, JournalInUseError, read_journal
+from rag_eval.outputs.journal import Journal, JournalInUseError, Recorded, read_journal
 from rag_eval.score_totals import read_scores
 
 # A part is closed when it has so many bytes, or is so old: what a crash may cost.
 PART_BYTES: Final = 64 << 20
 PART_SECONDS: Final = 10.0
 _READ_BYTES: Final = 1 << 20
+_OWN_NAME: Final = re.compile(r"journal|assembled|\d+\.(?:rows|scores)(?:\.tmp)?")
 
 
 class OutputError(RagEvalError):
@@ -77,8 +79,11 @@ class _PartFile:
         return self._digest
 
     def drop(self) -> None:
-        self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        # What is still to be written has no place where the disk is full.
+        with suppress(OSError):
+            self._file.close()
+        with suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
 
 
 class PartedFile:
@@ -134,20 +139,30 @@ class PartedFile:
                     f"{self.folder} holds an unfinished run ({_rows_text(recorded.records)}); go "
                     "on with --resume, or leave it behind with --restart"
                 )
-            self.folder.mkdir(exist_ok=True)
-            n_bytes = 0
+            self._check_folder()
             if recorded.records and resume:
                 self._check_same(recorded.records[0])
-                n_bytes = recorded.n_bytes
+            self.folder.mkdir(exist_ok=True)
             try:
-                self._journal = Journal(self._journal_path, n_bytes)
+                self._journal = Journal(self._journal_path)
             except JournalInUseError:
                 raise InputError(f"{self.folder} is in use by another run") from None
-            if n_bytes:
-                self._take_up(recorded.records[1:])
+            if recorded.records and resume:
+                self._take_up(recorded)
                 return
+            self._journal.cut(0)
             self._remove_parts()
             self._journal.append(self._made_of)
+
+    def _check_folder(self) -> None:
+        """Refuse a folder that somebody else has files in: all that is in it is removed."""
+        found = self.folder.iterdir() if self.folder.exists() else ()
+        strange = sorted(path.name for path in found if not _OWN_NAME.fullmatch(path.name))
+        if strange:
+            raise InputError(
+                f"{self.folder} is where parts would lie, and holds {strange[0]!r}, which is none: "
+                "move it away"
+            )
 
     def _check_same(self, recorded: Mapping[str, Any]) -> None:
         differences = list(_differences(recorded, self._made_of))
@@ -157,15 +172,15 @@ class PartedFile:
                 "back to go on, or begin anew with --restart"
             )
 
-    def _take_up(self, records: list[dict[str, Any]]) -> None:
-        for record in records:
+    def _take_up(self, recorded: Recorded) -> None:
+        assert self._journal is not None
+        for record in recorded.records[1:]:
             part = msgspec.convert(record, Part)
             if part.part != len(self.parts) or not self._is_whole(part):
                 break
             self.parts.append(part)
-        if len(self.parts) < len(records):
-            # What is damaged, and all that follows it, is made again.
-            self._rewrite_journal()
+        # What is damaged, and all that follows it, is made again.
+        self._journal.cut(recorded.ends[len(self.parts)])
         if self.parts:
             self._position = Position(*self.parts[-1].position)
 
@@ -175,14 +190,6 @@ class PartedFile:
             (self._scores_path(part.part), part.score_bytes, part.score_digest),
         ]
         return all(_is_file(path, n_bytes, digest) for path, n_bytes, digest in files)
-
-    def _rewrite_journal(self) -> None:
-        assert self._journal is not None
-        self._journal.close()
-        self._journal = Journal(self._journal_path)
-        self._journal.append(self._made_of)
-        for part in self.parts:
-            self._journal.append(msgspec.to_builtins(part))
 
     def _remove_parts(self) -> None:
         for path in self.folder.iterdir():
@@ -289,7 +296,7 @@ class PartedFile:
         self.release()
 
     def give_up(self) -> None:
-        """Drop the part that is being written, and all traces when no other is there."""
+        """Drop the part that is being written, and all traces where none is kept."""
         for file in (self._rows, self._scores):
             if file is not None:
                 file.drop()
