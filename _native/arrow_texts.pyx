@@ -92,7 +92,7 @@ cdef bint is_utf8(const uint8_t* text, int64_t size) noexcept nogil:
         if lead < 0xF0:
             if lead == 0xE0 and second < 0xA0:
                 return False
-            if (lead == 0xED and 0xA0 <= second < 0xB0 and left >= 5
+            if (lead == 0xED and 0xA0 <= second < 0xB0 and left >= 6
                     and text[at + 3] == 0xED and text[at + 4] >= 0xB0):
                 return False
             at += 3
