@@ -178,6 +178,28 @@ def _text_of(document: dict[str, Any]) -> Any:
     return document
 
 
+def column_map(
+    columns: Collection[str],
+    *,
+    schema: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> FieldMap:
+    """As :func:`field_map`, for a table, of which every path is that of one column.
+
+    Where contexts are objects, the path is that of their member with the text: a row would show
+    which it is, a column has to be named.
+    """
+    lists = {path[:end] for path in columns if (end := path.rfind(EACH)) > 0}
+    found = field_map([*columns, *(lists - set(columns))], schema=schema, mapping=mapping)
+    contexts = found.paths.get("contexts")
+    if contexts in lists and contexts not in columns:
+        for member in TEXT_PATHS:
+            if f"{contexts}{EACH}.{member}" in columns:
+                paths = {**found.paths, "contexts": f"{contexts}{EACH}.{member}"}
+                return FieldMap(found.schema, paths)
+    return found
+
+
 # ---------------------------------------------------------------------------------- recognition
 
 

@@ -101,12 +101,15 @@ class ScoreFileReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, in the schema of result files; it can serve as a baseline."""
-        return {
+        value = {
             "source": self.source,
             "nRows": self.result.n_rows,
             "nSkipped": self.n_skipped,
             **self.result.summary_dict(),
         }
+        if self.interrupted:
+            value["interrupted"] = True
+        return value
 
 
 def score_file(
@@ -149,6 +152,8 @@ def score_file(
         other options or by another version, naming the difference.
     OutputError
         When the disk is full or cannot be written; what is kept can be gone on with.
+    KeyboardInterrupt
+        When Ctrl-C came before the first row was kept, or once more after it came.
     """
     unknown = sorted(set(options) - SCORE_KEYS)
     if unknown:
@@ -200,7 +205,7 @@ class _Job:
         return {
             "version": __version__,
             "signature": self.signature.to_dict(),
-            "input": self.source.identity() if readable else "standard input",
+            "input": self.source.identity() if readable else "a pipe",
             "output": target.name,
             "options": {
                 "metrics": list(plan.metrics),
@@ -247,18 +252,25 @@ class _FileRun:
         """Score to the end, or until Ctrl-C."""
         options = self._job.options
         if options.get("resume") and not self._job.source.can_be_read_again:
-            raise InputError("standard input cannot be read again: resume needs files")
-        self._parts.begin(resume=bool(options.get("resume")), restart=bool(options.get("restart")))
+            name = self._job.source.name
+            raise InputError(f"{name} cannot be read again: resume needs files")
+        parts = self._parts
         try:
+            parts.begin(resume=bool(options.get("resume")), restart=bool(options.get("restart")))
             self._take_up()
             return self._score_all()
-        except InputError:
-            self._parts.give_up()
+        except BaseException as error:
+            with deferred_interrupts():
+                parts.give_up()
+            if isinstance(error, KeyboardInterrupt) and parts.has_journal:
+                kept = f"what was scored is kept in {parts.folder}: go on with --resume"
+                raise KeyboardInterrupt(kept) from None
             raise
         finally:
-            self._parts.release()
+            parts.release()
 
     def _score_all(self) -> ScoreFileReport:
+        report = None
         try:
             self._score()
             self._stream.check_not_empty()
@@ -267,10 +279,11 @@ class _FileRun:
             report = self._report()
             self._parts.complete()
         except KeyboardInterrupt:
+            if report is not None and self._parts.is_complete:
+                return report
             with deferred_interrupts():
                 self._parts.close_part()
             if not self._parts.parts:
-                self._parts.give_up()
                 raise
             return self._report(interrupted=True)
         return report

@@ -51,8 +51,11 @@ class Program(rich_click.RichGroup):
             return _fail(_usage_text(error))
         except click.ClickException as error:
             return _fail(error.format_message())
-        except (click.Abort, KeyboardInterrupt):
-            print("interrupted; nothing was written", file=sys.stderr)
+        except (click.Abort, KeyboardInterrupt) as error:
+            # Click wraps the one in the other.
+            cause = error.__cause__ or error
+            kept = str(cause) if isinstance(cause, KeyboardInterrupt) else ""
+            print(f"interrupted; {plain_text(kept or 'nothing was written')}", file=sys.stderr)
             return INTERRUPTED
         except RagEvalError as error:
             return _fail(str(error))

@@ -6,6 +6,7 @@ import codecs
 import csv
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,6 +19,9 @@ from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
 
 _MAX_ROWS: Final = 1024
 _LARGEST_CELL: Final = 0x7FFFFFFF
+_TRUTHS: Final = ("ground_truth", "groundTruth")
+# Fields whose cells are not simply texts.
+_NO_TEXTS: Final = ("contexts", *_TRUTHS, "id", "language")
 
 
 class CsvRow(NamedTuple):
@@ -66,16 +70,21 @@ class CsvTable:
 
 def _text_lines(file: ByteFile) -> Iterator[str]:
     decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-    rest = ""
-    try:
-        for chunk in file.chunks():
-            # Only these end lines: texts may hold any of the other separators of Unicode.
-            *lines, rest = (rest + decode(chunk)).split("\n")
-            for line in lines:
-                yield line + "\n"
-        rest += decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file.source} is not UTF-8: 0x{error.object[error.start]:02x}") from None
+    rest, n_lines = "", 0
+    for chunk in chain(file.chunks(), [b""]):
+        bad: UnicodeDecodeError | None = None
+        try:
+            text = decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            bad, text = error, error.object[: error.start].decode("utf-8-sig")
+        # Only these end lines: texts may hold any of the other separators of Unicode.
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            yield line + "\n"
+        n_lines += len(lines)
+        if bad is not None:
+            byte = bad.object[bad.start]
+            raise InputError(f"{file.source}, line {n_lines + 1}: is not UTF-8: 0x{byte:02x}")
     if rest:
         yield rest
 
@@ -103,8 +112,13 @@ class CellReader:
         self, header: list[str], fields: FieldMap, context_separator: str | None = None
     ) -> None:
         mapped = {path: name for name, path in fields.paths.items()}
-        self._names = [mapped.get(column, column) for column in header]
+        self._header = header
+        self._fields = fields
+        names = [(column, mapped.get(column, column)) for column in header]
+        self._read_columns = [(column, name) for column, name in names if name in _NO_TEXTS]
         self._separator = context_separator
+        # deepeval's own files join them so; elsewhere a cell of plain text is one context.
+        self._joined_by = "|" if fields.schema == "deepeval" else None
 
     def sample(self, cells: list[str]) -> dict[str, Any]:
         """The sample of a row, its contexts as a list.
@@ -114,16 +128,15 @@ class CellReader:
         ValueError
             Saying what is wrong with the cell of contexts.
         """
-        row: dict[str, Any] = dict(zip(self._names, cells, strict=True))
-        if "contexts" in row:
-            row["contexts"] = self._contexts(row["contexts"])
-        for name in ("ground_truth", "groundTruth"):
-            if name in row:
-                row[name] = _golds(row[name])
-        for name in ("id", "language"):
-            if row.get(name) == "":
-                row[name] = None
-        return row
+        row: dict[str, Any] = dict(zip(self._header, cells, strict=True))
+        for column, name in self._read_columns:
+            row[column] = self._value(name, row[column])
+        return self._fields.row(row)
+
+    def _value(self, name: str, cell: str) -> Any:
+        if name == "contexts":
+            return self._contexts(cell)
+        return _golds(cell) if name in _TRUTHS else cell or None
 
     def _contexts(self, cell: str) -> list[str]:
         if not cell.strip():
@@ -131,7 +144,7 @@ class CellReader:
         if self._separator is not None:
             return cell.split(self._separator)
         if not cell.lstrip().startswith("["):
-            return [cell]
+            return [cell] if self._joined_by is None else cell.split(self._joined_by)
         found = text_list(cell)
         if found is None:
             raise ValueError(
@@ -205,18 +218,23 @@ def csv_blocks(
     def new_block() -> RowBlock:
         return RowBlock(ordinal, [], FileOrigin(file.source, "line", [], []), renamed=renamed)
 
-    block = new_block()
-    for row in table.rows():
-        ordinal += 1
-        if ordinal <= skip_rows:
-            block.first_row = ordinal
-            continue
-        _add(block, row, ordinal - 1, table.width_fault(row), read)
-        if block.text_bytes >= SHARED_BLOCK_BYTES or len(block) >= _MAX_ROWS:
-            yield block
-            block = new_block()
+    block, failed = new_block(), None
+    try:
+        for row in table.rows():
+            ordinal += 1
+            if ordinal <= skip_rows:
+                block.first_row = ordinal
+                continue
+            _add(block, row, ordinal - 1, table.width_fault(row), read)
+            if block.text_bytes >= SHARED_BLOCK_BYTES or len(block) >= _MAX_ROWS:
+                yield block
+                block = new_block()
+    except InputError as error:
+        failed = error
     if ordinal > block.first_row:
         yield block
+    if failed is not None:
+        raise failed
 
 
 def _add(block: RowBlock, row: CsvRow, ordinal: int, fault: str, read: CellReader) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rag_eval.arrow_arrays import ArrowSource, is_arrow, open_arrow
 from rag_eval.arrow_blocks import arrow_blocks, check_truths
 from rag_eval.blocks import SampleBlock
-from rag_eval.schemas import field_map
+from rag_eval.schemas import column_map, field_map
 from rag_eval.sources import FieldNeeds, sample_blocks
 
 # Rows of a data set of many files that are held at a time.
@@ -64,7 +64,7 @@ def _opened(table: Any) -> ArrowSource | None:
 
 def _table_blocks(source: ArrowSource, first_row: int = 0) -> Iterator[SampleBlock]:
     paths = source.paths()
-    fields = field_map(paths).paths
+    fields = column_map(paths).paths
     check_truths(paths, "the table")
     return arrow_blocks(source, fields, first_row=first_row)
 

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -16,7 +17,7 @@ from rag_eval.inputs.byte_files import STANDARD_INPUT, ByteFile, opened_bytes, p
 from rag_eval.inputs.byte_files import source_name as file_name
 from rag_eval.inputs.csv_files import csv_blocks
 from rag_eval.inputs.json_files import json_blocks
-from rag_eval.schemas import FieldMap, field_map, paths_of_rows, split_gold
+from rag_eval.schemas import FieldMap, column_map, field_map, paths_of_rows, split_gold
 from rag_eval.sources import RowBlock, RowBlocks
 
 if TYPE_CHECKING:
@@ -56,6 +57,10 @@ class InputOptions:
     def fields(self, columns: Iterable[str]) -> FieldMap:
         """Where our fields are among some columns."""
         return field_map(list(columns), schema=self.schema, mapping=self.mapping)
+
+    def column_fields(self, columns: Iterable[str]) -> FieldMap:
+        """The same among the columns of a table."""
+        return column_map(list(columns), schema=self.schema, mapping=self.mapping)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -131,7 +136,10 @@ class Input:
     @property
     def can_be_read_again(self) -> bool:
         """Whether it is made of files alone."""
-        return all(str(path) != STANDARD_INPUT for path in self.paths)
+        # A pipe is no file, also where it has a name.
+        return all(
+            str(path) != STANDARD_INPUT and not Path(path).is_fifo() for path in self.paths
+        )
 
     @property
     def share_read(self) -> float | None:
@@ -157,6 +165,7 @@ class Input:
             When a file cannot be read, or as a whole is not what its name says.
         """
         first_row = start.file_first_row
+        self._done = _sizes(self.paths[: start.file])
         for number, path in enumerate(self.paths[start.file :], start.file):
             end = first_row
             skip_rows = start.row - first_row if number == start.file else 0
@@ -180,7 +189,7 @@ class Input:
             with opened_columns(Path(path)) as columns:
                 self._file = columns
                 yield from columns.blocks(
-                    self._options.fields,
+                    self._options.column_fields,
                     skip_rows,
                     self._extra_columns,
                     is_mapped="ground_truth" in self._options.mapping,
@@ -190,9 +199,10 @@ class Input:
             self._file = file
             if plain_name(path).endswith(".csv"):
                 separator = self._options.context_separator
-                blocks = csv_blocks(file, self._options.fields, separator, skip_rows)
+                blocks = csv_blocks(file, partial(self._csv_fields, path), separator, skip_rows)
             else:
-                blocks = _mapped(json_blocks(file, path, skip_rows), self._options.fields)
+                fields = self._first_fields(path) if skip_rows else None
+                blocks = _mapped(json_blocks(file, path, skip_rows), self._options.fields, fields)
             separator = self._options.gold_separator
             # Closed with the file: a run may end in the middle.
             with closing(blocks):
@@ -200,9 +210,27 @@ class Input:
                     yield block if separator is None else _split(block, separator)
 
 
-def _mapped(blocks: RowBlocks, fields_of: Callable[[Sequence[str]], FieldMap]) -> RowBlocks:
-    """Rows under the names of our fields, which the first block tells."""
-    fields: FieldMap | None = None
+    def _csv_fields(self, path: str | Path, header: Sequence[str]) -> FieldMap:
+        from rag_eval.inputs.parquet_files import check_columns
+
+        check_columns(self._extra_columns, header, path)
+        return self._options.fields(header)
+
+    def _first_fields(self, path: str | Path) -> FieldMap | None:
+        """The fields of a file of JSON, which its first rows tell also when those are skipped."""
+        with opened_bytes(path) as file, closing(json_blocks(file, path)) as blocks:
+            for block in blocks:
+                if block.rows:
+                    return self._options.fields(paths_of_rows(block.rows))  # type: ignore[arg-type]
+        return None
+
+
+def _mapped(
+    blocks: RowBlocks,
+    fields_of: Callable[[Sequence[str]], FieldMap],
+    fields: FieldMap | None = None,
+) -> RowBlocks:
+    """Rows under the names of our fields, which the first block tells where they are not given."""
     with closing(blocks):
         for block in blocks:
             if fields is None and block.rows:

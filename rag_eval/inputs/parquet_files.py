@@ -63,7 +63,7 @@ class ColumnFile:
         fields = fields_of(paths).paths
         if not is_mapped:
             check_truths(paths, str(self._path))
-        _check_columns(extra_columns, names, self._path)
+        check_columns(extra_columns, names, self._path)
         wanted = {*extra_columns, *(_column_of(path, names) for path in fields.values())}
         columns = [name for name in names if name in wanted]
         # Closed with the file: a run may end in the middle.
@@ -78,11 +78,13 @@ class ColumnFile:
 
 
 def _column_of(path: str, names: Sequence[str]) -> str:
-    """The column that a path begins in."""
-    return path if path in names else path.partition(".")[0].removesuffix("[]")
+    """The column that a path begins in; a column may have dots in its own name."""
+    found = [name for name in names if path == name or path.startswith((f"{name}.", f"{name}[]"))]
+    return max(found, key=len, default=path)
 
 
-def _check_columns(wanted: Sequence[str], names: Sequence[str], path: Path) -> None:
+def check_columns(wanted: Sequence[str], names: Sequence[str], path: str | Path) -> None:
+    """Raise an InputError for a column that is not there."""
     for name in wanted:
         if name not in names:
             raise InputError(

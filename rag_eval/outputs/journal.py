@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,4 +91,6 @@ class Journal:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._file.close()
+        # A record that had no room on the disk has none now.
+        with suppress(OSError):
+            self._file.close()

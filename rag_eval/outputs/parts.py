@@ -26,6 +26,7 @@ import numpy.typing as npt
 from rag_eval.durable_files import atomic_file, sync_folder
 from rag_eval.errors import InputError, RagEvalError
 from rag_eval.inputs.opened import START, Position
+from rag_eval.interrupts import deferred_interrupts
 from rag_eval.outputs.formats import RowFormat
 from rag_eval.outputs.journal import Journal, JournalInUseError, Recorded, read_journal
 from rag_eval.score_totals import read_scores
@@ -98,6 +99,13 @@ class PartedFile:
         What the rows depend on; a run goes on only where all of it is the same.
     width : int
         Scores per row.
+
+    Attributes
+    ----------
+    parts : list of Part
+        Those that are whole and in the journal.
+    is_complete : bool
+        The file is in its place, and the parts are gone.
     """
 
     def __init__(
@@ -109,7 +117,9 @@ class PartedFile:
         self._made_of = dict(made_of)
         self._width = width
         self.parts: list[Part] = []
+        self.is_complete = False
         self._journal: Journal | None = None
+        self._is_begun = False  # what an earlier run has kept is known
         self._rows: _PartFile | None = None
         self._scores: _PartFile | None = None
         self._opened_at = 0.0
@@ -151,6 +161,7 @@ class PartedFile:
                 self._take_up(recorded)
                 return
             self._journal.cut(0)
+            self._is_begun = True
             self._remove_parts()
             self._journal.append(self._made_of)
 
@@ -181,6 +192,7 @@ class PartedFile:
             self.parts.append(part)
         # What is damaged, and all that follows it, is made again.
         self._journal.cut(recorded.ends[len(self.parts)])
+        self._is_begun = True
         if self.parts:
             self._position = Position(*self.parts[-1].position)
 
@@ -285,7 +297,9 @@ class PartedFile:
             assembled = self.folder / "assembled"
             with atomic_file(self.target, temporary=assembled) as file:
                 self._form.assemble([self._rows_path(part.part) for part in self.parts], file)
-            self.clean_up()
+            with deferred_interrupts():
+                self.clean_up()
+                self.is_complete = True
 
     def clean_up(self) -> None:
         """Remove the journal, without which the parts mean nothing, and then those."""
@@ -301,8 +315,14 @@ class PartedFile:
             if file is not None:
                 file.drop()
         self._rows = self._scores = None
-        if self._journal is not None and not self.parts:
-            self.clean_up()
+        if self._is_begun and not self.parts:
+            with suppress(OSError):
+                self.clean_up()
+
+    @property
+    def has_journal(self) -> bool:
+        """Whether there is something that can be gone on with."""
+        return self._journal_path.exists()
 
     def release(self) -> None:
         """Let go of the journal."""
