@@ -68,7 +68,9 @@ def run_rounds(benchmark: BenchmarkFixture, call: Call, rounds: int, **more: Any
     return pedantic(call, rounds=rounds, iterations=1, **more)
 
 
-def race(benchmark: BenchmarkFixture, library: Call, others: dict[str, Call]) -> dict[str, Any]:
+def race(
+    benchmark: BenchmarkFixture, library: Call, others: dict[str, Call], rounds: int = ROUNDS
+) -> dict[str, Any]:
     """Seconds of the library and of the others, in turns: the others run before each round."""
     seconds: dict[str, list[float]] = {name: [] for name in ("library", *others)}
 
@@ -83,7 +85,7 @@ def race(benchmark: BenchmarkFixture, library: Call, others: dict[str, Call]) ->
     run_library()
     for taken in seconds.values():
         taken.clear()
-    run_rounds(benchmark, run_library, ROUNDS, setup=run_others)
+    run_rounds(benchmark, run_library, rounds, setup=run_others)
     return seconds
 
 

@@ -2,7 +2,7 @@
 
 One after another, so run it on a machine that does nothing else.
 
-    python -m benchmarks.write_results [--output FILE] [--memory-rows N]
+    python -m benchmarks.write_results [--output FILE] [--memory-rows N,N,...]
 """
 
 from __future__ import annotations
@@ -15,32 +15,20 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final
 
 from benchmarks import gate, memory
+from benchmarks.file_results import arrow_lines, file_lines, rate_bars, size_bars, size_lines
+from benchmarks.rendering import Bar, Info, of_kind, spread, table
 
 HERE: Final = Path(__file__).resolve().parent
-Info: TypeAlias = Mapping[str, Any]
 PACKAGES: Final = ("Cython", "numpy", "scipy", "msgspec", "pytest", "pytest-benchmark")
 IMPORT_ROUNDS: Final = 11
 _IMPORT: Final = "import time; b = time.perf_counter(); import {}; print(time.perf_counter() - b)"
-
-
-class Bar(NamedTuple):
-    """One bar of the design and how it stands; ``met`` is None where nothing was measured."""
-
-    what: str
-    bar: str
-    measured: str
-    met: bool | None
-
-    @property
-    def verdict(self) -> str:
-        """In a word."""
-        return "not measured" if self.met is None else "met" if self.met else "**lost**"
 
 
 # ----------------------------------------------------------------------------------- measuring
@@ -71,10 +59,11 @@ def run_gate() -> dict[str, float] | None:
         return None
 
 
-def run_memory(n_rows: int) -> Info | str:
-    """Figures of the memory benchmark, in a process of its own, or why there are none."""
+def run_memory(sizes: Sequence[int]) -> Info | str:
+    """Figures of the benchmark of sizes, in a process of its own, or why there are none."""
+    rows = ",".join(map(str, sizes))
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.memory", "--json", "--rows", str(n_rows)],
+        [sys.executable, "-m", "benchmarks.memory", "--json", "--rows", rows],
         cwd=HERE.parent,
         capture_output=True,
         text=True,
@@ -131,23 +120,6 @@ def machine_lines() -> list[str]:
 # ------------------------------------------------------------------------------------ rendering
 
 
-def spread(values: Sequence[float], digits: int = 1) -> str:
-    """Median, and the range in brackets."""
-    median, low, high = (f"{value:,.{digits}f}" for value in values)
-    return f"{median} ({low}–{high})"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table with an empty line after it."""
-    lines = [" | ".join(head), " | ".join("---" for _ in head), *map(" | ".join, rows)]
-    return [*(f"| {line} |" for line in lines), ""]
-
-
-def of_kind(infos: Sequence[Info], what: str) -> list[Info]:
-    """The benches of one kind."""
-    return [info for info in infos if info.get("what") == what]
-
-
 def plain_python_lines(infos: Sequence[Info]) -> list[str]:
     names = {
         "shared": "the shared script (the bar)",
@@ -199,15 +171,6 @@ def growth_lines(infos: Sequence[Info]) -> list[str]:
         for info in of_kind(infos, "growth")
     ]
     return table(["what grows", "MB of text", "ms", "time grows by"], rows)
-
-
-def memory_line(figures: Info | str) -> str:
-    if isinstance(figures, str):
-        return f"Not measured: {figures}"
-    return (
-        f"{figures['rows']:,} rows, {figures['file_mb']:,.0f} MB: {figures['seconds']:.1f} s "
-        f"({figures['rows_per_second']:,.0f} rows/s), peak RSS {figures['peak_mb']:.0f} MB."
-    )
 
 
 # ----------------------------------------------------------------------------------------- bars
@@ -276,25 +239,14 @@ def _cost_bar(name: str, cost: float) -> Bar:
     return Bar(f"instructions a byte, {name}", f"≤ {bar:g}", f"{cost:.2f}", cost <= bar)
 
 
-def other_bars(
-    costs: Mapping[str, float] | None, imports: Mapping[str, float], figures: Info | str
-) -> list[Bar]:
-    """The bars on instructions, import and memory, and those without a benchmark here."""
+def other_bars(costs: Mapping[str, float] | None, imports: Mapping[str, float]) -> list[Bar]:
+    """The bars on instructions and on import."""
     bars = [_cost_bar(name, cost) for name, cost in (costs or {}).items()]
     if costs is None:
         bars.append(Bar("instructions a byte", "–", "valgrind is not installed", None))
     growth = imports["rag_eval"] / imports["msgspec"]
     measured = f"{growth:.2f} × ({imports['rag_eval']:.1f} and {imports['msgspec']:.1f} ms)"
     bars.append(Bar("`import rag_eval`", "≤ 2 × `import msgspec`", measured, growth <= 2))
-    what = f"peak RSS of `rag-eval run` on {memory.N_ROWS:,} rows"
-    if isinstance(figures, str):
-        bars.append(Bar(what, f"< {memory.BAR_MB} MB", "—", None))
-    else:
-        what = f"peak RSS of `rag-eval run` on {figures['rows']:,} rows"
-        measured = f"{figures['peak_mb']:.0f} MB"
-        bars.append(
-            Bar(what, f"< {memory.BAR_MB} MB", measured, figures["peak_mb"] < memory.BAR_MB)
-        )
     return bars
 
 
@@ -305,7 +257,13 @@ def render(
     figures: Info | str,
 ) -> str:
     """The whole page."""
-    bars = ratio_bars(infos) + other_bars(costs, imports, figures) + time_bars(infos)
+    bars = [
+        *ratio_bars(infos),
+        *rate_bars(infos),
+        *other_bars(costs, imports),
+        *size_bars(figures),
+        *time_bars(infos),
+    ]
     lost = [bar.what for bar in bars if bar.met is False]
     section: Callable[[str, list[str]], list[str]] = lambda title, lines: [  # noqa: E731
         f"## {title}", "", *lines
@@ -332,17 +290,24 @@ def render(
         *thread_lines(infos),
         *section("Growth", ["`python -m pytest benchmarks -k growth`", ""]),
         *growth_lines(infos),
-        *section("Memory", ["`python -m benchmarks.memory`", "", memory_line(figures)]),
+        *section("Files", ["`python -m pytest benchmarks -k files`", ""]),
+        *file_lines(infos),
+        "An Arrow table in memory, on one thread:",
+        "",
+        *arrow_lines(infos),
+        *section("Any size", ["`python -m benchmarks.memory`", ""]),
+        *size_lines(figures),
     ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything, print and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.write_results", description=__doc__)
     parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md", metavar="FILE")
-    parser.add_argument("--memory-rows", type=int, default=memory.N_ROWS, metavar="N")
+    memory.add_rows_option(parser, "--memory-rows")
     options = parser.parse_args(arguments)
+    begin = time.perf_counter()
     # One after another: nothing runs beside what is timed.
     infos = run_benches()
     imports = import_times()
@@ -350,6 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page = render(infos, run_gate(), imports, figures)
     options.output.write_text(page, encoding="utf-8")
     print(page)
+    print(f"Took {(time.perf_counter() - begin) / 60:.0f} minutes.")
     return 0
 
 

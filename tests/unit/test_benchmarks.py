@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
+import shutil
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from benchmarks import corpora, gate, kernel_workload, memory, pure_python_baseline
+from benchmarks import (
+    bench_files,
+    call_groups,
+    corpora,
+    file_results,
+    gate,
+    kernel_workload,
+    memory,
+    pure_python_baseline,
+    skew,
+    write_results,
+)
 from benchmarks.pure_python_baseline import tokens, tokens_by_bytes
 from rag_eval import evaluate_batch
 from tests.oracle.tokens import tokenize
@@ -140,8 +154,232 @@ def test_floors_are_read_as_written(tmp_path: Path) -> None:
     assert set(gate.read_floors()["avx2"]) == set(gate.SIZES)
 
 
+# --------------------------------------------------------------------------------- any size
+
+
 def test_memory_rows_are_about_one_kilobyte(tmp_path: Path) -> None:
     n_bytes = memory.write_rows(tmp_path / "rows.jsonl", 200)
     assert 0.8 < n_bytes / 200 / 1024 < 1.3
-    row = json.loads((tmp_path / "rows.jsonl").read_text().splitlines()[0])
-    assert set(row) == {"id", "question", "answer", "contexts", "groundTruth"}
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert set(rows[0]) == {"id", "question", "answer", "contexts", "groundTruth"}
+    assert [row["id"] for row in rows] == [f"m{number}" for number in range(200)]
+
+
+def test_memory_rows_are_the_same_in_parquet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(memory, "_GROUP_ROWS", 20)
+    memory.write_parquet(tmp_path / "rows.parquet", 50)
+    file = parquet.ParquetFile(tmp_path / "rows.parquet")
+    assert file.num_row_groups == 3
+    assert file.read().to_pylist() == [json.loads(line) for line in memory.lines(50)]
+
+
+def test_slope_is_the_power_by_which_time_grows() -> None:
+    sizes = [1.0, 10.0, 100.0]
+    assert memory.slope(sizes, [0.5, 5.0, 50.0]) == pytest.approx(1.0)
+    assert memory.slope(sizes, [0.5, 50.0, 5000.0]) == pytest.approx(2.0)
+    assert memory.slope(sizes, [-0.1, 5.0, 50.0]) is None
+    assert memory.slope([1.0], [1.0]) is None
+
+
+def test_row_counts_are_a_list() -> None:
+    assert memory.row_counts("10000,1_000_000") == [10_000, 1_000_000]
+    with pytest.raises(argparse.ArgumentTypeError, match="two rows or more"):
+        memory.row_counts("1")
+
+
+class Usage(NamedTuple):
+    free: int
+
+
+def test_sizes_are_refused_when_the_disk_has_not_twice_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(2_400_000))
+    memory.check_disk(tmp_path, 1_000)
+    with pytest.raises(SystemExit, match="in the temporary folder"):
+        memory.check_disk(tmp_path, 1_001)
+
+
+def test_peaks_are_those_of_each_process(tmp_path: Path) -> None:
+    memory.write_rows(tmp_path / "rows.jsonl", 20)
+    ran = memory.run(memory.WAYS[0], tmp_path / "rows.jsonl")
+    assert 10 < ran.peak_mb < 1_000
+    assert ran.seconds > 0
+    assert ran.output_mb > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_memory_says_what_failed(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("{")
+    with pytest.raises(RuntimeError, match="rag-eval score ended with 2"):
+        memory.run(memory.WAYS[0], tmp_path / "rows.jsonl")
+
+
+# ------------------------------------------------------------------------------------- files
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bench_files.Folder:
+    rows = corpora.generate("nonlatin", 30)
+    # For a null and its reason.
+    rows[3]["groundTruth"] = None
+    monkeypatch.setitem(bench_files.SETS, "small", lambda: (rows, "30 rows"))
+    return bench_files.Folder.filled(tmp_path, "small")
+
+
+@pytest.mark.parametrize("direction", bench_files.DIRECTIONS)
+def test_files_have_the_scores_of_the_rows_in_memory(
+    folder: bench_files.Folder, direction: str
+) -> None:
+    result = folder.score_in_memory()
+    scores = folder.score(direction)
+    bench_files.check_scores(scores, folder.rows, result)
+    with pytest.raises(AssertionError):
+        bench_files.check_scores(scores, folder.rows, evaluate_batch(folder.rows[::-1]))
+
+
+@pytest.mark.parametrize("direction", bench_files.DIRECTIONS)
+def test_profile_sees_every_stage(folder: bench_files.Folder, direction: str) -> None:
+    shares = call_groups.shares_of(lambda: folder.score(direction))
+    assert set(shares) == set(call_groups.STAGE_NAMES)
+    assert sum(shares.values()) == pytest.approx(1)
+    assert all(share > 0 for share in shares.values())
+    # Kernels run on the profiled thread, and what is called elsewhere counts for its caller.
+    assert shares["other"] < 0.4
+
+
+def test_time_outside_counts_for_its_callers() -> None:
+    decode, write = ("rag_eval/inputs/a.py", 1, "f"), ("rag_eval/durable_files.py", 1, "g")
+    shared, call = ("rag_eval/verdicts.py", 1, "h"), ("~", 0, "<sort>")
+    stats = {
+        decode: (1, 1, 1.0, 4.0, {}),
+        write: (1, 1, 2.0, 6.0, {}),
+        shared: (2, 2, 1.0, 7.0, {decode: (1, 1, 0.5, 3.0), write: (1, 1, 0.5, 4.0)}),
+        call: (1, 1, 7.0, 7.0, {shared: (1, 1, 7.0, 7.0)}),
+    }
+    shares = call_groups.grouped(stats)
+    assert shares["decoding"] == pytest.approx((1 + 8 * 3 / 7) / 11)
+    assert shares["writing"] == pytest.approx((2 + 8 * 4 / 7) / 11)
+    assert shares["other"] == 0
+
+
+# -------------------------------------------------------------------------------------- skew
+
+
+def test_queue_gives_the_next_block_to_whoever_is_free() -> None:
+    # The first worker has 5, the second 1, 2 and then 4.
+    assert skew.queue_makespan([5, 1, 2, 4], 2) == 7
+    assert skew.queue_makespan([1, 1], 3) == 1
+    assert skew.equal_rows_makespan(np.array([5, 1, 2, 4, 1]), 2) == 7
+
+
+def test_blocks_end_with_the_row_that_fills_them() -> None:
+    half = skew.BLOCK_BYTES // 2
+    assert skew.block_costs(np.array([half, half, half, 3 * half, 1])) == [
+        2 * half, 4 * half, 1,
+    ]  # fmt: skip
+    assert skew.block_costs(np.ones(1_500, np.int64)) == [1_024, 476]
+
+
+def test_no_worker_waits_longer_than_for_the_largest_block() -> None:
+    cases = skew.simulate(20_000, seed=1)
+    assert cases == skew.simulate(20_000, seed=1)
+    for case in cases:
+        assert max(1, case.least) <= case.queue + 1e-9
+        assert case.queue <= 1 + case.least + skew.BLOCK_BYTES / case.ideal_bytes
+    assert len(skew.table(cases)) == 2 + len(cases)
+
+
+# ----------------------------------------------------------------------------------- results
+
+
+def files_info(share: float) -> dict[str, Any]:
+    directions = {"jsonl → jsonl": share, "parquet → parquet": 0.9}
+    seconds = {"in memory": [1.0, 0.9, 1.1]} | {
+        name: [1 / found, 0.9 / found, 1.1 / found] for name, found in directions.items()
+    }
+    shares = {name: [found, 0.9 * found, 1.1 * found] for name, found in directions.items()}
+    stages = dict.fromkeys(call_groups.STAGE_NAMES, 1 / len(call_groups.STAGE_NAMES))
+    return {
+        "what": "files", "set": "1 KB", "source": "5,000 rows", "rows": 5_000, "text_mb": 5.0,
+        "seconds": seconds, "shares": shares, "processor_shares": shares,
+        "profile": dict.fromkeys(seconds, stages), "bars": bench_files.BARS,
+    }  # fmt: skip
+
+
+ARROW_INFO = {
+    "what": "arrow", "set": "1 KB", "source": "5,000 rows", "rows": 5_000,
+    "seconds": {name: [0.05, 0.04, 0.06] for name in ("table", "dicts", "to_pylist")},
+    "times": {name: [1.2, 1.1, 1.3] for name in ("dicts", "to_pylist")},
+    "more_mb": {"table": 3.0, "to_pylist": 12.0},
+}  # fmt: skip
+
+
+def size_figures(peak_mb: float, slope: float | None) -> dict[str, Any]:
+    return {
+        "threads": 2,
+        "runs": [
+            {
+                "way": way.name, "rows": rows, "file_mb": rows / 1e3,
+                "output_mb": rows / 2e3 if way.target else 0.0, "seconds": rows / 1e5,
+                "cpu_seconds": rows / 5e4, "rows_per_second": 1e5, "peak_mb": peak_mb,
+                "bar_mb": way.bar_mb,
+            }
+            for rows in (10_000, 100_000)
+            for way in memory.WAYS
+        ],
+        "growth": [
+            {
+                "way": way.name, "startup_seconds": 0.5, "slope": slope, "cpu_slope": 1.01,
+                "bar": [0.95, 1.05],
+            }
+            for way in memory.WAYS
+        ],
+    }  # fmt: skip
+
+
+def rendered(infos: list[dict[str, Any]], figures: dict[str, Any] | str) -> str:
+    return write_results.render(infos, None, {"rag_eval": 40.0, "msgspec": 30.0}, figures)
+
+
+def test_results_have_files_and_sizes() -> None:
+    page = rendered([files_info(0.75), ARROW_INFO], size_figures(150.4, 0.98))
+    assert (
+        "| jsonl → jsonl, 1 thread, 1 KB | ≥ 60 % of the in-memory rate | 75 (68–82) % | met |"
+        in page
+    )
+    assert "| 5,000 rows | in memory | 5,000 (4,545–5,556) | 5 |  |  |" in page
+    assert "|  | jsonl → jsonl | 3,750 (3,409–4,167) | 4 | 75 (68–82) | 75 (68–82) |" in page
+    assert "| 5,000 rows | in memory | 12 | 12 |" in page
+    assert "| 5,000 rows | `evaluate_batch(table)` | 50 (40–60) | 1.00 (1.00–1.00) | 3 |" in page
+    assert "|  | 100,000 | 100 | 50 | 1.00 | 100,000 | 150 |" in page
+    name = "`rag-eval score`, JSONL → JSONL"
+    assert f"| {name} | 10,000 | 10 | 5 | 0.10 | 100,000 | 150 |" in page
+    assert (
+        f"| peak RSS of {name}, up to 100,000 rows | ≤ 200 MB | 150 MB, at 10,000 rows | met |"
+        in page
+    )
+    assert f"| log-log slope of time over size, {name} | 0.95–1.05 | 0.980 | met |" in page
+    assert f"| {name} | 0.50 | 0.980 | 1.010 |" in page
+    assert "Lost: none." in page
+    assert all(line.count("|") != 1 for line in page.splitlines())
+
+
+def test_results_name_the_lost_bars() -> None:
+    page = rendered([files_info(0.59)], size_figures(201, 1.06))
+    lost = next(line for line in page.splitlines() if line.startswith("Lost: "))
+    assert "jsonl → jsonl, 1 thread, 1 KB" in lost
+    assert "JSONL → JSONL, up to" in lost
+    assert "Parquet → Parquet, up to" not in lost
+    assert lost.count("slope") == len(memory.WAYS)
+
+
+def test_results_without_figures_say_so() -> None:
+    page = rendered([], "5,000,000 rows need 12.0 GB")
+    assert "Not measured: 5,000,000 rows need 12.0 GB" in page
+    assert page.count("not measured |") == 1 + len(memory.WAYS)
+    unknown = file_results.size_bars(size_figures(100, None))
+    assert [bar.met for bar in unknown] == [True] * 3 + [None] * 3
