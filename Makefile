@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
-.PHONY: demo test lint types package gate bench sanitize checked clean
+.PHONY: demo test engines lint types package gate bench sanitize checked clean
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
@@ -16,6 +16,10 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest
+
+# Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
+engines: $(VENV)-engines/test.stamp
+	$(VENV)-engines/bin/python -m pytest -m engines tests/engines
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .
@@ -75,6 +79,12 @@ $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/bin/python
 $(VENV)/test.stamp: $(SOURCES) | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ $(VENV)/demo.stamp
+
+$(VENV)-engines/test.stamp: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)-engines
+	$(VENV)-engines/bin/pip install --quiet --disable-pip-version-check \
+		--editable '.[test,spark,ray,dask]' 'datasets>=2.14'
+	@touch $@
 
 $(VENV)/lint.stamp: $(VENV)/test.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check '.[test,lint]'
