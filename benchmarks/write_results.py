@@ -114,8 +114,8 @@ def machine_lines() -> list[str]:
         f"- {processor()}, {platform.system()} {platform.release().split('-')[0]}",
         f"- {platform.python_implementation()} {platform.python_version()}, {gate.compiler()}",
         f"- {', '.join(versions)}",
-        "- Free-threaded CPython: untested. msgspec builds there from 3.14 on, which could not be had; "
-        "the kernels are built for it and hold no global state.",
+        "- Free-threaded CPython: untested. msgspec builds there from 3.14 on, which could not be "
+        "had; the kernels are built for it and hold no global state.",
     ]
 
 
