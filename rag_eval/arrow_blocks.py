@@ -204,7 +204,7 @@ class _Table:
 class ArrowBlock:
     """Some rows of a batch, over its memory; see :class:`~rag_eval.blocks.SampleBlock`."""
 
-    __slots__ = ("_begin", "_rows", "_table", "first_row", "held", "n_bytes", "origin")
+    __slots__ = ("_begin", "_rows", "_table", "first_row", "held", "n_bytes", "origin", "unread")
 
     def __init__(
         self,
@@ -222,6 +222,7 @@ class ArrowBlock:
         self.n_bytes = n_bytes
         self.origin = origin
         self.held: Any = None  # the batch as its own library has it, when that is wanted
+        self.unread: Sequence[str] = ()  # columns of the file that are not in the batch
 
     @property
     def places(self) -> Places:
@@ -300,7 +301,7 @@ class ArrowBlock:
             self.n_bytes * len(indices) // max(1, len(self)),
             None if self.origin is None else self.origin.taken(indices),
         )
-        taken.held = self.held
+        taken.held, taken.unread = self.held, self.unread
         return taken
 
     def fault(self, index: int, needs: FieldNeeds) -> str | None:
@@ -310,8 +311,10 @@ class ArrowBlock:
             bad = first_invalid(part.texts)
             if bad >= 0:
                 return f"{f'contexts[{bad}]' if name == 'contexts' else name} is not UTF-8"
+        # The name of a column that is nearly right is part of what is said about a missing field.
+        sample = {**dict.fromkeys(self.unread), **self.sample(index)}
         try:
-            pack_block(read_rows([self.sample(index)], 0, needs), needs)
+            pack_block(read_rows([sample], 0, needs), needs)
         except SampleError as error:
             return error.fault
         return None

@@ -91,21 +91,22 @@ def score_blocks(
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
     pending = _Pending(threads + _AHEAD)
     try:
-        failed = None
+        failed: BaseException | None = None
         source = iter(blocks)
         while True:
             try:
                 block = next(source)
             except StopIteration:
                 break
-            except InputError as error:
+            except (InputError, KeyboardInterrupt) as error:
                 failed = error
                 break
             pending.add(pool.submit(score, block), block.n_bytes)
             yield from pending.ready()
         yield from pending.rest()
         if failed is not None:
-            # Only now: rows before it may have faults of their own, and the first is reported.
+            # Only now: rows before it may have faults of their own, and the first is reported; and
+            # rows that were read before Ctrl-C, while others were waited for, are kept.
             raise failed
     finally:
         # On an error or Ctrl-C: what has not begun is dropped, a block that runs is short.

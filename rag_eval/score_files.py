@@ -181,7 +181,10 @@ class _Job:
         if not self.plan.metrics:
             raise InputError("metrics must name at least one metric")
         self.threads = thread_count(options.get("threads"))
-        extra = tuple(options.get("columns") or ())
+        columns = options.get("columns") or ()
+        if isinstance(columns, str):
+            raise InputError(f"columns must be a list of names, got {columns!r}")
+        extra = tuple(columns)
         self.reading = input_options(options)
         self.source = Input(source, self.reading, extra)
         self.columns = ScoreColumns.of(self.plan, extra, options.get("prefix") or "")
@@ -254,6 +257,8 @@ class _FileRun:
         if options.get("resume") and not self._job.source.can_be_read_again:
             name = self._job.source.name
             raise InputError(f"{name} cannot be read again: resume needs files")
+        if options.get("resume") and options.get("restart"):
+            raise InputError("resume and restart exclude each other")
         parts = self._parts
         try:
             parts.begin(resume=bool(options.get("resume")), restart=bool(options.get("restart")))
@@ -326,7 +331,8 @@ class _FileRun:
             self._parts.close_part()
 
     def _report(self, *, interrupted: bool = False) -> ScoreFileReport:
-        notes = []
+        # Rows of an earlier run may have had what those of this one lack.
+        notes = [] if self._n_resumed else self._job.columns.notes()
         if self._n_resumed:
             notes.append(
                 f"{self._n_resumed:,} rows were there from an earlier run; their ids were not "
@@ -380,7 +386,7 @@ def score_to_stream(
             raise
         interrupted = True
     stream.check_not_empty()
-    result = job.summary(stream, spool.blocks)
+    result = job.summary(stream, spool.blocks, job.columns.notes())
     spool.close()
     return ScoreFileReport(
         source=job.source.name,

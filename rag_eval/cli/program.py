@@ -52,10 +52,7 @@ class Program(rich_click.RichGroup):
         except click.ClickException as error:
             return _fail(error.format_message())
         except (click.Abort, KeyboardInterrupt) as error:
-            # Click wraps the one in the other.
-            cause = error.__cause__ or error
-            kept = str(cause) if isinstance(cause, KeyboardInterrupt) else ""
-            print(f"interrupted; {plain_text(kept or 'nothing was written')}", file=sys.stderr)
+            print(f"interrupted; {plain_text(_what_is_left(error))}", file=sys.stderr)
             return INTERRUPTED
         except RagEvalError as error:
             return _fail(str(error))
@@ -91,6 +88,16 @@ def _flush_stdout() -> None:
 def _drop_stdout() -> None:
     """Send what is left to nowhere: Python flushes at exit, and would complain again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _what_is_left(error: BaseException) -> str:
+    """What an interrupt says; it may be wrapped, or be the last of several."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt) and cause.args:
+            return str(cause)
+        cause = cause.__cause__ or cause.__context__
+    return "nothing was written"
 
 
 def _fail(message: str) -> int:

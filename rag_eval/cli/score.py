@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
@@ -85,13 +86,21 @@ def score_command(source: str, target: str, **flags: Any) -> int:
     if columns:
         options["columns"] = columns
     _check_usage(target, form, options)
+    if summary is not None:
+        _check_summary(summary, source)
     with shown_progress(quiet=quiet) as show:
         options["on_progress"] = show
         report = _scored(source, target, metrics, form or "jsonl", options)
-    if summary is not None:
-        _write_summary(report, summary)
-    if not quiet:
-        _print_talk(report)
+    try:
+        if summary is not None:
+            _write_summary(report, summary)
+        if not quiet:
+            _print_talk(report)
+    except KeyboardInterrupt:
+        left = f"{report.target} is written"
+        if report.kept is not None:
+            left = f"what was scored is kept in {report.kept}: go on with --resume"
+        raise KeyboardInterrupt(left) from None
     return 130 if report.interrupted else 0
 
 
@@ -107,6 +116,19 @@ def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None
             raise InputError(
                 f"--{name.replace('_', '-')} needs a file: standard output is not kept"
             )
+
+
+def _check_summary(summary: str, source: str) -> None:
+    """Refuse a name before any work that could not be written after it."""
+    from rag_eval.inputs.opened import Input
+    from rag_eval.run_options import check_target
+
+    path = Path(summary)
+    if not path.name.endswith((".json", ".json.gz")):
+        raise InputError(f"--summary {path}: wanted a name that ends in .json, also .json.gz")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+    check_target(path, Input(source).paths)
 
 
 def _scored(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -46,16 +46,20 @@ class ArrowTables:
         scores = self._columns.scores_of(scored.scores, scored.null_reasons)
         arrays = [self._ids(scored), *self._extra(scored), *score_arrays(self._pa, scores)]
         batch = self._pa.RecordBatch.from_arrays(arrays, self._columns.names)
-        return self._checked(batch.replace_schema_metadata(self._metadata))
+        self.check(batch.schema)
+        return batch.replace_schema_metadata(self._metadata)
 
     def _ids(self, scored: ScoredBlock) -> pa.Array:
-        block = scored.rows
+        block, types = scored.rows, self._pa.types
         if isinstance(block, ArrowBlock):
             kind = self._pa.int64() if block.ids_are_numbers else self._pa.string()
             name = block.id_column
             if name is not None and name in block.held.schema.names:
                 found = _rows_of(self._pa, block, name)
-                if not found.null_count:
+                if types.is_uint64(found.type):
+                    kind = found.type
+                # What is neither text nor whole number names nothing.
+                if not found.null_count and (block.ids_are_numbers or _is_text(types, found.type)):
                     return found.cast(kind)
             if block.ids_are_numbers:
                 return self._pa.array(row_ids(scored), kind)
@@ -67,23 +71,26 @@ class ArrowTables:
         block = scored.rows
         for name in self._columns.extra:
             if isinstance(block, ArrowBlock):
-                yield _whole(self._pa, _rows_of(self._pa, block, name))
+                found = _whole(self._pa, _rows_of(self._pa, block, name))
+                self._columns.note_values(name, len(found) - found.null_count)
+                yield found
             elif name == "contexts":
-                lists = [_texts(value) for value in block.values(name)]
+                lists = [_texts(value) for value in self._columns.values_of(scored, name)]
                 yield self._pa.array(lists, self._pa.list_(self._pa.string()))
             else:
-                yield self._pa.array(list(map(_text, block.values(name))), self._pa.string())
+                texts = map(_text, self._columns.values_of(scored, name))
+                yield self._pa.array(list(texts), self._pa.string())
 
-    def _checked(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def check(self, schema: pa.Schema) -> None:
+        """Raise an InputError when batches have columns of different types."""
         if self._schema is None:
-            self._schema = batch.schema
-        elif batch.schema != self._schema:
-            name = next(
-                new.name for new, old in zip(batch.schema, self._schema, strict=True) if new != old
-            )
-            found, wanted = batch.schema.field(name).type, self._schema.field(name).type
-            raise InputError(f"column {name!r} is {found} here and {wanted} in an earlier file")
-        return batch
+            self._schema = schema
+        elif schema != self._schema:
+            pairs = zip(schema, self._schema, strict=True)
+            one, other = next((new, old) for new, old in pairs if new != old)
+            # Which of them came first is up to the threads.
+            first, second = sorted([str(one.type), str(other.type)])
+            raise InputError(f"column {one.name!r} is {first} in one file and {second} in another")
 
 
 def signature_metadata(signature: Signature) -> dict[bytes, bytes]:
@@ -118,6 +125,10 @@ def _rows_of(pa: Any, block: ArrowBlock, name: str) -> pa.Array:
     if len(places) and places[-1] - places[0] + 1 == len(places):
         return column.slice(int(places[0]), len(places))
     return column.take(pa.array(places))
+
+
+def _is_text(types: Any, kind: Any) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _whole(pa: Any, array: pa.Array) -> pa.Array:
@@ -160,7 +171,7 @@ class _ColumnFormat:
         """Write the rows of all parts, grouped anew."""
         import pyarrow.compute  # noqa: F401  # not loaded with the package
 
-        tables = regrouped(self._pa, _batches(self._pa, parts))
+        tables = regrouped(self._pa, _batches(self._pa, parts, self._tables.check))
         first = next(tables)
         with self._writer(file, first.schema) as writer:
             for table in chain([first], tables):
@@ -195,11 +206,16 @@ class ArrowFormat(_ColumnFormat):
         writer.write_table(table.combine_chunks())
 
 
-def _batches(pa: Any, parts: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+def _batches(
+    pa: Any, parts: Sequence[Path], check: Callable[[pa.Schema], None]
+) -> Iterator[pa.RecordBatch]:
     for part in parts:
         with pa.OSFile(str(part)) as file:
             while file.tell() < file.size():
-                yield from pa.ipc.open_stream(file)
+                stream = pa.ipc.open_stream(file)
+                # Those of an earlier run were not compared with what came since.
+                check(stream.schema)
+                yield from stream
 
 
 def regrouped(pa: Any, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +42,7 @@ class ScoreColumns:
     plan: Plan
     extra: tuple[str, ...] = ()
     prefix: str = ""
+    _seen: set[str] = field(default_factory=set, compare=False, repr=False)
 
     @classmethod
     def of(cls, plan: Plan, extra: Sequence[str], prefix: str) -> ScoreColumns:
@@ -94,6 +95,22 @@ class ScoreColumns:
     def calibrated(self) -> list[Any]:
         """The metrics that have a calibration, in order."""
         return [metric for metric in self.plan.columns if metric in self.plan.calibrations]
+
+    def values_of(self, scored: ScoredBlock, name: str) -> list[Any]:
+        """The values of a column of the input in a block."""
+        values = scored.rows.values(name)
+        self.note_values(name, name not in self._seen and any(v is not None for v in values))
+        return values
+
+    def note_values(self, name: str, n_values: int) -> None:
+        """Note that a column of the input has some values."""
+        if n_values:
+            self._seen.add(name)
+
+    def notes(self) -> list[str]:
+        """Columns of the input that no row had: in JSON lines that is no error of any row."""
+        unseen = [name for name in self.extra if name not in self._seen]
+        return [f"column {name!r} is null in every row" for name in unseen]
 
     def scores_of(
         self, scores: npt.NDArray[np.float64], null_reasons: npt.NDArray[np.uint8]
@@ -155,11 +172,5 @@ def row_ids(scored: ScoredBlock) -> list[Any]:
 def block_lists(columns: ScoreColumns, scored: ScoredBlock) -> list[list[Any]]:
     """The values of a block as one list per column."""
     scores = columns.scores_of(scored.scores, scored.null_reasons)
-    return [
-        row_ids(scored),
-        *(scored.rows.values(name) for name in columns.extra),
-        *scores.lists(),
-    ]
-
-
-EncodeRows = Callable[[ScoredBlock], bytes]
+    extra = [columns.values_of(scored, name) for name in columns.extra]
+    return [row_ids(scored), *extra, *scores.lists()]

@@ -1,0 +1,151 @@
+"""``rag-eval score`` where nothing more can be written: what is kept, and going on afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+N_ROWS = 6000
+FLAGS = ("--metrics", "faithfulness,answer_relevance", "--columns", "n", "--quiet", "--threads", 1)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "data.jsonl"
+    with path.open("w") as file:
+        for n in range(N_ROWS):
+            row = {"question": f"what of {n}?", "answer": f"Fox {n}.", "contexts": [f"fox {n}"]}
+            file.write(json.dumps({**row, "n": n}) + "\n")
+    return path
+
+
+def score(
+    *arguments: object, before: Callable[[], None] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "rag_eval", "score", *map(str, arguments)],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=before,
+        check=False,
+        timeout=60,
+    )
+
+
+def limited(n_bytes: int) -> Callable[[], None]:
+    """No file may become longer than that: what a full disk looks like from inside."""
+
+    def set_limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+    return set_limit
+
+
+@pytest.fixture(scope="module")
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], bytes]:
+    folder = tmp_path_factory.mktemp("whole")
+
+    def bytes_of(suffix: str) -> bytes:
+        path = folder / f"whole.{suffix}"
+        if not path.exists():
+            done = score(data, path, *FLAGS)
+            assert (done.returncode, done.stderr) == (0, b"")
+        return path.read_bytes()
+
+    return bytes_of
+
+
+def only_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    assert (done.returncode, done.stdout) == (2, b""), done.stderr.decode()
+    [line] = done.stderr.decode().splitlines()
+    return line
+
+
+def go_on(data: Path, target: Path, whole: bytes) -> None:
+    done = score(data, target, *FLAGS, "--resume")
+    assert done.returncode == 0, done.stderr.decode()
+    assert target.read_bytes() == whole
+    assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "arrow"])
+def test_full_while_the_parts_are_put_together(
+    data: Path, tmp_path: Path, whole: Callable[[str], bytes], suffix: str
+) -> None:
+    """Each part has room, and all of them together have none."""
+    target = tmp_path / f"scores.{suffix}"
+    target.write_bytes(b"an older file")
+    limit = limited(len(whole(suffix)) - 1)
+    flags = (*FLAGS, "--checkpoint-rows", 1)
+    line = only_line(score(data, target, *flags, before=limit))
+    assert line.startswith("error: cannot write ")
+    assert line.endswith(": make room and go on with --resume")
+    assert "File too large" in line
+    assert f"rows are kept in {target}.parts" in line
+    assert target.read_bytes() == b"an older file"
+    go_on(data, target, whole(suffix))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_full_within_a_part(
+    data: Path, tmp_path: Path, whole: Callable[[str], bytes], suffix: str
+) -> None:
+    target = tmp_path / f"scores.{suffix}"
+    room = len(whole(suffix)) // 2
+    line = only_line(score(data, target, *FLAGS, before=limited(room)))
+    assert line.startswith("error: cannot write ")
+    assert "File too large" in line
+    # Nothing was kept, and nothing lies about.
+    assert "--resume" not in line
+    assert list(tmp_path.iterdir()) == []
+    go_on(data, target, whole(suffix))
+
+
+def test_full_for_the_journal(data: Path, tmp_path: Path, whole: Callable[[str], bytes]) -> None:
+    target = tmp_path / "scores.jsonl"
+    line = only_line(score(data, target, *FLAGS, before=limited(100)))
+    assert line.startswith("error: cannot write ")
+    assert list(tmp_path.iterdir()) == []
+    go_on(data, target, whole("jsonl"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_full_standard_output(data: Path, form: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "rag_eval", "score", data, "-", "--format", form, "--quiet"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, b"error: No space left on device\n")
+
+
+def test_a_folder_that_is_not_there(data: Path, tmp_path: Path) -> None:
+    line = only_line(score(data, tmp_path / "nowhere" / "s.jsonl", *FLAGS))
+    assert line == (
+        f"error: cannot write {tmp_path}/nowhere/s.jsonl.parts: No such file or directory"
+    )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    line = only_line(score(data, tmp_path / "locked" / "s.jsonl", *FLAGS))
+    assert line == f"error: cannot write {tmp_path}/locked/s.jsonl.parts: Permission denied"
+
+
+def test_a_target_that_is_a_folder(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").mkdir()
+    line = only_line(score(data, tmp_path / "s.jsonl", *FLAGS))
+    assert line == f"error: cannot write {tmp_path}/s.jsonl: it is not a regular file"
