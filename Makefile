@@ -43,7 +43,8 @@ bench: $(VENV)/test.stamp
 
 # Kernels in instrumented builds of their own, beside a copy of everything that is not compiled.
 KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit/test_hash_tables.py \
-	tests/unit/test_arrow_arrays.py tests/unit/test_arrow_blocks.py tests/unit/test_aggregates.py tests/unit/test_api.py tests/unit/test_build_kind.py
+	tests/unit/test_arrow_arrays.py tests/unit/test_arrow_blocks.py tests/unit/test_json_blocks.py tests/unit/test_aggregates.py \
+	tests/unit/test_api.py tests/unit/test_build_kind.py
 BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _native benchmarks tools \
 	examples setup.py pyproject.toml README.md Makefile
 

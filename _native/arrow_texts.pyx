@@ -6,7 +6,8 @@ points into. All functions say with an index which entry is bad, and with -1 tha
 from libc.stdint cimport int32_t, uintptr_t
 from libc.string cimport memcpy
 
-from primitives cimport first_byte, int64_t, load_8_bytes, uint8_t, uint64_t
+from primitives cimport first_byte, int64_t, uint8_t
+from utf8 cimport has_high_byte, is_utf8
 
 cdef enum:
     VIEW_BYTES = 16    # of a string view
@@ -52,59 +53,6 @@ cdef int64_t first_bad_offset(const int64_t[::1] offsets, int64_t limit):
 
 # ------------------------------------------------------------------------------------- UTF-8
 
-cdef inline bint has_high_byte(const uint8_t* text, int64_t size) noexcept nogil:
-    """Some byte is no ASCII. Without an early exit the compiler takes 16 bytes at a time."""
-    cdef uint8_t seen = 0
-    cdef int64_t at
-    for at in range(size):
-        seen |= text[at]
-    return seen >= 0x80
-
-
-cdef inline bint continues(uint8_t byte) noexcept nogil:
-    return byte & 0xC0 == 0x80
-
-
-cdef bint is_utf8(const uint8_t* text, int64_t size) noexcept nogil:
-    """Well-formed as in table 3-7 of Unicode 17, or with lone surrogates of three bytes each.
-
-    A pair of those is not: it has a form of four bytes.
-    """
-    cdef int64_t at = 0, left
-    cdef uint8_t lead, second
-    while at < size:
-        left = size - at
-        if left >= 8 and not load_8_bytes(text + at) & <uint64_t> 0x8080808080808080:
-            at += 8
-            continue
-        lead = text[at]
-        if lead < 0x80:
-            at += 1
-            continue
-        if lead < 0xC2 or lead > 0xF4 or left < 2 or not continues(text[at + 1]):
-            return False
-        second = text[at + 1]
-        if lead < 0xE0:
-            at += 2
-            continue
-        if left < 3 or not continues(text[at + 2]):
-            return False
-        if lead < 0xF0:
-            if lead == 0xE0 and second < 0xA0:
-                return False
-            if (lead == 0xED and 0xA0 <= second < 0xB0 and left >= 6
-                    and text[at + 3] == 0xED and text[at + 4] >= 0xB0):
-                return False
-            at += 3
-            continue
-        if left < 4 or not continues(text[at + 3]):
-            return False
-        if (lead == 0xF0 and second < 0x90) or (lead == 0xF4 and second >= 0x90):
-            return False
-        at += 4
-    return True
-
-
 def first_invalid(const uint8_t[::1] data, const int64_t[::1] offsets, Py_ssize_t begin,
                   Py_ssize_t end):
     """The first of the texts ``begin`` to ``end`` that is no UTF-8 by itself; else -1.
@@ -123,7 +71,7 @@ def first_invalid(const uint8_t[::1] data, const int64_t[::1] offsets, Py_ssize_
                     text + offsets[first], offsets[last] - offsets[first]):
                 for i in range(first, last):
                     if offsets[i + 1] > offsets[i] and not is_utf8(
-                            text + offsets[i], offsets[i + 1] - offsets[i]):
+                            text + offsets[i], offsets[i + 1] - offsets[i], True):
                         found = i
                         break
             first = last

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from rag_eval.errors import InputError
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from rag_eval.columns import SampleBatch
     from rag_eval.sources import FieldNeeds, SampleLike
 
@@ -154,6 +152,6 @@ class SampleBlock(Protocol):
         """What is wrong with one row; None when it can be scored."""
         ...
 
-    def taken(self, indices: Sequence[int]) -> Self:
-        """The same block with some of its rows."""
+    def taken(self, indices: Sequence[int]) -> SampleBlock:
+        """A block of some of its rows."""
         ...

@@ -102,6 +102,26 @@ class FieldMap:
         """Whether rows can be used as they are."""
         return not self._name_of
 
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Our name of each path that :meth:`row` renames."""
+        return {} if self.is_native else {path: name for name, path in self.paths.items()}
+
+    @property
+    def keys(self) -> dict[str, tuple[str, ...]] | None:
+        """The keys of rows that each field may be under; None where one is within other values."""
+        if self._nested:
+            return None
+        keys = {}
+        for name in FIELDS:
+            path = self.paths.get(name)
+            spellings = _spellings(name)
+            if path is None or path in spellings:
+                keys[name] = tuple(key for key in spellings if key not in self._name_of)
+            else:
+                keys[name] = (path,)
+        return keys
+
     def row(self, source: dict[str, Any]) -> dict[str, Any]:
         """A row of the source under native names.
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
 from rag_eval.blocks import FileOrigin
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import ByteFile, plain_name
-from rag_eval.schemas import rows_of_document
+from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
+from rag_eval.schemas import FieldMap, rows_of_document
 from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, RowBlocks, SampleLike
+
+LineRows: TypeAlias = Generator[RowBlock | JsonBlock, None, None]
 
 _BOM: Final = b"\xef\xbb\xbf"
 _MAX_ROWS: Final = 1024
@@ -33,50 +36,76 @@ def json_blocks(file: ByteFile, name: str | Path, skip_rows: int = 0) -> RowBloc
 
 
 def line_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
-    """The rows of JSON lines, from row ``skip_rows`` on; their fields are not looked at yet.
+    """The rows of JSON lines, from row ``skip_rows`` on; their fields are not looked at."""
+    # Without fields no line is scanned.
+    return cast("RowBlocks", LineBlocks(file, skip_rows).blocks())
+
+
+class LineBlocks:
+    """The rows of JSON lines, from row ``skip_rows`` on.
 
     Blank lines, a leading byte order mark and carriage returns at line ends are skipped.
     """
-    read = _LineReader(file.source, skip_rows)
-    # Lines are read where they lie: the bytes of a file are copied once, into this.
-    buffer = bytearray(SHARED_BLOCK_BYTES)
-    filled, failed, at_end = 0, None, False
-    while not at_end:
-        try:
-            n_read = file.fill(buffer, filled)
-        except InputError as error:
-            failed, n_read = error, 0
-        filled += n_read
-        at_end = n_read == 0
-        if filled < len(buffer) and not at_end:
-            continue
-        whole = buffer.rfind(b"\n", 0, filled) + 1
-        if at_end and failed is None:
-            whole = filled
-        yield from read.blocks(buffer, whole)
-        buffer[: filled - whole] = buffer[whole:filled]
-        filled -= whole
-        # A line that is longer than the buffer needs a larger one, and only for as long.
-        if filled == len(buffer):
-            buffer.extend(bytes(len(buffer)))
-        elif filled < SHARED_BLOCK_BYTES < len(buffer):
-            del buffer[SHARED_BLOCK_BYTES:]
-    if failed is not None:
-        raise failed
+
+    def __init__(self, file: ByteFile, skip_rows: int = 0) -> None:
+        self._file = file
+        self._read = _LineReader(file.source, skip_rows)
+
+    def scan(self, fields: FieldMap) -> None:
+        """From the next buffer on, find the fields in the bytes, where they are simple keys.
+
+        Blocks that are read so have the names of our fields already.
+        """
+        keys = fields.keys
+        if keys is not None:
+            self._read.scanner, self._read.fields = LineScanner(keys), fields
+
+    def blocks(self) -> LineRows:
+        """Blocks of decoded rows, or of lines that were scanned."""
+        file, read = self._file, self._read
+        # Lines are read where they lie: the bytes of a file are copied once, into this.
+        buffer = bytearray(SHARED_BLOCK_BYTES)
+        filled, failed, at_end = 0, None, False
+        while not at_end:
+            try:
+                n_read = file.fill(buffer, filled)
+            except InputError as error:
+                failed, n_read = error, 0
+            filled += n_read
+            at_end = n_read == 0
+            if filled < len(buffer) and not at_end:
+                continue
+            whole = buffer.rfind(b"\n", 0, filled) + 1
+            if at_end and failed is None:
+                whole = filled
+            yield from read.blocks(buffer, whole)
+            buffer[: filled - whole] = buffer[whole:filled]
+            filled -= whole
+            # A line that is longer than the buffer needs a larger one, and only for as long.
+            if filled == len(buffer):
+                buffer.extend(bytes(len(buffer)))
+            elif filled < SHARED_BLOCK_BYTES < len(buffer):
+                del buffer[SHARED_BLOCK_BYTES:]
+        if failed is not None:
+            raise failed
 
 
 class _LineReader:
     """Lines in a buffer -> blocks, with a count of lines and rows from call to call."""
 
     def __init__(self, source: str, skip_rows: int) -> None:
+        self.scanner: LineScanner | None = None
+        self.fields: FieldMap | None = None
         self._source = source
         self._skip_rows = skip_rows
         self._line = 0
         self._row = 0
 
-    def blocks(self, buffer: bytearray, end: int) -> RowBlocks:
+    def blocks(self, buffer: bytearray, end: int) -> LineRows:
         """The rows in the first bytes of the buffer, which end with a line."""
         begin = 3 if self._line == 0 and buffer.startswith(_BOM) else 0
+        if self.scanner is not None and self._row >= self._skip_rows:
+            begin = yield from self._scanned_blocks(self.scanner, buffer, begin, end)
         rows = self._plain_rows(buffer, begin, end)
         if rows is None:
             yield from self._blocks_by_line(buffer, begin, end)
@@ -91,6 +120,29 @@ class _LineReader:
             origin = FileOrigin(self._source, "line", numbers, ordinals)
             yield RowBlock(ordinals.start, taken, origin, row_bytes * len(taken))
 
+    def _scanned_blocks(
+        self, scanner: LineScanner, buffer: bytearray, begin: int, end: int
+    ) -> Generator[JsonBlock, None, int]:
+        """The lines from ``begin`` on, as far as they are simple; returns how far that is."""
+        assert self.fields is not None
+        with memoryview(buffer) as whole:
+            lines = bytes(whole[begin:end])
+        at = 0
+        while at < len(lines) and (scanned := scanner.scanned(lines, at)) is not None:
+            first_line, at = self._line + 1, scanned.end
+            self._line += scanned.n_lines
+            n_rows = len(scanned.marks)
+            if not n_rows:
+                continue
+            numbers: Sequence[int] = range(first_line, first_line + n_rows)
+            if scanned.n_lines > n_rows:  # some are blank
+                numbers = (scanned.rows[0] + first_line).tolist()
+            ordinals = range(self._row, self._row + n_rows)
+            self._row += n_rows
+            origin = FileOrigin(self._source, "line", numbers, ordinals)
+            yield JsonBlock(scanned, self.fields, ordinals.start, origin)
+        return begin + at
+
     def _plain_rows(self, buffer: bytearray, begin: int, end: int) -> list[Any] | None:
         """The rows when every line is an object and nothing else; None when that is not so.
 
@@ -98,18 +150,16 @@ class _LineReader:
         one value have a comma, a colon or a bracket between them. So as many values as lines are
         one value a line.
         """
-        n_lines = buffer.count(b"\n", begin, end) + (buffer[end - 1 : end] != b"\n")
-        if (
-            self._row < self._skip_rows
-            or buffer.count(b"\n{", begin, end) + buffer.startswith(b"{", begin) != n_lines
-            or buffer.count(b"}\n", begin, end) + buffer.endswith(b"}", begin, end) != n_lines
-        ):
+        if self._row < self._skip_rows:
             return None
-        try:
-            with memoryview(buffer) as whole, whole[begin:end] as lines:
+        with memoryview(buffer) as whole, whole[begin:end] as lines:
+            n_lines = count_objects(lines)
+            if n_lines < 0:
+                return None
+            try:
                 rows = _decode_lines(lines)
-        except (ValueError, RecursionError):
-            return None
+            except (ValueError, RecursionError):
+                return None
         return rows if len(rows) == n_lines else None
 
     def _blocks_by_line(self, buffer: bytearray, begin: int, end: int) -> RowBlocks:

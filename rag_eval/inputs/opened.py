@@ -16,9 +16,10 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import STANDARD_INPUT, ByteFile, opened_bytes, plain_name
 from rag_eval.inputs.byte_files import source_name as file_name
 from rag_eval.inputs.csv_files import csv_blocks
-from rag_eval.inputs.json_files import json_blocks
+from rag_eval.inputs.json_blocks import JsonBlock
+from rag_eval.inputs.json_files import LineBlocks, LineRows, array_blocks, json_blocks
 from rag_eval.schemas import FieldMap, column_map, field_map, paths_of_rows, split_gold
-from rag_eval.sources import RowBlock, RowBlocks
+from rag_eval.sources import RowBlock
 
 if TYPE_CHECKING:
     from rag_eval.inputs.parquet_files import ColumnFile
@@ -124,7 +125,7 @@ class Input:
         columns: Sequence[str] = (),
     ) -> None:
         self.paths = _paths(data)
-        self.name = file_name(self.paths[0]) if len(self.paths) == 1 else f"{data}"
+        self.name = file_name(self.paths[0]) if len(self.paths) == 1 else _list_name(data)
         for path in self.paths:
             _check_name(path)
         self._options = options or InputOptions()
@@ -137,9 +138,7 @@ class Input:
     def can_be_read_again(self) -> bool:
         """Whether it is made of files alone."""
         # A pipe is no file, also where it has a name.
-        return all(
-            str(path) != STANDARD_INPUT and not Path(path).is_fifo() for path in self.paths
-        )
+        return all(str(path) != STANDARD_INPUT and not Path(path).is_fifo() for path in self.paths)
 
     @property
     def share_read(self) -> float | None:
@@ -193,22 +192,31 @@ class Input:
                     skip_rows,
                     self._extra_columns,
                     is_mapped="ground_truth" in self._options.mapping,
+                    gold_separator=self._options.gold_separator,
                 )
             return
         with opened_bytes(path) as file:
             self._file = file
+            blocks: LineRows
             if plain_name(path).endswith(".csv"):
                 separator = self._options.context_separator
                 blocks = csv_blocks(file, partial(self._csv_fields, path), separator, skip_rows)
             else:
-                fields = self._first_fields(path) if skip_rows else None
-                blocks = _mapped(json_blocks(file, path, skip_rows), self._options.fields, fields)
+                blocks = self._json_blocks(file, path, skip_rows)
             separator = self._options.gold_separator
             # Closed with the file: a run may end in the middle.
             with closing(blocks):
                 for block in blocks:
                     yield block if separator is None else _split(block, separator)
 
+    def _json_blocks(self, file: ByteFile, path: str | Path, skip_rows: int) -> LineRows:
+        fields = self._first_fields(path) if skip_rows else None
+        if plain_name(path).endswith(".json"):
+            return _mapped(array_blocks(file, skip_rows), self._options.fields, fields)
+        lines = LineBlocks(file, skip_rows)
+        # Ground truths are split in rows.
+        scan = lines.scan if self._options.gold_separator is None else None
+        return _mapped(lines.blocks(), self._options.fields, fields, scan)
 
     def _csv_fields(self, path: str | Path, header: Sequence[str]) -> FieldMap:
         from rag_eval.inputs.parquet_files import check_columns
@@ -226,22 +234,34 @@ class Input:
 
 
 def _mapped(
-    blocks: RowBlocks,
+    blocks: LineRows,
     fields_of: Callable[[Sequence[str]], FieldMap],
     fields: FieldMap | None = None,
-) -> RowBlocks:
-    """Rows under the names of our fields, which the first block tells where they are not given."""
+    scan: Callable[[FieldMap], None] | None = None,
+) -> LineRows:
+    """Rows under the names of our fields, which the first block tells where they are not given.
+
+    ``scan`` is told them as soon as they are known.
+    """
+    if fields is not None and scan is not None:
+        scan(fields)
     with closing(blocks):
         for block in blocks:
+            if isinstance(block, JsonBlock):
+                yield block
+                continue
             if fields is None and block.rows:
                 fields = fields_of(paths_of_rows(block.rows))  # type: ignore[arg-type]
+                if scan is not None:
+                    scan(fields)
             if fields is not None and not fields.is_native:
                 block.rows = [fields.row(row) for row in block.rows]  # type: ignore[arg-type]
-                block.renamed = {path: name for name, path in fields.paths.items()}
+                block.renamed = fields.renamed
             yield block
 
 
-def _split(block: RowBlock, separator: str) -> RowBlock:
+def _split(block: RowBlock | JsonBlock, separator: str) -> RowBlock:
+    assert isinstance(block, RowBlock)
     for row in block.rows:
         assert isinstance(row, dict)
         for name in ("ground_truth", "groundTruth"):
@@ -281,6 +301,13 @@ def _files_in(folder: Path) -> list[str | Path]:
     if not found:
         raise InputError(f"{folder} is a folder without files of samples ({', '.join(KNOWN)})")
     return list(found)
+
+
+def _list_name(data: DataSource) -> str:
+    """A pattern or a folder as it is, a list as its first item and how many follow."""
+    if isinstance(data, (str, Path)):
+        return str(data)
+    return _list_name(data[0]) + (f" and {len(data) - 1} more" if len(data) > 1 else "")
 
 
 def _check_name(path: str | Path) -> None:

@@ -11,7 +11,7 @@ from rag_eval.arrow_arrays import open_arrow
 from rag_eval.arrow_blocks import ArrowBlock, arrow_blocks, check_truths
 from rag_eval.errors import InputError, MissingExtraError, suggestion
 from rag_eval.inputs.ahead import read_ahead
-from rag_eval.schemas import FieldMap
+from rag_eval.schemas import FieldMap, split_gold
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,11 +52,12 @@ class ColumnFile:
         extra_columns: Sequence[str] = (),
         *,
         is_mapped: bool = False,
+        gold_separator: str | None = None,
     ) -> Iterator[ArrowBlock]:
         """The rows from row ``skip_rows`` on; ``fields_of`` maps the columns.
 
         Only the columns of our fields are read, and ``extra_columns``. ``is_mapped`` says that the
-        caller has named the column of the ground truth.
+        caller has named the column of the ground truth, whose texts ``gold_separator`` splits.
         """
         names = self._batches.schema.names
         paths = open_arrow(self._batches.schema.empty_table()).paths()
@@ -66,15 +67,43 @@ class ColumnFile:
         check_columns(extra_columns, names, self._path)
         wanted = {*extra_columns, *(_column_of(path, names) for path in fields.values())}
         columns = [name for name in names if name in wanted]
+        unread = [name for name in names if name not in wanted]
         # Closed with the file: a run may end in the middle.
         with closing(read_ahead(self._batches.read(columns, skip_rows))) as batches:
             for first_row, batch in batches:
+                read = batch
+                if gold_separator is not None and "ground_truth" in fields:
+                    read = _with_golds(batch, fields["ground_truth"], gold_separator)
                 for block in arrow_blocks(
-                    open_arrow(batch), fields, origin_name=str(self._path), first_row=first_row
+                    open_arrow(read), fields, origin_name=str(self._path), first_row=first_row
                 ):
-                    block.held = batch
+                    block.held, block.unread = batch, unread
+                    # Before others give it a number among the rows of all files.
+                    end = block.first_row + len(block)
                     yield block
-                    self._rows_read = block.first_row + len(block)
+                    self._rows_read = end
+
+
+def _with_golds(batch: pa.RecordBatch, name: str, separator: str) -> pa.RecordBatch:
+    """The batch with each ground truth as a list of acceptable answers; lists stay what they are.
+
+    Raises
+    ------
+    InputError
+        When the ground truth is a member of another column, which cannot be replaced.
+    """
+    pa = pyarrow("splitting ground truths")
+    place = batch.schema.get_field_index(name)
+    if place < 0:
+        raise InputError(f"ground truths in {name!r} cannot be split: it is no column of its own")
+    column = batch.column(place)
+    if not pa.types.is_nested(column.type):
+        texts = column.to_pylist()
+        golds = [split_gold(text, separator) if isinstance(text, str) else text for text in texts]
+        lists = [[gold] if isinstance(gold, str) else gold or None for gold in golds]
+        if any(isinstance(text, str) for text in texts):
+            column = pa.array(lists, pa.list_(pa.string()))
+    return batch.set_column(place, name, column)
 
 
 def _column_of(path: str, names: Sequence[str]) -> str:
@@ -119,22 +148,33 @@ class _ParquetBatches:
 
 
 class _ArrowBatches:
-    """Record batches of an Arrow file (IPC)."""
+    """Record batches of an Arrow file, or of a stream in a file."""
+
+    n_rows = 0  # not known before they are read
 
     def __init__(self, path: Path) -> None:
-        from pyarrow import OSFile, ipc
+        from pyarrow import ArrowInvalid, OSFile, ipc
 
-        self._file = ipc.open_file(OSFile(str(path)))
+        try:
+            self._file = ipc.open_file(OSFile(str(path)))
+        except ArrowInvalid:
+            # Some tools keep streams under the same suffix.
+            self._file = ipc.open_stream(OSFile(str(path)))
         self.schema: pa.Schema = self._file.schema
-        self.n_rows = 0
 
     def read(self, columns: Sequence[str], skip_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Each batch with the number of its first row."""
         first_row = 0
-        for number in range(self._file.num_record_batches):
-            batch = self._file.get_batch(number).select(columns)
-            yield from _from_row(first_row, batch, skip_rows)
+        for batch in self._batches():
+            yield from _from_row(first_row, batch.select(columns), skip_rows)
             first_row += batch.num_rows
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        if not hasattr(self._file, "num_record_batches"):
+            yield from self._file
+            return
+        for number in range(self._file.num_record_batches):
+            yield self._file.get_batch(number)
 
 
 def _from_row(

@@ -115,6 +115,7 @@ NUMPY_AT_ONCE = {
     "engine": "metric numbers and scores of a block",
     "estimators": "gives a matrix",
     "explaining": "one row of scores",
+    "inputs.json_blocks": "places of texts in lines",
     "kernels": "allocates what kernels fill",
     "outputs.arrow_rows": "scores of a block",
     "outputs.columns": "scores of a block",
@@ -144,6 +145,7 @@ NATIVE_DOORS = {
     "arrow_arrays": "the reader of Arrow streams",
     "arrow_texts": "texts gathered and checked before any kernel sees them",
     "__init__": "a broken build fails at once",
+    "inputs.json_blocks": "lines scanned before any row is decoded",
     "kernels": "checks, allocates, calls",
     "text": "the primitives of one text",
 }

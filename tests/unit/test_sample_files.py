@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from rag_eval.blocks import FileOrigin
+from rag_eval.blocks import FileOrigin, SampleBlock
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import Input
-from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock
+from rag_eval.sources import SHARED_BLOCK_BYTES
 
 SAMPLE = {"id": "a", "question": "q?", "answer": "A b.", "contexts": ["A b c."]}
 LINE = json.dumps(SAMPLE).encode()
@@ -26,7 +26,7 @@ def read(path: Path | str) -> tuple[list[Any], list[int], list[str]]:
     faults: list[str] = []
     for block in Input(path).blocks():
         assert isinstance(block.origin, FileOrigin)
-        rows += block.rows
+        rows += map(block.sample, range(len(block)))
         numbers += block.origin.numbers
         faults += map(str, block.origin.faults)
     return rows, numbers, faults
@@ -82,7 +82,7 @@ def test_line_numbers_across_blocks(tmp_path: Path) -> None:
 
 
 def test_blocks_are_small(tmp_path: Path) -> None:
-    sizes = [len(block.rows) for block in Input(written(tmp_path, (LINE + b"\n") * 9000)).blocks()]
+    sizes = [len(block) for block in Input(written(tmp_path, (LINE + b"\n") * 9000)).blocks()]
     assert sum(sizes) == 9000
     assert max(sizes) <= 1024
 
@@ -162,10 +162,10 @@ def test_truncated_gzip_gives_what_there_is_and_then_an_error(tmp_path: Path) ->
     path = tmp_path / "d.jsonl.gz"
     packed = gzip.compress(b"\n".join(lines))
     path.write_bytes(packed[: len(packed) // 2])
-    blocks: list[RowBlock] = []
+    blocks: list[SampleBlock] = []
     with pytest.raises(InputError, match=r"d\.jsonl\.gz: the gzip data ends in the middle"):
         blocks.extend(Input(path).blocks())
-    assert sum(len(block.rows) for block in blocks) > 1000
+    assert sum(map(len, blocks)) > 1000
 
 
 @pytest.mark.parametrize("damage", [b"plain text", None])

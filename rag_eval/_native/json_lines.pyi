@@ -1,0 +1,22 @@
+import numpy as np
+import numpy.typing as npt
+
+def scan_lines(
+    lines: bytes,
+    begin: int,
+    keys: npt.NDArray[np.uint8],
+    key_offsets: npt.NDArray[np.int64],
+    key_fields: npt.NDArray[np.uint8],
+    rows: npt.NDArray[np.int64],
+    places: npt.NDArray[np.int64],
+    marks: npt.NDArray[np.uint8],
+    items: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+) -> int: ...
+def lay_texts(
+    lines: bytes,
+    begins: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    offsets: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+) -> None: ...
