@@ -29,7 +29,6 @@ from rag_eval.blocks import FileOrigin, SampleError
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
 from rag_eval.sources import (
-    SHARED_BLOCK_BYTES,
     TEXT_FIELDS,
     FieldNeeds,
     SampleLike,
@@ -41,6 +40,8 @@ from rag_eval.sources import (
 _FIELDS: Final = (*TEXT_FIELDS, "id", "language")
 _ECHOED: Final = {"ground_truth": "groundTruth"}
 _MAX_BLOCK_ROWS: Final = 8192
+# More than in blocks of rows: nothing is copied, and each block costs the threads a turn.
+_BLOCK_BYTES: Final = 1 << 22
 _WHOLE_NUMBERS: Final = tuple("cCsSiIlL")  # formats of the C data interface
 # What one text of a list counts besides its bytes: lists may hold any number of empty ones.
 _ITEM_BYTES: Final = 1
@@ -53,7 +54,7 @@ def arrow_blocks(
     origin_name: str | None = None,
     first_row: int = 0,
 ) -> Iterator[ArrowBlock]:
-    """Cut the rows of a table into blocks of about a MiB of texts.
+    """Cut the rows of a table into blocks of about 4 MiB of texts.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def arrow_blocks(
         for batch in source.batches():
             table = _Table(source, batch, paths)
             ends = table.row_ends()
-            for rows in _cuts(ends, SHARED_BLOCK_BYTES):
+            for rows in _cuts(ends, _BLOCK_BYTES):
                 n_bytes = int(ends[rows.stop] - ends[rows.start])
                 number, origin = first_row + rows.start, None
                 if origin_name is not None:

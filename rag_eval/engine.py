@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,19 +31,12 @@ _WAITING_BYTES: Final = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class ScoredBlock:
-    """One block with its scores and null reasons, both of shape (rows, M).
-
-    ``encoded`` is what ``encode`` of :func:`score_blocks` made of it.
-    """
+    """One block with its scores and null reasons, both of shape (rows, M)."""
 
     rows: SampleBlock
     batch: SampleBatch
     scores: npt.NDArray[np.float64]
     null_reasons: npt.NDArray[np.uint8]
-    encoded: Any = None
-
-
-EncodeFn: TypeAlias = Callable[[ScoredBlock], Any]
 
 
 def thread_count(threads: int | None) -> int:
@@ -61,14 +54,13 @@ def score_blocks(
     needs: FieldNeeds,
     threads: int,
     pack: PackFn | None = None,
-    encode: EncodeFn | None = None,
     *,
     reads_apart: bool = False,
 ) -> Generator[ScoredBlock, None, None]:
     """Score blocks and give them back in the order they came.
 
-    The caller's thread reads; packing, scoring and ``encode`` run on ``threads`` threads, and the
-    GIL is released while a block is scored. One thread means the caller's own, unless
+    The caller's thread reads; packing and scoring run on ``threads`` threads, and the GIL is
+    released while a block is scored. One thread means the caller's own, unless
     ``reads_apart``: where rows are read from files and written to others, that goes on meanwhile.
     ``pack`` stands in for the block's own, and may drop rows.
     """
@@ -79,11 +71,7 @@ def score_blocks(
             batch = block.pack(needs)
         else:
             block, batch = pack(block)
-        scores, reasons = score_batch(batch, plan.settings, metrics)
-        scored = ScoredBlock(block, batch, scores, reasons)
-        if encode is None:
-            return scored
-        return ScoredBlock(block, batch, scores, reasons, encode(scored))
+        return ScoredBlock(block, batch, *score_batch(batch, plan.settings, metrics))
 
     if threads == 1 and not reads_apart:
         yield from map(score, blocks)

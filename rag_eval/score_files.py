@@ -191,14 +191,13 @@ class _Job:
         self.quantiles = checked_quantiles(options)
         self.signature = Signature.of(self.plan.columns, self.plan.settings)
 
-    def stream(self, form: RowFormat) -> RowStream:
-        """The rows, encoded where they are scored."""
+    def stream(self) -> RowStream:
+        """The rows."""
         return RowStream(
             self.source,
             self.plan,
             threads=self.threads,
             skip_invalid=bool(self.options.get("skip_invalid")),
-            encode=form.encode,
         )
 
     def made_of(self, target: Path) -> dict[str, Any]:
@@ -244,7 +243,8 @@ class _FileRun:
     def __init__(self, job: _Job, target: Path, form: RowFormat) -> None:
         self._job = job
         self._target = target
-        self._stream = job.stream(form)
+        self._form = form
+        self._stream = job.stream()
         made_of = job.made_of(target)
         self._parts = PartedFile(target, form, made_of, len(job.plan.columns))
         rows = job.options.get("checkpoint_rows")
@@ -315,19 +315,21 @@ class _FileRun:
         progress.advance(self._n_resumed)
         with closing(blocks), progress:
             for scored in blocks:
+                # Here, while other blocks are scored: what encodes holds the interpreter anyway.
+                rows = self._form.encode(scored)
                 with deferred_interrupts():
-                    self._add(scored)
+                    self._add(scored, rows)
                 progress.advance(len(scored.scores), self._job.source.share_read)
 
-    def _add(self, scored: ScoredBlock) -> None:
+    def _add(self, scored: ScoredBlock, rows: bytes) -> None:
         faults = [
             [fault.number, fault.name, fault.fault] for fault in origin_of(scored.rows).faults
         ]
         position = Position.after(scored.rows)
-        self._parts.add(scored.encoded, scored.scores, position, faults)
+        self._parts.add(rows, scored.scores, position, faults)
         self._stream.count(scored)
-        rows = self._checkpoint_rows
-        if self._parts.part_is_due or (rows is not None and self._parts.n_waiting >= rows):
+        due = self._checkpoint_rows
+        if self._parts.part_is_due or (due is not None and self._parts.n_waiting >= due):
             self._parts.close_part()
 
     def _report(self, *, interrupted: bool = False) -> ScoreFileReport:
@@ -365,7 +367,7 @@ def score_to_stream(
     """
     job = _Job(source, metrics, options)
     rows = CsvFormat(job.columns) if form == "csv" else JsonLinesFormat(job.columns)
-    stream = job.stream(rows)
+    stream = job.stream()
     spool = ScoreSpool(len(job.plan.columns))
     interrupted = False
     try:
@@ -376,8 +378,9 @@ def score_to_stream(
             if isinstance(rows, CsvFormat):
                 file.write(rows.header)
             for scored in blocks:
+                encoded = rows.encode(scored)
                 with deferred_interrupts():
-                    file.write(scored.encoded)
+                    file.write(encoded)
                     spool.add(scored.scores)
                     stream.count(scored)
                 progress.advance(len(scored.scores), job.source.share_read)

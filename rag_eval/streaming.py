@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Final
 
 from rag_eval.blocks import RowFault
-from rag_eval.engine import EncodeFn, ScoredBlock, score_blocks
+from rag_eval.engine import ScoredBlock, score_blocks
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import START, Input, Position
 from rag_eval.options import Plan
@@ -39,13 +39,11 @@ class RowStream:
         *,
         threads: int,
         skip_invalid: bool,
-        encode: EncodeFn | None = None,
     ) -> None:
         self._source = source
         self._plan = plan
         self._threads = threads
         self._skip_invalid = skip_invalid
-        self._encode = encode
         self.needs = FieldNeeds.of(plan.columns, plan.settings.profile)
         self.n_rows = self.n_skipped = 0
         self.faults: list[RowFault] = []
@@ -61,7 +59,6 @@ class RowStream:
             self.needs,
             self._threads,
             lambda block: pack_file_block(block, self.needs, skip_invalid=self._skip_invalid),
-            self._encode,
             reads_apart=True,
         )
         with closing(blocks), closing(scored):

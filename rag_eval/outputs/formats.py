@@ -16,7 +16,7 @@ SUFFIXES: Final = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow")
 
 
 class RowFormat(Protocol):
-    """Turns blocks into bytes, wherever they are scored, and parts of bytes into a file.
+    """Turns blocks into bytes, and parts of bytes into a file.
 
     The bytes of the file depend on the rows alone, not on how they came in blocks and parts.
     """

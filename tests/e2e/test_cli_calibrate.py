@@ -358,7 +358,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, scores: Path, labels: Path) -
     fails(run(broken, labels), "s.csv.gz: the gzip data ends in the middle; the file is truncated")
     latin = tmp_path / "l.csv"
     latin.write_bytes("id,label\né,1\n".encode("latin-1"))
-    fails(run(scores, latin), "l.csv is not UTF-8: 0xe9")
+    fails(run(scores, latin), "l.csv, line 2: is not UTF-8: 0xe9")
 
 
 def test_rows_of_different_settings(tmp_path: Path, labels: Path) -> None:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 import rag_eval
 from rag_eval import kernels, sources
-from rag_eval.run import run_file
 from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, EvalSample
 from rag_eval.sources import FieldNeeds
 from tests.differential.test_grounded_block import ROWS, Matrix, scored
@@ -373,9 +372,13 @@ def test_same_bits_from_a_file(threads: int, tmp_path: Path) -> None:
     lines = [json.dumps(ROWS[i], ensure_ascii=i % 2 == 0) for i in rows]
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(lines), encoding="utf-8")
-    found = run_file(path, ALL_METRIC_IDS, profile="grounded", threads=threads).result
+    target = tmp_path / "scores.jsonl"
+    rag_eval.score_file(path, target, ALL_METRIC_IDS, profile="grounded", threads=threads)
+    found = [json.loads(line) for line in target.read_text("utf-8").splitlines()]
+    scores = [[row[metric] for metric in ALL_METRIC_IDS] for row in found]
     assert len(rows) > 100
-    assert_same_bits(found.scores, np.ascontiguousarray(ALL[rows]))
+    # Numbers are written so that the same double is read again.
+    assert_same_bits(np.array(scores, np.float64), np.ascontiguousarray(ALL[rows]))
 
 
 def has_surrogates(row: Sample) -> bool:

@@ -427,7 +427,7 @@ def test_other_columns_by_name() -> None:
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.string_view(), TEXT_TYPES[3]], ids=str)
 def test_blocks_are_cut_by_bytes(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SHARED_BLOCK_BYTES", 100)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 100)
     sizes = [0, 40, 40, 40, 500, 1, 99, 1]
     texts = pa.array(["x" * size for size in sizes], kind)
     table = pa.table({"answer": texts, "contexts": [[]] * 8})
@@ -461,7 +461,7 @@ def test_lists_of_nothing_are_cut_too() -> None:
     offsets = pa.array([0] * n_rows, pa.int32())
     lists = pa.ListViewArray.from_arrays(offsets, pa.array([50_000] * n_rows, pa.int32()), items)
     blocks = blocks_of(pa.table({"contexts": lists}), {"contexts": "contexts"})
-    assert max(len(block) for block in blocks) <= 21
+    assert max(len(block) for block in blocks) <= 1 + module._BLOCK_BYTES // 50_000
     assert sum(map(len, blocks)) == n_rows
 
 
@@ -480,7 +480,7 @@ def test_texts_stay_where_they_are() -> None:
 
 
 def test_blocks_of_one_batch_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SHARED_BLOCK_BYTES", 1 << 14)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 1 << 14)
     rows = [{"answer": f"{LONG}{i}", "contexts": [LONG, str(i)]} for i in range(3000)]
     table = pa.Table.from_pylist(rows)
     needs = needs_of("overlap", ("faithfulness", "hallucination_rate"))

@@ -86,13 +86,8 @@ def ended(thread: threading.Thread) -> None:
 @pytest.mark.parametrize("reads_apart", [False, True])
 def test_blocks_come_in_order(threads: int, reads_apart: bool) -> None:
     rows = Rows(200)
-    found = list(
-        rows.scored(
-            threads, encode=lambda scored: scored.rows.first_row * 2, reads_apart=reads_apart
-        )
-    )
+    found = list(rows.scored(threads, reads_apart=reads_apart))
     assert [block.rows.first_row for block in found] == list(range(200))
-    assert [block.encoded for block in found] == list(range(0, 400, 2))
     assert all(block.scores.shape == (1, 1) and block.scores[0, 0] == 1 for block in found)
 
 
@@ -221,16 +216,6 @@ def test_rows_before_ctrl_c_come_first(threads: int) -> None:
     assert found == list(range(20))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
-def test_an_error_in_encoding_is_the_error_of_its_block(threads: int) -> None:
-    def encode(scored: Any) -> None:
-        if scored.rows.first_row >= 5:
-            raise InputError(f"row {scored.rows.first_row}")
-
-    with pytest.raises(InputError, match=r"^row 5$"):
-        list(Rows(50).scored(threads, encode=encode))
-
-
 @pytest.mark.parametrize("threads", [2, 4])
 def test_closing_early_ends_the_threads(threads: int) -> None:
     rows = Rows(10_000)
@@ -241,7 +226,8 @@ def test_closing_early_ends_the_threads(threads: int) -> None:
                 break
         assert threading.active_count() > before
     assert threading.active_count() == before
-    assert rows.n_pulled <= 4 + threads + engine._AHEAD
+    # Blocks that are done may wait for an earlier one; no more of them than a few are read.
+    assert rows.n_pulled <= 4 + 10 * (threads + engine._AHEAD)
 
 
 def test_thread_counts() -> None:
