@@ -45,15 +45,16 @@ class RepeatedIds:
 
     def _are_new(self, ids: Sequence[object]) -> bool:
         """Take in ids that are all there and all new, as most are, without a look at each."""
-        if self._is_full or not {str, int}.issuperset(map(type, ids)):
+        if not {str, int}.issuperset(map(type, ids)):
             return False
         keys = set(map(hash, ids))
         if len(keys) < len(ids) or not self._recent.isdisjoint(keys):
             return False
         if len(self._older) and self._in_older(np.fromiter(keys, np.int64, len(keys))).any():
             return False
-        self._recent |= keys
-        self._settle()
+        if not self._is_full:
+            self._recent |= keys
+            self._settle()
         return True
 
     def _settle(self) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SIGNATURE_KEY: Final = b"rag_eval.signature"
 # A row group, or a batch of an Arrow file, has at most so many bytes of columns and so many rows.
-_MOST_BYTES: Final = 64 << 20
+_MOST_BYTES: Final = 32 << 20
 _MOST_ROWS: Final = 1 << 20
 _STEP_ROWS: Final = 1024
 
@@ -185,7 +185,7 @@ class _ColumnFormat:
 
 
 class ParquetFormat(_ColumnFormat):
-    """Row groups of at most 64 MiB before they are packed."""
+    """Row groups of at most 32 MiB before they are packed."""
 
     def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
         from pyarrow import parquet

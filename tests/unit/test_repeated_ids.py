@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from rag_eval import repeated_ids
 from rag_eval.repeated_ids import RepeatedIds
 
 
@@ -39,3 +42,18 @@ def test_warning() -> None:
     assert ids.warning() == ""
     ids.add(["a", "a"], lambda index: f"line {index}")
     assert ids.warning() == "1 row has the id of an earlier one: line 1"
+
+
+def test_past_the_limit_rows_are_compared_with_those_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated_ids, "_RECENT", 10)
+    monkeypatch.setattr(repeated_ids, "_MOST_KEPT", 20)
+    ids = RepeatedIds()
+    for begin in range(0, 100, 10):
+        ids.add([f"q{row}" for row in range(begin, begin + 10)], str)
+    assert ids.count == 0
+    ids.add(["q3", "q57", "new"], lambda index: f"row {index}")
+    # That of row 57 was not kept.
+    assert (ids.count, ids.names) == (1, ["row 0"])
+    assert ids.warning() == "at least 1 row has the id of an earlier one: row 0"
+    ids.add([None, "q3", "other"], lambda index: f"row {100 + index}")
+    assert ids.count == 2
