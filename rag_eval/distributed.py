@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
+from rag_eval.arrow_package import pyarrow
 from rag_eval.batch_results import BatchSummary
 from rag_eval.clock import Clock
 from rag_eval.errors import InputError, MissingExtraError
-from rag_eval.inputs.parquet_files import pyarrow
 from rag_eval.record_batches import (
     BatchScorer,
     BatchScorerOptions,

@@ -265,7 +265,7 @@ SHAPES: Final[dict[str, tuple[Shape, ...]]] = {
             id="record_id input_id query_id",
         ),
     ),
-    # `expected` is set by `schemas.rows_of_document`, from the assertions that hold an answer.
+    # `schema_documents.rows_of_document` sets `expected`, from assertions that hold an answer.
     "promptfoo": (
         _shape(
             question="vars.question vars.query vars.input",

@@ -5,14 +5,12 @@ In: the columns of a source, then its rows.  Out: where each field is, then the 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.schema_table import (
-    ANSWER_ASSERTIONS,
     EACH,
     FIELDS,
     SCHEMA_NAMES,
@@ -27,9 +25,7 @@ __all__ = [
     "SCHEMA_NAMES",
     "FieldMap",
     "field_map",
-    "near_miss",
     "paths_of_rows",
-    "rows_of_document",
     "split_gold",
 ]
 
@@ -149,7 +145,7 @@ class FieldMap:
             elif name and value is not None:
                 row[name] = value
         for name, path, steps in self._nested:
-            value = source[path] if path in source else _value_at(source, steps)
+            value = source[path] if path in source else value_at(source, steps)
             if value is not None:
                 row[name] = value
         if self._has_contexts and "contexts" in row:
@@ -162,14 +158,14 @@ def _steps(path: str) -> _Steps:
     return tuple(step for step in path.replace(EACH, f".{EACH}.").split(".") if step)
 
 
-def _value_at(value: Any, steps: _Steps) -> Any:
+def value_at(value: Any, steps: tuple[str, ...]) -> Any:
     """What is at the end of the steps; None where they lead nowhere."""
     for number, step in enumerate(steps):
         if step == EACH:
             if not isinstance(value, list):
                 return value
             rest = steps[number + 1 :]
-            return [_value_at(item, rest) if isinstance(item, dict) else item for item in value]
+            return [value_at(item, rest) if isinstance(item, dict) else item for item in value]
         if not isinstance(value, dict):
             return None
         value = value.get(step)
@@ -192,7 +188,7 @@ def _texts(contexts: Any) -> Any:
 
 def _text_of(document: dict[str, Any]) -> Any:
     for path, steps in _TEXT_STEPS:
-        text = document[path] if path in document else _value_at(document, steps)
+        text = document[path] if path in document else value_at(document, steps)
         if isinstance(text, str):
             return text
     return document
@@ -378,42 +374,6 @@ def _with_native(found: dict[str, str], columns: Columns, given: Collection[str]
     return {name: paths[name] for name in FIELDS if name in paths}
 
 
-def near_miss(columns: Collection[str]) -> str:
-    """``"; answer may be in 'response' (--map answer=response)"``, or nothing.
-
-    For columns that lack a question, an answer, contexts or a ground truth under a name of ours:
-    the column that some schema has them in, or whose name is nearly ours.
-    """
-    there = Columns(columns)
-    native = _native_fit(there, ()).paths
-    near: dict[str, str] = {}
-    for name in TEXT_FIELDS:
-        if name in native:
-            continue
-        left = [
-            path
-            for path in there
-            if there.hold(path, name) and path not in native.values() and path not in near.values()
-        ]
-        known = [path for path in left if name in _usual_fields(path)]
-        found = known or difflib.get_close_matches(name, left, n=1, cutoff=0.75)
-        if found:
-            near[name] = found[0]
-    if not near:
-        return ""
-    places = ", ".join(f"{name} may be in {path!r}" for name, path in near.items())
-    return f"; {places} (--map {','.join(f'{name}={path}' for name, path in near.items())})"
-
-
-def _usual_fields(path: str) -> list[str]:
-    """The fields that most of the schemas with this path have there."""
-    n_schemas = [
-        sum(path in known_paths(schema, name) for schema in SCHEMA_NAMES) for name in TEXT_FIELDS
-    ]
-    most = max(n_schemas)
-    return [name for name, n in zip(TEXT_FIELDS, n_schemas, strict=True) if n == most > 0]
-
-
 def _listed(names: Iterable[str], separator: str = ", ") -> str:
     every = list(names)
     more = len(every) - _SHOWN
@@ -421,7 +381,7 @@ def _listed(names: Iterable[str], separator: str = ", ") -> str:
     return shown or "nothing"
 
 
-# -------------------------------------------------------------------------------- JSON documents
+# ----------------------------------------------------------------------------------------- rows
 
 
 def paths_of_rows(rows: Iterable[dict[str, Any]]) -> list[str]:
@@ -448,76 +408,6 @@ def _add_paths(item: dict[str, Any], prefix: str, depth: int, found: dict[str, N
             for member in value:
                 if isinstance(member, dict):
                     _add_paths(member, f"{path}{EACH}.", depth + 1, found)
-
-
-# Key of the rows in a document -> keys of which a row has one when the document is of that kind.
-_ROW_LISTS: Final = {
-    "samples": ("input",),  # Inspect
-    "examples": ("query",),  # LlamaIndex
-    "predictions": ("response",),  # LlamaIndex
-    "results": ("query",),  # RAGChecker
-    "testCases": ("input",),  # deepeval
-}
-
-
-def rows_of_document(document: object) -> list[dict[str, Any]] | None:
-    """The rows inside a JSON document that is one object, or None when it is of no known kind.
-
-    Known are results of promptfoo and RAGChecker, logs of Inspect, datasets and predictions of
-    LlamaIndex, test runs of deepeval, and the inputs and reports of Haystack's evaluations, whose
-    columns become rows. Rows of promptfoo get ``expected``: the values of those assertions that
-    say what the answer should be.
-
-    Raises
-    ------
-    InputError
-        For columns that differ in length.
-    """
-    if not isinstance(document, dict):
-        return None
-    results = document.get("results")
-    if isinstance(results, dict) and (rows := _objects(results.get("results"))) is not None:
-        return [_with_expected(row) for row in rows]
-    for key, telling in _ROW_LISTS.items():
-        found = _objects(document.get(key))
-        if found and any(name in row for row in found for name in telling):
-            return found
-    for columns in (document, document.get("inputs")):
-        if isinstance(columns, dict) and isinstance(columns.get("questions"), list):
-            return _rows_of_columns(columns)
-    return None
-
-
-def _objects(value: object) -> list[dict[str, Any]] | None:
-    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-        return value
-    return None
-
-
-def _with_expected(row: dict[str, Any]) -> dict[str, Any]:
-    assertions = _objects(_value_at(row, ("testCase", "assert"))) or []
-    values: dict[str, None] = {}  # several measures may compare with the same answer
-    for assertion in assertions:
-        kind, value = str(assertion.get("type")), assertion.get("value")
-        # What follows a colon is how the two are compared.
-        if kind.partition(":")[0] in ANSWER_ASSERTIONS and isinstance(value, str):
-            values[value] = None
-    if not values or "expected" in row:
-        return row
-    expected = list(values)
-    return row | {"expected": expected[0] if len(expected) == 1 else expected}
-
-
-def _rows_of_columns(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    lists = {name: values for name, values in columns.items() if isinstance(values, list)}
-    n_rows = len(lists["questions"])
-    for name, values in lists.items():
-        if len(values) != n_rows:
-            raise InputError(
-                f"questions holds {n_rows} values and {name} {len(values)}; "
-                "wanted one per row in each column"
-            )
-    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
 def split_gold(value: Any, separator: str) -> Any:

@@ -100,7 +100,7 @@ def pack_file_block(
 
     Raises
     ------
-    InputError
+    SampleError
         Naming file, row and field of the first bad row, unless they are to be skipped.
     """
     origin = origin_of(block)
@@ -111,7 +111,7 @@ def pack_file_block(
             pass
     faults = row_faults(block, needs)
     if not skip_invalid:
-        raise InputError(f"{origin.source}, {faults[0]}")
+        raise SampleError(f"{origin.source}, {faults[0].name}", faults[0].fault)
     bad = {fault.number for fault in faults}
     sound = block.taken([index for index, number in enumerate(origin.numbers) if number not in bad])
     origin_of(sound).faults = faults

@@ -25,7 +25,8 @@ def is_table(samples: object) -> bool:
 
 
 def _is_frame(samples: object) -> bool:
-    return hasattr(samples, "columns") and hasattr(samples, "to_dict") and hasattr(samples, "iloc")
+    # iloc first: a lazy frame of polars has none, and warns when it is asked for its columns.
+    return hasattr(samples, "iloc") and hasattr(samples, "columns") and hasattr(samples, "to_dict")
 
 
 def _is_dataset(samples: object) -> bool:
@@ -53,7 +54,12 @@ def object_blocks(samples: Any, needs: FieldNeeds, threads: int) -> Iterator[Sam
 
 
 def _opened(table: Any) -> ArrowSource | None:
-    """The columns of a table; None for a frame of pandas that cannot give them without pyarrow."""
+    """The columns of a table; None for a frame of pandas that cannot give them.
+
+    It needs pyarrow for that, and one before 2.2 cannot at all.
+    """
+    if not is_arrow(table):
+        return None
     try:
         return open_arrow(table)
     except ImportError:
@@ -73,6 +79,7 @@ def _frame_rows(frame: Any) -> Iterator[dict[str, Any]]:
     """The rows of a frame of pandas; what counts as missing there is None."""
     names = [str(name) for name in frame.columns]
     fields = field_map(names)
+    check_truths(names, "the table")
     columns = [frame.iloc[:, place].tolist() for place in range(len(names))]
     for row in zip(*columns, strict=True):
         sample = {name: _plain(value) for name, value in zip(names, row, strict=True)}
@@ -82,15 +89,21 @@ def _frame_rows(frame: Any) -> Iterator[dict[str, Any]]:
 def _plain(value: Any) -> Any:
     """A cell as a plain value: lists that came as arrays are lists again."""
     if hasattr(value, "tolist"):
-        return value.tolist()
+        value = value.tolist()
     if isinstance(value, (str, list, tuple, dict)):
         return value
-    return None if value is None or value != value else value
+    # What is missing is unequal to itself, or like pandas.NA does not say whether it is.
+    return None if value is None or (value != value) is not False else value
 
 
 def row_count(samples: object) -> int | None:
-    """How many samples there are, where that can be said."""
-    if isinstance(samples, Sized):
+    """How many samples there are, where that can be said without computing them."""
+    # The length of a relation of duckdb is a query: it would run twice, or read what can be read
+    # once.
+    if isinstance(samples, Sized) and (_is_frame(samples) or not is_table(samples)):
         return len(samples)
-    found = getattr(samples, "num_rows", None)
-    return found if isinstance(found, int) else None
+    for name in ("num_rows", "height"):
+        found = getattr(samples, name, None)
+        if isinstance(found, int):
+            return found
+    return None

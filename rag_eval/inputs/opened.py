@@ -18,6 +18,7 @@ from rag_eval.inputs.byte_files import source_name as file_name
 from rag_eval.inputs.csv_files import csv_blocks
 from rag_eval.inputs.json_blocks import JsonBlock
 from rag_eval.inputs.json_files import LineBlocks, LineRows, array_blocks, json_blocks
+from rag_eval.inputs.wanted_columns import check_columns
 from rag_eval.schemas import FieldMap, column_map, field_map, paths_of_rows, split_gold
 from rag_eval.sources import RowBlock
 
@@ -219,8 +220,6 @@ class Input:
         return _mapped(lines.blocks(), self._options.fields, fields, scan)
 
     def _csv_fields(self, path: str | Path, header: Sequence[str]) -> FieldMap:
-        from rag_eval.inputs.parquet_files import check_columns
-
         check_columns(self._extra_columns, header, path)
         return self._options.fields(header)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rag_eval.arrow_arrays import open_arrow
 from rag_eval.arrow_blocks import ArrowBlock, arrow_blocks, check_truths
-from rag_eval.errors import InputError, MissingExtraError, suggestion
+from rag_eval.arrow_package import pyarrow
+from rag_eval.errors import InputError
 from rag_eval.inputs.ahead import read_ahead
+from rag_eval.inputs.wanted_columns import check_columns
 from rag_eval.schemas import FieldMap, split_gold
 
 if TYPE_CHECKING:
@@ -18,17 +20,6 @@ if TYPE_CHECKING:
 
 # Rows of a record batch: enough for vectors, few enough that texts of a batch stay some megabytes.
 _BATCH_ROWS: Final = 1024
-
-
-def pyarrow(purpose: str) -> Any:
-    """The package, or an error that names the extra it comes with."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtraError(
-            f"{purpose} needs pyarrow: pip install 'rag-eval-native[arrow]'"
-        ) from None
-    return pyarrow
 
 
 class ColumnFile:
@@ -110,16 +101,6 @@ def _column_of(path: str, names: Sequence[str]) -> str:
     """The column that a path begins in; a column may have dots in its own name."""
     found = [name for name in names if path == name or path.startswith((f"{name}.", f"{name}[]"))]
     return max(found, key=len, default=path)
-
-
-def check_columns(wanted: Sequence[str], names: Sequence[str], path: str | Path) -> None:
-    """Raise an InputError for a column that is not there."""
-    for name in wanted:
-        if name not in names:
-            raise InputError(
-                f"{path} has no column {name!r}{suggestion(name, names)}; it has "
-                + ", ".join(names)
-            )
 
 
 class _ParquetBatches:

@@ -39,7 +39,7 @@ def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
 
 
 def _rest_text(completed: int, total: int | None, rate: float) -> str:
-    """``62 %, 0:03:20 to go``; nothing where the end is not known."""
+    """``62%, 0:03:20 to go``; nothing where the end is not known."""
     if not total or not rate:
         return ""
     seconds = round(max(0, total - completed) / rate)

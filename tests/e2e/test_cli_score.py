@@ -510,6 +510,17 @@ def test_a_stream_has_the_statistics_of_a_file(tmp_path: Path) -> None:
         assert streamed[name] == kept[name]
 
 
+@pytest.mark.parametrize(
+    "option", [{"resume": True}, {"restart": True}, {"checkpoint_rows": 5}, {"thread": 1}]
+)
+def test_a_stream_has_no_options_of_files_that_are_kept(option: dict[str, Any]) -> None:
+    """They were passed over in silence, as was what is no option at all."""
+    file = io.BytesIO()
+    with pytest.raises(TypeError, match=f"^score_to_stream has no option '{next(iter(option))}'$"):
+        score_to_stream(HANDBOOK, file, **option)
+    assert file.getvalue() == b""
+
+
 def test_a_reader_that_has_seen_enough(tmp_path: Path) -> None:
     data = lines(tmp_path / "d.jsonl", SAMPLES * 5000)
     running = process("score", data, "-", *FAITH, "--quiet", stdout=subprocess.PIPE)

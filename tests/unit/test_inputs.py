@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,51 @@ def test_patterns_that_find_nothing_and_files_of_no_kind(tmp_path: Path) -> None
     (tmp_path / "b.txt").touch()
     with pytest.raises(InputError, match=r"b\.txt: cannot tell the format"):
         Input(str(tmp_path / "*"))
+
+
+def test_a_folder_is_read_as_its_files_of_samples_sorted_by_name(tmp_path: Path) -> None:
+    folder = tmp_path / "scored"
+    (folder / "below.jsonl").mkdir(parents=True)
+    for name in ("part-2.jsonl", "part-10.csv", "part-1.parquet", "below.jsonl/part-0.jsonl"):
+        write(folder / name, [{**sample(0), "id": name}])
+    # What engines leave beside the parts.
+    for name in (
+        "_SUCCESS",
+        "_metadata.parquet",
+        ".part-1.parquet.crc",
+        ".hidden.jsonl",
+        "log.txt",
+    ):
+        (folder / name).write_text("no samples")
+    for source in (folder, str(folder), f"{folder}{os.sep}", [str(folder)]):
+        source_ids = [row["id"] for row in rows_of(source)]
+        assert source_ids == ["part-1.parquet", "part-10.csv", "part-2.jsonl"]
+    assert Input(folder).name == str(folder)
+    assert Input([folder]).name == str(folder)
+    write(tmp_path / "z.jsonl", samples(0, 1))
+    listed = Input([tmp_path / "z.jsonl", folder])
+    assert [Path(path).name for path in listed.paths][:2] == ["z.jsonl", "part-1.parquet"]
+    assert listed.name == f"{tmp_path / 'z.jsonl'} and 1 more"
+
+
+def test_a_folder_without_files_of_samples_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    message = re.escape(f"{folder} is a folder without files of samples (.jsonl, .ndjson, .json, ")
+    with pytest.raises(InputError, match=message):
+        Input(folder)
+    (folder / "_SUCCESS").touch()
+    write(folder / ".hidden.jsonl", samples(0, 1))
+    with pytest.raises(InputError, match=message):
+        Input([str(folder)])
+
+
+def test_a_folder_whose_name_looks_like_a_pattern_is_a_folder(tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", samples(5, 6))
+    folder = tmp_path / "[a].jsonl"
+    folder.mkdir()
+    write(folder / "part.jsonl", samples(0, 2))
+    assert rows_of(str(folder)) == samples(0, 2)
 
 
 def test_a_file_that_goes_missing_is_named(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -499,16 +501,63 @@ def test_going_on_after_skipped_rows_takes_the_same_flag(data: Path, target: Pat
     assert score(data, target, resume=True, skip_invalid=True).n_skipped == 3
 
 
-def test_what_came_before_a_bad_row_is_kept(data: Path, target: Path) -> None:
+BAD_LINES = [
+    ("no JSON", "is not JSON"),
+    ('{"id": "x", "question": "q", "answer": 5}', "contexts is missing; wanted a list of str"),
+]
+
+
+@pytest.mark.parametrize(("line", "fault"), BAD_LINES)
+def test_what_came_before_a_bad_row_is_kept(
+    data: Path, target: Path, line: str, fault: str
+) -> None:
     lines = data.read_text().splitlines()
-    lines[5] = "no JSON"
+    lines[5] = line
     data.write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match="line 6"):
-        score(data, target)
+    for options in ({}, {"resume": True}):
+        with pytest.raises(InputError) as caught:
+            score(data, target, **options)
+        said, advice = str(caught.value).split("; the first ")
+        assert said.startswith(f"{data}, line 6")
+        assert fault in said
+        assert advice == (
+            f"4 rows are kept in {folder_of(target)}: go on with --resume --skip-invalid, or begin "
+            "anew with --restart"
+        )
     assert sorted(path.suffix for path in folder_of(target).iterdir()) == [
         "", *[".rows"] * 2, *[".scores"] * 2
     ]  # fmt: skip
     assert score(data, target, resume=True, skip_invalid=True).n_resumed == 4
+
+
+def test_a_bad_row_before_anything_is_kept_is_all_that_is_told(data: Path, target: Path) -> None:
+    with_bad_rows(data)
+    with pytest.raises(InputError) as caught:
+        score(data, target)
+    assert str(caught.value).startswith(f"{data}, line 1: ")
+    assert "kept" not in str(caught.value)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_file_that_is_cut_off_is_not_passed_over_with_its_bad_rows(
+    data: Path, target: Path
+) -> None:
+    """The advice was --skip-invalid, which leaves out rows and not the end of a file."""
+    packed = data.with_name("data.jsonl.gz")
+    rows = "".join(
+        json.dumps({**sample(n), "x": os.urandom(40_000).hex()}) + "\n" for n in range(60)
+    )
+    packed.write_bytes(gzip.compress(rows.encode())[:-100])
+    with pytest.raises(InputError) as caught:
+        score(packed, target, skip_invalid=True)
+    found = re.fullmatch(
+        rf"{packed}: the gzip data ends in the middle; the file is truncated; the first (\d+) rows "
+        rf"are kept in {folder_of(target)}: go on with --resume, or begin anew with --restart",
+        str(caught.value),
+    )
+    assert found is not None
+    n_rows = sum(path.read_text().count("\n") for path in folder_of(target).glob("*.rows"))
+    assert int(found[1]) == n_rows > 0
 
 
 # ------------------------------------------------------------------------------- interruptions

@@ -17,14 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
+from rag_eval.schema_documents import rows_of_document
 from rag_eval.schema_table import FIELDS, SHAPES, TEXT_FIELDS
 from rag_eval.schemas import (
     SCHEMA_NAMES,
     FieldMap,
     field_map,
-    near_miss,
     paths_of_rows,
-    rows_of_document,
     split_gold,
 )
 
@@ -469,35 +468,6 @@ def test_errors_list_some_columns_of_many() -> None:
         field_map([f"c{number}" for number in range(50)], schema="ragas")
     with pytest.raises(InputError, match=r"there is nothing$"):
         field_map([], schema="ragas")
-
-
-@pytest.mark.parametrize(
-    ("columns", "hint"),
-    [
-        (
-            "question response retrieved_contexts groundtruth",
-            "; answer may be in 'response', contexts may be in 'retrieved_contexts', "
-            "ground_truth may be in 'groundtruth' "
-            "(--map answer=response,contexts=retrieved_contexts,ground_truth=groundtruth)",
-        ),
-        ("questoin x", "; question may be in 'questoin' (--map question=questoin)"),
-        ("question answer contexts ground_truth response reference", ""),
-        # Of one schema the contexts, of three the ground truth.
-        (
-            "question answer reference",
-            "; ground_truth may be in 'reference' (--map ground_truth=reference)",
-        ),
-        # One column is not offered twice.
-        (
-            "question groundtruth ground_truths",
-            "; ground_truth may be in 'ground_truths' (--map ground_truth=ground_truths)",
-        ),
-        ("answers", "; answer may be in 'answers' (--map answer=answers)"),
-        ("x y", ""),
-    ],
-)
-def test_near_miss(columns: str, hint: str) -> None:
-    assert near_miss(columns.split()) == hint
 
 
 # ------------------------------------------------------------------------------------------- rows
