@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.options import number, whole_from_one
+from rag_eval.option_values import number, whole_from_one
 
 Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
 """Takes how often each row counts, int64 (B, R); gives one row of S numbers each, (B, S)."""
@@ -171,4 +173,27 @@ def _percentile_interval(
         level=level,
         n_resamples=len(found),
         n_groups=n_groups,
+    )
+
+
+def wilson_interval(n_found: int, n_trials: int, level: float = 0.95) -> Interval:
+    """A share and its score interval.
+
+    References
+    ----------
+    Wilson, Probable inference, the law of succession, and statistical inference (1927).
+    """
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share = n_found / n_trials
+    center = share + z * z / (2 * n_trials)
+    reach = z * math.sqrt((share * (1 - share) + z * z / (4 * n_trials)) / n_trials)
+    scale = 1 + z * z / n_trials
+    return Interval(
+        estimate=share,
+        # At the edges rounding would leave the range by one part in 1e17.
+        low=max(0.0, (center - reach) / scale) if n_found else 0.0,
+        high=min(1.0, (center + reach) / scale) if n_found < n_trials else 1.0,
+        level=level,
+        n_resamples=0,
+        n_groups=n_trials,
     )

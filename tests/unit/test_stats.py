@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import scipy.stats
 
 from rag_eval import stats
 from rag_eval.errors import InputError
-from rag_eval.stats import Interval, group_bootstrap, group_numbers
+from rag_eval.stats import Interval, group_bootstrap, group_numbers, wilson_interval
 
 Weights = npt.NDArray[np.int64]
 
@@ -158,3 +159,14 @@ def test_one_group_has_no_interval() -> None:
 def test_bad_options(option: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         group_bootstrap(means_of([1.0, 2.0]), np.arange(2), **option)
+
+
+@pytest.mark.parametrize(("n_found", "n_trials"), [(0, 1), (1, 1), (0, 40), (3, 40), (40, 40)])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_the_interval_of_a_share_is_wilsons(n_found: int, n_trials: int, level: float) -> None:
+    found = wilson_interval(n_found, n_trials, level)
+    oracle = scipy.stats.binomtest(n_found, n_trials).proportion_ci(level, method="wilson")
+    assert found.estimate == n_found / n_trials
+    assert found.low == pytest.approx(oracle.low, abs=1e-12)
+    assert found.high == pytest.approx(oracle.high, abs=1e-12)
+    assert found.n_groups == n_trials

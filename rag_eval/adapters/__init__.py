@@ -1,0 +1,1 @@
+"""Judges behind vendors' SDKs, one module per protocol."""

@@ -1,0 +1,1 @@
+"""The judge: prompts, calls and replies of a language model that grades."""

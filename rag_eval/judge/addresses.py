@@ -1,0 +1,134 @@
+"""Addresses of judges.  In: ``openai:MODEL``, ``http://127.0.0.1:11434/v1#MODEL``.  Out: judges."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from rag_eval.errors import InputError, suggestion
+from rag_eval.judge.replies import JudgeIdentity, SchemaJudge
+from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for, vendor_at
+
+Provider: TypeAlias = Literal["openai", "anthropic"]
+
+_PROVIDERS: Final[dict[str, Provider]] = {"openai": "openai", "anthropic": "anthropic"}
+_FORMS: Final = (
+    "wanted openai:MODEL, anthropic:MODEL, or the URL of a server that speaks OpenAI's protocol, "
+    "with the model after #, as http://127.0.0.1:11434/v1#MODEL"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAddress:
+    """Where a judge is and what it is called.
+
+    Attributes
+    ----------
+    provider : str
+        The protocol, ``openai`` or ``anthropic``.
+    model : str
+    base_url : str
+        The server; checked.
+    """
+
+    provider: Provider
+    model: str
+    base_url: str
+
+
+def parsed_address(text: str, *, base_url: str | None = None) -> JudgeAddress:
+    """The address that a text spells; no key and no SDK is needed for it.
+
+    Parameters
+    ----------
+    text : str
+        ``openai:MODEL``, ``anthropic:MODEL``, or a URL with the model after ``#``.
+    base_url : str, optional
+        Another server than the vendor's that speaks its protocol; not with a URL.
+
+    Raises
+    ------
+    InputError
+        Saying how it is written.
+    """
+    text = text.strip()
+    if "://" in text:
+        if base_url is not None:
+            raise InputError("a base URL goes with openai:MODEL or anthropic:MODEL, not with a URL")
+        url, _, model = text.partition("#")
+        checked = checked_server_url(url)
+        if not model.strip():
+            raise InputError(f"the judge {checked} names no model; write {checked}#MODEL")
+        return JudgeAddress("openai", model.strip(), checked)
+    name, colon, model = text.partition(":")
+    provider = _PROVIDERS.get(name.strip().lower())
+    if provider is None or not colon:
+        hint = suggestion(name, _PROVIDERS) if colon else ""
+        raise InputError(f"unknown judge {text!r}{hint}; {_FORMS}")
+    if not model.strip():
+        raise InputError(f"the judge {text!r} names no model; {_FORMS}")
+    server = VENDOR_URLS[provider] if base_url is None else checked_server_url(base_url)
+    return JudgeAddress(provider, model.strip(), server)
+
+
+def judge_from_address(
+    text: str, *, base_url: str | None = None, environment: Mapping[str, str] = os.environ
+) -> SchemaJudge:
+    """The judge at an address.
+
+    ``OPENAI_API_KEY`` and ``ANTHROPIC_API_KEY`` are sent to their vendor's own server and to no
+    other. Any other server gets ``RAG_EVAL_JUDGE_API_KEY``; one on this machine can do without.
+
+    Parameters
+    ----------
+    text : str
+        As for :func:`parsed_address`.
+    base_url : str, optional
+    environment : mapping
+        Where keys are looked up; nothing else is read from it.
+
+    Raises
+    ------
+    InputError
+        A malformed address, or a key that is not set.
+    MissingExtraError
+        Its SDK is not installed.
+    """
+    address = parsed_address(text, base_url=base_url)
+    key = key_for(address.base_url, environment)
+    if address.provider == "openai":
+        from rag_eval.adapters.openai import create_openai_judge
+
+        return create_openai_judge(address.model, api_key=key, base_url=address.base_url)
+    from rag_eval.adapters.anthropic import create_anthropic_judge
+
+    return create_anthropic_judge(address.model, api_key=key, base_url=address.base_url)
+
+
+def checked_addresses(text: str) -> list[str]:
+    """The addresses in a text with commas between them, each once.
+
+    Raises
+    ------
+    InputError
+        Also for an empty address and for one that comes twice.
+    """
+    texts = [part.strip() for part in text.split(",")]
+    addresses = []
+    for part in texts:
+        if not part:
+            raise InputError(f"an address of a judge is empty in {text!r}; {_FORMS}")
+        address = parsed_address(part)
+        if address in addresses:
+            raise InputError(f"the judge {part!r} is given twice")
+        addresses.append(address)
+    return texts
+
+
+def vendor_of(identity: JudgeIdentity) -> str | None:
+    """``openai`` or ``anthropic`` when its own server answers, else None."""
+    if identity.provider not in VENDOR_URLS:
+        return None
+    return identity.provider if identity.base_url is None else vendor_at(identity.base_url)

@@ -1,0 +1,233 @@
+"""How far judges agree: their scores of the same rows in, differences and reliability out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+
+from rag_eval.correlations import correlations, one_each
+from rag_eval.errors import InputError
+from rag_eval.judge.figures import interval_text, shown
+from rag_eval.judge.repeats import mean_of, measured, passes
+from rag_eval.krippendorff import Ratings, alpha_with_interval, krippendorff_alpha
+from rag_eval.stats import Interval
+
+# Krippendorff's own bounds for alpha come first (Content Analysis, 2004, section 11.4.2).
+_BANDS: Final = (
+    (0.8, "reliable"),
+    (0.667, "enough for tentative conclusions"),
+    (0.4, "poor"),
+    (0.0, "hardly better than chance"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairAgreement:
+    """Two judges on the rows that both have scored.
+
+    Attributes
+    ----------
+    left, right : str
+        The judges.
+    n_rows : int
+    mean_abs_diff : float or None
+        None without such a row.
+    pearson : float or None
+        None where it is not defined: fewer than two rows, or a judge that always says the same.
+    """
+
+    left: str
+    right: str
+    n_rows: int
+    mean_abs_diff: float | None
+    pearson: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "left": self.left,
+            "right": self.right,
+            "nRows": self.n_rows,
+            "meanAbsDiff": self.mean_abs_diff,
+            "pearson": self.pearson,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementReport:
+    """Several judges on the same rows; made by :func:`agreement_of`.
+
+    Attributes
+    ----------
+    judges : tuple of str
+    means : tuple of float or None
+        Per judge the mean of its scores, which shows who is lenient; None for no scores.
+    n_rows, n_complete : int
+        Rows in all, and those that every judge has scored.
+    mean_abs_diff, pearson : float or None
+        Means over the pairs of judges where they are defined.
+    alpha : Interval or None
+        Krippendorff's alpha of the scores as intervals, over rows with two scores or more; None
+        where all scores are the same.
+    alpha_ordinal : float or None
+        The same of their order alone.
+    alpha_verdicts : float or None
+        The same of passing or not (nominal); None without a threshold, or where all verdicts are
+        the same.
+    pairs : tuple of PairAgreement
+        In the order of the judges.
+    """
+
+    judges: tuple[str, ...]
+    means: tuple[float | None, ...]
+    n_rows: int
+    n_complete: int
+    mean_abs_diff: float | None
+    pearson: float | None
+    alpha: Interval | None
+    alpha_ordinal: float | None
+    alpha_verdicts: float | None
+    pairs: tuple[PairAgreement, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "judges": list(self.judges),
+            "means": list(self.means),
+            "nRows": self.n_rows,
+            "nComplete": self.n_complete,
+            "meanAbsDiff": self.mean_abs_diff,
+            "pearson": self.pearson,
+            "alpha": None if self.alpha is None else self.alpha.to_dict(),
+            "alphaOrdinal": self.alpha_ordinal,
+            "alphaVerdicts": self.alpha_verdicts,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }
+
+    def text(self) -> str:
+        """In a few lines."""
+        named = zip(self.judges, self.means, strict=True)
+        means = ", ".join(f"{judge} {shown(mean)}" for judge, mean in named)
+        return "\n".join(
+            [
+                f"{len(self.judges)} judges on {self.n_rows:,} rows, "
+                f"{self.n_complete:,} scored by all: mean {means}",
+                f"pairs differ by {shown(self.mean_abs_diff)} on average, "
+                f"Pearson {shown(self.pearson)}",
+                f"Krippendorff's alpha {_alpha_text(self.alpha)}; "
+                f"of the order {shown(self.alpha_ordinal)}, "
+                f"of the verdicts {shown(self.alpha_verdicts)}",
+            ]
+        )
+
+
+def pearson(left: Sequence[float], right: Sequence[float]) -> float | None:
+    """Pearson's correlation; None for fewer than two rows or a column that never changes."""
+    if len(left) < 2:
+        return None
+    columns = np.array([left, right], np.float64)
+    (found,) = correlations(columns[0], columns[1], one_each(len(left))).tolist()
+    return None if math.isnan(found) else found
+
+
+def agreement_of(
+    scores: Ratings,
+    *,
+    judges: Sequence[str] | None = None,
+    threshold: float | None = None,
+    higher_is_better: bool = True,
+    seed: int = 0,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+) -> AgreementReport:
+    """How far judges agree on some rows.
+
+    Parameters
+    ----------
+    scores : sequence of sequences, or float64 of shape (judges, rows)
+        Per judge its score of each row, repeats averaged; None or NaN where it failed.
+    judges : sequence of str, optional
+        Their names; numbers from 1 on without them.
+    threshold : float, optional
+        From where a score passes; verdicts are compared with it.
+    seed, n_resamples, level
+        Of the interval of alpha, by resampling rows.
+
+    Raises
+    ------
+    InputError
+        For fewer than two judges, or for different numbers of rows or names.
+    """
+    columns = [[measured(score) for score in column] for column in scores]
+    if len(columns) < 2:
+        raise InputError(f"agreement needs at least two judges, got {len(columns)}")
+    if len(set(map(len, columns))) > 1:
+        raise InputError("every judge must have a score, or None, for every row")
+    names = [f"judge {n + 1}" for n in range(len(columns))] if judges is None else judges
+    if len(names) != len(columns):
+        raise InputError(f"{len(columns)} judges have {len(names)} names")
+    pairs = tuple(
+        _pair_agreement(left, right)
+        for left, right in combinations(zip(names, columns, strict=True), 2)
+    )
+    return AgreementReport(
+        judges=tuple(names),
+        means=tuple(map(mean_of, columns)),
+        n_rows=len(columns[0]),
+        n_complete=sum(None not in row for row in zip(*columns, strict=True)),
+        mean_abs_diff=mean_of(pair.mean_abs_diff for pair in pairs),
+        pearson=mean_of(pair.pearson for pair in pairs),
+        alpha=alpha_with_interval(columns, seed=seed, n_resamples=n_resamples, level=level),
+        alpha_ordinal=krippendorff_alpha(columns, measurement="ordinal"),
+        alpha_verdicts=None
+        if threshold is None
+        else _alpha_verdicts(columns, threshold, higher_is_better),
+        pairs=pairs,
+    )
+
+
+def reliability(alpha: float) -> str:
+    """What an alpha is commonly taken to mean."""
+    return next((words for bound, words in _BANDS if alpha >= bound), "worse than chance")
+
+
+def _alpha_text(alpha: Interval | None) -> str:
+    if alpha is None:
+        return "– (all scores are the same)"
+    found = f"{alpha.estimate:.2f} ({interval_text(alpha)})"
+    # Few rows can give a fine estimate; the bound says what they are worth.
+    return found if alpha.low is None else f"{found}, at its low end {reliability(alpha.low)}"
+
+
+def _pair_agreement(
+    left: tuple[str, Sequence[float | None]], right: tuple[str, Sequence[float | None]]
+) -> PairAgreement:
+    """Two judges' scores of the same rows, compared where there are both."""
+    both = [
+        (a, b) for a, b in zip(left[1], right[1], strict=True) if a is not None and b is not None
+    ]
+    return PairAgreement(
+        left=left[0],
+        right=right[0],
+        n_rows=len(both),
+        mean_abs_diff=mean_of(abs(a - b) for a, b in both),
+        pearson=pearson([a for a, _ in both], [b for _, b in both]),
+    )
+
+
+def _alpha_verdicts(
+    columns: Sequence[Sequence[float | None]], threshold: float, higher_is_better: bool
+) -> float | None:
+    verdicts = [
+        [
+            None if score is None else passes(score, threshold, higher_is_better=higher_is_better)
+            for score in column
+        ]
+        for column in columns
+    ]
+    return krippendorff_alpha(verdicts, measurement="nominal")

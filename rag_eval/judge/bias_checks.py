@@ -1,0 +1,300 @@
+"""What moves a judge that should not: rows judged twice in, paired differences out.
+
+Each check judges the same rows once as usual and once with one thing changed, the wording of the
+prompt or the order of the chunks. Who judges is the caller's: a check is given an async function.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+from rag_eval.errors import InputError
+from rag_eval.judge.figures import shown
+from rag_eval.judge.paired_scores import PairedScores, paired_scores
+from rag_eval.judge.repeats import mean_of, measured, passes
+from rag_eval.option_values import whole_from_one
+
+Row = TypeVar("Row")
+
+Scores: TypeAlias = "Sequence[float | None]"
+Order: TypeAlias = tuple[int, ...]
+"""Which chunk comes first, second and so on."""
+
+JudgeWording: TypeAlias = Callable[[Sequence[Row], bool], Awaitable[Scores]]
+"""Judges rows, with the paragraph on length or without; one score each, None where it failed."""
+
+JudgeOrders: TypeAlias = Callable[[Sequence[Row], Sequence[Order]], Awaitable[Scores]]
+"""Judges rows with their chunks in these orders; one score each, None where it failed."""
+
+Sensitivity: TypeAlias = Literal["none", "weak", "medium", "strong"]
+
+# Shares of a scale: half a point and a fifth of a point from 1 to 5.
+_STRONG: Final = 0.125
+_MEDIUM: Final = 0.05
+# Sums of differences that cancel leave less than this behind, as a share of the scale.
+_ROUNDING: Final = 1e-9
+
+_LISTED: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebiasReport:
+    """How much the paragraph on length moves a judge; made by :func:`debias_check`.
+
+    Attributes
+    ----------
+    scores : PairedScores
+        With the paragraph (usual) and without it (changed); failed are rows not judged this time.
+    level : {"none", "weak", "medium", "strong"} or None
+        As :func:`sensitivity` names the interval of the difference; None where there is none.
+    missing, unscored : tuple of str
+        Rows left out: without their texts, without a stored score.
+    """
+
+    scores: PairedScores
+    level: Sensitivity | None
+    missing: tuple[str, ...]
+    unscored: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **self.scores.to_dict("withParagraph", "without"),
+            "level": self.level,
+            "missing": list(self.missing),
+            "unscored": list(self.unscored),
+        }
+
+    def text(self) -> str:
+        """In a few lines."""
+        found = self.scores.text("with the paragraph", "without the paragraph")
+        lines = [
+            f"paragraph on length: {found}",
+            f"sensitivity to the wording: {self.level or 'cannot be told'}",
+            "this measures what the wording does to the judge, not whether it favours long "
+            "answers: a judge that ignores the paragraph shows no difference either",
+            *_left_out(self.missing, "without their texts"),
+            *_left_out(self.unscored, "without a stored score"),
+            *_left_out(self.scores.failed, "could not be judged"),
+        ]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionReport:
+    """How much the order of chunks moves a judge; made by :func:`position_check`.
+
+    Attributes
+    ----------
+    scores : PairedScores
+        With the chunks as they come (usual) and shuffled (changed, the mean of the shuffles).
+    mean_abs_change : float or None
+        How far a shuffle moves a score, up or down, on the mean over rows; None without pairs.
+    flipped : tuple of str or None
+        Rows whose verdict another order changed; None without a threshold.
+    too_few_chunks : tuple of str
+        Rows left out: there is only one order of their chunks.
+    """
+
+    scores: PairedScores
+    mean_abs_change: float | None
+    flipped: tuple[str, ...] | None
+    too_few_chunks: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **self.scores.to_dict("asTheyCome", "shuffled"),
+            "meanAbsChange": self.mean_abs_change,
+            "flipped": None if self.flipped is None else list(self.flipped),
+            "tooFewChunks": list(self.too_few_chunks),
+        }
+
+    def text(self) -> str:
+        """In a few lines."""
+        lines = ["order of chunks: " + self.scores.text("as they come", "shuffled")]
+        if self.scores.pairs:
+            flips = ""
+            if self.flipped is not None:
+                flips = f"; {len(self.flipped):,} of {len(self.scores.pairs):,} verdicts flip"
+            lines += [
+                f"a shuffle moves a score by {shown(self.mean_abs_change)} on average{flips}",
+                "the judge's own unsteadiness is in this, too: compare it with the spread of "
+                "repeats",
+            ]
+        lines += _left_out(self.too_few_chunks, "with fewer than two chunks")
+        return "\n".join(lines + _left_out(self.scores.failed, "could not be judged"))
+
+
+def sensitivity(low: float, high: float, scale: tuple[float, float] = (0, 1)) -> Sensitivity:
+    """What an interval of a mean difference says about how much a change matters.
+
+    ``none`` where it holds 0; else by the bound nearer to 0, as a share of the scale: ``strong``
+    from an eighth on (half a point from 1 to 5), ``medium`` from a twentieth, ``weak`` below.
+    """
+    width = scale[1] - scale[0]
+    nearest = min(abs(low), abs(high)) / width
+    if low <= 0 <= high or nearest < _ROUNDING:
+        return "none"
+    # A bound on the mark itself, less what rounding takes, is on it.
+    nearest += _ROUNDING
+    return "strong" if nearest >= _STRONG else "medium" if nearest >= _MEDIUM else "weak"
+
+
+async def debias_check(
+    rows: Mapping[str, Row | None],
+    judge_rows: JudgeWording[Row],
+    *,
+    stored: Mapping[str, float | None] | None = None,
+    stored_with_paragraph: bool = True,
+    scale: tuple[float, float] = (0, 1),
+    seed: int = 0,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+) -> DebiasReport:
+    """Judge rows with and without the paragraph on length, and compare.
+
+    Parameters
+    ----------
+    rows : mapping of str to row or None
+        By their names; None for a row whose texts are not at hand any more.
+    judge_rows : callable
+        Takes rows and whether the paragraph is to be in their prompts.
+    stored : mapping of str to float or None, optional
+        Scores from before, which are not judged again; None, NaN or no entry where a row has none.
+    stored_with_paragraph : bool, default True
+        Whether the paragraph was in the prompts of the stored scores.
+    scale : tuple of float
+        The lowest and the highest score.
+    seed, n_resamples, level
+        Of the interval of the mean difference, by resampling pairs.
+    """
+    if not scale[0] < scale[1]:
+        raise InputError(f"scale must go from the lowest to the highest score, got {scale}")
+    known = {name: row for name, row in rows.items() if row is not None}
+    judged = known
+    if stored is not None:
+        judged = {
+            name: row for name, row in known.items() if measured(stored.get(name)) is not None
+        }
+    names = list(judged)
+
+    async def scores(with_paragraph: bool) -> Scores:
+        if stored is not None and with_paragraph is stored_with_paragraph:
+            return [stored[name] for name in names]
+        return _checked(await judge_rows(list(judged.values()), with_paragraph), names)
+
+    paired = paired_scores(
+        names,
+        await scores(True),
+        await scores(False),
+        seed=seed,
+        n_resamples=n_resamples,
+        level=level,
+    )
+    found = paired.difference
+    return DebiasReport(
+        scores=paired,
+        level=None
+        if found is None or found.low is None or found.high is None
+        else sensitivity(found.low, found.high, scale),
+        missing=tuple(name for name in rows if name not in known),
+        unscored=tuple(name for name in known if name not in judged),
+    )
+
+
+async def position_check(
+    rows: Mapping[str, Row],
+    judge_rows: JudgeOrders[Row],
+    *,
+    n_chunks: Callable[[Row], int],
+    n_shuffles: int = 1,
+    threshold: float | None = None,
+    higher_is_better: bool = True,
+    seed: int = 0,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+) -> PositionReport:
+    """Judge rows with their chunks as they come and shuffled, and compare.
+
+    Not for metrics that are about the order, as context_precision.
+
+    Parameters
+    ----------
+    rows : mapping of str to row
+        By their names. A row's shuffles depend on its name and the seed, and on no other row.
+    judge_rows : callable
+        Takes rows and an order of chunks for each.
+    n_chunks : callable
+        How many chunks a row has.
+    n_shuffles : int, default 1
+        Each is another order than the one the chunks come in.
+    threshold : float, optional
+        From where a score passes; without one no verdicts are compared.
+    seed, n_resamples, level
+        Of the shuffles, and of the interval of the mean difference, by resampling pairs.
+    """
+    whole_from_one(n_shuffles, "n_shuffles")
+    sizes = {name: n_chunks(row) for name, row in rows.items()}
+    names = [name for name, size in sizes.items() if size > 1]
+    texts = [rows[name] for name in names]
+    as_they_come = [tuple(range(sizes[name])) for name in names]
+    usual = _checked(await judge_rows(texts, as_they_come), names)
+    shuffled = []
+    for number in range(n_shuffles):
+        orders = [_shuffled(sizes[name], f"{seed}/{number}/{name}") for name in names]
+        shuffled.append(_checked(await judge_rows(texts, orders), names))
+    # By row, then by shuffle.
+    changed = [[measured(score) for score in scores] for scores in zip(*shuffled, strict=True)]
+    means = [mean_of(scores) for scores in changed]
+    paired = paired_scores(names, usual, means, seed=seed, n_resamples=n_resamples, level=level)
+    after = dict(zip(names, changed, strict=True))
+    return PositionReport(
+        scores=paired,
+        mean_abs_change=mean_of(
+            mean_of(abs(score - pair.usual) for score in after[pair.row] if score is not None)
+            for pair in paired.pairs
+        ),
+        flipped=None
+        if threshold is None
+        else tuple(
+            pair.row
+            for pair in paired.pairs
+            if _verdicts(pair.usual, after[pair.row], threshold, higher_is_better) == {True, False}
+        ),
+        too_few_chunks=tuple(name for name, size in sizes.items() if size < 2),
+    )
+
+
+def _verdicts(usual: float, changed: Scores, threshold: float, higher_is_better: bool) -> set[bool]:
+    return {
+        passes(score, threshold, higher_is_better=higher_is_better)
+        for score in (usual, *changed)
+        if score is not None
+    }
+
+
+def _shuffled(n_chunks: int, seed: str) -> Order:
+    """An order other than the one the chunks come in; all of them are equally likely."""
+    generator = random.Random(seed)
+    order = as_they_come = list(range(n_chunks))
+    while order == as_they_come:
+        order = generator.sample(as_they_come, n_chunks)
+    return tuple(order)
+
+
+def _checked(scores: Scores, names: Sequence[str]) -> Scores:
+    if len(scores) != len(names):
+        raise InputError(f"judge_rows gave {len(scores)} scores for {len(names)} rows")
+    return scores
+
+
+def _left_out(names: Sequence[str], why: str) -> list[str]:
+    if not names:
+        return []
+    listed = ", ".join(map(repr, names[:_LISTED]))
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return [f"{len(names):,} rows {why}: {listed}{more}"]

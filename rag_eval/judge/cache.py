@@ -1,0 +1,339 @@
+"""Replies of earlier runs.  In: what was asked.  Out: the reply, or None; never an error."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from rag_eval.errors import InputError
+from rag_eval.judge.cache_file import (
+    CacheInfo,
+    clear_rows,
+    connected,
+    evict,
+    info_of,
+    open_cache_file,
+)
+from rag_eval.judge.cache_keys import cache_key
+from rag_eval.judge.replies import Usage
+
+__all__ = ["CachedReply", "JudgeCache", "JudgeCacheWarning", "cache_key"]
+
+_ROWS_AT_ONCE: Final = 64
+_LONGEST_WAIT_S: Final = 1.0
+# How old the note of a row's last use may get; to note each use would make every read a write.
+_USE_GRAIN_S: Final = 60.0
+_DAY_S: Final = 86400.0
+
+_SELECT: Final = (
+    "SELECT reply, input_tokens, output_tokens, estimated, model, created, used "
+    "FROM replies WHERE key = ?"
+)
+_INSERT: Final = (
+    "INSERT OR REPLACE INTO replies (reply, input_tokens, output_tokens, estimated, model, "
+    "created, used, key) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class JudgeCacheWarning(UserWarning):
+    """The cache cannot be used; the run goes on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedReply:
+    """A reply that could be read.
+
+    Attributes
+    ----------
+    reply : dict
+        The decoded object without its mark.
+    usage : Usage
+        What the call took.
+    model : str or None
+        The model that answered.
+    """
+
+    reply: dict[str, Any]
+    usage: Usage
+    model: str | None = None
+
+
+class _Row(NamedTuple):
+    reply: str
+    input_tokens: int
+    output_tokens: int
+    estimated: int
+    model: str | None
+    created: float
+    used: float
+
+
+class JudgeCache:
+    """Replies in an SQLite file, which several processes and threads may share.
+
+    Puts are written in bulk by a thread of its own, within a second. A disk that is full or cannot
+    be written, or a damaged file, is one :class:`JudgeCacheWarning`; from then on nothing is found
+    and nothing is kept.
+
+    Parameters
+    ----------
+    path : path
+        Made with its folders, for their owner alone, when it is not there.
+    max_bytes : int
+        Past this size, what was not used for longest is dropped.
+    max_age_days : float, optional
+        Older replies are not found.
+    clock : callable
+        Seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        max_bytes: int = 1 << 30,
+        max_age_days: float | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if type(max_bytes) is not int or max_bytes < 1:
+            raise InputError(f"max_bytes must be a whole number from 1 on, got {max_bytes!r}")
+        if max_age_days is not None and not max_age_days > 0:
+            raise InputError(f"max_age_days must be a number above 0, got {max_age_days!r}")
+        self._path = Path(path).absolute()
+        self._max_bytes = max_bytes
+        self._max_age_s = None if max_age_days is None else max_age_days * _DAY_S
+        self._clock = clock
+        self._abandoned: list[tuple[sqlite3.Connection | None, ...]] = []
+        self._open()
+        self._warn()
+
+    def _open(self) -> None:
+        self._pid = os.getpid()
+        self._fault: str | None = None
+        self._is_off = False
+        self._warned = False
+        self._lock = threading.Lock()
+        self._wake = threading.Condition(self._lock)
+        self._reading, self._at_writing = threading.Lock(), threading.Lock()
+        self._pending: dict[bytes, _Row] = {}
+        self._being_written: dict[bytes, _Row] = {}
+        self._touched: dict[bytes, float] = {}
+        self._thread: threading.Thread | None = None
+        self._closing = False
+        self._writer: sqlite3.Connection | None = None
+        self._reader: sqlite3.Connection | None = None
+        try:
+            self._writer = open_cache_file(self._path)
+            self._reader = connected(self._path)
+        except (OSError, sqlite3.Error, InputError) as error:
+            self._give_up(error)
+
+    def get(self, key: bytes) -> CachedReply | None:
+        """The reply under a key, or None."""
+        if not self._is_usable():
+            return None
+        with self._lock:
+            row = self._pending.get(key) or self._being_written.get(key)
+        try:
+            row = row or self._stored(key)
+            if row is None or self._is_too_old(row):
+                return None
+            self._note_use(key, row)
+            return _decoded(row)
+        except (sqlite3.Error, ValueError) as error:
+            self._give_up(error)
+            self._warn()
+            return None
+
+    def put(self, key: bytes, cached: CachedReply) -> None:
+        """Keep a reply under a key."""
+        if not self._is_usable():
+            return
+        try:
+            reply = msgspec.json.encode(cached.reply).decode()
+        except (TypeError, UnicodeEncodeError):
+            return  # half a character, say, which no file of text can hold
+        now = self._clock()
+        usage = cached.usage
+        row = _Row(
+            reply,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.estimated,
+            cached.model,
+            now,
+            now,
+        )
+        with self._lock:
+            self._pending[key] = row
+            self._wake_writer()
+
+    def flush(self) -> None:
+        """Write what is waiting to be written."""
+        if self._is_usable():
+            self._write()
+            self._warn()
+
+    def info(self) -> CacheInfo | None:
+        """What it holds; None when it cannot be used."""
+        found: CacheInfo | None = self._in_writing(lambda writer: info_of(writer, self._path))
+        return found
+
+    def clear(self) -> int:
+        """Forget all replies; the number of them."""
+        return self._in_writing(clear_rows) or 0
+
+    def _in_writing(self, act: Callable[[sqlite3.Connection], Any]) -> Any:
+        self.flush()
+        with self._at_writing:
+            if self._is_off or self._writer is None:
+                return None
+            try:
+                return act(self._writer)
+            except (OSError, sqlite3.Error) as error:
+                self._give_up(error)
+        self._warn()
+        return None
+
+    def close(self) -> None:
+        """Write what is waiting and close the file; afterwards nothing is found or kept."""
+        if self._pid != os.getpid():
+            return  # the parent's
+        with self._lock:
+            self._closing = True
+            self._wake.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+        self._write()
+        with self._reading, self._at_writing:
+            for connection in (self._reader, self._writer):
+                if connection is not None:
+                    connection.close()
+            self._reader = self._writer = None
+        self._warn()
+
+    def __enter__(self) -> JudgeCache:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        place: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------------------- reading
+
+    def _is_usable(self) -> bool:
+        if self._pid != os.getpid():
+            # A connection must not be used, nor closed, on the other side of a fork.
+            self._abandoned.append((self._reader, self._writer))
+            closing = self._closing
+            self._open()
+            self._closing = closing
+        self._warn()
+        return not (self._is_off or self._closing)
+
+    def _stored(self, key: bytes) -> _Row | None:
+        with self._reading:
+            if self._reader is None:
+                return None
+            # All of one row: a statement that is not at its end keeps the log from being folded in.
+            found = self._reader.execute(_SELECT, (key,)).fetchall()
+        return _Row(*found[0]) if found else None
+
+    def _is_too_old(self, row: _Row) -> bool:
+        return self._max_age_s is not None and row.created < self._clock() - self._max_age_s
+
+    def _note_use(self, key: bytes, row: _Row) -> None:
+        now = self._clock()
+        if now - row.used >= _USE_GRAIN_S:
+            with self._lock:
+                self._touched[key] = now
+                self._wake_writer()
+
+    # ------------------------------------------------------------------------------- writing
+
+    def _wake_writer(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._keep_writing, name="rag_eval judge cache", daemon=True
+            )
+            self._thread.start()
+        if len(self._pending) in (1, _ROWS_AT_ONCE) or len(self._touched) == 1:
+            self._wake.notify_all()
+
+    def _keep_writing(self) -> None:
+        """Write when there is enough, or when the first has waited long enough."""
+        while not (self._closing or self._is_off):
+            with self._wake:
+                self._wake.wait_for(lambda: self._closing or self._pending or self._touched)
+                self._wake.wait_for(
+                    lambda: self._closing or len(self._pending) >= _ROWS_AT_ONCE, _LONGEST_WAIT_S
+                )
+            self._write()
+
+    def _write(self) -> None:
+        with self._at_writing:
+            with self._lock:
+                self._being_written, self._pending = self._pending, {}
+                touched, self._touched = self._touched, {}
+            if self._writer is not None and not self._is_off:
+                try:
+                    self._commit(self._writer, touched)
+                except sqlite3.Error as error:
+                    self._give_up(error)
+            with self._lock:
+                self._being_written = {}
+
+    def _commit(self, writer: sqlite3.Connection, touched: dict[bytes, float]) -> None:
+        if not (self._being_written or touched):
+            return
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            rows = ((*row, key) for key, row in self._being_written.items())
+            writer.executemany(_INSERT, rows)
+            uses = ((used, key) for key, used in touched.items())
+            writer.executemany("UPDATE replies SET used = ? WHERE key = ?", uses)
+            writer.execute("COMMIT")
+        except sqlite3.Error:
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
+            raise
+        evict(writer, self._max_bytes)
+
+    # ------------------------------------------------------------------------------- faults
+
+    def _give_up(self, error: Exception) -> None:
+        if self._fault is None:
+            self._fault = str(error)
+        self._is_off = True
+
+    def _warn(self) -> None:
+        """Warn once, on the thread of a caller: one from the writer's would reach nobody."""
+        if self._fault is not None and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"going on without the cache of judgements {self._path}: {self._fault}",
+                JudgeCacheWarning,
+                stacklevel=3,
+            )
+
+
+def _decoded(row: _Row) -> CachedReply:
+    reply = msgspec.json.decode(row.reply)
+    if not isinstance(reply, dict):
+        raise ValueError("a reply in it is no JSON object")
+    usage = Usage(row.input_tokens, row.output_tokens, bool(row.estimated))
+    return CachedReply(reply, usage, row.model)

@@ -1,0 +1,263 @@
+"""The file of cached replies.  In: a path.  Out: a connection to a database of ours.
+
+A row holds a digest, the decoded reply as JSON, and what the call took: no prompt, no key.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rag_eval.errors import InputError
+
+_VERSION: Final = 1
+_APPLICATION_ID: Final = 0x52654A63  # marks the file as ours; "ReJc"
+_BUSY_S: Final = 10.0
+_LEAST_FREED: Final = 0.1  # of the cap: to evict in bulk is cheaper than one for each put
+_MOST_ROUNDS: Final = 20
+_OPENING: Final = threading.Lock()
+
+_SCHEMA: Final = (
+    """CREATE TABLE IF NOT EXISTS replies (
+        key BLOB NOT NULL UNIQUE,
+        reply TEXT NOT NULL,
+        input_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        estimated INTEGER NOT NULL,
+        model TEXT,
+        created REAL NOT NULL,
+        used REAL NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS replies_by_use ON replies (used)",
+    f"PRAGMA application_id = {_APPLICATION_ID}",
+    f"PRAGMA user_version = {_VERSION}",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What a cache holds.
+
+    Attributes
+    ----------
+    path : str
+    entries : int
+        Replies.
+    size_bytes : int
+        On the disk, with the log beside it.
+    oldest, newest : float or None
+        When the first and the last of them came, in seconds since 1970; None without any.
+    """
+
+    path: str
+    entries: int = 0
+    size_bytes: int = 0
+    oldest: float | None = None
+    newest: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, times in ISO 8601."""
+        return {
+            "path": self.path,
+            "entries": self.entries,
+            "bytes": self.size_bytes,
+            "oldest": _iso(self.oldest),
+            "newest": _iso(self.newest),
+        }
+
+
+def _iso(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def default_cache_path(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where the command line keeps its cache.
+
+    ``RAG_EVAL_CACHE``, or ``rag_eval/judge.sqlite`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
+    """
+    named = environment.get("RAG_EVAL_CACHE")
+    if named:
+        return Path(named).expanduser()
+    # The standard says that a path which is not absolute counts as none.
+    folder = environment.get("XDG_CACHE_HOME", "")
+    root = Path(folder) if folder.startswith("/") else Path("~/.cache").expanduser()
+    return root / "rag_eval" / "judge.sqlite"
+
+
+def open_cache_file(path: Path) -> sqlite3.Connection:
+    """A connection to the cache, which is made when it is not there.
+
+    Raises
+    ------
+    InputError
+        The file is something else, or of a later version.
+    OSError, sqlite3.Error
+        It cannot be opened or made.
+    """
+    with _OPENING:
+        _make_file(path)
+        connection = connected(path)
+    try:
+        if not _is_ours(connection, path):
+            _create_tables(connection, path)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        # What stays of the log after it was folded into the file.
+        connection.execute("PRAGMA journal_size_limit = 16777216")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connected(path: Path) -> sqlite3.Connection:
+    """A connection in which each statement is on its own, for any thread."""
+    return sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+
+
+@contextmanager
+def existing_cache(path: Path) -> Iterator[sqlite3.Connection | None]:
+    """A connection to a cache that is there already; None where no file is.
+
+    Raises
+    ------
+    InputError
+        The file is something else, damaged, or in use.
+    """
+    if not path.exists():
+        yield None
+        return
+    try:
+        with closing(open_cache_file(path)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise InputError(f"the cache {path} cannot be used: {error}") from None
+
+
+def _make_file(path: Path) -> None:
+    """Folders and an empty file that their owner alone can read; SQLite's own follow the file.
+
+    A file that is there is left closed: closing it would drop the locks that another connection
+    of this process has on it.
+    """
+    missing = []
+    folder = path.parent
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if not path.exists():
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            return  # another process was first
+
+
+def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the tables are there; False for an empty database."""
+    if not _bears_our_id(connection):
+        has_tables = _number(connection, "SELECT count(*) FROM sqlite_master")
+        # Read again: another process may have made the tables, and set the id, between the two.
+        if has_tables and not _bears_our_id(connection):
+            raise InputError(f"{path} is a database of something else")
+        return False
+    version = _number(connection, "PRAGMA user_version")
+    if version > _VERSION:
+        raise InputError(
+            f"{path} has version {version} of the cache's form; this package knows up to {_VERSION}"
+        )
+    return version == _VERSION
+
+
+def _bears_our_id(connection: sqlite3.Connection) -> bool:
+    return _number(connection, "PRAGMA application_id") == _APPLICATION_ID
+
+
+def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """The tables; other processes may be at it at the same time."""
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    _write_ahead(connection)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_ours(connection, path):
+            for statement in _SCHEMA:
+                connection.execute(statement)
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself for the lock that this takes.
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def info_of(connection: sqlite3.Connection, path: Path) -> CacheInfo:
+    """What a cache holds."""
+    entries, oldest, newest = connection.execute(
+        "SELECT count(*), min(created), max(created) FROM replies"
+    ).fetchone()
+    files = (path, path.with_name(f"{path.name}-wal"))
+    size = sum(file.stat().st_size for file in files if file.exists())
+    return CacheInfo(str(path), entries, size, oldest, newest)
+
+
+def clear_rows(connection: sqlite3.Connection) -> int:
+    """Forget all replies and give their room back; the number of them."""
+    found = connection.execute("DELETE FROM replies").rowcount
+    try:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.OperationalError as error:
+        # Another process reads: the rows are gone, their room is used again.
+        if "locked" not in str(error):
+            raise
+    return int(found)
+
+
+def evict(connection: sqlite3.Connection, max_bytes: int) -> None:
+    """Drop what was not used for longest, until the file is well below the cap."""
+    used = _used_bytes(connection)
+    if used <= max_bytes:
+        return
+    wanted = max_bytes * (1 - _LEAST_FREED)
+    for _ in range(_MOST_ROUNDS):
+        entries = _number(connection, "SELECT count(*) FROM replies")
+        if used <= wanted or not entries:
+            break
+        connection.execute(
+            "DELETE FROM replies WHERE rowid IN (SELECT rowid FROM replies ORDER BY used LIMIT ?)",
+            (max(1, round(entries * (1 - wanted / used))),),
+        )
+        used = _used_bytes(connection)
+    # As a script: it gives back a page for each step, and a plain execute takes one step.
+    connection.executescript("PRAGMA incremental_vacuum")
+
+
+def _used_bytes(connection: sqlite3.Connection) -> int:
+    pages = _number(connection, "PRAGMA page_count") - _number(connection, "PRAGMA freelist_count")
+    return pages * _number(connection, "PRAGMA page_size")
+
+
+def _number(connection: sqlite3.Connection, statement: str) -> int:
+    return int(connection.execute(statement).fetchone()[0])

@@ -1,0 +1,110 @@
+"""One call of one judge: a prompt in, a reply within the time limit out."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from types import NoneType
+from typing import Any, Final
+
+from rag_eval.errors import RagEvalError
+from rag_eval.judge.failures import JudgeCallError, JudgeFailure
+from rag_eval.judge.faults import fault_of
+from rag_eval.judge.loop_calls import LoopCalls
+from rag_eval.judge.replies import JudgeFn, JudgeReply, SchemaJudge, Usage, estimated_usage
+from rag_eval.judge.steps import Step
+from rag_eval.judge.thread_calls import ThreadCalls
+
+_REPLY_TYPES: Final[dict[str, Any]] = {
+    "text": str,
+    "finish_reason": (str, NoneType),
+    "usage": (Usage, NoneType),
+    "model": (str, NoneType),
+}
+
+
+class Caller:
+    """Calls a judge of any kind; one that is no coroutine function is called on a thread."""
+
+    def __init__(
+        self, judge: JudgeFn, threads: ThreadCalls, coroutines: LoopCalls, timeout_s: float
+    ) -> None:
+        self._judge = judge
+        self._threads = threads
+        self._coroutines = coroutines
+        self._timeout_s = timeout_s
+        self._takes_schema = isinstance(judge, SchemaJudge)
+        self._is_async = _is_async(judge)
+
+    async def call(self, prompt: str, step: Step[Any]) -> JudgeReply:
+        """The reply, its usage estimated where the judge does not say.
+
+        Raises
+        ------
+        JudgeCallError
+            When a later try may succeed, or none ever can.
+        JudgeFailure
+            When this judgement has failed.
+        """
+        try:
+            async with asyncio.timeout(self._timeout_s) as deadline:
+                found = await self._answer(prompt, step)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Nobody cancelled this task: the judge raised it by itself.
+            raise fault_of(error) from error
+        except GeneratorExit:
+            raise
+        # Of a judge not even SystemExit may end the loop that all judges share.
+        except BaseException as error:
+            raise self._fault(error, deadline.expired()) from error
+        return _checked(found, prompt)
+
+    async def _answer(self, prompt: str, step: Step[Any]) -> Any:
+        judge: Any = self._judge
+        if self._takes_schema:
+            return await self._coroutines.call(judge.ask(prompt, step.schema))
+        if self._is_async:
+            return await self._coroutines.call(judge(prompt))
+        found = await self._threads.call(judge, prompt)
+        return await self._coroutines.call(found) if inspect.isawaitable(found) else found
+
+    def _fault(self, error: BaseException, expired: bool) -> RagEvalError:
+        if not expired:
+            return fault_of(error)
+        return JudgeCallError(
+            f"the judge gave no reply within {self._timeout_s:g} s", retryable=True, timed_out=True
+        )
+
+
+def _is_async(judge: Callable[..., Any]) -> bool:
+    function: Any = judge
+    while isinstance(function, functools.partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - which kind of call, not whether any
+    )
+
+
+def _checked(found: object, prompt: str) -> JudgeReply:
+    if isinstance(found, str):
+        return JudgeReply(found, usage=estimated_usage(prompt, found))
+    if not isinstance(found, JudgeReply):
+        raise JudgeFailure(
+            "failed", f"the judge returned {type(found).__name__}, wanted str or JudgeReply"
+        )
+    for name, wanted in _REPLY_TYPES.items():
+        value = getattr(found, name)
+        if not isinstance(value, wanted):
+            raise JudgeFailure("failed", f"{name} of the judge's reply is {type(value).__name__}")
+    if found.usage is None:
+        return replace(found, usage=estimated_usage(prompt, found.text))
+    for count in (found.usage.input_tokens, found.usage.output_tokens):
+        if not isinstance(count, int) or count < 0:
+            raise JudgeFailure("failed", f"the judge's reply counts {count!r} tokens")
+    return found

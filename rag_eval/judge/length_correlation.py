@@ -1,0 +1,161 @@
+"""Judges and length: scores, lengths and native scores in, their partial rank correlation out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rag_eval.correlations import (
+    Floats,
+    Weights,
+    correlations,
+    mid_ranks,
+    one_each,
+    partial_correlations,
+)
+from rag_eval.errors import InputError
+from rag_eval.judge.figures import interval_text, shown
+from rag_eval.judge.repeats import measured
+from rag_eval.stats import Interval, group_bootstrap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LengthCorrelation:
+    """Whether a judge's scores go with length; made by :func:`length_partial_correlation`.
+
+    Attributes
+    ----------
+    correlation : Interval or None
+        Rank correlation of judge's score and length, given the native score where there is one;
+        None where it is not defined.
+    plain : float or None
+        The same without regard to the native score.
+    given_native : bool
+        Whether native scores were held constant.
+    n_rows, n_left_out : int
+        Rows that have all the numbers, and those that lack one.
+    """
+
+    correlation: Interval | None
+    plain: float | None
+    given_native: bool
+    n_rows: int
+    n_left_out: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "correlation": None if self.correlation is None else self.correlation.to_dict(),
+            "plain": self.plain,
+            "givenNative": self.given_native,
+            "nRows": self.n_rows,
+            "nLeftOut": self.n_left_out,
+        }
+
+    def text(self) -> str:
+        """In a few lines."""
+        given = " at equal native score" if self.given_native else ""
+        left_out = f", {self.n_left_out:,} left out" if self.n_left_out else ""
+        about = f"judge's score and length{given} ({self.n_rows:,} rows{left_out})"
+        if self.correlation is None:
+            return f"{about}: no correlation can be told"
+        plain = f"; {shown(self.plain)} without regard to it" if self.given_native else ""
+        return (
+            f"{about}: rank correlation {self.correlation.estimate:.2f} "
+            f"({interval_text(self.correlation)}){plain}\n{self._meaning()}"
+        )
+
+    def _meaning(self) -> str:
+        found = self.correlation
+        if found is None or found.low is None or found.high is None or found.low <= 0 <= found.high:
+            return "no sign that the judge goes by length"
+        side = "longer" if found.low > 0 else "shorter"
+        known = "native scores do not see" if self.given_native else "this does not see"
+        return f"{side} answers score higher: a bias of the judge, or merit that {known}"
+
+
+def length_partial_correlation(
+    judge_scores: Sequence[float | None],
+    lengths: Sequence[float | None],
+    native_scores: Sequence[float | None] | None = None,
+    *,
+    seed: int = 0,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+) -> LengthCorrelation:
+    """Spearman's correlation of judge's score and length among rows of like native score.
+
+    Long answers can be better ones, so that scores that grow with length prove nothing; what is
+    left when a score that no judge gave is held constant says more.
+
+    Parameters
+    ----------
+    judge_scores, lengths, native_scores : sequence of float or None
+        Per row; a row that lacks one (None or NaN) is left out. Without native scores the
+        correlation is a plain one.
+    seed, n_resamples, level
+        Of the interval, by resampling rows. Ranks are taken anew in each resample.
+
+    Returns
+    -------
+    LengthCorrelation
+        Without a correlation where a column is constant, where the native score ranks the rows as
+        one of the others does, or for so few rows (three, or four with native scores, are needed)
+        that it would be 1 or -1 whatever they are.
+    """
+    columns = [judge_scores, lengths] + ([] if native_scores is None else [native_scores])
+    if len({len(column) for column in columns}) > 1:
+        raise InputError("judge_scores, lengths and native_scores must have an entry for each row")
+    rows = [
+        found
+        for row in zip(*columns, strict=True)
+        if None not in (found := tuple(map(measured, row)))
+    ]
+    values = np.array(rows, np.float64).reshape(len(rows), len(columns)).T
+    return LengthCorrelation(
+        correlation=_correlation(values, seed, n_resamples, level),
+        plain=_plain(values[0], values[1]),
+        given_native=native_scores is not None,
+        n_rows=len(rows),
+        n_left_out=len(judge_scores) - len(rows),
+    )
+
+
+def _correlation(values: Floats, seed: int, n_resamples: int, level: float) -> Interval | None:
+    """That of the first two columns, given the third if there is one."""
+    n_needed = 1 + len(values)
+    if values.shape[1] < n_needed:
+        return None
+
+    def rank_correlations(weights: Weights) -> Floats:
+        left, right, *given = (mid_ranks(column, weights) for column in values)
+        found = (
+            partial_correlations(left, right, given[0], weights)
+            if given
+            else correlations(left, right, weights)
+        )
+        # Copies of a row are still one point.
+        found[(weights > 0).sum(axis=1) < n_needed] = np.nan
+        return found[:, np.newaxis]
+
+    (found,) = group_bootstrap(
+        rank_correlations,
+        np.arange(values.shape[1]),
+        seed=seed,
+        n_resamples=n_resamples,
+        level=level,
+    )
+    return None if math.isnan(found.estimate) else found
+
+
+def _plain(left: Floats, right: Floats) -> float | None:
+    if len(left) < 3:
+        return None
+    weights = one_each(len(left))
+    ranks = mid_ranks(left, weights), mid_ranks(right, weights)
+    (found,) = correlations(*ranks, weights).tolist()
+    return None if math.isnan(found) else found

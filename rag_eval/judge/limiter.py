@@ -1,0 +1,158 @@
+"""When the next call may begin: past calls, replies and the clock in, seconds to wait out.
+
+Pure logic: nothing here waits, and the clock is given. Two rates are kept. The user's, by token
+buckets over all judges; and each server's, which nobody knows, found by adding a little to the
+calls in flight with every success and halving them when the server says that they are too many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from rag_eval.judge.limits import JudgeLimits
+
+Clock: TypeAlias = Callable[[], float]
+
+# A server that limits the rate without saying for how long: doubled until it answers again.
+_FIRST_PAUSE_S: Final = 0.25
+_LONGEST_PAUSE_S: Final = 30.0
+
+
+class Bucket:
+    """A rate per minute, as a bucket that fills evenly and holds a second's worth.
+
+    It can be overdrawn: what a call takes is known when it ends. The next then waits longer, so
+    the rate holds over time.
+    """
+
+    def __init__(self, per_minute: float, clock: Clock) -> None:
+        self._rate = per_minute / 60.0
+        self._size = max(1.0, self._rate)
+        self._level = self._size
+        self._clock = clock
+        self._filled_at = clock()
+
+    def wait_s(self, wanted: float) -> float:
+        """Seconds until ``wanted`` is in it."""
+        now = self._clock()
+        self._level = min(self._size, self._level + (now - self._filled_at) * self._rate)
+        self._filled_at = now
+        return max(0.0, (wanted - self._level) / self._rate)
+
+    def take(self, amount: float) -> None:
+        """Take out so much, whether it is there or not; a negative amount is given back."""
+        self._level -= amount
+
+
+class Pace:
+    """How many calls one server is sent at a time, by what it said to earlier ones.
+
+    Attributes
+    ----------
+    allowed : float
+        Calls in flight; its whole part counts.
+    """
+
+    def __init__(self, most: int, clock: Clock) -> None:
+        self.allowed = float(most)
+        self._most = most
+        self._in_flight = 0
+        self._clock = clock
+        self._resumes_at = -math.inf
+        # Calls that began before the last halving tell nothing about the rate since.
+        self._epoch = 0
+        self._limited_in_a_row = 0
+
+    def wait_s(self) -> float:
+        """Seconds until the next call may begin; infinity: not before one ends."""
+        if self._in_flight >= int(self.allowed):
+            return math.inf
+        return max(0.0, self._resumes_at - self._clock())
+
+    def begin(self) -> int:
+        """Count a call that begins; what is returned is said when it ends."""
+        self._in_flight += 1
+        return self._epoch
+
+    def end(self) -> None:
+        """Count a call that ended, whatever came of it."""
+        self._in_flight -= 1
+
+    def succeeded(self, epoch: int) -> None:
+        """A reply came: one more call at a time per round of calls."""
+        if epoch == self._epoch:
+            self.allowed = min(float(self._most), self.allowed + 1.0 / self.allowed)
+            self._limited_in_a_row = 0
+
+    def limited(self, epoch: int, retry_after_s: float | None) -> None:
+        """The server limits the rate: half as many, and none before it wants to be asked again."""
+        if epoch == self._epoch:
+            self._epoch += 1
+            self.allowed = max(1.0, self.allowed / 2.0)
+            if retry_after_s is None:
+                self.pause(
+                    min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(self._limited_in_a_row, 30))
+                )
+            self._limited_in_a_row += 1
+        if retry_after_s is not None:
+            self.pause(retry_after_s)
+
+    def pause(self, seconds: float) -> None:
+        """No call begins for so long; an earlier and longer pause stands."""
+        self._resumes_at = max(self._resumes_at, self._clock() + seconds)
+
+
+class Limiter:
+    """All judges of a run: a pace for each, and what they share.
+
+    Attributes
+    ----------
+    paces : tuple of Pace
+        One per judge.
+    """
+
+    def __init__(self, n_judges: int, limits: JudgeLimits, clock: Clock) -> None:
+        self.paces = tuple(Pace(limits.concurrency, clock) for _ in range(n_judges))
+        self._most = limits.concurrency
+        self._in_flight = 0
+        self._requests = _bucket(limits.requests_per_minute, clock)
+        self._tokens = _bucket(limits.tokens_per_minute, clock)
+
+    def wait_s(self, judge: int) -> float:
+        """Seconds until a call to this judge may begin; infinity: not before one ends."""
+        if self._in_flight >= self._most:
+            return math.inf
+        wait = self.paces[judge].wait_s()
+        if self._requests is not None:
+            wait = max(wait, self._requests.wait_s(1.0))
+        if self._tokens is not None:
+            wait = max(wait, self._tokens.wait_s(1.0))
+        return wait
+
+    def begin(self, judge: int) -> int:
+        """Count a call that begins; what is returned is said to its pace when it ends."""
+        self._in_flight += 1
+        if self._requests is not None:
+            self._requests.take(1.0)
+        return self.paces[judge].begin()
+
+    def end(self, judge: int) -> None:
+        """Count a call that ended."""
+        self._in_flight -= 1
+        self.paces[judge].end()
+
+    def unused(self) -> None:
+        """Give back the request of a call that did not begin after all."""
+        if self._requests is not None:
+            self._requests.take(-1.0)
+
+    def take_tokens(self, amount: float) -> None:
+        """Count tokens: an estimate when a call begins, what is missing from it when it ends."""
+        if self._tokens is not None:
+            self._tokens.take(amount)
+
+
+def _bucket(per_minute: float | None, clock: Clock) -> Bucket | None:
+    return None if per_minute is None else Bucket(per_minute, clock)

@@ -1,0 +1,109 @@
+"""Chunks to yes or no, and the scores that count them: share and average precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from rag_eval.judge.asking import Tally
+from rag_eval.judge.metrics.imagining import REASON, texts_of
+from rag_eval.judge.metrics.judgements import Judgement, Verdict, measured
+from rag_eval.judge.metrics.replies import (
+    YES_NO,
+    YesNoLabel,
+    in_slices,
+    label,
+    numbering_complaint,
+)
+from rag_eval.judge.metrics.row_steps import RowSteps, together
+from rag_eval.judge.steps import Fields, Step
+
+
+class ChunkVerdict(msgspec.Struct, kw_only=True):
+    """The verdict on one chunk."""
+
+    chunk: int
+    reason: str = ""
+    verdict: YesNoLabel
+
+    def __post_init__(self) -> None:
+        self.verdict = label(self.verdict, YES_NO)
+
+
+class ChunksReply(msgspec.Struct):
+    """The verdicts on a list of chunks."""
+
+    verdicts: list[ChunkVerdict]
+
+
+def _imagined(fields: Fields) -> ChunksReply:
+    chunks = texts_of(fields, "chunk")
+    return ChunksReply(
+        [
+            ChunkVerdict(chunk=number, reason=REASON, verdict="yes")
+            for number, _ in enumerate(chunks)
+        ]
+    )
+
+
+RELEVANT_CHUNKS: Final = Step("relevant_chunks", ChunksReply, _imagined)
+USEFUL_CHUNKS: Final = Step("useful_chunks", ChunksReply, _imagined)
+
+
+async def context_relevance(steps: RowSteps, tally: Tally) -> Judgement:
+    """Share of the chunks that are relevant to the question."""
+    fields: Fields = {"question": steps.row.question or ""}
+    verdicts = await _judged(steps, RELEVANT_CHUNKS, fields, tally)
+    n_relevant = sum(_hits(verdicts))
+    explanation = f"{n_relevant} of {len(verdicts)} chunk(s) relevant to the question."
+    return measured(n_relevant / len(verdicts), explanation, verdicts)
+
+
+async def context_precision(steps: RowSteps, tally: Tally) -> Judgement:
+    """Average precision of the chunks' order, by their use for arriving at the ground truth."""
+    truths = steps.row.truths
+    fields: Fields = {"question": steps.row.question or "", "ground_truth": truths}
+    verdicts = await _judged(steps, USEFUL_CHUNKS, fields, tally)
+    hits = _hits(verdicts)
+    useful_for = "arriving at the ground truth" if truths else "answering the question"
+    explanation = f"{sum(hits)} of {len(hits)} chunk(s) useful for {useful_for}, by their order."
+    return measured(average_precision(hits), explanation, verdicts)
+
+
+def average_precision(hits: Sequence[bool]) -> float:
+    """Mean over the hits of the share of hits up to there; 0 without any."""
+    total, n_hits = 0.0, 0
+    for rank, hit in enumerate(hits, start=1):
+        if hit:
+            n_hits += 1
+            total += n_hits / rank
+    return total / n_hits if n_hits else 0.0
+
+
+def _hits(verdicts: Sequence[Verdict]) -> list[bool]:
+    return [verdict.verdict == "yes" for verdict in verdicts]
+
+
+async def _judged(
+    steps: RowSteps, step: Step[ChunksReply], fields: Fields, tally: Tally
+) -> list[Verdict]:
+    places = in_slices(range(len(steps.row.chunks)))
+    slices = [_judged_slice(steps, step, fields, tally, part) for part in places]
+    return [verdict for part in await together(slices) for verdict in part]
+
+
+async def _judged_slice(
+    steps: RowSteps, step: Step[ChunksReply], fields: Fields, tally: Tally, places: Sequence[int]
+) -> list[Verdict]:
+    def check(reply: ChunksReply) -> str | None:
+        return numbering_complaint((one.chunk for one in reply.verdicts), len(places), "chunk")
+
+    chunks = steps.row.chunks
+    asked: Fields = {**fields, "chunk": [chunks[place] for place in places]}
+    reply = await steps.ask(step, asked, tally, check)
+    return [
+        Verdict("chunk", "", one.verdict, one.reason, places[one.chunk])
+        for one in sorted(reply.verdicts, key=lambda one: one.chunk)
+    ]

@@ -1,0 +1,125 @@
+"""What is judged and what comes out: a row's texts, verdicts on their parts, a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from rag_eval.samples import NullReason
+
+Subject: TypeAlias = Literal["answer claim", "ground truth claim", "statement", "chunk", "row"]
+
+
+def has_word(text: str) -> bool:
+    """Whether a text holds a letter or a digit of any script."""
+    return any(map(str.isalnum, text))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRow:
+    """The texts of a sample; what is None was not given.
+
+    Attributes
+    ----------
+    question, answer : str or None
+    contexts : sequence of str or None
+        Chunks in rank order. An empty list is not the same as none given.
+    ground_truths : sequence of str
+        The acceptable answers; empty where none is known.
+    """
+
+    question: str | None = None
+    answer: str | None = None
+    contexts: Sequence[str] | None = None
+    ground_truths: Sequence[str] = ()
+
+    @property
+    def truths(self) -> list[str]:
+        """The ground truths that hold a word, in order."""
+        return [truth for truth in self.ground_truths if has_word(truth)]
+
+    @property
+    def chunks(self) -> list[str]:
+        """The chunks, in order; none where none were given."""
+        return list(self.contexts or ())
+
+    @property
+    def asked(self) -> str | list[str]:
+        """The question as a field of a prompt that can do without: an empty list for none."""
+        return [] if self.question is None else self.question
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judge's word on one part of a row.
+
+    Attributes
+    ----------
+    subject : str
+        What the part is: ``answer claim``, ``ground truth claim``, ``statement``, ``chunk``, or
+        ``row`` for a rating, which is about the whole.
+    text : str
+        The part as the judge saw it or cut it out; empty for chunks and whole rows.
+    verdict : str
+        ``supported``, ``yes`` and such; a rating's digit.
+    reason : str
+        In the judge's words; may be empty.
+    chunk : int or None
+        The chunk that is judged, or that decided.
+    """
+
+    subject: Subject
+    text: str
+    verdict: str
+    reason: str
+    chunk: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values; without the text and the chunk where there is none."""
+        found: dict[str, Any] = {"subject": self.subject, "verdict": self.verdict}
+        if self.text:
+            found["text"] = self.text
+        if self.chunk is not None:
+            found["chunk"] = self.chunk
+        return {**found, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One metric of one row.
+
+    Attributes
+    ----------
+    score : float or None
+        From 0 to 1, higher is better.
+    null_reason : NullReason
+        ``MEASURED`` exactly where there is a score.
+    message : str
+        Why the score is null, or is what it is without a look at the texts; empty otherwise.
+    verdicts : tuple of Verdict
+        What the score was counted from.
+    explanation : str
+        How the score came about, in a sentence.
+    """
+
+    score: float | None
+    null_reason: NullReason
+    message: str
+    verdicts: tuple[Verdict, ...]
+    explanation: str
+
+
+def measured(score: float, explanation: str, verdicts: Sequence[Verdict]) -> Judgement:
+    """A score and what it was counted from."""
+    return Judgement(score, NullReason.MEASURED, "", tuple(verdicts), explanation)
+
+
+def unasked_zero(message: str) -> Judgement:
+    """A score of 0 that needs no judge."""
+    return Judgement(0.0, NullReason.MEASURED, message, (), message)
+
+
+def null(reason: NullReason, message: str, verdicts: Sequence[Verdict] = ()) -> Judgement:
+    """No score, and why."""
+    return Judgement(None, reason, message, tuple(verdicts), message)

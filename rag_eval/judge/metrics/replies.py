@@ -1,0 +1,73 @@
+"""What replies are held to: labels of a known set, and one verdict for each number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final, TypeAlias, TypeVar
+
+from msgspec import Meta
+
+Item = TypeVar("Item")
+
+SUPPORT: Final = ("supported", "partial", "unsupported", "contradicted")
+MATCH: Final = ("yes", "no", "contradicted")
+ANSWERING: Final = ("yes", "partly", "no")
+YES_NO: Final = ("yes", "no")
+
+# Texts to the decoder, so that "Yes" can be taken for "yes"; an enum to servers with schemas.
+SupportLabel: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(SUPPORT)})]
+MatchLabel: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(MATCH)})]
+AnsweringLabel: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(ANSWERING)})]
+YesNoLabel: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(YES_NO)})]
+
+# A judge loses count in longer lists, and servers cut longer replies.
+VERDICTS_PER_CALL: Final = 25
+_MOST_NUMBERS: Final = 10
+
+
+def in_slices(items: Sequence[Item]) -> list[Sequence[Item]]:
+    """Items in runs that one call can be asked about; the last one may be shorter."""
+    begins = range(0, len(items), VERDICTS_PER_CALL)
+    return [items[begin : begin + VERDICTS_PER_CALL] for begin in begins]
+
+
+def label(text: str, labels: Sequence[str]) -> str:
+    """The label that a reply means; case and white space around it do not count.
+
+    Raises
+    ------
+    ValueError
+        Where it is none of them, which makes the reply one of another form.
+    """
+    found = text.strip().lower()
+    if found not in labels:
+        raise ValueError(f"a verdict must be one of {', '.join(labels)}")
+    return found
+
+
+def numbering_complaint(numbers: Iterable[int], n_wanted: int, what: str) -> str | None:
+    """What is wrong with verdicts that were to be given once for each of ``n_wanted`` things.
+
+    Returns
+    -------
+    str or None
+        In words for the judge; None where each number from 0 on is there exactly once.
+    """
+    counts = Counter(numbers)
+    wanted = range(n_wanted)
+    faults = [
+        ("missing", [number for number in wanted if not counts[number]]),
+        ("given more than once", [number for number in wanted if counts[number] > 1]),
+    ]
+    said = [f"{fault}: {_listed(found)}" for fault, found in faults if found]
+    if any(number not in wanted for number in counts):
+        said.append(f"some have the number of no {what}")
+    if not said:
+        return None
+    return f"it must have one verdict for each {what}, 0 to {n_wanted - 1}; {'; '.join(said)}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
+    return shown + (" and more" if len(numbers) > _MOST_NUMBERS else "")

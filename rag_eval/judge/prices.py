@@ -1,0 +1,137 @@
+"""The user's prices: a table of models in, the cost of a call out.
+
+No prices are shipped: they change, and a run must not report last year's.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+from rag_eval.errors import InputError, suggestion
+from rag_eval.judge.replies import Usage
+
+_TOKENS_PER_PRICE: Final = 1_000_000
+_KEYS: Final = ("input", "output")
+
+
+class Price(NamedTuple):
+    """USD per million tokens."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices by model.
+
+    Attributes
+    ----------
+    prices : dict of Price
+        By the name of a model, or the beginning of the names of some: ``gpt-5`` also prices
+        ``gpt-5-2025-08-07``, unless a longer name fits. A name ends at a letter or digit, so
+        ``gpt-4`` does not price ``gpt-4o``.
+    """
+
+    prices: Mapping[str, Price]
+
+    @classmethod
+    def of(cls, table: object, owner: str = "prices") -> Self:
+        """The prices in a mapping ``{"gpt-5": {"input": 1.25, "output": 10.0}}``.
+
+        Raises
+        ------
+        InputError
+            Naming the model whose prices are not two numbers from 0 on.
+        """
+        if not isinstance(table, Mapping):
+            raise InputError(f"{owner} must be a table of models, got {type(table).__name__}")
+        return cls({str(model): _price(found, model, owner) for model, found in table.items()})
+
+    def price_of(self, model: str | None) -> Price | None:
+        """The price of the model, or of the longest beginning of its name that has one."""
+        if model is None:
+            return None
+        fitting = [name for name in self.prices if _begins(model, name)]
+        return self.prices[max(fitting, key=len)] if fitting else None
+
+    def cost_usd(self, usage: Usage, model: str | None) -> float | None:
+        """What a call cost; None when the model has no price."""
+        price = self.price_of(model)
+        return None if price is None else cost_at(price, usage)
+
+
+def cost_at(price: Price, usage: Usage) -> float:
+    """What a call cost at this price."""
+    tokens_in, tokens_out = usage.input_tokens, usage.output_tokens
+    return (tokens_in * price.input + tokens_out * price.output) / _TOKENS_PER_PRICE
+
+
+def read_prices(path: str | Path) -> PriceTable:
+    """The price table in a TOML file, or in a JSON file whose name ends in ``.json``.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read or is no table of prices.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text("utf-8-sig")
+        table = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8: byte {error.start + 1}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{file} is not JSON: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{file} is not TOML: {error}") from None
+    return PriceTable.of(table, str(file))
+
+
+def price_table(given: Any) -> PriceTable | None:
+    """A price table as it is, from a mapping, or from a file of that name; None for None."""
+    if given is None or isinstance(given, PriceTable):
+        return given
+    return read_prices(given) if isinstance(given, (str, Path)) else PriceTable.of(given)
+
+
+def _begins(model: str, name: str) -> bool:
+    """Whether a name is the model's, or its beginning up to the end of a word."""
+    if not model.startswith(name):
+        return False
+    rest = model[len(name) :]
+    return not rest or not rest[0].isalnum() or not name[-1:].isalnum()
+
+
+def _price(found: object, model: object, owner: str) -> Price:
+    where = f"{owner}: {model!r}"
+    if not isinstance(model, str) or not model:
+        raise InputError(f"{where} is no name of a model")
+    if not isinstance(found, Mapping):
+        raise InputError(f"{where} must hold the prices input and output, got {found!r}")
+    for key in found:
+        if key not in _KEYS:
+            hint = suggestion(key, _KEYS)
+            if isinstance(found[key], Mapping):
+                hint = '; a name with a dot is quoted in TOML: ["gpt-4.1"]'
+            raise InputError(f"{where} has no price {key!r}{hint}")
+    return Price(*(_amount(found, key, where) for key in _KEYS))
+
+
+def _amount(found: Mapping[str, Any], key: str, where: str) -> float:
+    if key not in found:
+        raise InputError(f"{where} lacks the price {key!r}")
+    value = found[key]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f"{where}: {key} must be a number, got {type(value).__name__}")
+    if not math.isfinite(value) or value < 0:
+        raise InputError(f"{where}: {key} must be 0 or above, got {value}")
+    return float(value)

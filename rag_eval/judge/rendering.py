@@ -1,0 +1,122 @@
+"""Prompts: a template and the texts of a sample, each text between marks that it cannot know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from rag_eval.judge.fencing import fence, fresh_mark, neutral, one_line
+from rag_eval.judge.steps import Fields, FieldValue, Step, Template, load_template
+
+_MOST_COMPLAINT: Final = 500
+
+_Texts: TypeAlias = "str | list[str]"
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt as it is sent, and the mark that its reply has to repeat."""
+
+    text: str
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptStyle:
+    """What can be changed about prompts.
+
+    Attributes
+    ----------
+    overrides : mapping of Template
+        By the name of the step; made with :meth:`Template.with_body`.
+    length_neutral : bool
+        Graded steps say that length is no merit.
+    """
+
+    overrides: Mapping[str, Template] = field(default_factory=dict)
+    length_neutral: bool = True
+
+    def template(self, step: Step[Any]) -> Template:
+        """The template that this step is asked with."""
+        return self.overrides.get(step.name) or step.template
+
+    def digest(self, step: Step[Any]) -> str:
+        """What the wording of this step is, in a dozen letters per part."""
+        parts = [self.template(step).digest, _shared("material").digest, _shared("frame").digest]
+        if step.graded and self.length_neutral:
+            parts.append(_shared("length_neutrality").digest)
+        return "-".join(parts)
+
+
+def render(step: Step[Any], fields: Fields, style: PromptStyle, complaint: str = "") -> Prompt:
+    """The prompt of a step, under a mark made for it alone.
+
+    ``complaint`` says what was wrong with the last reply, when the step is asked again.
+    """
+    template = style.template(step)
+    texts = {name: _neutral(fields[name]) for name in template.variables}
+    mark = fresh_mark(text for value in texts.values() for text in _each(value))
+    body = template.filled({name: _fenced(name, value, mark) for name, value in texts.items()})
+    neutral_on_length = step.graded and style.length_neutral
+    again = one_line(complaint, _MOST_COMPLAINT)
+    frame = _shared("frame").filled(
+        {
+            "length_neutrality": _paragraph("length_neutrality") if neutral_on_length else "",
+            "material": material_rules(mark),
+            "mark": mark,
+            "reply_form": template.reply_form,
+            "again": f"\n\nYour last reply could not be used: {again}" if again else "",
+        }
+    )
+    return Prompt(f"{body}\n\n{frame}", mark)
+
+
+def fenced_prompt(template: Template, fields: Mapping[str, str]) -> str:
+    """A template with fenced texts and what fences mean, for replies that bear no mark."""
+    texts = {name: neutral(fields[name]) for name in template.variables}
+    mark = fresh_mark(texts.values())
+    body = template.filled({name: _fenced(name, text, mark) for name, text in texts.items()})
+    return f"{body}\n\n{material_rules(mark)}\n\n{template.reply_form}"
+
+
+def material_rules(mark: str) -> str:
+    """What a judge is told about fenced texts."""
+    return _shared("material").filled({"mark": mark})
+
+
+def _paragraph(name: str) -> str:
+    return _shared(name).body + "\n\n"
+
+
+_SHARED: dict[str, Template] = {}
+
+
+def _shared(name: str) -> Template:
+    if name not in _SHARED:
+        _SHARED[name] = load_template(f"shared/{name}")
+    return _SHARED[name]
+
+
+def _neutral(value: FieldValue) -> _Texts | int | float:
+    if isinstance(value, (int, float)):
+        return value
+    return neutral(value) if isinstance(value, str) else [neutral(text) for text in value]
+
+
+def _each(value: _Texts | int | float) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from value
+
+
+def _fenced(name: str, value: _Texts | int | float, mark: str) -> str:
+    if isinstance(value, (int, float)):
+        return str(value)
+    label = name.replace("_", " ")
+    if isinstance(value, str):
+        return fence(label, value, mark)
+    if not value:
+        return f"[[no {label} {mark}]]"
+    return "\n".join(fence(f"{label} {n}", text, mark) for n, text in enumerate(value))

@@ -1,0 +1,356 @@
+"""A run's judges: questions in, read replies out, within the limits of the run.
+
+The way of a question: cache, slot, prompt, call, tries again, reading, once more with a complaint.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, Generic, NoReturn, Self, TypeVar
+
+import msgspec
+
+from rag_eval.errors import InputError
+from rag_eval.judge.accounts import Accounts, SessionTotals
+from rag_eval.judge.asking import Asked, Tally
+from rag_eval.judge.calls import Caller
+from rag_eval.judge.ending import Ending
+from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
+from rag_eval.judge.identities import identity_of, is_named
+from rag_eval.judge.limiter import Clock, Limiter
+from rag_eval.judge.limits import JudgeLimits
+from rag_eval.judge.loop_calls import LoopCalls
+from rag_eval.judge.prices import price_table
+from rag_eval.judge.reading import read_reply, value_of
+from rag_eval.judge.rendering import Prompt, PromptStyle, render
+from rag_eval.judge.replies import (
+    JudgeFn,
+    JudgeIdentity,
+    JudgeReply,
+    SchemaJudge,
+    Usage,
+    estimated_tokens,
+)
+from rag_eval.judge.retrying import Retrying, given_up, stamina_package
+from rag_eval.judge.slots import Slots
+from rag_eval.judge.steps import Fields, Step
+from rag_eval.judge.thread_calls import ThreadCalls
+
+Reply = TypeVar("Reply", bound=msgspec.Struct)
+
+_ASKED_AGAIN: Final = frozenset({"unparsed", "incomplete"})
+_NO_ANSWER: Final = frozenset({"unreachable", "failed", "timed_out"})
+# So many failed judgements without a single reply: there is no judge.
+_DEAD_AFTER: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Question(Generic[Reply]):
+    """One ask, as it goes through the session."""
+
+    judge: int
+    repeat: int
+    step: Step[Reply]
+    fields: Fields
+    tally: Tally
+    check: Callable[[Reply], str | None] | None
+
+
+class SessionAsker:
+    """Asks one judge of a session, in one of its repeats."""
+
+    def __init__(self, session: JudgeSession, judge: int, repeat: int) -> None:
+        self._session = session
+        self._judge = judge
+        self._repeat = repeat
+
+    async def ask(
+        self,
+        step: Step[Reply],
+        fields: Fields,
+        tally: Tally,
+        check: Callable[[Reply], str | None] | None = None,
+    ) -> Asked[Reply]:
+        """As :meth:`rag_eval.judge.asking.Asker.ask` says."""
+        question = _Question(self._judge, self._repeat, step, fields, tally, check)
+        return await self._session._answered(question)
+
+
+class JudgeSession:
+    """The calls of one run, in one event loop; a context manager that lets its threads go.
+
+    Parameters
+    ----------
+    judges : sequence of JudgeFn
+    limits : JudgeLimits
+    style : PromptStyle
+    cache : JudgeCache, optional
+        Replies of earlier runs, and where new ones go. A callable is only cached under a name: its
+        attribute ``judge_name``, or the one in ``names``.
+    prices : PriceTable, mapping or path, optional
+    names : sequence of str or None, optional
+        Names of callables, in the order of the judges.
+    clock : callable
+        Seconds, of the rate limits.
+
+    Attributes
+    ----------
+    identities : tuple of JudgeIdentity
+
+    Raises
+    ------
+    InputError
+        When a judge cannot be called, or there is a budget and a model has no price.
+    MissingExtraError
+        When a package is missing that calls need.
+    """
+
+    def __init__(
+        self,
+        judges: Sequence[JudgeFn],
+        limits: JudgeLimits,
+        *,
+        style: PromptStyle,
+        cache: Any = None,
+        prices: Any = None,
+        names: Sequence[str | None] | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        if not judges:
+            raise InputError("a session needs at least one judge")
+        self.identities = tuple(
+            _identity(judge, place, name)
+            for place, (judge, name) in enumerate(
+                zip(judges, names or [None] * len(judges), strict=True)
+            )
+        )
+        self._stamina = stamina_package()
+        self._limits = limits
+        self._style = style
+        self._cache = cache
+        self._accounts = Accounts(self.identities, limits, price_table(prices))
+        self._limiter = Limiter(len(judges), limits, clock)
+        self._slots = Slots(self._limiter)
+        self._ending = Ending(limits.run_timeout_s)
+        self._threads = ThreadCalls()
+        self._coroutines = LoopCalls()
+        self._callers = [
+            Caller(judge, self._threads, self._coroutines, limits.call_timeout_s)
+            for judge in judges
+        ]
+        self._has_answered = [False] * len(judges)
+        self._n_failed = [0] * len(judges)
+
+    def asker(self, judge: int = 0, repeat: int = 0) -> SessionAsker:
+        """Asks that judge; the repeats of a question are cached apart."""
+        return SessionAsker(self, judge, repeat)
+
+    @property
+    def totals(self) -> SessionTotals:
+        """What the calls took so far."""
+        return self._accounts.totals(self._threads.late_replies + self._coroutines.late_replies)
+
+    def stop(self) -> None:
+        """End all questions, calls in flight too, as ``interrupted``; from any thread."""
+        self._ending.stop()
+
+    def close(self) -> None:
+        """Let the threads go that called judges; no question may follow."""
+        self._threads.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------- the way of a question
+
+    async def _answered(self, question: _Question[Reply]) -> Asked[Reply]:
+        try:
+            if self._ending.is_final:
+                self._ending.check()
+            key = self._key(question)
+            cached = None if key is None else self._cached(question, key)
+            if cached is not None:
+                return Asked(cached)
+            async with self._ending.heard() as cut:
+                return await self._judged(question, key, cut)
+        except JudgeFailure as failure:
+            self._accounts.judgement_failed(failure.kind)
+            raise
+
+    async def _judged(
+        self, question: _Question[Reply], key: bytes | None, cut: asyncio.Timeout
+    ) -> Asked[Reply]:
+        prompt, reply = await self._replied(question, "", cut)
+        try:
+            value = self._read(question, prompt, reply)
+        except JudgeFailure as failure:
+            if failure.kind not in _ASKED_AGAIN:
+                raise
+            prompt, reply = await self._replied(question, str(failure), cut)
+            value = self._read(question, prompt, reply)
+        if key is not None:
+            self._keep(key, value, reply)
+        return Asked(value, prompt.text)
+
+    async def _replied(
+        self, question: _Question[Any], complaint: str, cut: asyncio.Timeout
+    ) -> tuple[Prompt, JudgeReply]:
+        """A reply, tried for as often as the limits allow."""
+        try:
+            try:
+                return await self._called(question, complaint, cut)
+            except JudgeCallError as error:
+                first = error
+            # The tries are set up when one has failed: it takes a quarter of a quick call.
+            retrying = Retrying(self._stamina, self._limits.retries, lambda: self._ending.has_come)
+            async for attempt in retrying.tries():
+                with attempt:
+                    if attempt.num == 1:
+                        raise first
+                    return await self._called(question, complaint, cut, again=True)
+        except JudgeCallError as error:
+            self._give_up(question.judge, given_up(error))
+        except (JudgeFailure, JudgeUnavailableError) as error:
+            self._give_up(question.judge, error)
+        raise AssertionError("a retry neither returned nor raised")
+
+    async def _called(
+        self,
+        question: _Question[Any],
+        complaint: str,
+        cut: asyncio.Timeout,
+        *,
+        again: bool = False,
+    ) -> tuple[Prompt, JudgeReply]:
+        """One call, in a slot; the prompt is made when there is one."""
+        judge, tally = question.judge, question.tally
+        self._check_budget()
+        epoch = await self._slots.enter(judge)
+        try:
+            self._check_budget()
+            prompt = render(question.step, question.fields, self._style, complaint)
+            self._accounts.call_begins(judge, tally)
+            self._accounts.retries += again
+            with self._ending.calling(cut):
+                self._note_budget()
+                return prompt, await self._reply(question, prompt, epoch)
+        finally:
+            self._slots.leave(judge)
+
+    async def _reply(self, question: _Question[Any], prompt: Prompt, epoch: int) -> JudgeReply:
+        """A call and what is learned from how it ended."""
+        judge, tally = question.judge, question.tally
+        pace = self._limiter.paces[judge]
+        expected = estimated_tokens(prompt.text)
+        self._limiter.take_tokens(expected)
+        try:
+            reply = await self._callers[judge].call(prompt.text, question.step)
+        except JudgeCallError as error:
+            if error.timed_out:
+                # The server was most likely at it, and wants to be paid.
+                self._accounts.call_took(judge, tally, Usage(expected, 0, estimated=True))
+                self._note_budget()
+            if error.rate_limited:
+                pace.limited(epoch, error.retry_after_s)
+            elif error.retry_after_s is not None:
+                pace.pause(error.retry_after_s)
+            raise
+        pace.succeeded(epoch)
+        self._has_answered[judge] = True
+        self._accounts.reply_came(judge, tally, reply)
+        if reply.usage is not None:
+            took = reply.usage.input_tokens + reply.usage.output_tokens
+            self._limiter.take_tokens(took - expected)
+        self._note_budget()
+        return reply
+
+    def _read(self, question: _Question[Reply], prompt: Prompt, reply: JudgeReply) -> Reply:
+        try:
+            return read_reply(reply, prompt.mark, question.step.shape, question.check)
+        except JudgeFailure as failure:
+            if failure.kind != "refused":
+                self._accounts.reply_was_unreadable(question.judge, question.tally)
+                message = self._accounts.too_many_unreadable()
+                if message is not None:
+                    self._end_run(f"{message}; of the last: {failure}")
+            raise
+
+    # -------------------------------------------------------------------------------- the cache
+
+    def _key(self, question: _Question[Any]) -> bytes | None:
+        identity = self.identities[question.judge]
+        if self._cache is None or not is_named(identity):
+            return None
+        from rag_eval.judge.cache import cache_key
+
+        digest = self._style.digest(question.step)
+        return cache_key(digest, question.fields, identity, question.repeat)
+
+    def _cached(self, question: _Question[Reply], key: bytes) -> Reply | None:
+        found = self._cache.get(key)
+        if found is None:
+            return None
+        try:
+            value = value_of(found.reply, question.step.shape, question.check)
+        except JudgeFailure:
+            return None
+        self._accounts.reply_was_cached(question.judge, question.tally)
+        return value
+
+    def _keep(self, key: bytes, value: msgspec.Struct, reply: JudgeReply) -> None:
+        from rag_eval.judge.cache import CachedReply
+
+        assert reply.usage is not None, "a caller estimates what a judge does not say"
+        self._cache.put(key, CachedReply(msgspec.to_builtins(value), reply.usage, reply.model))
+
+    # ---------------------------------------------------------------------- the end of the run
+
+    def _check_budget(self) -> None:
+        self._note_budget()
+        self._ending.check()
+
+    def _note_budget(self) -> None:
+        message = self._accounts.reached()
+        if message is not None:
+            self._ending.come(lambda: JudgeFailure("budget", message))
+
+    def _give_up(self, judge: int, error: JudgeFailure | JudgeUnavailableError) -> NoReturn:
+        """Raise what a call ended with; the run ends with it when there is no judge."""
+        if self._ending.is_final:
+            self._ending.check()
+        name = self.identities[judge]
+        if isinstance(error, JudgeUnavailableError):
+            self._end_run(f"{name} cannot be used: {error}")
+        # Tries that a budget or a time limit forbade are not the judge's failure.
+        self._ending.check()
+        if error.kind in _NO_ANSWER:
+            self._n_failed[judge] += 1
+            if not self._has_answered[judge] and self._n_failed[judge] >= _DEAD_AFTER:
+                self._end_run(
+                    f"{name} never answered, in {_DEAD_AFTER} judgements; the last: {error}"
+                )
+        raise error
+
+    def _end_run(self, message: str) -> NoReturn:
+        self._ending.come(lambda: JudgeUnavailableError(message), final=True)
+        raise JudgeUnavailableError(message)
+
+
+def _identity(judge: JudgeFn, place: int, name: str | None) -> JudgeIdentity:
+    if not callable(judge):
+        raise InputError(f"a judge must be callable, got {type(judge).__name__}")
+    if name is not None and not isinstance(judge, SchemaJudge):
+        return JudgeIdentity("callable", name)
+    return identity_of(judge, place)

@@ -1,0 +1,62 @@
+"""Single option values, checked; each error names the option and what was found."""
+
+from __future__ import annotations
+
+import sys
+
+from rag_eval.errors import InputError
+
+
+def number(value: object, name: str) -> float:
+    """``value`` as a finite float, or an InputError that names it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f"{name} must be a number, got {type(value).__name__}")
+    if not abs(value) <= sys.float_info.max:
+        raise InputError(f"{name} must be finite, got {value}")
+    return float(value)
+
+
+def whole_from_one(value: object, name: str) -> int:
+    """``value`` as an integer of at least 1, or an InputError that names it."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"{name} must be a whole number from 1 on, got {value!r}")
+    return value
+
+
+def whole_from_zero(value: object, name: str) -> int:
+    """``value`` as an integer of at least 0, or an InputError that names it."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InputError(f"{name} must be a whole number from 0 on, got {value!r}")
+    return value
+
+
+def positive(value: object, name: str) -> float:
+    """``value`` as a finite float above 0, or an InputError that names it."""
+    found = number(value, name)
+    if found <= 0:
+        raise InputError(f"{name} must be above 0, got {value}")
+    return found
+
+
+def from_zero(value: object, name: str) -> float:
+    """``value`` as a finite float of at least 0, or an InputError that names it."""
+    found = number(value, name)
+    if found < 0:
+        raise InputError(f"{name} must be 0 or above, got {value}")
+    return found
+
+
+def share(value: object, name: str) -> float:
+    """``value`` as a float from 0 to 1, or an InputError that names it."""
+    found = number(value, name)
+    if not 0 <= found <= 1:
+        raise InputError(f"{name} must be between 0 and 1, got {value}")
+    return found
+
+
+def one_of(value: object, name: str, choices: tuple[str, ...]) -> str:
+    """``value`` when it is among the choices, or an InputError that names them."""
+    if value not in choices:
+        shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
+        raise InputError(f"{name} must be {shown}, got {value!r}")
+    return str(value)

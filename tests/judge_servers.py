@@ -1,0 +1,355 @@
+"""Loopback servers that speak as OpenAI and as Anthropic, and do what a test tells them.
+
+::
+
+    with JudgeServer(lambda prompt: reply_with(prompt, score=3)) as server:
+        server.openai_url            # http://127.0.0.1:PORT/v1, takes chat completions
+        server.anthropic_url         # http://127.0.0.1:PORT, takes messages
+        server.requests              # each request that came: path, headers, body, prompt
+        server.n_requests            # how many; server.seen() is all of their bytes, to grep
+        server.most_at_once          # requests in hand at one time, at most
+
+The script is a callable from the prompt to an act, or a list of acts of which the last repeats
+(each may be such a callable too). It is called by one thread per connection. An act is a text,
+which is ``Says`` of it, or one of these:
+
+=============================  ===================================================================
+``Says(text, ...)``            a reply; ``finish_reason``, ``refusal``, ``usage``, ``model``
+``Fails(status, message)``     an error in the vendor's form; ``headers``, ``param``, ``code``
+``limited(retry_after)``       429, with the header when it is given
+``Waits(seconds, then)``       a slow server; ends at once when the server is closed
+``Refuses(names, then)``       400 naming the first of these parameters in the body, else ``then``
+``Sends(body, ...)``           these bytes; ``status``, ``headers``
+``CutsBody()``                 half of a reply, then the connection is closed
+``HangsUp()``                  the connection is closed without a word
+``no_choices()``               a reply in form, with nothing in it
+``redirect(url)``              307 to there
+=============================  ===================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, ClassVar, TypeAlias
+
+
+@dataclass(frozen=True)
+class Says:
+    """A reply. A finish reason of None is the vendor's word for a natural end."""
+
+    text: str | None
+    finish_reason: str | None = None
+    refusal: str | None = None
+    usage: tuple[int, int] | None = (11, 7)
+    model: str | None = "served-model"
+
+
+@dataclass(frozen=True)
+class Fails:
+    status: int
+    message: str = "it failed"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    param: str | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class Sends:
+    body: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+
+
+@dataclass(frozen=True)
+class Waits:
+    seconds: float
+    then: Act
+
+
+@dataclass(frozen=True)
+class Refuses:
+    names: tuple[str, ...]
+    then: Act
+    status: int = 400
+
+
+@dataclass(frozen=True)
+class CutsBody:
+    pass
+
+
+@dataclass(frozen=True)
+class HangsUp:
+    pass
+
+
+@dataclass(frozen=True)
+class NoChoices:
+    pass
+
+
+Act: TypeAlias = "str | Says | Fails | Sends | Waits | Refuses | CutsBody | HangsUp | NoChoices"
+Script: TypeAlias = "Act | Callable[[str], Act] | Sequence[Act | Callable[[str], Act]]"
+
+
+def limited(retry_after: str | None = None, header: str = "Retry-After") -> Fails:
+    """A limit of the rate, with what the server says of how long to wait."""
+    return Fails(429, "too many requests", {} if retry_after is None else {header: retry_after})
+
+
+def no_choices() -> NoChoices:
+    return NoChoices()
+
+
+def redirect(url: str) -> Sends:
+    return Sends(b"", 307, {"Location": url})
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that came."""
+
+    path: str
+    headers: dict[str, str]  # names in small letters
+    body: bytes
+    at: float  # time.monotonic()
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found = json.loads(self.body)
+        assert isinstance(found, dict)
+        return found
+
+    @property
+    def prompt(self) -> str:
+        """The text of the last message."""
+        content = self.json["messages"][-1]["content"]
+        return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+class JudgeServer:
+    """A server of both protocols; a context manager."""
+
+    def __init__(self, script: Script) -> None:
+        self.requests: list[Request] = []
+        self.most_at_once = 0
+        self._script = script
+        self._n_acts = 0
+        self._at_once = 0
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._connections: set[socket.socket] = set()
+        self._server = _Server(self)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        )
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
+
+    @property
+    def openai_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def anthropic_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def n_requests(self) -> int:
+        return len(self.requests)
+
+    def seen(self) -> bytes:
+        """Everything that came in: paths, headers, bodies."""
+        return b"\n".join(
+            repr((request.path, request.headers)).encode() + request.body
+            for request in list(self.requests)
+        )
+
+    def __enter__(self) -> JudgeServer:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        with self._lock:
+            for connection in self._connections:
+                try:
+                    connection.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    continue  # the client has gone
+        self._server.server_close()  # waits for the threads of connections
+        self._thread.join()
+
+    # What threads of connections call.
+
+    def opened(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.add(connection)
+            if self._closing.is_set():
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def closed(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.discard(connection)
+
+    def answer(self, request: Request) -> Sends | CutsBody | HangsUp:
+        """What to send for a request, after any wait."""
+        with self._lock:
+            self.requests.append(request)
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            step = self._next_step()
+        try:
+            act = step(request.prompt) if callable(step) else step
+            return self._carried_out(act, request)
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
+    def _next_step(self) -> Act | Callable[[str], Act]:
+        script = self._script
+        if isinstance(script, (list, tuple)):
+            step: Act | Callable[[str], Act] = script[min(self._n_acts, len(script) - 1)]
+            self._n_acts += 1
+            return step
+        return script  # type: ignore[return-value]  # a str is a sequence, too
+
+    def _carried_out(self, act: Act, request: Request) -> Sends | CutsBody | HangsUp:
+        while isinstance(act, (Waits, Refuses)):
+            if isinstance(act, Waits):
+                self._closing.wait(act.seconds)
+                act = act.then
+            else:
+                name = next((name for name in act.names if name in request.json), None)
+                act = act.then if name is None else _refusal(name, act.status)
+        if isinstance(act, (Sends, CutsBody, HangsUp)):
+            return act
+        said = Says(act) if isinstance(act, str) else act
+        speak = _as_openai if request.path.endswith("/chat/completions") else _as_anthropic
+        return speak(said, str(request.json.get("model")))
+
+
+def _refusal(name: str, status: int) -> Fails:
+    message = f"Unsupported parameter: '{name}' is not supported with this model."
+    return Fails(status, message, param=name, code="unsupported_parameter")
+
+
+def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Sends:
+    return Sends(
+        json.dumps(value).encode(), status, {"Content-Type": "application/json", **(headers or {})}
+    )
+
+
+def _as_openai(act: Says | Fails | NoChoices, model: str) -> Sends:
+    if isinstance(act, Fails):
+        error = {"message": act.message, "type": "error", "param": act.param, "code": act.code}
+        return _json({"error": error}, act.status, act.headers)
+    whole: dict[str, Any] = {"id": "c1", "object": "chat.completion", "created": 1, "choices": []}
+    if isinstance(act, NoChoices):
+        return _json({**whole, "model": model})
+    message = {"role": "assistant", "content": act.text, "refusal": act.refusal}
+    reason = act.finish_reason or "stop"
+    whole["choices"] = [{"index": 0, "message": message, "finish_reason": reason}]
+    if act.model is not None:
+        whole["model"] = act.model
+    if act.usage is not None:
+        inward, outward = act.usage
+        whole["usage"] = {
+            "prompt_tokens": inward,
+            "completion_tokens": outward,
+            "total_tokens": inward + outward,
+        }
+    return _json(whole)
+
+
+def _as_anthropic(act: Says | Fails | NoChoices, model: str) -> Sends:
+    if isinstance(act, Fails):
+        # This vendor names no parameter beside the message.
+        error = {"type": act.code or "error", "message": act.message}
+        return _json({"type": "error", "error": error}, act.status, act.headers)
+    whole: dict[str, Any] = {"id": "m1", "type": "message", "role": "assistant", "content": []}
+    if isinstance(act, NoChoices):
+        return _json({**whole, "model": model, "stop_reason": "end_turn"})
+    if act.text is not None:
+        whole["content"] = [{"type": "text", "text": act.text}]
+    whole["stop_reason"] = act.finish_reason or ("refusal" if act.refusal else "end_turn")
+    if act.model is not None:
+        whole["model"] = act.model
+    if act.usage is not None:
+        whole["usage"] = {"input_tokens": act.usage[0], "output_tokens": act.usage[1]}
+    return _json(whole)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False  # so that closing it waits for them
+    request_queue_size = 256
+
+    def __init__(self, owner: JudgeServer) -> None:
+        self.owner = owner
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1  # headers and body leave together
+    _reasons: ClassVar[dict[int, str]] = {529: "Overloaded"}
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.owner.opened(self.connection)
+
+    def finish(self) -> None:
+        try:
+            super().finish()
+        finally:
+            self.server.owner.closed(self.connection)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        act = self.server.owner.answer(Request(self.path, headers, body, time.monotonic()))
+        if isinstance(act, HangsUp):
+            self.close_connection = True
+        elif isinstance(act, CutsBody):
+            self._send(Sends(b'{"id": "c1", "choices": [{"index": 0, "mess'), missing=1000)
+            self.close_connection = True
+        else:
+            self._send(act)
+
+    def do_GET(self) -> None:
+        """Nothing asks so, unless a redirect is followed."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.owner.requests.append(Request(self.path, headers, b"{}", time.monotonic()))
+        self._send(Sends(b"{}", 404))
+
+    def _send(self, act: Sends, missing: int = 0) -> None:
+        self.send_response(act.status, self._reasons.get(act.status))
+        for name, value in act.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(act.body) + missing))
+        self.end_headers()
+        self.wfile.write(act.body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Tests read the requests instead."""
