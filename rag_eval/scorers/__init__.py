@@ -1,0 +1,1 @@
+"""Scorers of other systems, each under that system's names and by its rules."""

@@ -1,0 +1,224 @@
+"""Messages of a conversation, in the shapes that agents and servers log them in."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from rag_eval.errors import InputError
+
+CallState: TypeAlias = Literal["result", "call", "partial-call", "output-error"]
+
+_STATES: Final = ("result", "call", "partial-call", "output-error")
+_NO_TOOL: Final = "a tool call has no name"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool.
+
+    Attributes
+    ----------
+    name : str
+    args, result : any JSON value
+    state : {"result", "call", "partial-call", "output-error"}
+        Finished, begun, still being written, failed.
+    id : str or None
+    """
+
+    name: str
+    args: Any = None
+    result: Any = None
+    state: CallState = "result"
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: who speaks, what it says, what it thought, which tools it called.
+
+    Attributes
+    ----------
+    text : str
+        Its own text; where that is empty, its last text part.
+    """
+
+    role: str
+    text: str = ""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    id: str | None = None
+
+
+def messages_of(value: object, owner: str) -> tuple[Message, ...]:
+    """A list of messages, read.
+
+    Each is a mapping of ``role`` and ``text``, ``content`` or ``parts``; its tool calls are under
+    ``toolInvocations``, ``tool_calls`` or among its parts. A message of role ``tool`` that answers
+    a call by its id finishes that call.
+    """
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Sequence):
+        raise InputError(f"{owner} must be a list of messages, got {type(value).__name__}")
+    found = tuple(_message(item, f"{owner}[{place}]") for place, item in enumerate(value))
+    return _with_answers(found, _answers(value))
+
+
+def _message(value: object, owner: str) -> Message:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{owner} must be a mapping, got {type(value).__name__}")
+    role = value.get("role")
+    if not isinstance(role, str):
+        raise InputError(f"{owner} must have a role that is a text, got {role!r}")
+    body = _body(value, owner)
+    texts = [text for part in body.parts if (text := _part_text(part)) is not None]
+    own = body.text or (texts[-1] if texts else "")
+    return Message(
+        role=role,
+        text=own,
+        reasoning=body.reasoning or "\n".join(_part_reasonings(body.parts)),
+        tool_calls=tuple(_merged_calls(body.calls, _part_calls(body.parts, owner), owner)),
+        id=value.get("id"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    text: str
+    parts: Sequence[Any]
+    calls: Sequence[Any]
+    reasoning: str
+
+
+def _body(value: Mapping[str, Any], owner: str) -> _Body:
+    """What a message holds, whether beside its role or within its content."""
+    content = value.get("content")
+    inner = content if isinstance(content, Mapping) else {}
+    own = value.get("text") or (content if isinstance(content, str) else inner.get("content"))
+    listed = content if isinstance(content, (list, tuple)) else None
+    calls = ("toolInvocations", "tool_invocations", "tool_calls")
+    return _Body(
+        text=own if isinstance(own, str) else "",
+        parts=_first_list((value, inner), ("parts",), owner) or listed or (),
+        calls=_first_list((value, inner), calls, owner),
+        reasoning=str(value.get("reasoning") or inner.get("reasoning") or ""),
+    )
+
+
+def _first_list(
+    places: Iterable[Mapping[str, Any]], names: Iterable[str], owner: str
+) -> Sequence[Any]:
+    for place, name in itertools.product(places, names):
+        found = place.get(name)
+        if found and not isinstance(found, (list, tuple)):
+            raise InputError(f"{owner}: {name} must be a list, got {type(found).__name__}")
+        if found:
+            return list(found)
+    return ()
+
+
+def _part_text(part: object) -> str | None:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and part.get("type") == "text":
+        text = part.get("text")
+        return text if isinstance(text, str) else None
+    return None
+
+
+def _part_reasonings(parts: Iterable[Any]) -> list[str]:
+    found = []
+    for part in parts:
+        if isinstance(part, Mapping) and part.get("type") == "reasoning":
+            text = part.get("reasoning") or part.get("text")
+            if isinstance(text, str) and text:
+                found.append(text)
+    return found
+
+
+def _part_calls(parts: Iterable[Any], owner: str) -> list[ToolCall]:
+    return [
+        _tool_call(part.get("toolInvocation"), owner)
+        for part in parts
+        if isinstance(part, Mapping) and part.get("type") == "tool-invocation"
+    ]
+
+
+def _tool_call(value: object, owner: str) -> ToolCall:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{owner}: a tool call must be a mapping, got {type(value).__name__}")
+    function = value.get("function")
+    called = function if isinstance(function, Mapping) else value
+    names = (called.get(key) for key in ("toolName", "tool_name", "tool", "name"))
+    name = next((found for found in names if isinstance(found, str)), None)
+    if name is None:
+        raise InputError(f"{owner}: {_NO_TOOL}")
+    # A call as a server logs it is begun; its answer is another message.
+    state = value.get("state", "call" if called is function else "result")
+    if state not in _STATES:
+        known = ", ".join(_STATES)
+        raise InputError(f"{owner}: a tool call is in one of the states {known}, not {state!r}")
+    place = value.get("toolCallId") or value.get("tool_call_id") or value.get("id")
+    return ToolCall(
+        name=name,
+        args=_arguments(called.get("args", called.get("arguments"))),
+        result=value.get("result"),
+        state=state,
+        id=None if place is None else str(place),
+    )
+
+
+def _arguments(value: object) -> object:
+    """Arguments as values, where a server wrote them as JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _merged_calls(
+    listed: Iterable[Any], in_parts: Sequence[ToolCall], owner: str
+) -> Iterable[ToolCall]:
+    """The calls of a message, which may keep them in a list, in its parts, or in both.
+
+    One that is in both is taken from the parts; one that is only listed keeps its place before
+    the next that is shared.
+    """
+    shared = {call.id for call in in_parts if call.id is not None}
+    given = 0
+    for call in (_tool_call(value, owner) for value in listed):
+        if call.id is None or call.id not in shared:
+            yield call
+            continue
+        upto = next(n for n, part in enumerate(in_parts) if part.id == call.id)
+        yield from in_parts[given : upto + 1]
+        given = max(given, upto + 1)
+    yield from in_parts[given:]
+
+
+def _answers(messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What messages of tools answer, by the id of the call."""
+    return {
+        str(message["tool_call_id"]): message.get("content")
+        for message in messages
+        if message.get("role") == "tool" and message.get("tool_call_id") is not None
+    }
+
+
+def _with_answers(messages: tuple[Message, ...], answers: Mapping[str, Any]) -> tuple[Message, ...]:
+    if not answers:
+        return messages
+    return tuple(
+        replace(message, tool_calls=tuple(_finished(call, answers) for call in message.tool_calls))
+        for message in messages
+    )
+
+
+def _finished(call: ToolCall, answers: Mapping[str, Any]) -> ToolCall:
+    if call.state == "call" and call.id is not None and call.id in answers:
+        return replace(call, state="result", result=answers[call.id])
+    return call

@@ -1,0 +1,192 @@
+"""Rubric: task, answer and criteria -> whether all that is required is met.
+
+The configured rubric decides what is required; a criterion that the judge leaves out is asked for
+once more, and then there is no score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from rag_eval.errors import InputError
+from rag_eval.judge.metrics.imagining import texts_of
+from rag_eval.judge.steps import Fields, Step
+from rag_eval.scorers.mastra.imagined import NOTE, REASON
+from rag_eval.scorers.mastra.options import checked_number, settings_of
+from rag_eval.scorers.mastra.runs import Run, assistant_text, user_text
+from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options
+from rag_eval.scorers.mastra.verdicts import one_each
+
+ID: Final = "mastra.rubric"
+
+Criteria: TypeAlias = "str | Sequence[Mapping[str, Any]]"
+
+_BULLET: Final = re.compile(r"\s*(?:[-*•]|\d+[.)])\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One thing that an answer has to do, or had better do."""
+
+    description: str
+    required: bool = True
+
+
+class CriterionVerdict(msgspec.Struct):
+    """Whether a criterion is met."""
+
+    criterion: str
+    satisfied: bool
+    required: bool
+    reasoning: str
+
+
+class RubricVerdicts(msgspec.Struct, rename={"overall_assessment": "overallAssessment"}):
+    """One verdict per criterion."""
+
+    criteria: list[CriterionVerdict]
+    overall_assessment: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricOptions:
+    """The criteria, and the score of an answer that meets them."""
+
+    criteria: Criteria | None = None
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        criteria_of(self.criteria)
+        checked_number(self.scale, "scale")
+
+
+def criteria_of(value: object) -> list[Criterion]:
+    """Criteria from a text, line by line, or from a list of ``{description, required}``.
+
+    Bullets and numbers before a line are dropped, and so are empty lines. Required is the default.
+    """
+    if value is None:
+        return []
+    if isinstance(value, str):
+        lines = (_BULLET.sub("", line, count=1).strip() for line in value.splitlines())
+        return [Criterion(line) for line in lines if line]
+    if not isinstance(value, (list, tuple)):
+        raise InputError(f"criteria must be a text or a list, got {type(value).__name__}")
+    return [_criterion(each) for each in value]
+
+
+def _criterion(value: object) -> Criterion:
+    described = value.get("description") if isinstance(value, Mapping) else value
+    required = value.get("required", True) if isinstance(value, Mapping) else True
+    if not isinstance(described, str) or not isinstance(required, bool):
+        raise InputError(f"a criterion must be {{description, required}}, got {value!r:.80}")
+    return Criterion(described, required)
+
+
+def rubric_is_met(rubric: Sequence[Criterion], verdicts: Sequence[CriterionVerdict]) -> bool:
+    """Whether all required criteria are met, or all there are where none is required.
+
+    Verdicts are in the order of the rubric. An empty rubric is met.
+    """
+    pairs = list(zip(rubric, verdicts, strict=True))
+    required = [verdict for criterion, verdict in pairs if criterion.required]
+    return all(verdict.satisfied for verdict in required or verdicts)
+
+
+def rubric_score(
+    rubric: Sequence[Criterion], verdicts: Sequence[CriterionVerdict], *, scale: float = 1.0
+) -> float:
+    """``scale`` where the rubric is met, else 0; 1 where it is empty."""
+    if not rubric:
+        return 1.0
+    return scale if rubric_is_met(rubric, verdicts) else 0.0
+
+
+def _rubric(run: Run, criteria: Criteria | None) -> list[Criterion]:
+    """The static rubric, else that of the run."""
+    static = criteria_of(criteria)
+    if static:
+        return static
+    given = run.source.get("input")
+    places = (
+        run.source.get("requestContext"),
+        run.source.get("request_context"),
+        run.additional_context,
+        given,
+    )
+    for place in places:
+        found = criteria_of(place.get("rubric")) if isinstance(place, Mapping) else []
+        if found:
+            return found
+    return []
+
+
+def _reason(rubric: Sequence[Criterion], found: RubricVerdicts) -> str:
+    if not rubric:
+        return "There is no rubric to meet."
+    met = rubric_is_met(rubric, found.criteria)
+    lines = ["The rubric is satisfied." if met else "The rubric is not satisfied."]
+    for criterion, verdict in zip(rubric, found.criteria, strict=True):
+        mark = "met" if verdict.satisfied else "unmet"
+        tag = "required" if criterion.required else "optional"
+        lines.append(f"- {mark} ({tag}): {criterion.description} - {verdict.reasoning}")
+    lines.append(found.overall_assessment)
+    if not met:
+        wanted = [c.required for c in rubric] if any(c.required for c in rubric) else None
+        unmet = sum(
+            not verdict.satisfied and (wanted is None or wanted[place])
+            for place, verdict in enumerate(found.criteria)
+        )
+        lines.append(f"Required criteria that are unmet: {unmet}.")
+    return "\n".join(line for line in lines if line)
+
+
+def _imagined(fields: Fields) -> RubricVerdicts:
+    criteria = texts_of(fields, "criteria")
+    return RubricVerdicts([CriterionVerdict(each, True, True, NOTE) for each in criteria], REASON)
+
+
+_ANALYZE: Final = Step("mastra/rubric_analyze", RubricVerdicts, _imagined)
+STEPS: Final = (_ANALYZE,)
+
+
+async def _judged(interview: Interview, run: Run, settings: RubricOptions) -> float:
+    rubric = _rubric(run, settings.criteria)
+    analyzed = await interview.analyze(
+        _ANALYZE,
+        {
+            "task": user_text(run),
+            "answer": assistant_text(run),
+            "criteria": [
+                f"({'required' if each.required else 'optional'}) {each.description}"
+                for each in rubric
+            ],
+            "n_criteria": len(rubric),
+        },
+        one_each(lambda reply: reply.criteria, "criteria", len(rubric)),
+    )
+    interview.reason = _reason(rubric, analyzed)
+    return rubric_score(rubric, analyzed.criteria, scale=settings.scale)
+
+
+def create_rubric_scorer(
+    model: Model, options: Options = None, **more: Any
+) -> MastraScorer[RubricOptions]:
+    """Whether all that a rubric requires is met: ``scale`` or 0; 1 call.
+
+    Parameters
+    ----------
+    model : callable or str
+        The judge, or its address.
+    criteria : str or list of mapping, optional
+        One criterion a line, or ``{"description": ..., "required": True}``. Without any, the
+        run's ``rubric`` counts: on its request context, its additional context, or its input.
+    scale : float, default 1
+        0 is accepted, and makes every score 0.
+    """
+    return MastraScorer(ID, model, settings_of(RubricOptions, ID, options, more), _judged)

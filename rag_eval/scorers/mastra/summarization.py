@@ -1,0 +1,176 @@
+"""Summarization: source and summary -> whether the summary is true to the source and covers it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from rag_eval.errors import InputError
+from rag_eval.judge.metrics.imagining import sentences, text_of, texts_of
+from rag_eval.judge.steps import Fields, Step
+from rag_eval.scorers.mastra.contexts import check_callable
+from rag_eval.scorers.mastra.imagined import NOTE
+from rag_eval.scorers.mastra.options import checked_scale, settings_of
+from rag_eval.scorers.mastra.runs import Run, assistant_text, user_text
+from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options, reason_step
+from rag_eval.scorers.mastra.verdicts import share_of, shown
+
+ID: Final = "mastra.summarization"
+
+SourceExtractor: TypeAlias = Callable[[Any, Any], "str | Awaitable[str]"]
+"""From a run's ``input`` and ``output``, as they were given, to a text."""
+
+
+class ClaimVerdict(msgspec.Struct):
+    """Whether the source supports a claim of the summary."""
+
+    claim: str
+    supported: bool
+    reason: str
+
+
+class SourceFindings(msgspec.Struct):
+    """The summary's claims against the source, and what the source answers with yes."""
+
+    alignment: list[ClaimVerdict]
+    questions: list[str]
+
+
+class QuestionVerdict(msgspec.Struct):
+    """Whether the summary answers a question."""
+
+    question: str
+    answered: bool
+    reason: str
+
+
+class Coverage(msgspec.Struct):
+    """One verdict per question."""
+
+    coverage: list[QuestionVerdict]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarizationOptions:
+    """The source or its extractor, the most questions, and the highest score."""
+
+    source: str | None = None
+    source_extractor: SourceExtractor | None = None
+    max_questions: int = 10
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.source is not None and not isinstance(self.source, str):
+            raise InputError(f"source must be a text, got {type(self.source).__name__}")
+        check_callable(self.source_extractor, "source_extractor")
+        asked = self.max_questions
+        if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+            raise InputError(f"max_questions must be a whole number from 1 on, got {asked!r}")
+        checked_scale(self.scale)
+
+
+def alignment_score(alignment: Sequence[ClaimVerdict]) -> float:
+    """Share of the summary's claims that the source supports; 0 without claims."""
+    return share_of(each.supported for each in alignment) or 0.0
+
+
+def coverage_score(coverage: Sequence[QuestionVerdict], n_questions: int) -> float:
+    """Share of the questions that the summary answers; 0 without questions.
+
+    A question without a verdict counts as not answered; what is over does not count.
+    """
+    if not n_questions:
+        return 0.0
+    answered = sum(each.answered for each in coverage[:n_questions])
+    return min(1.0, answered / n_questions)
+
+
+def summarization_score(
+    alignment: Sequence[ClaimVerdict],
+    coverage: Sequence[QuestionVerdict],
+    n_questions: int,
+    *,
+    scale: float = 1.0,
+) -> float:
+    """The lower of alignment and coverage."""
+    return min(alignment_score(alignment), coverage_score(coverage, n_questions)) * scale
+
+
+def _imagined_findings(fields: Fields) -> SourceFindings:
+    claims = [ClaimVerdict(claim, True, NOTE) for claim in sentences(text_of(fields, "summary"))]
+    most = fields["max_questions"]
+    questions = sentences(text_of(fields, "source"))
+    return SourceFindings(claims, questions[: most if isinstance(most, int) else None])
+
+
+def _imagined_coverage(fields: Fields) -> Coverage:
+    return Coverage([QuestionVerdict(q, True, NOTE) for q in texts_of(fields, "questions")])
+
+
+_SOURCE: Final = Step("mastra/summarization_source", SourceFindings, _imagined_findings)
+_COVERAGE: Final = Step("mastra/summarization_coverage", Coverage, _imagined_coverage)
+_REASON: Final = reason_step("summarization")
+STEPS: Final = (_COVERAGE, _REASON, _SOURCE)
+
+
+async def _source(run: Run, settings: SummarizationOptions) -> str:
+    if settings.source_extractor is not None:
+        given = settings.source_extractor(run.source.get("input"), run.source.get("output"))
+        found: object = await given if inspect.isawaitable(given) else given
+        if not isinstance(found, str):
+            raise InputError(f"an extracted source must be a text, got {type(found).__name__}")
+        return found
+    return user_text(run) if settings.source is None else settings.source
+
+
+async def _judged(interview: Interview, run: Run, settings: SummarizationOptions) -> float:
+    source, summary = await _source(run, settings), assistant_text(run)
+    found = await interview.preprocess(
+        _SOURCE, {"source": source, "summary": summary, "max_questions": settings.max_questions}
+    )
+    questions = found.questions[: settings.max_questions]
+    covered = await interview.analyze(
+        _COVERAGE, {"summary": summary, "questions": questions, "n_questions": len(questions)}
+    )
+    coverage = covered.coverage[: len(questions)]
+    score = summarization_score(found.alignment, coverage, len(questions), scale=settings.scale)
+    fields: Fields = {
+        "source": source,
+        "summary": summary,
+        "unsupported_claims": [
+            f"{each.claim} - {each.reason}" for each in found.alignment if not each.supported
+        ],
+        "unanswered_questions": [
+            f"{each.question} - {each.reason}" for each in coverage if not each.answered
+        ],
+        "alignment": shown(alignment_score(found.alignment)),
+        "coverage": shown(coverage_score(coverage, len(questions))),
+        "score": shown(score),
+        "scale": settings.scale,
+    }
+    await interview.explain(_REASON, fields)
+    return score
+
+
+def create_summarization_scorer(
+    model: Model, options: Options = None, **more: Any
+) -> MastraScorer[SummarizationOptions]:
+    """The lower of a summary's truth to its source and its coverage; 3 calls, 0 to ``scale``.
+
+    Parameters
+    ----------
+    model : callable or str
+        The judge, or its address.
+    source : str, optional
+        None takes the first user message.
+    source_extractor : callable, optional
+        From the run's input and output to the source; goes before ``source``.
+    max_questions : int, default 10
+        The most questions that coverage is measured with.
+    scale : float, default 1
+    """
+    return MastraScorer(ID, model, settings_of(SummarizationOptions, ID, options, more), _judged)

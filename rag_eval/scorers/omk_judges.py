@@ -1,0 +1,175 @@
+"""Repeats and ensembles of judges as omk reports them: its 1 to 5 scores in, its figures out.
+
+There a score of 0 is a judgement that failed, and figures are rounded at every stage, ties away
+from zero. What the figures mean is defined in :mod:`rag_eval.judge`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.judge.agreement import agreement_of
+from rag_eval.judge.independence import independence_of
+from rag_eval.judge.repeats import mean_of, repeat_summary
+
+# Wide enough for any score with all its binary digits.
+_EXACT: Final = Context(prec=400)
+
+_VENDORS: Final = {
+    "claude": "anthropic",
+    "claude-sdk": "anthropic",
+    "anthropic-api": "anthropic",
+    "openai-api": "openai",
+}
+
+
+def repeat_count(repeat: float) -> int:
+    """How often a judge is asked: the number rounded down, at least once."""
+    return max(1, math.floor(repeat)) if math.isfinite(repeat) else 1
+
+
+def repeated_score(scores: Sequence[float]) -> dict[str, Any]:
+    """A judge's repeats on one sample.
+
+    Returns
+    -------
+    dict
+        ``score``, the mean of those that did not fail, or 0; ``samples``, as given; ``stddev``,
+        0 for fewer than two; ``failures``.
+    """
+    found = repeat_summary(_without_failures(scores))
+    return {
+        "score": _rounded(found.mean or 0.0, 2),
+        "samples": list(scores),
+        "stddev": _rounded(found.spread or 0.0, 3),
+        "failures": found.n_failed,
+    }
+
+
+def ensemble_score(scores_per_judge: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Several judges on one sample, each with its repeats.
+
+    Returns
+    -------
+    dict
+        ``score``, the mean of the judges' scores; of two judges and more also ``per_judge``,
+        ``mean_abs_diff`` and ``pair_count`` over pairs of judges that did not fail, and
+        ``pearson``, which one sample does not have.
+    """
+    per_judge = [repeated_score(scores) for scores in scores_per_judge]
+    scores = [found["score"] for found in per_judge]
+    score = _rounded(mean_of(_without_failures(scores)) or 0.0, 2)
+    if len(scores) < 2:
+        return {"score": score}
+    for found in per_judge:
+        del found["samples"]
+    agreed = agreement_of([[score] for score in _without_failures(scores)])
+    return {
+        "score": score,
+        "per_judge": per_judge,
+        "mean_abs_diff": _rounded(agreed.mean_abs_diff or 0.0, 3),
+        "pair_count": sum(pair.n_rows for pair in agreed.pairs),
+        "pearson": None,
+    }
+
+
+def judge_agreement(matrix: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Judges on some samples, a row for each judge.
+
+    Returns
+    -------
+    dict
+        ``meanAbsDiff``, ``pairCount`` and ``pearson`` (None where no pair has one); of a single
+        judge 0, 0 and None.
+    """
+    if len(matrix) < 2:
+        return {"meanAbsDiff": 0.0, "pairCount": 0, "pearson": None}
+    found = agreement_of(matrix, n_resamples=1)
+    return {
+        "meanAbsDiff": _rounded(found.mean_abs_diff or 0.0, 3),
+        "pairCount": len(found.pairs),
+        "pearson": None if found.pearson is None else _rounded(found.pearson, 3),
+    }
+
+
+def ensemble_agreement(ensembles: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Judges over a report, from each sample's scores in the order of the judges.
+
+    Returns
+    -------
+    dict
+        ``judge_count``, 0 for a single judge and where no sample was scored by all;
+        ``sampleCount`` of the samples that were, ``pearson`` and ``meanAbsDiff`` as in
+        :func:`judge_agreement` over these; None for fewer than two.
+    """
+    n_judges = max(map(len, ensembles), default=0)
+    complete = [
+        scores
+        for scores in ensembles
+        if len(scores) == n_judges and all(score > 0 for score in scores)
+    ]
+    if n_judges < 2 or not complete:
+        n_judges = 0
+    if not n_judges or len(complete) < 2:
+        none = dict.fromkeys(("pearson", "meanAbsDiff", "sampleCount"))
+        return {"judge_count": n_judges, **none}
+    agreed = judge_agreement(list(zip(*complete, strict=True)))
+    return {
+        "judge_count": n_judges,
+        "pearson": agreed["pearson"],
+        "meanAbsDiff": agreed["meanAbsDiff"],
+        "sampleCount": len(complete),
+    }
+
+
+def judge_independence(
+    judges: Sequence[tuple[str, str]], output_executor: str, *, gold: bool = False
+) -> dict[str, Any]:
+    """Whether judges, as (executor, model), come from another vendor than what they judge."""
+    found = independence_of([_vendor(executor) for executor, _ in judges], _vendor(output_executor))
+    return {
+        "judgeVendors": [vendor for vendor in found.judge_vendors if vendor],
+        "outputVendors": [found.generator_vendor] if found.generator_vendor else [],
+        "goldCalibrated": gold,
+        "crossVendorJudgePresent": found.outside_judge,
+        "sameVendorJudge": found.shares_vendor,
+        "singleVendorEnsemble": found.one_vendor,
+    }
+
+
+def parse_judge_models(text: str) -> tuple[tuple[str, str], ...]:
+    """``"claude:opus,openai-api:gpt-4o"`` as (executor, model) pairs.
+
+    Raises
+    ------
+    InputError
+        For a part without an executor or a model, a judge named twice, or none at all.
+    """
+    found: list[tuple[str, str]] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        executor, _, model = (piece.strip() for piece in part.partition(":"))
+        if not executor or not model:
+            raise InputError(f"a judge is written executor:model, got {part!r}")
+        if (executor, model) in found:
+            raise InputError(f"the judge {part} is named twice")
+        found.append((executor, model))
+    if not found:
+        raise InputError("no judge is named; write executor:model, separated by commas")
+    return tuple(found)
+
+
+def _vendor(executor: str) -> str | None:
+    return "openai" if executor.startswith("codex") else _VENDORS.get(executor)
+
+
+def _without_failures(scores: Sequence[float]) -> list[float | None]:
+    return [score if score > 0 else None for score in scores]
+
+
+def _rounded(value: float, digits: int) -> float:
+    step = Decimal(1).scaleb(-digits)
+    return float(Decimal(value).quantize(step, ROUND_HALF_UP, _EXACT))

@@ -1,0 +1,298 @@
+"""Runs of Mastra's scorers: how messages are read, what is read from them, options."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from rag_eval.errors import InputError
+from rag_eval.samples import EvalSample, NullReason
+from rag_eval.scorers.mastra import create_answer_similarity_scorer, create_bias_scorer
+from rag_eval.scorers.mastra.context_relevance import ContextRelevanceOptions
+from rag_eval.scorers.mastra.contexts import context_or_tools, extracted
+from rag_eval.scorers.mastra.options import settings_of
+from rag_eval.scorers.mastra.runs import (
+    RunError,
+    assistant_text,
+    assistant_texts,
+    ground_truth_text,
+    input_texts,
+    reasoning_text,
+    run_of,
+    run_of_sample,
+    system_prompt,
+    tool_calls,
+    tool_results,
+    user_text,
+)
+
+
+def part(**invocation: Any) -> dict[str, Any]:
+    return {"type": "tool-invocation", "toolInvocation": invocation}
+
+
+# ------------------------------------------------------------------------------------------- texts
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "When?",
+        {"prompt": "When?"},
+        {"text": "When?"},
+        {"content": "When?"},
+        {"messages": [{"role": "user", "content": "When?"}]},
+        {"inputMessages": [{"role": "user", "content": "When?"}]},
+        {"input_messages": [{"role": "user", "text": "When?"}]},
+        [{"role": "user", "content": [{"type": "text", "text": "When?"}]}],
+        [{"role": "user", "parts": ["Well", "When?"]}],
+        [{"role": "user", "content": {"format": 2, "content": "When?", "parts": ["x"]}}],
+        [{"role": "assistant", "text": "Hello"}, {"role": "user", "text": "When?"}],
+    ],
+)
+def test_the_question_is_read_from_any_shape(given: object) -> None:
+    assert user_text(run_of({"input": given})) == "When?"
+
+
+def test_the_first_user_message_and_the_last_assistant_message_that_says_something_count() -> None:
+    run = run_of(
+        {
+            "input": [{"role": "user", "text": "one"}, {"role": "user", "text": "two"}],
+            "output": [
+                {"role": "assistant", "text": "let me check"},
+                {"role": "assistant", "text": "at seven"},
+                {"role": "assistant", "text": "  "},
+                {"role": "tool", "text": "raw"},
+            ],
+        }
+    )
+    assert user_text(run) == "one"
+    assert input_texts(run) == ["one", "two"]
+    assert assistant_text(run) == "at seven"
+    assert assistant_texts(run) == ["let me check", "at seven"]
+
+
+def test_system_prompts_are_no_input_messages() -> None:
+    given = {
+        "inputMessages": [{"role": "system", "text": "c"}, {"role": "user", "text": "q"}],
+        "systemMessages": [{"role": "system", "content": "a"}],
+        "taggedSystemMessages": {"memory": [{"role": "system", "content": "b"}]},
+    }
+    run = run_of({"input": given})
+    assert system_prompt(run) == "a\n\nb\n\nc"
+    assert input_texts(run) == ["q"]
+
+
+def test_reasoning_is_read_from_the_message_or_from_its_parts() -> None:
+    parts = [{"type": "reasoning", "text": "first"}, {"type": "reasoning", "reasoning": "then"}]
+    run = run_of(
+        {
+            "output": [
+                {"role": "assistant", "text": "a", "reasoning": "own"},
+                {"role": "assistant", "content": {"parts": parts}},
+            ]
+        }
+    )
+    assert reasoning_text(run) == "own\nfirst\nthen"
+
+
+def test_a_missing_text_is_empty() -> None:
+    run = run_of({"input": None, "output": []})
+    assert (user_text(run), assistant_text(run), system_prompt(run)) == ("", "", "")
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ("text", "a run must be a mapping, got str"),
+        ({"input": 3}, "input must be a list of messages, got int"),
+        ({"output": ["x"]}, r"output\[0\] must be a mapping, got str"),
+        ({"output": [{"text": "x"}]}, "must have a role"),
+        ({"output": [{"role": "assistant", "tool_calls": [{"id": "1"}]}]}, "has no name"),
+        ({"output": [{"role": "a", "tool_calls": [{"tool": "t", "state": "x"}]}]}, "states"),
+        ({"output": [{"role": "a", "parts": 3}]}, r"output\[0\]: parts must be a list, got int"),
+        (
+            {"output": [{"role": "a", "tool_calls": {"x": 1}}]},
+            "tool_calls must be a list, got dict",
+        ),
+        ({"trajectory": [1]}, "trajectory must be a mapping, got list"),
+        (
+            {"input": {"inputMessages": [], "taggedSystemMessages": [1]}},
+            "must be a mapping, got list",
+        ),
+        ({"contexts": "one"}, "contexts of a run must be a list of strings"),
+    ],
+)
+def test_a_run_of_another_shape_is_refused(run: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run_of(run)
+
+
+# ------------------------------------------------------------------------------------------- tools
+
+
+def test_calls_are_merged_from_the_list_and_the_parts_of_a_message() -> None:
+    stored = {
+        "role": "assistant",
+        "content": {
+            "parts": [part(toolName="b", toolCallId="2", args={}, state="result", result="part")],
+            "toolInvocations": [
+                {"toolName": "a", "toolCallId": "1", "state": "call"},
+                {"toolName": "b", "toolCallId": "2", "state": "result", "result": "listed"},
+                {"toolName": "c", "toolCallId": "3", "state": "partial-call"},
+            ],
+        },
+    }
+    run = run_of({"output": [stored]})
+    assert [(call.name, call.result) for call in tool_calls(run)] == [("a", None), ("b", "part")]
+    assert [call.name for call in tool_results(run)] == ["b"]
+
+
+def test_the_answer_of_a_tool_finishes_the_call_that_a_server_logged() -> None:
+    logged = {"id": "7", "type": "function"}
+    function = {"name": "price", "arguments": '{"of": "ferry"}'}
+    run = run_of(
+        {
+            "output": [
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [{**logged, "function": function}],
+                },
+                {"role": "tool", "tool_call_id": "7", "content": "4 EUR"},
+            ]
+        }
+    )
+    (call,) = tool_results(run)
+    assert (call.name, call.args, call.result) == ("price", {"of": "ferry"}, "4 EUR")
+
+
+def test_a_call_that_no_tool_answered_has_no_result() -> None:
+    call = {"id": "7", "type": "function", "function": {"name": "price", "arguments": "{}"}}
+    run = run_of({"output": [{"role": "assistant", "tool_calls": [call]}]})
+    assert [found.state for found in tool_calls(run)] == ["call"]
+    assert tool_results(run) == []
+
+
+def test_results_of_tools_are_the_context_where_nothing_else_is() -> None:
+    calls = [{"tool": "price", "result": {"eur": 4}}, {"tool": "wait", "state": "call"}]
+    output = [{"role": "assistant", "text": "4", "tool_calls": calls}]
+    assert context_or_tools(None, run_of({"output": output})) == ['{"eur": 4}']
+    assert context_or_tools(None, run_of({"output": output, "contexts": ["c"]})) == ["c"]
+    assert context_or_tools([], run_of({"output": output, "contexts": ["c"]})) == []
+
+
+def test_an_extractor_may_have_to_be_waited_for() -> None:
+    async def later(given: Any, output: Any) -> list[str]:
+        return [given, output]
+
+    run = run_of({"input": "q", "output": "a"})
+    assert asyncio.run(extracted(["static"], later, run)) == ["q", "a"]
+    assert asyncio.run(extracted(["static"], lambda *_: ["now"], run)) == ["now"]
+
+
+def test_a_run_without_contexts_cannot_give_them() -> None:
+    with pytest.raises(RunError, match="no contexts") as caught:
+        asyncio.run(extracted("run", None, run_of({"input": "q"})))
+    assert caught.value.null_reason is NullReason.MISSING_FIELD
+
+
+# ----------------------------------------------------------------------------------------- samples
+
+
+def test_a_sample_becomes_a_run() -> None:
+    sample = EvalSample(question="q", answer="a", contexts=["c"], ground_truth="t", id="7")
+    assert run_of_sample(sample) == {
+        "input": "q",
+        "output": "a",
+        "contexts": ["c"],
+        "groundTruth": "t",
+        "runId": "7",
+    }
+    assert run_of_sample({"question": "q", "groundTruth": ["t"]}) == {
+        "input": "q",
+        "groundTruth": "t",
+    }
+
+
+def test_an_empty_ground_truth_is_none() -> None:
+    assert run_of_sample(EvalSample(answer="a", ground_truth="")) == {"output": "a"}
+
+
+def test_several_ground_truths_are_refused() -> None:
+    with pytest.raises(InputError, match="one ground_truth, got 2"):
+        run_of_sample(EvalSample(answer="a", ground_truth=["s", "t"]))
+
+
+def test_messages_and_tool_calls_of_a_sample_are_read() -> None:
+    messages = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "When?"},
+        {"role": "assistant", "content": "At seven."},
+        {"role": "user", "content": "Sure?"},
+        {"role": "assistant", "content": "Yes."},
+    ]
+    run = run_of(run_of_sample({"messages": messages}))
+    assert system_prompt(run) == "be brief"
+    assert user_text(run) == "When?"
+    assert assistant_texts(run) == ["At seven.", "Yes."]
+    called = run_of(run_of_sample({"question": "q", "answer": "a", "toolCalls": [{"tool": "t"}]}))
+    assert [call.name for call in tool_calls(called)] == ["t"]
+    assert assistant_text(called) == "a"
+
+
+def test_a_ground_truth_that_is_no_text_is_read_as_json() -> None:
+    assert ground_truth_text(run_of({"groundTruth": {"a": [1, "ä"]}})) == '{"a": [1, "ä"]}'
+    assert ground_truth_text(run_of({})) is None
+
+
+# ----------------------------------------------------------------------------------------- options
+
+
+def silent(prompt: str) -> str:
+    return prompt
+
+
+def test_options_are_merged_over_the_defaults_in_either_spelling() -> None:
+    given = {"exactMatchBonus": 0.5, "missing_penalty": 0.2}
+    settings = create_answer_similarity_scorer(silent, given, scale=10).settings
+    assert (settings.exact_match_bonus, settings.missing_penalty) == (0.5, 0.2)
+    assert (settings.scale, settings.semantic_threshold) == (10, 0.8)
+
+
+def test_nested_options_are_merged_too() -> None:
+    penalties = {"unusedHighRelevanceContext": 0}
+    given = {"context": ["c"], "penalties": penalties}
+    settings = settings_of(ContextRelevanceOptions, "scorer", given)
+    assert settings.penalties.unused_high_relevance_context == 0
+    assert settings.penalties.missing_context_per_item == 0.15
+
+
+def test_an_option_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(TypeError, match="no option 'scael'; did you mean 'scale'"):
+        create_bias_scorer(silent, scael=1)
+    with pytest.raises(TypeError, match=r"penalties has no option 'unused'"):
+        settings_of(ContextRelevanceOptions, "s", {"context": ["c"], "penalties": {"unused": 1}})
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        (0, "above 0"),
+        (-1, "from 0 on"),
+        (float("nan"), "finite"),
+        (float("inf"), "finite"),
+        (True, "must be a number, got bool"),
+        ("1", "must be a number, got str"),
+    ],
+)
+def test_a_scale_that_cannot_be_is_refused(scale: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        create_bias_scorer(silent, scale=scale)
+
+
+def test_an_option_given_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="'exact_match_bonus' is given twice"):
+        create_answer_similarity_scorer(silent, {"exactMatchBonus": 1}, exact_match_bonus=2)
