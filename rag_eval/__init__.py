@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from rag_eval.aggregates import MetricAggregate
     from rag_eval.batch_results import BatchEvalResult
     from rag_eval.calibration import calibrate
+    from rag_eval.judge.replies import JudgeFn
+    from rag_eval.judge_options import PromptOverrides
     from rag_eval.options import (
         BatchEvaluateOptions,
         EvaluateOptions,
         EvaluatorConfig,
         HeuristicOptions,
-        JudgeFn,
         MetricThresholds,
-        PromptOverrides,
     )
     from rag_eval.regressions import MetricRegression
     from rag_eval.results import CostTracker, EvalResult, EvalSignal, MetricResult
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from rag_eval.score_files import score_file
     from rag_eval.scoring import (
         Evaluator,
+        aevaluate,
+        aevaluate_batch,
         compute_metric,
         create_evaluator,
         evaluate,
@@ -73,14 +75,14 @@ _HOMES = {
     "aggregates": ("MetricAggregate",),
     "batch_results": ("BatchEvalResult",),
     "calibration": ("calibrate",),
+    "judge.replies": ("JudgeFn",),
+    "judge_options": ("PromptOverrides",),
     "options": (
         "BatchEvaluateOptions",
         "EvaluateOptions",
         "EvaluatorConfig",
         "HeuristicOptions",
-        "JudgeFn",
         "MetricThresholds",
-        "PromptOverrides",
     ),
     "regressions": ("MetricRegression",),
     "results": ("CostTracker", "EvalResult", "EvalSignal", "MetricResult"),
@@ -88,6 +90,8 @@ _HOMES = {
     "score_files": ("score_file",),
     "scoring": (
         "Evaluator",
+        "aevaluate",
+        "aevaluate_batch",
         "compute_metric",
         "create_evaluator",
         "evaluate",
@@ -134,6 +138,8 @@ __all__ = [
     "MetricResult",
     "MetricThresholds",
     "PromptOverrides",
+    "aevaluate",
+    "aevaluate_batch",
     "build_tfidf_vectors",
     "calibrate",
     "compute_metric",

@@ -179,15 +179,18 @@ class CompositeAggregate:
         return {**_statistics(self), "passRate": self.pass_rate}
 
 
-def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> dict[str, float]:
-    values = {
+def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> dict[str, float | None]:
+    values: dict[str, float | None] = {
         "mean": aggregate.mean,
         "median": aggregate.median,
         "min": aggregate.min,
         "max": aggregate.max,
         "stdDev": aggregate.std_dev,
     }
-    return values if aggregate.n else dict.fromkeys(values, 0)
+    if not aggregate.n:
+        return dict.fromkeys(values, 0)
+    # Verdicts alone have no mean.
+    return {name: None if value != value else value for name, value in values.items()}
 
 
 def aggregate_metric(

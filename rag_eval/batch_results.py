@@ -16,9 +16,12 @@ from rag_eval.aggregates import (
     aggregate_composite,
     aggregate_metric,
 )
+from rag_eval.cascade import without_means
 from rag_eval.errors import TextsNotKeptError
 from rag_eval.explaining import explain_row
+from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.options import Plan
+from rag_eval.plan_signature import signature_of
 from rag_eval.regressions import MetricRegression
 from rag_eval.results import ByMetric, CostTracker, EvalResult
 from rag_eval.samples import MetricId, camel_case
@@ -28,6 +31,7 @@ from rag_eval.verdicts import judge_rows
 if TYPE_CHECKING:
     import pandas as pd
 
+    from rag_eval.judge_report import JudgeReport
     from rag_eval.rows import RowStore
 
 
@@ -64,6 +68,7 @@ class RowOpener:
     rows: RowStore | None
     scores: npt.NDArray[np.float64]
     evaluated_at: str
+    judged: Sequence[JudgedRowScores] | None = None
 
     def open(self, row: int) -> EvalResult:
         """The explained result of one row."""
@@ -80,6 +85,7 @@ class RowOpener:
             self.plan,
             self.evaluated_at,
             scored=(row, self.scores[row]),
+            judged=None if self.judged is None else self.judged[row],
         )
 
 
@@ -103,6 +109,8 @@ class BatchSummary:
         None for a result file without one.
     notes : list of str
         What a reader of the verdict should know.
+    judging : JudgeReport or None
+        What judging took and found; None where kernels alone scored.
     """
 
     metrics: tuple[MetricId, ...]
@@ -117,6 +125,7 @@ class BatchSummary:
     evaluated_at: str
     signature: Signature | None = field(repr=False)
     notes: list[str] = field(default_factory=list, repr=False)
+    judging: JudgeReport | None = field(default=None, repr=False)
 
     def summary_dict(self) -> dict[str, Any]:
         """All but the rows, in the schema of result files."""
@@ -136,6 +145,8 @@ class BatchSummary:
             result["regressions"] = [row.to_dict() for row in self.regressions]
         if self.notes:
             result["notes"] = list(self.notes)
+        if self.judging is not None:
+            result["judging"] = self.judging.to_dict()
         return result
 
 
@@ -211,6 +222,8 @@ def assemble(
     evaluated_at: str,
     duration_ms: int,
     results: Sequence[EvalResult] | None = None,
+    judged: Sequence[JudgedRowScores] | None = None,
+    judging: JudgeReport | None = None,
 ) -> BatchEvalResult:
     """A batch result from its score matrix; regressions are added by whoever has a baseline."""
     verdicts = judge_rows(scores, plan)
@@ -219,7 +232,7 @@ def assemble(
         for column, metric in enumerate(plan.columns)
     }
     if results is None:
-        results = Results(RowOpener(plan, rows, scores, evaluated_at))
+        results = Results(RowOpener(plan, rows, scores, evaluated_at, judged))
     return BatchEvalResult(
         metrics=plan.columns,
         n_rows=len(scores),
@@ -229,12 +242,14 @@ def assemble(
         composite_scores=verdicts.composite,
         sample_passed=verdicts.passed,
         results=results,
-        aggregates=ByMetric(aggregates),
+        aggregates=without_means(plan, ByMetric(aggregates)),
         composite_aggregate=aggregate_composite(verdicts.composite, verdicts.passed),
         passed=len(scores) > 0 and bool(verdicts.passed.all()),
         total_duration_ms=duration_ms,
         evaluated_at=evaluated_at,
-        signature=Signature.of(plan.columns, plan.settings),
+        signature=signature_of(plan),
+        total_cost=CostTracker() if judging is None else judging.cost,
+        judging=judging,
     )
 
 

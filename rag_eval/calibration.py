@@ -6,6 +6,7 @@ does not.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import warnings
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval import json_text
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.calibration_inputs import (
     LabelledRows,
@@ -110,6 +112,12 @@ class Calibration:
     def profile(self) -> str | None:
         """The profile of the scores; None when it is not known."""
         return None if self.signature is None else self.signature.profile
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits that stand for its threshold and its map."""
+        text = json_text.dumps({"threshold": self.threshold, **self.probability_map.to_dict()})
+        return hashlib.sha256(text).hexdigest()[:12]
 
     @property
     def remarks(self) -> list[str]:

@@ -101,26 +101,31 @@ class SampleBatch(NamedTuple):
 
     def row(self, row: int) -> SampleBatch:
         """A batch of one row, over the same buffer."""
-        first, last = (int(place) for place in self.row_contexts[row : row + 2])
+        return self.rows(row, row + 1)
+
+    def rows(self, begin: int, end: int) -> SampleBatch:
+        """A batch of the rows from ``begin`` to ``end``, over the same buffer."""
+        row_contexts = self.row_contexts[begin : end + 1]
+        first, last = int(row_contexts[0]), int(row_contexts[-1])
         contexts = TextColumn(self.contexts.data, self.contexts.offsets[first : last + 1])
         truths = self.ground_truth
         grounded = self.grounded
         if grounded is None:
-            truths = _texts_of(truths, row, row + 1)
-        else:
-            begin, end = (int(place) for place in grounded.row_truths[row : row + 2])
             truths = _texts_of(truths, begin, end)
+        else:
+            row_truths = grounded.row_truths[begin : end + 1]
+            truths = _texts_of(truths, int(row_truths[0]), int(row_truths[-1]))
             grounded = GroundedColumns(
-                np.array([0, end - begin], np.int64),
-                grounded.given[row : row + 1],
-                grounded.languages[row : row + 1],
+                row_truths - row_truths[0],
+                grounded.given[begin:end],
+                grounded.languages[begin:end],
             )
         return SampleBatch(
-            _texts_of(self.question, row, row + 1),
-            _texts_of(self.answer, row, row + 1),
+            _texts_of(self.question, begin, end),
+            _texts_of(self.answer, begin, end),
             truths,
             contexts,
-            np.array([0, last - first], np.int64),
+            row_contexts - first,
             grounded,
         )
 

@@ -35,7 +35,33 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "context_separator": ("a string", str),
     "details": ("true or false", bool),
     "worst": ("a whole number", int),
+    "mode": ("a string", str),
+    "metric_modes": ("a table of metrics", dict),
+    "judge_style": ("a string", str),
+    "judge_repeat": ("a whole number", int),
+    "length_debias": ("true or false", bool),
+    "on_judge_failure": ("a string", str),
+    "max_judge_failures": ("a number", (int, float)),
+    "cascade_band": ("two numbers, or a table of them by metric", (list, dict)),
+    "audit_share": ("a number", (int, float)),
+    "judge_seed": ("a whole number", int),
+    "concurrency": ("a whole number", int),
+    "call_timeout_s": ("a number", (int, float)),
+    "run_timeout_s": ("a number", (int, float)),
+    "retries": ("a whole number", int),
+    "requests_per_minute": ("a number", (int, float)),
+    "tokens_per_minute": ("a number", (int, float)),
+    "max_calls": ("a whole number", int),
+    "budget_usd": ("a number", (int, float)),
+    "max_parse_failures": ("a whole number", int),
+    "prices": ("a file name", str),
 }
+# Who runs a file does not always write it: what it could send texts and keys to, it may not name.
+_OF_JUDGES: Final = frozenset(
+    {"judge", "judges", "judge_model", "judge_models", "model", "base_url", "url", "host"}
+    | {"judge_url", "judge_base_url", "judge_address", "api_key", "judge_key", "judge_api_key"}
+    | {"judge_cache", "cache", "cache_file", "prompt_overrides", "prompt", "scorer_options"}
+)
 _SAME: Final = {"composite_weights": "weights", "map": "mapping"}
 
 
@@ -43,8 +69,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
     """The options in a configuration file, ``metrics`` among them.
 
     Keys are those of :class:`rag_eval.run.RunOptions` and ``metrics``, at the top level or in a
-    table ``[run]``; ``weights`` stands for ``composite_weights``. The name of a baseline or of a
-    calibration is taken from the folder of the file.
+    table ``[run]``; ``weights`` stands for ``composite_weights``. The name of a baseline, of a
+    calibration or of a table of prices is taken from the folder of the file. Who judges, and what
+    files a judge's replies and prompts are in, is refused here.
 
     Raises
     ------
@@ -73,6 +100,8 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for key, value in [*((k, v) for k, v in content.items() if k != "run"), *table.items()]:
         name = _SAME.get(snake_case(key), snake_case(key))
+        if name in _OF_JUDGES:
+            raise InputError(_refusal(key, name))
         if name not in _KINDS:
             raise InputError(f"unknown key {key!r}{suggestion(name, _KINDS)}")
         if name in options:
@@ -84,8 +113,22 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         options[name] = value
     if "weights" in options:
         options["composite_weights"] = options.pop("weights")
-    for name in ("baseline", "calibration"):
+    for name in ("baseline", "calibration", "prices"):
         if name in options:
             options[name] = folder / options[name]
     evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
     return {**options, **normalized(evaluation, "run", EVALUATE_KEYS)}
+
+
+def _refusal(key: str, name: str) -> str:
+    if name in ("judge_cache", "cache", "cache_file"):
+        return f"{key} is not for a configuration file: the cache comes from --cache-file"
+    if name in ("prompt_overrides", "prompt"):
+        return f"{key} is not for a configuration file: prompts come from --prompt"
+    if name == "scorer_options":
+        return f"{key} is not for a configuration file: it comes from --scorer-options"
+    return (
+        f"{key} is not for a configuration file: the judge comes from --judge, an argument or "
+        "RAG_EVAL_JUDGE, never from a file that came with the data, which could send texts and "
+        "keys anywhere"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -15,8 +15,10 @@ import numpy.typing as npt
 from rag_eval.blocks import SampleBlock
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
+from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.metrics.registry import metric_numbers
-from rag_eval.options import Plan, whole_from_one
+from rag_eval.option_values import whole_from_one
+from rag_eval.options import Plan
 from rag_eval.profiles import score_batch
 from rag_eval.sources import FieldNeeds
 
@@ -31,12 +33,22 @@ _WAITING_BYTES: Final = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class ScoredBlock:
-    """One block with its scores and null reasons, both of shape (rows, M)."""
+    """One block with its scores and null reasons, both of shape (rows, M).
+
+    The columns are those of kernels until a judge was asked; ``judged`` is what it said per row.
+    """
 
     rows: SampleBlock
     batch: SampleBatch
     scores: npt.NDArray[np.float64]
     null_reasons: npt.NDArray[np.uint8]
+    judged: Sequence[JudgedRowScores] | None = None
+
+
+def scored_block(block: SampleBlock, batch: SampleBatch, plan: Plan) -> ScoredBlock:
+    """A packed block with the scores of the kernels."""
+    metrics = np.array(metric_numbers(plan.native_columns), np.int64)
+    return ScoredBlock(block, batch, *score_batch(batch, plan.settings, metrics))
 
 
 def thread_count(threads: int | None) -> int:
@@ -64,14 +76,13 @@ def score_blocks(
     ``reads_apart``: where rows are read from files and written to others, that goes on meanwhile.
     ``pack`` stands in for the block's own, and may drop rows.
     """
-    metrics = np.array(metric_numbers(plan.columns), np.int64)
 
     def score(block: SampleBlock) -> ScoredBlock:
         if pack is None:
             batch = block.pack(needs)
         else:
             block, batch = pack(block)
-        return ScoredBlock(block, batch, *score_batch(batch, plan.settings, metrics))
+        return scored_block(block, batch, plan)
 
     if threads == 1 and not reads_apart:
         yield from map(score, blocks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class RagEvalError(Exception):
@@ -12,6 +13,20 @@ class RagEvalError(Exception):
 
 class InputError(RagEvalError, ValueError):
     """A sample, an option or a file is not what it has to be; the message names where."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came while a judge was being asked.
+
+    Attributes
+    ----------
+    partial : BatchEvalResult or None
+        What was scored by then; rows that were not judged any more are null with that reason.
+    """
+
+    def __init__(self, message: str, partial: Any = None) -> None:
+        super().__init__(message)
+        self.partial = partial
 
 
 class UnsupportedModeError(InputError):

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from rag_eval import json_text
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.grounded_settings import Stemmer
-from rag_eval.options import number
+from rag_eval.option_values import number
 from rag_eval.samples import Profile
 from rag_eval.scoring import Evaluator, create_evaluator
 

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval import kernels
+from rag_eval.cascade import unjudged_scores
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
 from rag_eval.grounded_settings import GroundedSettings
+from rag_eval.judge.asking import Tally
+from rag_eval.judged_scores import JudgedRowScores, JudgedScore
 from rag_eval.languages import LISTED
 from rag_eval.metrics import grounded, overlap
 from rag_eval.metrics.registry import metric_numbers
 from rag_eval.options import Plan
 from rag_eval.overlap_settings import OverlapSettings
-from rag_eval.results import ByMetric, EvalResult, EvalSignal, MetricResult
+from rag_eval.plan_signature import signature_of
+from rag_eval.results import (
+    ByMetric,
+    CostTracker,
+    EvalResult,
+    EvalSignal,
+    MetricResult,
+    Severity,
+    cost_of,
+)
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.signature import Signature
 from rag_eval.snowball import snowball_stems
 from rag_eval.verdicts import judge_rows, passes
 
@@ -45,45 +56,47 @@ def explain_row(
     plan: Plan,
     evaluated_at: str,
     scored: tuple[int, npt.NDArray[np.float64]] | None = None,
+    judged: JudgedRowScores | None = None,
 ) -> EvalResult:
     """Score the row at ``place`` of a batch and explain each score.
 
-    ``scored`` is the row's number and scores when it has been scored before.
+    ``scored`` is the row's number and scores when it has been scored before, ``judged`` what a
+    judge said about it then.
 
     Raises
     ------
     InputError
         When the sample has changed since it was scored.
     """
-    metrics = np.array(metric_numbers(plan.columns), np.int64)
+    metrics = np.array(metric_numbers(plan.native_columns), np.int64)
+    judged = judged or {}
     if isinstance(plan.settings, OverlapSettings):
         opened = _open_overlap(batch, place, plan.settings, metrics)
     else:
         opened = _open_grounded(batch, place, plan.settings, metrics)
-    values, reasons = opened.scores, opened.reasons
-    scores = np.array([math.nan if reasons[number] else values[number] for number in metrics])
+    native = {
+        metric: _Native(opened, metric, number)
+        for metric, number in zip(plan.native_columns, metrics.tolist(), strict=True)
+    }
+    scores = np.array([_column_score(metric, native, judged, plan) for metric in plan.columns])
     if scored is not None and not np.array_equal(scores, scored[1], equal_nan=True):
         raise InputError(f"row {scored[0]} gives other scores than before: its sample was changed")
     verdicts = judge_rows(scores.reshape(1, -1), plan)
     composite = float(verdicts.composite[0])
+    results = {
+        metric: _judged_result(metric, judged[metric], native.get(metric), plan)
+        if metric in judged
+        else _explained(metric, native[metric], float(score), plan)
+        for metric, score in zip(plan.columns, scores, strict=True)
+    }
     return EvalResult(
         sample=sample,
-        metrics=ByMetric(
-            {
-                metric: _explained(
-                    metric,
-                    None if reasons[number] else values[number],
-                    NullReason(reasons[number]),
-                    opened.explain(metric, values[number]),
-                    plan,
-                )
-                for metric, number in zip(plan.columns, metrics, strict=True)
-            }
-        ),
+        metrics=ByMetric(results),
+        cost=row_cost(judged),
         composite_score=None if math.isnan(composite) else composite,
         passed=bool(verdicts.passed[0]),
         evaluated_at=evaluated_at,
-        signature=Signature.of(plan.columns, plan.settings),
+        signature=signature_of(plan),
         language=opened.language,
     )
 
@@ -129,19 +142,125 @@ def _open_grounded(
     )
 
 
-def _explained(
-    metric: MetricId, score: float | None, reason: NullReason, words: _Words, plan: Plan
-) -> MetricResult:
-    explanation, signals, details = words
+class _Native:
+    """One metric of the row, as the kernels see it."""
+
+    def __init__(self, opened: _Opened, metric: MetricId, number: int) -> None:
+        self._explain = opened.explain
+        self._metric = metric
+        self._value = opened.scores[number]
+        self.reason = NullReason(opened.reasons[number])
+
+    @property
+    def score(self) -> float:
+        """NaN where null."""
+        return math.nan if self.reason else self._value
+
+    def words(self) -> _Words:
+        """Explanation, signals and evidence."""
+        return self._explain(self._metric, self._value)
+
+
+def _column_score(
+    metric: MetricId, native: Mapping[MetricId, _Native], judged: JudgedRowScores, plan: Plan
+) -> float:
+    """The score of a column, on its scale; NaN where null."""
+    if metric in judged:
+        score = judged[metric].score
+        return math.nan if score is None else score
+    found = native[metric].score
+    judging = plan.judging
+    if judging is not None and judging.is_cascade and metric in judging.judged:
+        return float(unjudged_scores(plan, metric, np.array([found]))[0])
+    return found
+
+
+def _explained(metric: MetricId, native: _Native, score: float, plan: Plan) -> MetricResult:
+    explanation, signals, details = native.words()
+    value = None if math.isnan(score) else score
     calibration = plan.calibrations.get(metric)
     return MetricResult(
         metric_id=metric,
-        score=score,
-        passed=passes(score, metric, plan),
+        score=value,
+        passed=passes(value, metric, plan),
         threshold=plan.thresholds[metric],
         explanation=explanation,
         signals=signals,
-        null_reason=reason,
-        probability=None if calibration is None else calibration.probability(score),
+        null_reason=native.reason,
+        probability=None
+        if calibration is None
+        else calibration.probability(None if native.reason else native.score),
         **details,
     )
+
+
+def _judged_result(
+    metric: MetricId, found: JudgedScore, native: _Native | None, plan: Plan
+) -> MetricResult:
+    calibration = plan.calibrations.get(metric)
+    words: _Words = (found.explanation or found.message, (), {})
+    if found.is_fallback and native is not None:
+        words = native.words()
+    explanation, signals, details = words
+    return MetricResult(
+        metric_id=metric,
+        score=found.score,
+        passed=passes(found.score, metric, plan),
+        threshold=plan.thresholds[metric],
+        explanation=explanation,
+        signals=(*signals, *_judge_signals(metric, found)),
+        null_reason=found.null_reason,
+        mode=found.mode,
+        llm_calls=found.tally.llm_calls,
+        probability=None
+        if calibration is None or native is None
+        else calibration.probability(None if native.reason else native.score),
+        judged=found,
+        **details,
+    )
+
+
+# Verdicts that a reader should look at first; digits are ratings.
+_BAD: Final[Mapping[str, Severity]] = {
+    "contradicted": "critical",
+    "unsupported": "critical",
+    "partial": "warning",
+    "no": "warning",
+    "1": "critical",
+    "2": "warning",
+}
+
+
+def _judge_signals(metric: MetricId, found: JudgedScore) -> tuple[EvalSignal, ...]:
+    """One signal per verdict that speaks against the row, and one for a failure."""
+    signals = [
+        EvalSignal(
+            id=f"{metric}-{verdict['verdict']}-{place}",
+            metric_id=metric,
+            severity=_BAD[verdict["verdict"]],
+            message=verdict.get("reason") or f"the judge says {verdict['verdict']}",
+            evidence=verdict.get("text"),
+            context_chunk_index=verdict.get("chunk"),
+        )
+        for place, verdict in enumerate(found.details)
+        if verdict.get("verdict") in _BAD
+    ]
+    if found.failed:
+        stand_in = "; the native score stands in" if found.is_fallback else ""
+        signals.append(
+            EvalSignal(
+                id=f"{metric}-{found.failure.name.lower().replace('_', '-')}",
+                metric_id=metric,
+                severity="warning",
+                message=f"the judge failed: {found.message}{stand_in}",
+            )
+        )
+    return tuple(signals)
+
+
+def row_cost(judged: JudgedRowScores) -> CostTracker:
+    """What judging a row took, all metrics together."""
+    tally = Tally()
+    for found in judged.values():
+        tally.add(found.tally)
+    return cost_of(tally)

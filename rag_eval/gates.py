@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.batch_results import BatchSummary
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.options import number
+from rag_eval.option_values import share
 from rag_eval.regressions import MetricRegression
 from rag_eval.samples import MetricId, camel_case, to_metric_id
+
+if TYPE_CHECKING:
+    from rag_eval.judge_report import JudgeReport
 
 _MOST_DIGITS: Final = 17
 
@@ -26,12 +30,16 @@ class Gates:
         Least share of the scored samples that pass. With no gate at all it is 1: every one passes.
     min_mean : mapping of MetricId to float
         Least mean score per metric; a metric without any score fails.
+    max_judge_failures : float
+        Largest share of the judgements of a run that may fail; a native score that stands in for
+        one counts as failed.
 
     A baseline adds one gate per metric that it shares with the run.
     """
 
     min_pass_rate: float | None = None
     min_mean: Mapping[MetricId, float] = field(default_factory=dict)
+    max_judge_failures: float = 0.0
 
     @property
     def given(self) -> bool:
@@ -44,6 +52,7 @@ class Gates:
         min_pass_rate: object,
         min_mean: Mapping[str, object] | None,
         metrics: Iterable[MetricId],
+        max_judge_failures: object = None,
     ) -> Gates:
         """Gates from options, checked against the metrics of the run.
 
@@ -56,7 +65,7 @@ class Gates:
         if min_mean is not None and not isinstance(min_mean, Mapping):
             raise InputError(f"min_mean must be a mapping of metrics, got {min_mean!r}")
         means: dict[MetricId, float] = {
-            to_metric_id(name): _share(bar, f"min_mean[{name!r}]")
+            to_metric_id(name): share(bar, f"min_mean[{name!r}]")
             for name, bar in (min_mean or {}).items()
         }
         for metric in means:
@@ -67,15 +76,11 @@ class Gates:
                     f"min_mean is given for {metric}, which is not computed; "
                     f"computed: {', '.join(computed)}"
                 )
-        rate = None if min_pass_rate is None else _share(min_pass_rate, "min_pass_rate")
-        return cls(min_pass_rate=rate, min_mean=means)
-
-
-def _share(value: object, name: str) -> float:
-    share = number(value, name)
-    if not 0 <= share <= 1:
-        raise InputError(f"{name} must be between 0 and 1, got {value}")
-    return share
+        rate = None if min_pass_rate is None else share(min_pass_rate, "min_pass_rate")
+        failures = (
+            0.0 if max_judge_failures is None else share(max_judge_failures, "max_judge_failures")
+        )
+        return cls(min_pass_rate=rate, min_mean=means, max_judge_failures=failures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +89,7 @@ class GateOutcome:
 
     Attributes
     ----------
-    gate : {"min_pass_rate", "min_mean", "regression"}
+    gate : {"min_pass_rate", "min_mean", "regression", "max_judge_failures"}
     metric_id : MetricId or None
         None where the gate is about samples.
     found, wanted : float or None
@@ -123,7 +128,25 @@ def check_gates(
     if gates.min_pass_rate is not None or not outcomes:
         bar = 1.0 if gates.min_pass_rate is None else gates.min_pass_rate
         outcomes.insert(0, _pass_rate_outcome(result, bar))
+    if result.judging is not None:
+        outcomes.append(_failure_outcome(result.judging, gates.max_judge_failures))
     return outcomes
+
+
+def _failure_outcome(judging: JudgeReport, bar: float) -> GateOutcome:
+    """The judge may fail so often and not more: what it did not judge is no evidence."""
+    wanted, failed = judging.n_wanted, judging.n_failed
+    rate = failed / wanted if wanted else 0.0
+    found, limit = _apart(rate, bar)
+    held = rate <= bar
+    verb = "is at most" if held else "is above"
+    return GateOutcome(
+        gate="max_judge_failures",
+        held=held,
+        found=rate,
+        wanted=bar,
+        message=f"share of failed judgements {found} ({failed}/{wanted}) {verb} {limit}",
+    )
 
 
 def _pass_rate_outcome(result: BatchSummary, bar: float) -> GateOutcome:
@@ -144,17 +167,19 @@ def _pass_rate_outcome(result: BatchSummary, bar: float) -> GateOutcome:
 def _mean_outcome(result: BatchSummary, metric: MetricId, bar: float) -> GateOutcome:
     aggregate = result.aggregates[metric]
     share = f"({aggregate.n}/{aggregate.n_rows})"
-    held = aggregate.n > 0 and aggregate.mean >= bar
+    has_mean = aggregate.n > 0 and not math.isnan(aggregate.mean)
+    held = has_mean and aggregate.mean >= bar
     found, wanted = _apart(aggregate.mean, bar)
-    if aggregate.n:
+    if has_mean:
         message = f"{metric} mean {found} {share} {'is at least' if held else 'is below'} {wanted}"
     else:
-        message = f"{metric} has no scores {share}; wanted a mean of at least {wanted}"
+        lack = "verdicts and no mean" if aggregate.n else "no scores"
+        message = f"{metric} has {lack} {share}; wanted a mean of at least {wanted}"
     return GateOutcome(
         gate="min_mean",
         metric_id=metric,
         held=held,
-        found=aggregate.mean if aggregate.n else None,
+        found=aggregate.mean if has_mean else None,
         wanted=bar,
         message=message,
     )

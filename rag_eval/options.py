@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias, TypedDict, get_type_hints
+from typing import Any, Final, TypeAlias, TypedDict, get_type_hints
 
-from rag_eval.errors import InputError, UnsupportedModeError, suggestion
+from rag_eval.errors import InputError, suggestion
 from rag_eval.grounded_settings import Stemmer
+from rag_eval.judge_options import JudgeOptions
+from rag_eval.judging_plan import Judging, make_judging
 from rag_eval.metrics.registry import PROFILE_METRICS, MetricSpec
+from rag_eval.option_values import number
 from rag_eval.overlap_settings import LARGEST_WEIGHT
 from rag_eval.profiles import COMPOSITE_THRESHOLDS, Settings, settings_of
-from rag_eval.samples import METRIC_IDS, EvaluationMode, MetricId, Profile, to_metric_id
-
-JudgeFn: TypeAlias = Callable[[str], "str | Awaitable[str]"]
-"""Takes a prompt, gives the judge's reply."""
+from rag_eval.samples import METRIC_IDS, MetricId, Profile, is_scorer_id, to_metric_id
 
 ProgressFn: TypeAlias = Callable[[int, "int | None"], object]
 
@@ -40,18 +39,6 @@ class MetricThresholds(TypedDict, total=False):
     self_knowledge: float
     unsupported_numbers: float
     unsupported_names: float
-
-
-class PromptOverrides(TypedDict, total=False):
-    """Prompt template per metric, for a judge."""
-
-    faithfulness: str
-    answer_relevance: str
-    context_precision: str
-    context_recall: str
-    context_relevance: str
-    answer_correctness: str
-    hallucination_rate: str
 
 
 class HeuristicOptions(TypedDict, total=False):
@@ -82,8 +69,8 @@ class HeuristicOptions(TypedDict, total=False):
     ngram_weights: Sequence[float | None] | None
 
 
-class EvaluateOptions(TypedDict, total=False):
-    """Options of :func:`rag_eval.evaluate`.
+class EvaluateOptions(JudgeOptions, total=False):
+    """Options of :func:`rag_eval.evaluate`, besides those of judging.
 
     Attributes
     ----------
@@ -102,14 +89,10 @@ class EvaluateOptions(TypedDict, total=False):
     language: str | None
     stemmer: Stemmer | None
     calibration: Any
-    mode: EvaluationMode | None
-    judge: JudgeFn | None
     thresholds: MetricThresholds | None
-    metric_modes: Mapping[str, Literal["heuristic", "llm"]] | None
     composite_threshold: float | None
     composite_weights: Mapping[str, float | None] | None
     heuristic: HeuristicOptions | None
-    prompt_overrides: PromptOverrides | None
 
 
 class BatchEvaluateOptions(EvaluateOptions, total=False):
@@ -119,8 +102,6 @@ class BatchEvaluateOptions(EvaluateOptions, total=False):
     ----------
     threads : int, optional
         Threads of native work; default: the cores this process may use. Scores do not depend on it.
-    concurrency : int, default 4
-        Judge calls in flight. Native work does not use it.
     on_progress : callable, optional
         Called with (completed, total) at most every 50 ms and at the end; total is None for input
         without a length.
@@ -135,7 +116,6 @@ class BatchEvaluateOptions(EvaluateOptions, total=False):
     """
 
     threads: int | None
-    concurrency: int | None
     on_progress: ProgressFn | None
     baseline_result: Any
     regression_threshold: float | None
@@ -153,11 +133,11 @@ EVALUATE_KEYS: Final = frozenset(get_type_hints(EvaluateOptions))
 BATCH_KEYS: Final = frozenset(get_type_hints(BatchEvaluateOptions))
 CONFIG_KEYS: Final = frozenset(get_type_hints(EvaluatorConfig))
 HEURISTIC_KEYS: Final = frozenset(get_type_hints(HeuristicOptions))
+_BY_METRIC: Final = ("thresholds", "composite_weights", "metric_modes", "prompt_overrides")
 # Overlaid key by key when a call's options meet an evaluator's; others are replaced whole.
 _OVERLAID: Final = ("thresholds", "composite_weights", "heuristic")
 
 REGRESSION_THRESHOLD: Final = 0.05
-CONCURRENCY: Final = 4
 
 
 def snake_case(name: str) -> str:
@@ -208,7 +188,7 @@ def normalized(options: Mapping[str, Any], owner: str, keys: frozenset[str]) -> 
         For an unknown metric, or two spellings with different values.
     """
     result = _known_options(options, owner, keys)
-    for name in ("thresholds", "composite_weights", "metric_modes", "prompt_overrides"):
+    for name in _BY_METRIC:
         if result.get(name) is not None:
             result[name] = _by_metric(result[name], name)
     heuristic = result.get("heuristic")
@@ -233,28 +213,12 @@ def overlaid(config: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def number(value: object, name: str) -> float:
-    """``value`` as a finite float, or an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f"{name} must be a number, got {type(value).__name__}")
-    if not abs(value) <= sys.float_info.max:
-        raise InputError(f"{name} must be finite, got {value}")
-    return float(value)
-
-
 def _weight(value: object, name: str) -> float:
     """A number whose products and sums with scores stay finite."""
     checked = number(value, name)
     if abs(checked) > LARGEST_WEIGHT:
         raise InputError(f"{name} must be at most {LARGEST_WEIGHT:g}, got {value}")
     return checked
-
-
-def whole_from_one(value: object, name: str) -> int:
-    """``value`` as an integer of at least 1, or an InputError that names it."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{name} must be a whole number from 1 on, got {value!r}")
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,8 +233,12 @@ class Plan:
         The same without repeats: the columns of the score matrix.
     thresholds, weights : dict
         Per metric in ``columns``; a threshold of None lets every score pass.
+    specs : dict of MetricSpec
+        The contracts of the columns.
     calibrations : dict of Calibration
         Per metric, where one was given.
+    judging : Judging or None
+        What a judge is asked; None where kernels alone score.
     """
 
     metrics: tuple[MetricId, ...]
@@ -279,12 +247,16 @@ class Plan:
     weights: dict[MetricId, float]
     composite_threshold: float
     settings: Settings
+    specs: Mapping[MetricId, MetricSpec]
     calibrations: Mapping[MetricId, Any] = field(default_factory=dict)
+    judging: Judging | None = None
 
     @property
-    def specs(self) -> dict[MetricId, MetricSpec]:
-        """The contracts of the profile's metrics."""
-        return PROFILE_METRICS[self.settings.profile]
+    def native_columns(self) -> tuple[MetricId, ...]:
+        """The columns that kernels compute, whoever scores them in the end."""
+        if self.judging is None:
+            return self.columns
+        return tuple(metric for metric in self.columns if not is_scorer_id(metric))
 
 
 def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
@@ -294,31 +266,6 @@ def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
     if isinstance(metrics, (str, bytes)) or not isinstance(metrics, Iterable):
         raise InputError(f"metrics must be a list of metric ids, got {metrics!r}")
     return tuple(to_metric_id(name) for name in metrics)
-
-
-def _check_modes(options: Mapping[str, Any]) -> None:
-    _check_mode("mode", options.get("mode"), ("heuristic", "llm", "hybrid"), options)
-    for metric, mode in (options.get("metric_modes") or {}).items():
-        _check_mode(f"metric_modes[{metric!r}]", mode, ("heuristic", "llm"), options)
-
-
-def _check_mode(
-    name: str, mode: object, known: tuple[str, ...], options: Mapping[str, Any]
-) -> None:
-    if mode in (None, "heuristic"):
-        return
-    if mode not in known:
-        choices = ", ".join(map(repr, known[:-1])) + f" or {known[-1]!r}"
-        raise InputError(f"{name} must be {choices}, got {mode!r}")
-    if options.get("judge") is None:
-        raise UnsupportedModeError(
-            f"{name}={mode!r} needs a judge and none was given; "
-            f"leave {name.partition('[')[0]} out to score natively"
-        )
-    raise UnsupportedModeError(
-        f"{name}={mode!r} is not available in this version: no metric can be judged yet; "
-        f"leave {name.partition('[')[0]} out to score natively"
-    )
 
 
 def _thresholds(
@@ -336,9 +283,9 @@ def _weights(
         weight = given.get(metric)
         if not specs[metric].in_composite:
             if weight is not None:
+                kind = "scorer of another tool" if is_scorer_id(metric) else "diagnostic"
                 raise InputError(
-                    f"composite_weights[{metric!r}]: a diagnostic has no part in the composite "
-                    "score"
+                    f"composite_weights[{metric!r}]: a {kind} has no part in the composite score"
                 )
             weights[metric] = 0.0
         else:
@@ -348,20 +295,38 @@ def _weights(
     return weights
 
 
-def _check_profile(columns: Iterable[MetricId], profile: Profile) -> None:
+def _specs(
+    columns: Iterable[MetricId], profile: Profile, judging: Judging | None
+) -> dict[MetricId, MetricSpec]:
+    """The contracts of the columns, by whoever scores them."""
+    specs: dict[MetricId, MetricSpec] = {}
     for metric in columns:
-        if metric not in PROFILE_METRICS[profile]:
+        if judging is not None and metric in judging.judged and not judging.is_cascade:
+            from rag_eval.judged_metrics import judged_spec
+
+            specs[metric] = judged_spec(metric, judging.style)
+        elif metric not in PROFILE_METRICS[profile]:
             raise InputError(f"metric {metric!r} needs profile='grounded'")
+        else:
+            specs[metric] = PROFILE_METRICS[profile][metric]
+    return specs
+
+
+def _settings(options: Mapping[str, Any], judging: Judging | None) -> Settings:
+    if judging is None or not judging.is_cascade:
+        return settings_of(options)
+    if options.get("profile") not in (None, "grounded"):
+        raise InputError("mode='cascade' needs profile='grounded', whose scores can be calibrated")
+    return settings_of({**options, "profile": "grounded"})
 
 
 def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan:
     """The plan of a call from its normalized options."""
-    _check_modes(options)
     asked = metric_list(metrics)
     columns = tuple(dict.fromkeys(asked))
-    settings = settings_of(options)
-    _check_profile(columns, settings.profile)
-    specs = PROFILE_METRICS[settings.profile]
+    judging = make_judging(options, columns)
+    settings = _settings(options, judging)
+    specs = _specs(columns, settings.profile, judging)
     threshold = options.get("composite_threshold")
     return Plan(
         metrics=asked,
@@ -372,4 +337,6 @@ def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan
         if threshold is None
         else number(threshold, "composite_threshold"),
         settings=settings,
+        specs=specs,
+        judging=judging,
     )

@@ -39,6 +39,10 @@ class Progress:
             self._reported = self._completed
             self._report(self._completed, self._total)
 
+    def reached(self, completed: int, share: float | None = None) -> None:
+        """As :meth:`advance`, with the number of all rows that are done."""
+        self.advance(max(0, completed - self._completed), share)
+
     def __exit__(
         self,
         kind: type[BaseException] | None,

@@ -6,27 +6,31 @@ Nothing here knows of a cluster: an engine that has Arrow data calls a scorer wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Unpack, get_type_hints
 
 import numpy as np
 
 from rag_eval import json_text
 from rag_eval.arrow_arrays import open_arrow
 from rag_eval.arrow_blocks import arrow_blocks
+from rag_eval.arrow_package import pyarrow
 from rag_eval.batch_results import BatchSummary, stacked
 from rag_eval.blocks import SampleError
 from rag_eval.calibrating import calibrated
 from rag_eval.calibration_files import read_calibrations
 from rag_eval.clock import Clock
 from rag_eval.engine import score_blocks
-from rag_eval.errors import InputError, suggestion
-from rag_eval.inputs.parquet_files import pyarrow
-from rag_eval.options import make_plan, metric_list, normalized, whole_from_one
+from rag_eval.errors import InputError, UnsupportedModeError, suggestion
+from rag_eval.judge_options import JUDGE_KEYS
+from rag_eval.option_values import whole_from_one
+from rag_eval.options import make_plan, metric_list, normalized, snake_case
 from rag_eval.outputs.arrow_rows import score_arrays, signature_metadata
 from rag_eval.outputs.columns import RowScores, ScoreColumns
+from rag_eval.plan_signature import signature_of
+from rag_eval.run_options import ScoringOptions
+from rag_eval.samples import is_scorer_id
 from rag_eval.schemas import FieldMap, column_map
 from rag_eval.score_totals import ScoreTotals
-from rag_eval.signature import Signature
 from rag_eval.sources import FieldNeeds
 from rag_eval.summarizing import summary_of
 
@@ -34,8 +38,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class BatchScorerOptions(TypedDict, total=False):
-    """Options of :class:`BatchScorer` and of all that call it; None and missing mean the default.
+class BatchScorerOptions(ScoringOptions, total=False):
+    """Options of :class:`BatchScorer` and of all that call it, besides those of scoring.
+
+    None and missing mean the default. Files of calibrations are read where the scorer is made, not
+    on the workers.
 
     Attributes
     ----------
@@ -51,10 +58,6 @@ class BatchScorerOptions(TypedDict, total=False):
         Threads of native work in one task; scores do not depend on it. By default the cores that a
         task has: ``spark.task.cpus`` in Spark and else 1. In Ray it is also the CPUs that a task
         asks for.
-    profile, language, stemmer, calibration
-    thresholds, composite_threshold, composite_weights, heuristic
-        As for :func:`rag_eval.evaluate_batch`. Files of calibrations are read where the scorer is
-        made, not on the workers.
     """
 
     columns: Sequence[str] | None
@@ -62,17 +65,26 @@ class BatchScorerOptions(TypedDict, total=False):
     schema: str | None
     mapping: Mapping[str, str] | None
     threads: int | None
-    profile: Any
-    language: str | None
-    stemmer: Any
-    calibration: Any
-    thresholds: Mapping[str, float] | None
-    composite_threshold: float | None
-    composite_weights: Mapping[str, float | None] | None
-    heuristic: Mapping[str, Any] | None
 
 
 _KEYS: Final = frozenset(get_type_hints(BatchScorerOptions))
+
+
+def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> None:
+    """Refuse what needs a judge, with the reason.
+
+    Raises
+    ------
+    UnsupportedModeError
+    """
+    asked = sorted({snake_case(name) for name in options} & JUDGE_KEYS)
+    scorers = [metric for metric in metric_list(metrics) if is_scorer_id(metric)]
+    if (asked and options.get(asked[0]) != "heuristic") or scorers:
+        raise UnsupportedModeError(
+            f"{(asked + scorers)[0]}: record batches are scored by kernels alone. Tasks of an "
+            "engine share neither the limits of a judge nor its budget, and a task that is run "
+            "again would be paid for twice. Use score_file or evaluate_batch for a judge"
+        )
 
 
 class BatchScorer:
@@ -96,6 +108,7 @@ class BatchScorer:
     def __init__(
         self, metrics: Iterable[str] | None = None, **options: Unpack[BatchScorerOptions]
     ) -> None:
+        _check_native(metrics, options)
         known = normalized(options, "BatchScorer", _KEYS)
         if known.get("calibration") is not None:
             # Read here: a worker may not have the file.
@@ -240,7 +253,7 @@ class BatchScorer:
     def _output_schema(self, input_schema: pa.Schema) -> pa.Schema:
         pa = pyarrow("scoring record batches")
         places = self.kept_places(input_schema.names)
-        metadata = signature_metadata(Signature.of(self._plan.columns, self._plan.settings))
+        metadata = signature_metadata(signature_of(self._plan))
         fields = [*(input_schema.field(place) for place in places), *self.score_schema()]
         return pa.schema(fields, {**(input_schema.metadata or {}), **metadata})
 

@@ -87,10 +87,21 @@ class Baseline:
                 metric = to_metric_id(name)
             except InputError:
                 continue  # a metric of its own that the other library computed
+            if not _has_mean(aggregate):
+                continue  # verdicts alone
             means[metric], null_rate = _mean_and_null_rate(name, aggregate)
             if null_rate == 1:
                 unscored.add(metric)
         return cls(means, frozenset(unscored), signature)
+
+
+def _has_mean(aggregate: object) -> bool:
+    """Whether rows had scores; a cascade without a calibration writes verdicts alone."""
+    if isinstance(aggregate, MetricAggregate):
+        return not (aggregate.n and math.isnan(aggregate.mean))
+    if not isinstance(aggregate, Mapping) or "passRate" not in aggregate:
+        return True
+    return aggregate.get("mean", 0) is not None
 
 
 def _mean_and_null_rate(name: str, aggregate: object) -> tuple[float, float]:

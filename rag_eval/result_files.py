@@ -26,7 +26,7 @@ from rag_eval.results import (
     MetricResult,
     SentenceEvidence,
 )
-from rag_eval.samples import MetricId, NullReason, to_metric_id
+from rag_eval.samples import MetricId, NullReason, camel_case, to_metric_id
 from rag_eval.signature import Signature
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def _batch(value: Mapping[str, Any]) -> BatchEvalResult:
         ),
         composite_aggregate=_composite(value.get("compositeAggregate") or {}, composites),
         passed=bool(value.get("passed")),
+        total_cost=_cost(value.get("totalCost")),
         total_duration_ms=int(value.get("totalDurationMs", 0)),
         evaluated_at=str(value.get("evaluatedAt", "")),
         signature=signature,
@@ -170,7 +171,8 @@ _STATISTICS = {"mean": "mean", "median": "median", "min": "min", "max": "max", "
 
 def _numbers(entry: Mapping[str, Any], n: int) -> dict[str, float]:
     return {
-        name: float(entry.get(key, math.nan)) if n else math.nan
+        # Columns of verdicts have null for them.
+        name: math.nan if not n or entry.get(key) is None else float(entry[key])
         for name, key in _STATISTICS.items()
     }
 
@@ -212,12 +214,18 @@ def _result(row: Mapping[str, Any], signature: Signature | None) -> EvalResult:
         ),
         composite_score=row["compositeScore"],
         passed=bool(row["passed"]),
-        cost=CostTracker(),
+        cost=_cost(row.get("cost")),
         duration_ms=int(row.get("durationMs", 0)),
         evaluated_at=str(row.get("evaluatedAt", "")),
         signature=signature,
         language=row.get("language"),
     )
+
+
+def _cost(entry: object) -> CostTracker:
+    found = entry if isinstance(entry, Mapping) else {}
+    names = CostTracker.__slots__
+    return CostTracker(**{name: int(found.get(camel_case(name), 0)) for name in names})
 
 
 def _metric_result(metric: MetricId, entry: Mapping[str, Any]) -> MetricResult:

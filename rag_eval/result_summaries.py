@@ -15,7 +15,7 @@ from rag_eval import json_text
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.regressions import Baseline
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, MetricId, camel_case, to_metric_id
+from rag_eval.samples import KNOWN_METRIC_IDS, METRIC_IDS, MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
 
 
@@ -24,7 +24,7 @@ class _Row(msgspec.Struct):
 
 
 class _Aggregate(msgspec.Struct, rename="camel"):
-    mean: float
+    mean: float | None
     null_rate: float = 0
 
 
@@ -108,7 +108,7 @@ def read_summary(path: str | Path) -> ResultSummary:
         composite.mean = math.nan  # files hold 0 for it; diagnostics have no part in it
     # How many rows have a composite score is not in the schema.
     return ResultSummary(
-        str(path), means, MeanScore(composite.mean, None, _n_rows(found)), baseline
+        str(path), means, MeanScore(_mean(composite), None, _n_rows(found)), baseline
     )
 
 
@@ -126,17 +126,22 @@ def _n_rows(found: _File) -> int | None:
     return len(found.results) or found.n_rows
 
 
+def _mean(aggregate: _Aggregate) -> float:
+    """Its mean; columns of verdicts have none."""
+    return math.nan if aggregate.mean is None else aggregate.mean
+
+
 def _means(found: _File) -> dict[MetricId, MeanScore]:
     n_rows = _n_rows(found)
     means: dict[MetricId, MeanScore] = {}
-    for metric in ALL_METRIC_IDS:
+    for metric in KNOWN_METRIC_IDS:
         entry = found.aggregates.get(camel_case(metric), found.aggregates.get(metric))
         if entry is None:
             continue
         aggregate = msgspec.convert(entry, _Aggregate)
         share = 1 - aggregate.null_rate
         n = None if n_rows is None else round(share * n_rows)
-        means[metric] = MeanScore(aggregate.mean if share else math.nan, n, n_rows)
+        means[metric] = MeanScore(_mean(aggregate) if share else math.nan, n, n_rows)
     return means
 
 
@@ -221,7 +226,7 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
     """
     before, after = read_summary(old), read_summary(new)
     shared: list[MetricId] = [
-        metric for metric in ALL_METRIC_IDS if metric in before.means and metric in after.means
+        metric for metric in KNOWN_METRIC_IDS if metric in before.means and metric in after.means
     ]
     if not shared:
         raise InputError(f"{old} and {new} have no metric in common")
@@ -234,7 +239,7 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
     missing = MeanScore(math.nan, 0, 0)
     changes = [
         MeanChange(metric, before.means.get(metric, missing), after.means.get(metric, missing))
-        for metric in ALL_METRIC_IDS
+        for metric in KNOWN_METRIC_IDS
         if metric in before.means or metric in after.means
     ]
     changes.append(MeanChange(COMPOSITE, before.composite, after.composite))

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from rag_eval.errors import InputError, NotComputedError
+from rag_eval.judge.asking import Tally
+from rag_eval.judged_scores import JudgedScore
 from rag_eval.samples import EvaluationMode, MetricId, NullReason, camel_case, to_metric_id
 from rag_eval.signature import Signature
 
@@ -113,6 +115,8 @@ class MetricResult:
     evidence : tuple of SentenceEvidence, optional
         What carries each sentence of the answer, or, for context_recall, of the ground truth that
         scored best; grounded profile.
+    judged : JudgedScore, optional
+        What the judge said, with the native score beside it; where a judge was asked.
     """
 
     metric_id: MetricId
@@ -128,6 +132,7 @@ class MetricResult:
     probability: float | None = field(default=None, repr=False)
     chunk_scores: tuple[float, ...] | None = field(default=None, repr=False)
     evidence: tuple[SentenceEvidence, ...] | None = field(default=None, repr=False)
+    judged: JudgedScore | None = field(default=None, repr=False)
 
     @property
     def sentence_scores(self) -> tuple[float, ...] | None:
@@ -157,6 +162,8 @@ class MetricResult:
             result["nullReason"] = self.null_reason.name.lower()
         if self.probability is not None:
             result["probability"] = self.probability
+        if self.judged is not None:
+            result["judge"] = self.judged.to_dict(details=details)
         if details:
             result.update(self._details())
         return result
@@ -185,6 +192,16 @@ class CostTracker:
         return {camel_case(name): getattr(self, name) for name in CostTracker.__slots__}
 
 
+def cost_of(tally: Tally) -> CostTracker:
+    """Calls and tokens under the names of result files."""
+    return CostTracker(
+        llm_calls=tally.llm_calls,
+        estimated_input_tokens=tally.input_tokens,
+        estimated_output_tokens=tally.output_tokens,
+        parse_failures=tally.parse_failures,
+    )
+
+
 class ByMetric(Mapping[MetricId, _Value], Generic[_Value]):
     """Values per metric, by key or attribute: ``m["faithfulness"]``, ``m.faithfulness``.
 
@@ -199,7 +216,7 @@ class ByMetric(Mapping[MetricId, _Value], Generic[_Value]):
         object.__setattr__(self, "_values", dict(values))
 
     def __getitem__(self, name: str) -> _Value:
-        value = self._values.get(name)  # type: ignore[call-overload]
+        value = self._values.get(name)
         return self._find(name) if value is None else value
 
     def _find(self, name: str) -> _Value:

@@ -22,6 +22,7 @@ from rag_eval.explaining import explain_row
 from rag_eval.gates import GateOutcome, Gates, check_gates
 from rag_eval.inputs.opened import DataSource, Input
 from rag_eval.interrupts import deferred_interrupts
+from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized
 from rag_eval.progress import Progress
 from rag_eval.regressions import compare_means
@@ -64,7 +65,10 @@ class RunReport:
     worst : list of WorstRow
         The worst first.
     interrupted : bool
-        Ctrl-C came: only the first ``result.n_rows`` rows were scored.
+        Ctrl-C came, or the judge could not be asked any more: only the first ``result.n_rows`` rows
+        were scored.
+    unavailable : str
+        Why the judge could not be asked any more; empty where it could.
     written : Path or None
         The result file.
     """
@@ -77,6 +81,7 @@ class RunReport:
     faults: list[RowFault]
     worst: list[WorstRow]
     interrupted: bool
+    unavailable: str = ""
     written: Path | None = None
 
     @property
@@ -163,7 +168,10 @@ class _Run:
         if not self.plan.metrics:
             raise InputError("metrics must name at least one metric")
         self.gates = Gates.of(
-            options.get("min_pass_rate"), options.get("min_mean"), self.plan.columns
+            options.get("min_pass_rate"),
+            options.get("min_mean"),
+            self.plan.columns,
+            options.get("max_judge_failures"),
         )
         threads = thread_count(options.get("threads"))
         self.source = Input(data, input_options(options))
@@ -182,6 +190,7 @@ class _Run:
         )
         self.spool = ScoreSpool(len(self.plan.columns))
         self.interrupted = False
+        self.unavailable = ""
 
     @property
     def written(self) -> Path | None:
@@ -205,17 +214,25 @@ class _Run:
         """Score the file to its end, or until Ctrl-C."""
         try:
             # Closed at once when the loop ends early: threads and file go with it.
-            with closing(self.stream.scored_blocks()) as blocks, self._progress() as progress:
+            with (
+                self._progress() as progress,
+                closing(self.stream.scored_blocks(on_rows=progress.reached)) as blocks,
+            ):
                 for scored in blocks:
                     rows = self._rows(scored, writer)
                     # A row is in the file and in the statistics, or in neither.
                     with deferred_interrupts():
                         self._add(scored, rows, writer)
-                    progress.advance(len(scored.scores), self.source.share_read)
+                    progress.reached(self.stream.n_rows, self.source.share_read)
         except KeyboardInterrupt:
             if not self.stream.n_rows:
                 raise
             self.interrupted = True
+        except JudgeUnavailableError as error:
+            if not self.stream.n_rows:
+                raise
+            self.interrupted = True
+            self.unavailable = str(error)
         self.stream.check_not_empty()
 
     def _progress(self) -> Progress:
@@ -241,6 +258,7 @@ class _Run:
             self.plan,
             self.evaluated_at,
             scored=(row, scored.scores[index]),
+            judged=None if scored.judged is None else scored.judged[index],
         )
         return row_json(result, row, details=self.details)
 
@@ -261,6 +279,7 @@ class _Run:
             evaluated_at=self.evaluated_at,
             duration_ms=self.clock.elapsed_ms,
             notes=[*self.notes, *self.stream.notes()],
+            judging=self.stream.judge_report(),
         )
         self.spool.close()
         if self.baseline is not None:
@@ -277,5 +296,6 @@ class _Run:
             faults=self.stream.faults,
             worst=self.worst.opened(self.plan, self.stream.needs, self.evaluated_at),
             interrupted=self.interrupted,
+            unavailable=self.unavailable,
             written=self.written,
         )

@@ -10,12 +10,14 @@ from rag_eval.errors import InputError
 from rag_eval.grounded_settings import Stemmer
 from rag_eval.inputs.byte_files import STANDARD_INPUT
 from rag_eval.inputs.opened import InputOptions
-from rag_eval.options import REGRESSION_THRESHOLD, Plan, ProgressFn, number
+from rag_eval.judge_options import JudgeOptions
+from rag_eval.option_values import number
+from rag_eval.options import REGRESSION_THRESHOLD, Plan, ProgressFn
+from rag_eval.plan_signature import signature_of
 from rag_eval.regressions import Baseline, check_signatures
 from rag_eval.result_summaries import read_summary
 from rag_eval.samples import Profile
 from rag_eval.score_totals import Quantiles
-from rag_eval.signature import Signature
 
 
 class ReadOptions(TypedDict, total=False):
@@ -52,18 +54,34 @@ class ReadOptions(TypedDict, total=False):
     on_progress: ProgressFn | None
 
 
-class RunOptions(ReadOptions, total=False):
-    """Options of :func:`rag_eval.run.run_file`, besides those of reading.
+class ScoringOptions(TypedDict, total=False):
+    """What is computed from the rows of files and tables; each as for :func:`rag_eval.evaluate`."""
+
+    profile: Profile | None
+    language: str | None
+    stemmer: Stemmer | None
+    calibration: Any
+    thresholds: Mapping[str, float] | None
+    composite_threshold: float | None
+    composite_weights: Mapping[str, float | None] | None
+    heuristic: Mapping[str, Any] | None
+
+
+class JudgedScoringOptions(ScoringOptions, JudgeOptions, total=False):
+    """What is computed, and what a judge is asked."""
+
+
+class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
+    """Options of :func:`rag_eval.run.run_file`, besides those of reading and of scoring.
 
     Attributes
     ----------
-    profile, language, stemmer, calibration
-    thresholds, composite_threshold, composite_weights, heuristic
-        As for :func:`rag_eval.evaluate`.
     min_pass_rate : float
         Gate: least share of the scored samples that pass.
     min_mean : mapping of float
         Gate: least mean per metric.
+    max_judge_failures : float
+        Gate: largest share of judgements that may fail; 0 by default.
     baseline : str or Path
         Gate: an earlier result file; no mean may drop by more than ``regression_threshold`` (0.05).
     allow_signature_mismatch : bool
@@ -78,16 +96,9 @@ class RunOptions(ReadOptions, total=False):
         Gets the result of each row as one line of JSON.
     """
 
-    profile: Profile | None
-    language: str | None
-    stemmer: Stemmer | None
-    calibration: Any
-    thresholds: Mapping[str, float] | None
-    composite_threshold: float | None
-    composite_weights: Mapping[str, float | None] | None
-    heuristic: Mapping[str, Any] | None
     min_pass_rate: float | None
     min_mean: Mapping[str, float] | None
+    max_judge_failures: float | None
     baseline: str | Path | None
     regression_threshold: float | None
     allow_signature_mismatch: bool | None
@@ -151,7 +162,7 @@ def checked_baseline(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline |
         )
     if options.get("allow_signature_mismatch"):
         return baseline, ["settings of the baseline were not checked"]
-    note = check_signatures(Signature.of(plan.columns, plan.settings), baseline, plan.columns)
+    note = check_signatures(signature_of(plan), baseline, plan.columns)
     return baseline, [note] if note else []
 
 

@@ -10,24 +10,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, suggestion
 
-MetricId: TypeAlias = Literal[
-    "faithfulness",
-    "answer_relevance",
-    "context_precision",
-    "context_recall",
-    "context_relevance",
-    "answer_correctness",
-    "hallucination_rate",
-    "context_utilization",
-    "noise_sensitivity",
-    "claim_recall",
-    "self_knowledge",
-    "unsupported_numbers",
-    "unsupported_names",
-]
-"""One of the seven metrics, or a diagnostic of the grounded profile.
+MetricId: TypeAlias = str
+"""One of the seven metrics, a diagnostic of the grounded profile, or a scorer of another tool.
 
-Wherever a metric id comes in, camelCase is accepted as well.
+The last have a dot in their names: ``mastra.bias``. Wherever a metric id comes in, camelCase is
+accepted as well.
 """
 
 Profile: TypeAlias = Literal["overlap", "grounded"]
@@ -35,7 +22,8 @@ Profile: TypeAlias = Literal["overlap", "grounded"]
 
 PROFILES: Final[tuple[Profile, ...]] = ("overlap", "grounded")
 
-EvaluationMode: TypeAlias = Literal["heuristic", "llm", "hybrid"]
+EvaluationMode: TypeAlias = Literal["heuristic", "llm", "hybrid", "cascade"]
+"""Who scores: the kernels, a judge, each some metrics, or a judge where kernels are uncertain."""
 
 # The order of these and then of the diagnostics is that of the kernels' metric numbers.
 METRIC_IDS: Final[tuple[MetricId, ...]] = (
@@ -57,6 +45,38 @@ DIAGNOSTIC_IDS: Final[tuple[MetricId, ...]] = (
 )
 ALL_METRIC_IDS: Final = METRIC_IDS + DIAGNOSTIC_IDS
 
+# Scorers of other tools that can be asked for as metrics; their rooms are in ``scorers``, which
+# takes longer to import than all the names are worth.
+SCORER_IDS: Final[tuple[MetricId, ...]] = (
+    "mastra.answer_relevancy",
+    "mastra.answer_similarity",
+    "mastra.faithfulness",
+    "mastra.hallucination",
+    "mastra.bias",
+    "mastra.toxicity",
+    "mastra.context_precision",
+    "mastra.context_relevance",
+    "mastra.noise_sensitivity",
+    "mastra.prompt_alignment",
+    "mastra.tool_call_accuracy_llm",
+    "mastra.context_recall",
+    "mastra.rubric",
+    "mastra.summarization",
+    "mastra.multi_turn_judge",
+    "mastra.trajectory_accuracy_llm",
+    "omk.faithfulness",
+    "omk.answer_relevancy",
+    "omk.context_recall",
+    "omk.semantic_similarity",
+)
+
+KNOWN_METRIC_IDS: Final = ALL_METRIC_IDS + SCORER_IDS
+
+
+def is_scorer_id(metric: MetricId) -> bool:
+    """Whether a metric is a scorer of another tool, which no kernel computes."""
+    return "." in metric
+
 
 @cache  # every row of a result file asks for dozens
 def camel_case(name: str) -> str:
@@ -66,7 +86,7 @@ def camel_case(name: str) -> str:
 
 
 _METRIC_NAMES: Final[dict[str, MetricId]] = {
-    name: metric for metric in ALL_METRIC_IDS for name in (metric, camel_case(metric))
+    name: metric for metric in KNOWN_METRIC_IDS for name in (metric, camel_case(metric))
 }
 
 
@@ -80,8 +100,8 @@ def to_metric_id(name: object) -> MetricId:
     """
     metric = _METRIC_NAMES.get(name) if isinstance(name, str) else None
     if metric is None:
-        known = ", ".join(ALL_METRIC_IDS)
-        hint = suggestion(name, ALL_METRIC_IDS)
+        known = ", ".join(KNOWN_METRIC_IDS)
+        hint = suggestion(name, KNOWN_METRIC_IDS)
         raise InputError(f"unknown metric {name!r}{hint} (known metrics: {known})")
     return metric
 
@@ -94,6 +114,14 @@ class NullReason(IntEnum):
     NOTHING_TO_MEASURE = 2
     JUDGE_FAILED = 3
     SKIPPED = 4
+    JUDGE_UNPARSED = 5
+    JUDGE_INCOMPLETE = 6
+    JUDGE_REFUSED = 7
+    JUDGE_TRUNCATED = 8
+    JUDGE_TIMED_OUT = 9
+    JUDGE_UNREACHABLE = 10
+    JUDGE_BUDGET = 11
+    JUDGE_INTERRUPTED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

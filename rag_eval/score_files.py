@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Literal, Unpack, get_type_hints
 
 from rag_eval.batch_results import BatchSummary
-from rag_eval.blocks import RowFault
+from rag_eval.blocks import RowFault, SampleError
 from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
 from rag_eval.engine import ScoredBlock, thread_count
@@ -17,23 +17,31 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import STANDARD_INPUT
 from rag_eval.inputs.opened import DataSource, Input, Position
 from rag_eval.interrupts import deferred_interrupts
-from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized, whole_from_one
+from rag_eval.judge.failures import JudgeUnavailableError
+from rag_eval.option_values import whole_from_one
+from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized
 from rag_eval.outputs.columns import ScoreColumns
 from rag_eval.outputs.formats import RowFormat, format_of
 from rag_eval.outputs.parts import PartedFile
 from rag_eval.outputs.text_rows import CsvFormat, JsonLinesFormat
+from rag_eval.plan_signature import signature_of
 from rag_eval.progress import Progress
-from rag_eval.run_options import ReadOptions, check_target, checked_quantiles, input_options
+from rag_eval.run_options import (
+    JudgedScoringOptions,
+    ReadOptions,
+    check_target,
+    checked_quantiles,
+    input_options,
+)
 from rag_eval.score_totals import ScoreBlocks, ScoreSpool
-from rag_eval.signature import Signature
 from rag_eval.streaming import KEPT_FAULTS, RowStream
 from rag_eval.summarizing import summary_of
 from rag_eval.validation import origin_of
 from rag_eval.version import __version__
 
 
-class ScoreFileOptions(ReadOptions, total=False):
-    """Options of :func:`score_file`, besides those of reading and of :func:`rag_eval.evaluate`.
+class ScoreFileOptions(ReadOptions, JudgedScoringOptions, total=False):
+    """Options of :func:`score_file`, besides those of reading and of scoring.
 
     Attributes
     ----------
@@ -49,14 +57,6 @@ class ScoreFileOptions(ReadOptions, total=False):
         Make sure after so many rows that they survive a crash; besides every 10 s and 64 MiB.
     """
 
-    profile: Any
-    language: str | None
-    stemmer: Any
-    calibration: Any
-    thresholds: Mapping[str, float] | None
-    composite_threshold: float | None
-    composite_weights: Mapping[str, float | None] | None
-    heuristic: Mapping[str, Any] | None
     columns: Sequence[str] | None
     prefix: str | None
     resume: bool | None
@@ -65,6 +65,8 @@ class ScoreFileOptions(ReadOptions, total=False):
 
 
 SCORE_KEYS: Final = frozenset(get_type_hints(ScoreFileOptions))
+# Of runs that can be gone on with, which takes a file.
+_KEPT_KEYS: Final = frozenset({"resume", "restart", "checkpoint_rows"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,10 @@ class ScoreFileReport:
     faults : list of RowFault
         The first ten of them.
     interrupted : bool
-        Ctrl-C came; what was scored is kept in ``kept`` and can be gone on with.
+        Ctrl-C came, or the judge could not be asked any more; what was scored is kept in ``kept``
+        and can be gone on with.
+    unavailable : str
+        Why the judge could not be asked any more; empty where it could.
     kept : Path or None
     """
 
@@ -97,6 +102,7 @@ class ScoreFileReport:
     n_skipped: int
     faults: list[RowFault]
     interrupted: bool = False
+    unavailable: str = ""
     kept: Path | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -155,14 +161,18 @@ def score_file(
     KeyboardInterrupt
         When Ctrl-C came before the first row was kept, or once more after it came.
     """
-    unknown = sorted(set(options) - SCORE_KEYS)
-    if unknown:
-        raise TypeError(f"score_file has no option {unknown[0]!r}")
+    _check_options("score_file", options, SCORE_KEYS)
     job = _Job(source, metrics, options)
     path = Path(target)
     check_target(path, job.source.paths)
     form = format_of(path, job.columns, job.signature)
     return _FileRun(job, path, form).run()
+
+
+def _check_options(owner: str, options: Mapping[str, Any], known: frozenset[str]) -> None:
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise TypeError(f"{owner} has no option {unknown[0]!r}")
 
 
 class _Job:
@@ -189,7 +199,7 @@ class _Job:
         self.source = Input(source, self.reading, extra)
         self.columns = ScoreColumns.of(self.plan, extra, options.get("prefix") or "")
         self.quantiles = checked_quantiles(options)
-        self.signature = Signature.of(self.plan.columns, self.plan.settings)
+        self.signature = signature_of(self.plan)
 
     def stream(self) -> RowStream:
         """The rows."""
@@ -234,6 +244,7 @@ class _Job:
             evaluated_at=self.evaluated_at,
             duration_ms=self.clock.elapsed_ms,
             notes=[*self.notes, *notes, *stream.notes()],
+            judging=stream.judge_report(),
         )
 
 
@@ -277,7 +288,7 @@ class _FileRun:
     def _score_all(self) -> ScoreFileReport:
         report = None
         try:
-            self._score()
+            self._score_or_tell_what_is_kept()
             self._stream.check_not_empty()
             with deferred_interrupts():
                 self._parts.close_part()
@@ -291,7 +302,26 @@ class _FileRun:
             if not self._parts.parts:
                 raise
             return self._report(interrupted=True)
+        except JudgeUnavailableError as error:
+            with deferred_interrupts():
+                self._parts.close_part()
+            if not self._parts.parts:
+                raise
+            return self._report(interrupted=True, unavailable=str(error))
         return report
+
+    def _score_or_tell_what_is_kept(self) -> None:
+        try:
+            self._score()
+        except InputError as error:
+            if not self._parts.parts:
+                raise
+            # What is wrong with a file as a whole is not passed over.
+            flags = "--resume --skip-invalid" if isinstance(error, SampleError) else "--resume"
+            raise InputError(
+                f"{error}; the first {self._parts.n_kept:,} rows are kept in "
+                f"{self._parts.folder}: go on with {flags}, or begin anew with --restart"
+            ) from None
 
     def _take_up(self) -> None:
         """Count what is there already."""
@@ -310,16 +340,16 @@ class _FileRun:
         self._n_resumed = stream.n_rows
 
     def _score(self) -> None:
-        blocks = self._stream.scored_blocks(self._parts.position)
         progress = Progress(self._job.options.get("on_progress"), None)
-        progress.advance(self._n_resumed)
+        blocks = self._stream.scored_blocks(self._parts.position, progress.reached)
+        progress.reached(self._n_resumed)
         with closing(blocks), progress:
             for scored in blocks:
                 # Here, while other blocks are scored: what encodes holds the interpreter anyway.
                 rows = self._form.encode(scored)
                 with deferred_interrupts():
                     self._add(scored, rows)
-                progress.advance(len(scored.scores), self._job.source.share_read)
+                progress.reached(self._stream.n_rows, self._job.source.share_read)
 
     def _add(self, scored: ScoredBlock, rows: bytes) -> None:
         faults = [
@@ -332,7 +362,7 @@ class _FileRun:
         if self._parts.part_is_due or (due is not None and self._parts.n_waiting >= due):
             self._parts.close_part()
 
-    def _report(self, *, interrupted: bool = False) -> ScoreFileReport:
+    def _report(self, *, interrupted: bool = False, unavailable: str = "") -> ScoreFileReport:
         # Rows of an earlier run may have had what those of this one lack.
         notes = [] if self._n_resumed else self._job.columns.notes()
         if self._n_resumed:
@@ -348,6 +378,7 @@ class _FileRun:
             n_skipped=self._stream.n_skipped,
             faults=self._stream.faults,
             interrupted=interrupted,
+            unavailable=unavailable,
             kept=self._parts.folder if interrupted else None,
         )
 
@@ -365,15 +396,16 @@ def score_to_stream(
     Nothing is kept of a run that is cut short. Medians need scores again: they wait in memory, and
     past some hundred thousand rows in an unnamed temporary file.
     """
+    _check_options("score_to_stream", options, SCORE_KEYS - _KEPT_KEYS)
     job = _Job(source, metrics, options)
     rows = CsvFormat(job.columns) if form == "csv" else JsonLinesFormat(job.columns)
     stream = job.stream()
     spool = ScoreSpool(len(job.plan.columns))
-    interrupted = False
+    interrupted, unavailable = False, ""
     try:
         with (
-            closing(stream.scored_blocks()) as blocks,
             Progress(options.get("on_progress"), None) as progress,
+            closing(stream.scored_blocks(on_rows=progress.reached)) as blocks,
         ):
             if isinstance(rows, CsvFormat):
                 file.write(rows.header)
@@ -383,11 +415,15 @@ def score_to_stream(
                     file.write(encoded)
                     spool.add(scored.scores)
                     stream.count(scored)
-                progress.advance(len(scored.scores), job.source.share_read)
+                progress.reached(stream.n_rows, job.source.share_read)
     except KeyboardInterrupt:
         if not stream.n_rows:
             raise
         interrupted = True
+    except JudgeUnavailableError as error:
+        if not stream.n_rows:
+            raise
+        interrupted, unavailable = True, str(error)
     stream.check_not_empty()
     result = job.summary(stream, spool.blocks, job.columns.notes())
     spool.close()
@@ -399,4 +435,5 @@ def score_to_stream(
         n_skipped=stream.n_skipped,
         faults=stream.faults,
         interrupted=interrupted,
+        unavailable=unavailable,
     )

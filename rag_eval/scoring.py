@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Unpack
 
-import numpy as np
-import numpy.typing as npt
-
-from rag_eval.batch_results import BatchEvalResult, assemble, stacked
+from rag_eval.batch_jobs import BatchJob
+from rag_eval.batch_results import BatchEvalResult
 from rag_eval.calibrating import calibrated
 from rag_eval.calibration_files import read_calibrations
 from rag_eval.clock import Clock
-from rag_eval.engine import score_blocks, thread_count
+from rag_eval.columns import SampleBatch
+from rag_eval.engine import scored_block
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
-from rag_eval.inputs.objects import is_table, object_blocks, row_count
+from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.metrics.registry import OVERLAP_METRICS
 from rag_eval.options import (
     BATCH_KEYS,
     CONFIG_KEYS,
     EVALUATE_KEYS,
-    REGRESSION_THRESHOLD,
     BatchEvaluateOptions,
     EvaluateOptions,
     EvaluatorConfig,
@@ -32,17 +30,11 @@ from rag_eval.options import (
     make_plan,
     metric_list,
     normalized,
-    number,
     overlaid,
-    whole_from_one,
 )
-from rag_eval.progress import Progress
-from rag_eval.regressions import Baseline, check_signatures, compare_means
 from rag_eval.results import EvalResult, MetricResult
-from rag_eval.rows import store_for
-from rag_eval.samples import EvalSample, MetricId, to_metric_id
-from rag_eval.signature import Signature
-from rag_eval.sources import FieldNeeds, SampleLike, pack_block, read_rows
+from rag_eval.samples import MetricId, to_metric_id
+from rag_eval.sources import FieldNeeds, RowBlock, SampleLike, pack_block, read_rows
 
 
 def evaluate(
@@ -77,7 +69,7 @@ def evaluate(
         For an option that does not exist.
     """
     known = normalized(options, "evaluate", EVALUATE_KEYS)
-    return _evaluate(sample, calibrated(make_plan(metrics, known), known)[0])
+    return _evaluate(sample, _plan(metrics, known))
 
 
 def evaluate_batch(
@@ -113,7 +105,30 @@ def evaluate_batch(
         When the baseline was scored under other settings.
     """
     known = normalized(options, "evaluate_batch", BATCH_KEYS)
-    return _evaluate_batch(samples, metrics, known)
+    return BatchJob(samples, metrics, known).run()
+
+
+async def aevaluate(
+    sample: SampleLike,
+    metrics: Iterable[str] | None = None,
+    **options: Unpack[EvaluateOptions],
+) -> EvalResult:
+    """As :func:`evaluate`, with the judge asked in the event loop of the caller."""
+    known = normalized(options, "aevaluate", EVALUATE_KEYS)
+    return await _aevaluate(sample, _plan(metrics, known))
+
+
+async def aevaluate_batch(
+    samples: Iterable[SampleLike],
+    metrics: Iterable[str] | None = None,
+    **options: Unpack[BatchEvaluateOptions],
+) -> BatchEvalResult:
+    """As :func:`evaluate_batch`, with the judge asked in the event loop of the caller.
+
+    Kernels run in a thread meanwhile, which is also where ``samples`` is read.
+    """
+    known = normalized(options, "aevaluate_batch", BATCH_KEYS)
+    return await BatchJob(samples, metrics, known).arun()
 
 
 def compute_metric(
@@ -184,7 +199,7 @@ class Evaluator:
     ) -> EvalResult:
         """As :func:`evaluate`; metrics and options given here win over the configuration."""
         known = self._merged(normalized(options, "evaluate", EVALUATE_KEYS))
-        return _evaluate(sample, calibrated(make_plan(self._metrics(metrics), known), known)[0])
+        return _evaluate(sample, _plan(self._metrics(metrics), known))
 
     def evaluate_batch(
         self,
@@ -194,7 +209,27 @@ class Evaluator:
     ) -> BatchEvalResult:
         """As :func:`evaluate_batch`; metrics and options given here win over the configuration."""
         known = self._merged(normalized(options, "evaluate_batch", BATCH_KEYS))
-        return _evaluate_batch(samples, self._metrics(metrics), known)
+        return BatchJob(samples, self._metrics(metrics), known).run()
+
+    async def aevaluate(
+        self,
+        sample: SampleLike,
+        metrics: Iterable[str] | None = None,
+        **options: Unpack[EvaluateOptions],
+    ) -> EvalResult:
+        """As :func:`aevaluate`; metrics and options given here win over the configuration."""
+        known = self._merged(normalized(options, "aevaluate", EVALUATE_KEYS))
+        return await _aevaluate(sample, _plan(self._metrics(metrics), known))
+
+    async def aevaluate_batch(
+        self,
+        samples: Iterable[SampleLike],
+        metrics: Iterable[str] | None = None,
+        **options: Unpack[BatchEvaluateOptions],
+    ) -> BatchEvalResult:
+        """As :func:`aevaluate_batch`; metrics and options given here win over the configuration."""
+        known = self._merged(normalized(options, "aevaluate_batch", BATCH_KEYS))
+        return await BatchJob(samples, self._metrics(metrics), known).arun()
 
     def _metrics(self, metrics: Iterable[str] | None) -> Iterable[str] | None:
         return self._config.get("metrics") if metrics is None else metrics
@@ -219,7 +254,9 @@ def _frozen(value: Any) -> Any:
 
 
 def _thawed(value: Any) -> Any:
-    return dict(value) if isinstance(value, MappingProxyType) else value
+    if isinstance(value, MappingProxyType):
+        return {name: _thawed(item) for name, item in value.items()}
+    return value
 
 
 def create_evaluator(**config: Unpack[EvaluatorConfig]) -> Evaluator:
@@ -238,77 +275,50 @@ def create_evaluator(**config: Unpack[EvaluatorConfig]) -> Evaluator:
 # ---------------------------------------------------------------------------- what they share
 
 
+def _plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan:
+    return calibrated(make_plan(metrics, options), options)[0]
+
+
 def _evaluate(sample: SampleLike, plan: Plan) -> EvalResult:
     clock = Clock()
-    needs = FieldNeeds.of(plan.columns, plan.settings.profile)
+    rows, batch = _packed(sample, plan)
+    judged = None
+    if plan.judging is not None:
+        # Imported where a judge is asked: an event loop takes longer to import than to score.
+        from rag_eval.judge_runs import judge_block
+
+        judged = judge_block(scored_block(rows, batch, plan), plan).judged
+    return _explained(sample, batch, judged, plan, clock)
+
+
+async def _aevaluate(sample: SampleLike, plan: Plan) -> EvalResult:
+    clock = Clock()
+    rows, batch = _packed(sample, plan)
+    judged = None
+    if plan.judging is not None:
+        from rag_eval.judge_runs import ajudge_block
+
+        judged = (await ajudge_block(scored_block(rows, batch, plan), plan)).judged
+    return _explained(sample, batch, judged, plan, clock)
+
+
+def _packed(sample: SampleLike, plan: Plan) -> tuple[RowBlock, SampleBatch]:
+    needs = FieldNeeds.of(plan.native_columns, plan.settings.profile)
     try:
-        batch = pack_block(read_rows([sample], 0, needs), needs)
+        rows = read_rows([sample], 0, needs)
+        return rows, pack_block(rows, needs)
     except InputError as error:
         # One sample needs no number.
         raise InputError(str(error).replace("sample 0", "sample", 1)) from None
-    result = explain_row(sample, batch, 0, plan, clock.now())
-    return replace(result, duration_ms=clock.elapsed_ms)
 
 
-def _evaluate_batch(
-    samples: Iterable[SampleLike], metrics: Iterable[str] | None, options: Mapping[str, Any]
-) -> BatchEvalResult:
-    clock = Clock()
-    plan, notes = calibrated(make_plan(metrics, options), options)
-    if not is_table(samples) and (
-        isinstance(samples, (str, bytes, Mapping, EvalSample)) or not isinstance(samples, Iterable)
-    ):
-        raise InputError(f"samples must be a list of samples, got {type(samples).__name__}")
-    if options.get("concurrency") is not None:
-        whole_from_one(options["concurrency"], "concurrency")
-    threads = thread_count(options.get("threads"))
-    threshold = options.get("regression_threshold")
-    limit = REGRESSION_THRESHOLD if threshold is None else number(threshold, "regression_threshold")
-    baseline, note = _baseline(plan, options)
-    keep = options.get("keep_texts") is not False
-    needs = FieldNeeds.of(plan.columns, plan.settings.profile)
-    store = store_for(samples, needs, is_table=is_table(samples)) if keep else None
-    scores: list[npt.NDArray[np.float64]] = []
-    reasons: list[npt.NDArray[np.uint8]] = []
-    with Progress(options.get("on_progress"), row_count(samples)) as progress:
-        for block in score_blocks(object_blocks(samples, needs, threads), plan, needs, threads):
-            if store is not None:
-                store.add(block.rows, block.batch)
-            scores.append(block.scores)
-            reasons.append(block.null_reasons)
-            progress.advance(len(block.scores))
-    result = assemble(
-        plan,
-        stacked(scores, len(plan.columns), np.float64),
-        stacked(reasons, len(plan.columns), np.uint8),
-        store,
-        evaluated_at=clock.now(),
-        duration_ms=clock.elapsed_ms,
-    )
-    if note:
-        notes.append(note)
-    return _compared(replace(result, notes=notes), plan, baseline, limit)
-
-
-def _baseline(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline | None, str | None]:
-    """The baseline, if any, refused before any work when it cannot be compared with."""
-    given = options.get("baseline_result")
-    if given is None:
-        return None, None
-    baseline = Baseline.of(given)
-    if options.get("allow_signature_mismatch"):
-        return baseline, "settings of the baseline were not checked"
-    signature = Signature.of(plan.columns, plan.settings)
-    return baseline, check_signatures(signature, baseline, plan.columns)
-
-
-def _compared(
-    result: BatchEvalResult,
+def _explained(
+    sample: SampleLike,
+    batch: SampleBatch,
+    judged: Sequence[JudgedRowScores] | None,
     plan: Plan,
-    baseline: Baseline | None,
-    limit: float,
-) -> BatchEvalResult:
-    if baseline is None:
-        return result
-    regressions = compare_means(result.aggregates, baseline, plan.metrics, limit)
-    return replace(result, regressions=regressions)
+    clock: Clock,
+) -> EvalResult:
+    row = None if judged is None else judged[0]
+    result = explain_row(sample, batch, 0, plan, clock.now(), judged=row)
+    return replace(result, duration_ms=clock.elapsed_ms)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError
 from rag_eval.grounded_settings import GroundedSettings
+from rag_eval.judge_options import PER_METRIC_KEYS, SIGNATURE_KEYS
 from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.overlap_settings import OverlapSettings
 from rag_eval.samples import MetricId, Profile
@@ -58,9 +59,10 @@ class Signature:
         """Read back what :meth:`to_dict` wrote."""
         if not isinstance(value, Mapping) or not {"profile", "version", "unicode"} <= set(value):
             raise InputError(f"not a signature: {value!r}")
-        return cls(
-            value["profile"], value["version"], value["unicode"], dict(value.get("options") or {})
-        )
+        options = value.get("options") or {}
+        if not isinstance(options, Mapping):
+            raise InputError(f"not a signature: its options are {options!r:.80}")
+        return cls(value["profile"], value["version"], value["unicode"], dict(options))
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -80,15 +82,34 @@ class Signature:
 
     def differences(self, other: Signature, metrics: Iterable[MetricId]) -> list[str]:
         """What makes scores of these metrics incomparable: ``name: ours, not theirs``."""
+        compared = list(metrics)
         pairs = [
             ("profile", self.profile, other.profile),
             ("version", self.version, other.version),
             ("unicode", self.unicode, other.unicode),
         ]
         # Another profile has other options, which say nothing more.
-        names = _option_names(self.profile, metrics) if self.profile == other.profile else []
+        names = _option_names(self.profile, compared) if self.profile == other.profile else []
         pairs += [(name, self.options.get(name), other.options.get(name)) for name in names]
-        return [f"{name}: {ours}, not {theirs}" for name, ours, theirs in pairs if ours != theirs]
+        ours, theirs = _judging(self.options, compared), _judging(other.options, compared)
+        pairs += [(name, ours.get(name), theirs.get(name)) for name in sorted({**ours, **theirs})]
+        return [f"{name}: {left}, not {right}" for name, left, right in pairs if left != right]
+
+
+def _judging(options: Mapping[str, Any], metrics: Iterable[MetricId]) -> dict[str, Any]:
+    """What of judging some metrics depend on; nothing where a judge scores none of them."""
+    listed = options.get("judged") or ()
+    judged = [metric for metric in metrics if metric in listed]
+    if not judged:
+        return {}
+    found = {name: options[name] for name in SIGNATURE_KEYS if name in options}
+    for name in PER_METRIC_KEYS & found.keys():
+        if isinstance(found[name], Mapping):
+            found[name] = {key: value for key, value in found[name].items() if key in judged}
+    found["judged"] = sorted(judged)
+    # Who else is judged, which is all that hybrid says, changes no score of these.
+    found["mode"] = "llm" if found.get("mode") == "hybrid" else found.get("mode")
+    return {name: value for name, value in found.items() if value != {}}
 
 
 def _option_names(profile: str, metrics: Iterable[MetricId]) -> list[str]:

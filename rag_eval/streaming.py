@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rag_eval.blocks import RowFault
 from rag_eval.engine import ScoredBlock, score_blocks
@@ -15,6 +15,10 @@ from rag_eval.repeated_ids import RepeatedIds
 from rag_eval.score_totals import ScoreTotals
 from rag_eval.sources import FieldNeeds
 from rag_eval.validation import add_ids, origin_of, pack_file_block
+
+if TYPE_CHECKING:
+    from rag_eval.judge_report import JudgeReport
+    from rag_eval.judge_runs import JudgeRun
 
 KEPT_FAULTS: Final = 10
 
@@ -44,14 +48,33 @@ class RowStream:
         self._plan = plan
         self._threads = threads
         self._skip_invalid = skip_invalid
-        self.needs = FieldNeeds.of(plan.columns, plan.settings.profile)
+        self.needs = FieldNeeds.of(plan.native_columns, plan.settings.profile)
+        self._judge: JudgeRun | None = None
         self.n_rows = self.n_skipped = 0
         self.faults: list[RowFault] = []
         self.totals = ScoreTotals(plan)
         self._ids = RepeatedIds()
 
-    def scored_blocks(self, start: Position = START) -> Generator[ScoredBlock, None, None]:
-        """The scored blocks; close it early and threads and files go with it."""
+    def scored_blocks(
+        self, start: Position = START, on_rows: Callable[[int], object] | None = None
+    ) -> Generator[ScoredBlock, None, None]:
+        """The scored and judged blocks; close it early and threads and files go with it.
+
+        ``on_rows`` gets the number of rows that are finished while a judge is at work.
+
+        Raises
+        ------
+        JudgeUnavailableError
+            After the blocks that were finished by then.
+        """
+        with closing(self.native_blocks(start)) as scored:
+            if self._plan.judging is None:
+                yield from scored
+            else:
+                yield from self._judged(scored, on_rows)
+
+    def native_blocks(self, start: Position = START) -> Generator[ScoredBlock, None, None]:
+        """The blocks with the scores of the kernels alone."""
         blocks = self._source.blocks(start)
         scored = score_blocks(
             blocks,
@@ -63,6 +86,25 @@ class RowStream:
         )
         with closing(blocks), closing(scored):
             yield from scored
+
+    def _judged(
+        self, scored: Iterable[ScoredBlock], on_rows: Callable[[int], object] | None
+    ) -> Generator[ScoredBlock, None, None]:
+        # Imported where a judge is asked: an event loop takes longer to import than to score.
+        from rag_eval.judge_runs import opened_judge
+
+        first = self.n_rows
+        with opened_judge(self._plan) as judge:
+            self._judge = judge
+            judged = judge.blocks(
+                scored, None if on_rows is None else lambda n_done: on_rows(first + n_done)
+            )
+            with closing(judged):
+                yield from judged
+
+    def judge_report(self) -> JudgeReport | None:
+        """What judging took and found; None where no judge was asked."""
+        return None if self._judge is None else self._judge.report()
 
     def count(self, scored: ScoredBlock) -> None:
         """Count a block, whose rows went where they belong."""

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rag_eval.batch_results import BatchSummary
+from rag_eval.cascade import without_means
 from rag_eval.options import Plan
+from rag_eval.plan_signature import signature_of
+from rag_eval.results import CostTracker
 from rag_eval.score_totals import ScoreBlocks, ScoreTotals
-from rag_eval.signature import Signature
+
+if TYPE_CHECKING:
+    from rag_eval.judge_report import JudgeReport
 
 
 def summary_of(
@@ -18,6 +24,7 @@ def summary_of(
     evaluated_at: str,
     duration_ms: int,
     notes: list[str],
+    judging: JudgeReport | None = None,
 ) -> BatchSummary:
     """The summary of all rows in ``totals``.
 
@@ -25,7 +32,7 @@ def summary_of(
     histogram, and the signature says so.
     """
     aggregates, composite = totals.aggregates(blocks)
-    signature = Signature.of(plan.columns, plan.settings)
+    signature = signature_of(plan)
     if blocks is None:
         signature = replace(signature, options={**signature.options, "quantiles": "sketch"})
     n_passed = totals.n_passed
@@ -33,11 +40,13 @@ def summary_of(
         metrics=plan.columns,
         n_rows=totals.n_rows,
         n_passed=n_passed,
-        aggregates=aggregates,
+        aggregates=without_means(plan, aggregates),
         composite_aggregate=composite,
         passed=0 < totals.n_rows == n_passed,
         total_duration_ms=duration_ms,
         evaluated_at=evaluated_at,
         signature=signature,
         notes=notes,
+        total_cost=CostTracker() if judging is None else judging.cost,
+        judging=judging,
     )

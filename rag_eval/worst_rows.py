@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.engine import ScoredBlock
 from rag_eval.explaining import explain_row
+from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.options import Plan
 from rag_eval.results import EvalResult
 from rag_eval.sources import FieldNeeds, pack_block, read_rows
 from rag_eval.validation import origin_of
+
+_Scored: TypeAlias = "tuple[npt.NDArray[np.float64], JudgedRowScores | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ class WorstRows:
     def __init__(self, n_rows: int, details: bool = False) -> None:
         self._n_rows = n_rows
         self._details = details
-        # The best of the worst is on top: (-composite, -row, name, sample, scores).
-        self._heap: list[tuple[float, int, str, Any, npt.NDArray[np.float64]]] = []
+        # The best of the worst is on top: (-composite, -row, name, sample, scores and judgements).
+        self._heap: list[tuple[float, int, str, Any, _Scored]] = []
 
     def add(self, scored: ScoredBlock, composite: npt.NDArray[np.float64], first_row: int) -> None:
         """Consider the rows of a block, whose first is row ``first_row`` of the run."""
@@ -54,7 +57,9 @@ class WorstRows:
                 continue
             sample = block.sample(index)
             name = origin.place(origin.numbers[index], sample)
-            entry = (-value, -first_row - index, name, sample, scored.scores[index])
+            judged = None if scored.judged is None else scored.judged[index]
+            kept = (scored.scores[index], judged)
+            entry = (-value, -first_row - index, name, sample, kept)
             if len(self._heap) < self._n_rows:
                 heapq.heappush(self._heap, entry)
             else:
@@ -63,11 +68,17 @@ class WorstRows:
     def _limit(self) -> float:
         return np.inf if len(self._heap) < self._n_rows else -self._heap[0][0]
 
+    def _sorted(self) -> list[tuple[float, int, str, Any, _Scored]]:
+        # No two rows have one number: samples are never compared.
+        return sorted(self._heap, reverse=True)
+
     def opened(self, plan: Plan, needs: FieldNeeds, evaluated_at: str) -> list[WorstRow]:
         """The rows with their explanations and signals, the worst first."""
         opened = []
-        for _, row, name, sample, scores in sorted(self._heap, reverse=True):
+        for _, row, name, sample, (scores, judged) in self._sorted():
             batch = pack_block(read_rows([sample], 0, needs), needs)
-            result = explain_row(sample, batch, 0, plan, evaluated_at, scored=(-row, scores))
+            result = explain_row(
+                sample, batch, 0, plan, evaluated_at, scored=(-row, scores), judged=judged
+            )
             opened.append(WorstRow(name, result, self._details))
         return opened

@@ -10,7 +10,7 @@ from rag_eval.samples import MetricId, to_metric_id
 
 EXIT_CODES: Final = (
     "Exit codes: 0 every gate held · 1 a gate failed · 2 bad input or usage · "
-    "3 judge unavailable · 130 interrupted, partial result written"
+    "3 judge unavailable or budget reached · 130 interrupted, partial result written"
 )
 
 

@@ -13,15 +13,19 @@ import click
 import rich_click
 
 import rag_eval
+from rag_eval.cli.cache import cache_command
 from rag_eval.cli.calibrate import calibrate_command
 from rag_eval.cli.compare import compare_command
+from rag_eval.cli.judge import judge_command
 from rag_eval.cli.run import run_command
 from rag_eval.cli.score import score_command
 from rag_eval.cli.validate import validate_command
 from rag_eval.errors import RagEvalError
+from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.reports.plain_text import plain_text
 
 BAD_INPUT: Final = 2
+JUDGE_UNAVAILABLE: Final = 3
 INTERRUPTED: Final = 130
 _DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
 _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
@@ -54,6 +58,9 @@ class Program(rich_click.RichGroup):
         except (click.Abort, KeyboardInterrupt) as error:
             print(f"interrupted; {plain_text(_what_is_left(error))}", file=sys.stderr)
             return INTERRUPTED
+        except JudgeUnavailableError as error:
+            _fail(str(error))
+            return JUDGE_UNAVAILABLE
         except RagEvalError as error:
             return _fail(str(error))
         except OSError as error:
@@ -114,7 +121,8 @@ def _usage_text(error: click.UsageError) -> str:
     "rag-eval",
     cls=Program,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 pass · 1 a gate failed · 2 bad input or usage · 3 judge unavailable · "
+    epilog="Exit codes: 0 pass · 1 a gate failed · 2 bad input or usage · 3 judge unavailable "
+    "or budget reached · "
     "130 interrupted",
 )
 @rich_click.rich_config(help_config={"text_paragraph_linebreaks": "\n\n"})
@@ -137,3 +145,5 @@ program.add_command(score_command)
 program.add_command(validate_command)
 program.add_command(compare_command)
 program.add_command(calibrate_command)
+program.add_command(judge_command)
+program.add_command(cache_command)

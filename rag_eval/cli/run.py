@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from rag_eval.cli.judge_flags import judge_flags
+from rag_eval.cli.judging import exit_code, print_estimate
 from rag_eval.cli.parameters import EXIT_CODES
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 @click.command("run", epilog=EXIT_CODES)
 @click.argument("data", metavar="DATA")
 @scoring_flags
+@judge_flags
 @reading_flags
 @click.option(
     "--min-pass-rate",
@@ -30,6 +33,12 @@ if TYPE_CHECKING:
     metavar="METRIC=X",
     multiple=True,
     help="Gate: least mean of a metric. May be given several times.",
+)
+@click.option(
+    "--max-judge-failures",
+    type=float,
+    metavar="X",
+    help="Gate: largest share of judgements that may fail [0].",
 )
 @click.option(
     "--baseline", metavar="FILE", help="Gate: no mean may drop against this earlier result file."
@@ -90,6 +99,8 @@ def run_command(data: str, **flags: Any) -> int:
     form, quiet = flags.pop("form"), flags.pop("quiet")
     options = options_of(flags)
     metrics = options.pop("metrics", None)
+    if options.pop("dry_run", False):
+        return print_estimate(data, metrics, options, form)
     if form == "jsonl":
         options["on_row"] = _print_row
     # Rows and a progress bar on one terminal would overwrite each other.
@@ -99,9 +110,7 @@ def run_command(data: str, **flags: Any) -> int:
     if not quiet:
         _print_talk(report, with_verdict=form != "table")
     _print_report(report, form)
-    if report.interrupted:
-        return 130
-    return 0 if report.passed else 1
+    return exit_code(report.interrupted, report.unavailable, report.result, report.passed)
 
 
 def _print_row(row: bytes) -> None:
@@ -121,12 +130,15 @@ def _print_report(report: RunReport, form: str) -> None:
 
 def _print_talk(report: RunReport, *, with_verdict: bool) -> None:
     from rag_eval.reports.console import console_for, print_notes, print_skipped, print_verdict
+    from rag_eval.reports.judging import print_judging
 
     console = console_for(sys.stderr)
     print_skipped(report, console)
     print_notes(report.result.notes, console)
+    print_judging(report.result.judging, console)
     if report.interrupted:
         written = f"; partial result written to {report.written}" if report.written else ""
-        print(f"interrupted after {report.result.n_rows:,} samples{written}", file=sys.stderr)
+        why = report.unavailable or "interrupted"
+        print(f"{why}: ended after {report.result.n_rows:,} samples{written}", file=sys.stderr)
     if with_verdict:
         print_verdict(report, console)

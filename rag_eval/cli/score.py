@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
+from rag_eval.cli.judge_flags import judge_flags
+from rag_eval.cli.judging import exit_code, print_estimate
 from rag_eval.cli.parameters import column_names
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 
 _STANDARD_OUTPUT: Final = "-"
 _KEPT_OPTIONS: Final = ("resume", "restart", "checkpoint_rows")
+_OF_RUN: Final = frozenset(
+    {"min_pass_rate", "min_mean", "max_judge_failures", "baseline", "regression_threshold"}
+    | {"allow_signature_mismatch", "details", "worst"}
+)
 
 
 @click.command(
@@ -28,6 +34,7 @@ _KEPT_OPTIONS: Final = ("resume", "restart", "checkpoint_rows")
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
 @scoring_flags
+@judge_flags
 @reading_flags
 @click.option(
     "--columns",
@@ -85,7 +92,11 @@ def score_command(source: str, target: str, **flags: Any) -> int:
     columns = column_names(options.pop("columns", None))
     if columns:
         options["columns"] = columns
+    # A configuration file is for both commands, and may hold gates, which are for run alone.
+    options = {name: value for name, value in options.items() if name not in _OF_RUN}
     _check_usage(target, form, options)
+    if options.pop("dry_run", False):
+        return print_estimate(source, metrics, options, "table")
     if summary is not None:
         _check_summary(summary, source)
     with shown_progress(quiet=quiet) as show:
@@ -101,7 +112,7 @@ def score_command(source: str, target: str, **flags: Any) -> int:
         if report.kept is not None:
             left = f"what was scored is kept in {report.kept}: go on with --resume"
         raise KeyboardInterrupt(left) from None
-    return 130 if report.interrupted else 0
+    return exit_code(report.interrupted, report.unavailable, report.result, passed=True)
 
 
 def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None:
@@ -152,8 +163,10 @@ def _write_summary(report: ScoreFileReport, path: str) -> None:
 def _print_talk(report: ScoreFileReport) -> None:
     """All of it on stderr: stdout is for rows."""
     from rag_eval.reports.console import console_for, print_notes, print_score_file, print_skipped
+    from rag_eval.reports.judging import print_judging
 
     console = console_for(sys.stderr)
     print_skipped(report, console)
     print_notes(report.result.notes, console)
+    print_judging(report.result.judging, console)
     print_score_file(report, console)

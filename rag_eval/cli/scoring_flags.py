@@ -7,14 +7,15 @@ from typing import Any, Final
 
 import rich_click as click
 
+from rag_eval.cli.judge_flags import judge_of_environment, judge_options
 from rag_eval.cli.parameters import metric_names, metric_numbers
 from rag_eval.cli.reading import field_mapping
 from rag_eval.errors import InputError
-from rag_eval.samples import METRIC_IDS
+from rag_eval.samples import METRIC_IDS, is_scorer_id
 
 _PAIRS: Final = "METRIC=X,…"
 # Merged metric by metric where a flag and the configuration file both give them.
-_TABLES: Final = ("thresholds", "composite_weights", "min_mean", "mapping")
+_TABLES: Final = ("thresholds", "composite_weights", "min_mean", "mapping", "metric_modes")
 
 
 def scoring_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,14 +86,16 @@ def scoring_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def options_of(flags: Mapping[str, Any]) -> dict[str, Any]:
+def options_of(flags: dict[str, Any]) -> dict[str, Any]:
     """Flags over the configuration file."""
     config: dict[str, Any] = {}
     if flags["config"] is not None:
         from rag_eval.config_file import read_config
 
         config = read_config(flags["config"])
+    judging = judge_options(flags) if "judge" in flags else {}
     given: dict[str, Any] = {
+        **judging,
         "metrics": metric_names("--metrics", flags["metrics"]),
         "thresholds": metric_numbers("--thresholds", flags["thresholds"]),
         "composite_weights": metric_numbers("--weights", flags["weights"]),
@@ -104,6 +107,9 @@ def options_of(flags: Mapping[str, Any]) -> dict[str, Any]:
             given.setdefault(name, value)
     given = {name: value for name, value in given.items() if value not in (None, {})}
     options = {**config, **given}
+    if "judge" in flags:
+        options["judge"] = options.get("judge") or judge_of_environment(options)
+        options = {name: value for name, value in options.items() if value is not None}
     for name in _TABLES:
         if name in given:
             options[name] = {**config.get(name, {}), **given[name]}
@@ -120,6 +126,20 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
                 raise InputError(
                     f"{flag} names {metric}, which is not among the metrics to compute"
                 )
+    _check_judge(given, options)
     for name in ("regression_threshold", "allow_signature_mismatch"):
         if name in given and "baseline" not in options:
             raise InputError(f"--{name.replace('_', '-')} needs --baseline")
+
+
+def _check_judge(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    scorers = any(is_scorer_id(metric) for metric in options.get("metrics", ()))
+    if options.get("mode") not in (None, "heuristic") or options.get("metric_modes") or scorers:
+        return
+    for name, flag in (
+        ("judge", "--judge"),
+        ("judges", "--judge-models"),
+        ("dry_run", "--dry-run"),
+    ):
+        if given.get(name):
+            raise InputError(f"{flag} has no effect without --mode llm, hybrid or cascade")

@@ -259,6 +259,9 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
     )
 }
 
+# Of the scorers of other tools, which count what is bad.
+_LOWER_IS_BETTER: Final = frozenset({"mastra.bias", "mastra.hallucination", "mastra.toxicity"})
+
 PROFILE_METRICS: Final[dict[Profile, dict[MetricId, MetricSpec]]] = {
     "overlap": OVERLAP_METRICS,
     "grounded": GROUNDED_METRICS,
@@ -266,8 +269,10 @@ PROFILE_METRICS: Final[dict[Profile, dict[MetricId, MetricSpec]]] = {
 
 
 def higher_is_better(metric: MetricId) -> bool:
-    """The direction of a metric, the same in every profile that has it."""
-    return GROUNDED_METRICS[metric].higher_is_better
+    """The direction of a metric, the same in every profile that has it and for every judge."""
+    if metric in GROUNDED_METRICS:
+        return GROUNDED_METRICS[metric].higher_is_better
+    return metric not in _LOWER_IS_BETTER
 
 
 def metric_numbers(metrics: Iterable[MetricId]) -> list[int]:

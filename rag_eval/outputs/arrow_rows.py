@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,9 +13,9 @@ import numpy.typing as npt
 
 from rag_eval import json_text
 from rag_eval.arrow_blocks import ArrowBlock
+from rag_eval.arrow_package import pyarrow
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
-from rag_eval.inputs.parquet_files import pyarrow
 from rag_eval.outputs.columns import REASON_NAMES, RowScores, ScoreColumns, row_ids
 from rag_eval.signature import Signature
 
@@ -43,7 +44,7 @@ class ArrowTables:
 
     def batch(self, scored: ScoredBlock) -> pa.RecordBatch:
         """The rows of a block."""
-        scores = self._columns.scores_of(scored.scores, scored.null_reasons)
+        scores = self._columns.scores_of(scored.scores, scored.null_reasons, scored.judged)
         arrays = [self._ids(scored), *self._extra(scored), *score_arrays(self._pa, scores)]
         batch = self._pa.RecordBatch.from_arrays(arrays, self._columns.names)
         self.check(batch.schema)
@@ -106,6 +107,7 @@ def score_arrays(pa: Any, scores: RowScores) -> list[pa.Array]:
         _numbers(pa, scores.composite),
         pa.array(scores.passed),
         *(_numbers(pa, column) for column in scores.probabilities),
+        *(pa.array(column, pa.string()) for column in scores.modes),
     ]
 
 
@@ -150,7 +152,7 @@ def _texts(value: Any) -> list[str | None] | None:
     return [_text(item) for item in value] if isinstance(value, (list, tuple)) else [_text(value)]
 
 
-class _ColumnFormat:
+class _ColumnFormat(ABC):
     """Parts are Arrow streams; what is made of them in the end is up to the kind of file."""
 
     head = b""
@@ -177,11 +179,13 @@ class _ColumnFormat:
             for table in chain([first], tables):
                 self._write(writer, table)
 
+    @abstractmethod
     def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
-        raise NotImplementedError
+        """What writes the kind of file; a context that ends it."""
 
+    @abstractmethod
     def _write(self, writer: Any, table: pa.Table) -> None:
-        raise NotImplementedError
+        """Write one group of rows."""
 
 
 class ParquetFormat(_ColumnFormat):

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
+from rag_eval.judged_scores import JudgedRowScores, JudgedScore
 from rag_eval.options import Plan
-from rag_eval.samples import NullReason
+from rag_eval.samples import MetricId, NullReason
 from rag_eval.validation import origin_of
 from rag_eval.verdicts import judge_rows
 
@@ -27,8 +28,10 @@ class ScoreColumns:
     """The columns of a file of scores.
 
     In this order: the id of each row, or its number where it has none; columns of the input; per
-    metric its score; per metric why it is null; the composite score; whether the row passed; and
-    per calibrated metric the probability that the row is good.
+    metric its score; per metric why it is null; the composite score; whether the row passed;
+    per calibrated metric the probability that the row is good; and per judged metric who scored
+    the row: ``llm``, ``heuristic``, or ``fallback`` where the judge failed and the native score
+    stands in. The scores of metrics that a cascade judges are probabilities themselves.
 
     Attributes
     ----------
@@ -83,6 +86,7 @@ class ScoreColumns:
             "composite_score",
             "passed",
             *(f"{metric}_probability" for metric in self.calibrated),
+            *(f"{metric}_mode" for metric in self.judged),
         ]
         return [self.prefix + name for name in names]
 
@@ -93,8 +97,18 @@ class ScoreColumns:
 
     @property
     def calibrated(self) -> list[Any]:
-        """The metrics that have a calibration, in order."""
-        return [metric for metric in self.plan.columns if metric in self.plan.calibrations]
+        """The metrics with a probability beside the score, in order."""
+        plan = self.plan
+        return [
+            metric
+            for metric in plan.columns
+            if metric in plan.calibrations and metric not in self.judged
+        ]
+
+    @property
+    def judged(self) -> tuple[MetricId, ...]:
+        """The metrics that a judge scores, in order."""
+        return () if self.plan.judging is None else self.plan.judging.judged
 
     def values_of(self, scored: ScoredBlock, name: str) -> list[Any]:
         """The values of a column of the input in a block."""
@@ -113,27 +127,34 @@ class ScoreColumns:
         return [f"column {name!r} is null in every row" for name in unseen]
 
     def scores_of(
-        self, scores: npt.NDArray[np.float64], null_reasons: npt.NDArray[np.uint8]
+        self,
+        scores: npt.NDArray[np.float64],
+        null_reasons: npt.NDArray[np.uint8],
+        judged: Sequence[JudgedRowScores] | None = None,
     ) -> RowScores:
         """What of the scores of some rows goes into the columns."""
         verdicts = judge_rows(scores, self.plan)
         probabilities = [
             np.array(self.plan.calibrations[metric].probabilities(scores[:, column]), np.float64)
             for column, metric in enumerate(self.plan.columns)
-            if metric in self.plan.calibrations
+            if metric in self.calibrated
         ]
-        return RowScores(scores, null_reasons, verdicts.composite, verdicts.passed, probabilities)
+        modes = [[_mode(row.get(metric)) for row in judged or ()] for metric in self.judged]
+        return RowScores(
+            scores, null_reasons, verdicts.composite, verdicts.passed, probabilities, modes
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class RowScores:
-    """Scores, null reasons, composite scores, verdicts and probabilities of some rows."""
+    """Scores, null reasons, composite scores, verdicts, probabilities and modes of some rows."""
 
     scores: npt.NDArray[np.float64]
     null_reasons: npt.NDArray[np.uint8]
     composite: npt.NDArray[np.float64]
     passed: npt.NDArray[np.bool_]
     probabilities: list[npt.NDArray[np.float64]]
+    modes: list[list[str]]
 
     def lists(self) -> list[list[Any]]:
         """A list of Python values per column, None where null."""
@@ -144,7 +165,14 @@ class RowScores:
             _numbers(self.composite),
             self.passed.tolist(),
             *(_numbers(column) for column in self.probabilities),
+            *self.modes,
         ]
+
+
+def _mode(found: JudgedScore | None) -> str:
+    if found is None:
+        return "heuristic"
+    return "fallback" if found.is_fallback else found.mode
 
 
 def _numbers(column: npt.NDArray[np.float64]) -> list[float | None]:
@@ -171,6 +199,6 @@ def row_ids(scored: ScoredBlock) -> list[Any]:
 
 def block_lists(columns: ScoreColumns, scored: ScoredBlock) -> list[list[Any]]:
     """The values of a block as one list per column."""
-    scores = columns.scores_of(scored.scores, scored.null_reasons)
+    scores = columns.scores_of(scored.scores, scored.null_reasons, scored.judged)
     extra = [columns.values_of(scored, name) for name in columns.extra]
     return [row_ids(scored), *extra, *scores.lists()]

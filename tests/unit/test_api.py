@@ -28,7 +28,7 @@ from rag_eval.errors import (
     TextsNotKeptError,
     UnsupportedModeError,
 )
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, EvalSample, NullReason, camel_case
+from rag_eval.samples import KNOWN_METRIC_IDS, METRIC_IDS, EvalSample, NullReason, camel_case
 
 Sample = dict[str, Any]
 
@@ -45,7 +45,7 @@ OTHER: Sample = {
     "groundTruth": "Nobody.",
 }
 NO_TRUTH: Sample = {name: value for name, value in GOOD.items() if name != "groundTruth"}
-ALL_METRICS = ", ".join(ALL_METRIC_IDS)
+ALL_METRICS = ", ".join(KNOWN_METRIC_IDS)
 
 
 def without(sample: Sample, *names: str) -> Sample:
@@ -338,8 +338,9 @@ def test_threads_and_concurrency_are_whole_numbers_from_one_on(name: str, value:
 def test_a_mode_that_needs_a_judge(mode: Any) -> None:
     with pytest.raises(UnsupportedModeError, match=f"mode='{mode}' needs a judge and none was"):
         rag_eval.evaluate(GOOD, mode=mode)
-    with pytest.raises(UnsupportedModeError, match="leave mode out to score natively"):
-        rag_eval.evaluate_batch([], mode=mode, judge=lambda prompt: prompt)
+    with pytest.raises(UnsupportedModeError, match="leave it out to score natively"):
+        rag_eval.evaluate_batch([], mode=mode)
+    assert rag_eval.evaluate_batch([], mode=mode, judge=lambda prompt: prompt).n_rows == 0
     with pytest.raises(UnsupportedModeError):
         rag_eval.create_evaluator(mode=mode)
 
@@ -356,7 +357,7 @@ def test_a_metric_mode_that_needs_a_judge() -> None:
 
 
 def test_an_unknown_mode() -> None:
-    with pytest.raises(InputError, match="mode must be 'heuristic', 'llm' or 'hybrid', got 'fast'"):
+    with pytest.raises(InputError, match="mode must be 'heuristic', 'llm', 'hybrid' or 'cascade'"):
         rag_eval.evaluate(GOOD, mode="fast")  # type: ignore[arg-type]
     assert rag_eval.evaluate(GOOD, mode="heuristic").metrics.faithfulness.mode == "heuristic"
 

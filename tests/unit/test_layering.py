@@ -18,6 +18,7 @@ LAYERS = {
     "errors": "what is raised on purpose; knows nothing",
     "version": "the package's own; knows nothing",
     "languages": "tags to language codes; raises errors",
+    "arrow_package": "an optional package, or an error that names its extra",
     "stemmers": "an optional package, or an error that names its extra",
     "samples": "samples, metric ids, null reasons: named in every signature",
     "clock": "times as result files say them; standard library alone",
@@ -26,6 +27,19 @@ LAYERS = {
     "number_text": "numbers as JavaScript prints them; standard library alone",
     "metrics": "the package; empty",
     "metrics.registry": "what each metric reads; needs the metric ids",
+    "option_values": "single values of options, checked",
+    "stats": "rows in groups to numbers with intervals",
+    "correlations": "two columns to how they go together; arrays alone",
+    "krippendorff": "several raters to one reliability",
+    # The judge: by itself, it knows neither samples nor kernels.
+    "judge": "prompts, calls and replies of a model that grades",
+    "adapters": "judges on the SDKs of vendors",
+    "scorers": "the scorers of other tools, over the same judge",
+    "judge_options": "options of judging: types and defaults",
+    "scorer_choices": "scorers of other tools among the metrics, with their options",
+    "judging_plan": "what a call asks of a judge, checked",
+    "judged_metrics": "judged metrics in the form of those of kernels",
+    "judged_scores": "what a judge said about a metric of a row",
     "repeated_ids": "ids met before; hashes, no sample types",
     # How texts are held and reach the kernels.
     "overlap_settings": "parameters of the overlap profile, checked, as kernels take them",
@@ -38,6 +52,7 @@ LAYERS = {
     "sources": "samples of any kind to columns",
     "schema_table": "where other tools keep our fields; names alone",
     "schemas": "columns to our fields, rows to our names",
+    "schema_documents": "documents of other tools to the rows inside",
     "arrow_arrays": "arrays of any Arrow library, through the compiled reader",
     "arrow_texts": "texts of Arrow arrays as kernels read them",
     "arrow_values": "cells of Arrow arrays as Python values",
@@ -57,6 +72,8 @@ LAYERS = {
     "metrics.overlap": "explanations and signals, as results hold them",
     "metrics.grounded": "the same for the grounded profile",
     "aggregates": "statistics of columns of scores",
+    "cascade": "who is judged, and one scale for all rows",
+    "plan_signature": "the signature of all that a plan computes",
     "verdicts": "scores and a plan to composites and who passed",
     "regressions": "two runs' aggregates to differences",
     "explaining": "one row through kernels, verdicts and words",
@@ -69,7 +86,6 @@ LAYERS = {
     "result_files": "batch results to files and back",
     "row_writer": "rows pushed into a result file as they come",
     "frames": "batch results to data frames",
-    "stats": "rows in groups to numbers with intervals",
     "threshold_choice": "labelled scores to a threshold; arrays alone",
     "probability_maps": "labelled scores to a map; scikit-learn when one is fitted",
     "calibration_inputs": "scores of a batch and labels to arrays",
@@ -77,6 +93,11 @@ LAYERS = {
     "calibration_files": "calibrations to files and back",
     "calibrating": "calibrations into a plan",
     "labelled_files": "a file of scores and one of labels to a calibration",
+    "judge_report": "judged rows to what they took and how far judges agree",
+    "block_pieces": "scored blocks of files to shorter ones",
+    "judging": "scored blocks to judged ones, row by row",
+    "judge_runs": "judged blocks in order, by threads and event loops",
+    "batch_jobs": "samples in memory to a batch result",
     "scoring": "evaluate, evaluate_batch: all of the above in order",
     "estimators": "scoring as a scikit-learn transformer; imported by name alone",
     "score_totals": "scores to statistics in bounded memory, by verdicts",
@@ -85,6 +106,8 @@ LAYERS = {
     "streaming": "an input to scored blocks, counted",
     "outputs": "scored blocks to files of rows, in parts that survive a crash",
     "score_files": "files in, a row of scores for each sample out",
+    "judge_estimates": "what judging would take, before any call",
+    "judge_checks": "what moves a judge that should not, on rows of a file",
     "record_batches": "record batches to scores of their rows, or to totals",
     "distributed": "data sets of cluster engines, batch by batch",
     "run": "files in, files and verdict out, in constant memory",
@@ -98,6 +121,7 @@ UPWARD_WHEN_CALLED = {
     ("batch_results", "result_files"): "to_json, to_jsonl, from_json",
     ("batch_results", "frames"): "to_pandas",
     ("calibration", "calibration_files"): "from_dict, save, load",
+    ("judge.addresses", "adapters"): "the judge at an address",
 }
 
 # numpy takes longer to import than all the rest: only modules that cannot do without.
@@ -108,15 +132,23 @@ NUMPY_AT_ONCE = {
     "arrow_packing": "offsets of texts",
     "arrow_texts": "offsets of texts",
     "arrow_values": "numbers of a column",
+    "batch_jobs": "stacks the blocks' scores",
     "batch_results": "the score matrix is an array",
     "calibration": "weights of resamples",
     "calibration_inputs": "scores and labels become arrays",
+    "cascade": "compares and maps whole columns",
     "columns": "buffers and offsets are arrays",
+    "correlations": "columns of numbers",
     "engine": "metric numbers and scores of a block",
     "estimators": "gives a matrix",
     "explaining": "one row of scores",
     "inputs.json_blocks": "places of texts in lines",
+    "judge.agreement": "columns of scores",
+    "judge.length_correlation": "columns of scores and lengths",
+    "judge.paired_scores": "columns of differences",
+    "judging": "scores of a block",
     "kernels": "allocates what kernels fill",
+    "krippendorff": "matrices of ratings",
     "outputs.arrow_rows": "scores of a block",
     "outputs.columns": "scores of a block",
     "outputs.parts": "scores of a part",
@@ -125,7 +157,6 @@ NUMPY_AT_ONCE = {
     "repeated_ids": "a table of 64-bit hashes",
     "result_files": "reads scores back into a matrix",
     "score_totals": "scores of a block",
-    "scoring": "stacks the blocks' scores",
     "snowball": "offsets of words and stems",
     "sources": "offsets of contexts",
     "stats": "resamples are matrices of weights",
@@ -153,12 +184,19 @@ NATIVE_DOORS = {
 
 PACKAGES = {
     "rag_eval",
+    "rag_eval.adapters",
     "rag_eval.cli",
     "rag_eval.inputs",
+    "rag_eval.judge",
+    "rag_eval.judge.metrics",
     "rag_eval.metrics",
     "rag_eval.outputs",
     "rag_eval.reports",
+    "rag_eval.scorers",
+    "rag_eval.scorers.mastra",
 }
+# Packages whose modules may import one another.
+ONE_LAYER = {"adapters", "cli", "inputs", "judge", "outputs", "reports", "scorers"}
 
 
 class Import(NamedTuple):
@@ -204,9 +242,9 @@ def imports_of(name: str) -> list[Import]:
 
 
 def layer(name: str) -> str:
-    """The entry of LAYERS that a module belongs to; commands and reports are one each."""
+    """The entry of LAYERS that a module belongs to."""
     parts = name.split(".")
-    return parts[0] if parts[0] in {"cli", "inputs", "outputs", "reports"} else name
+    return parts[0] if parts[0] in ONE_LAYER else name
 
 
 def is_native(target: str) -> bool:

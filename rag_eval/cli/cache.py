@@ -1,0 +1,104 @@
+"""``rag-eval cache``: what is kept of a judge's replies, and forgetting it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+if TYPE_CHECKING:
+    from rag_eval.judge.cache_file import CacheInfo
+
+cache_flag = click.option(
+    "--cache-file",
+    "file",
+    metavar="FILE",
+    help="The file of the cache [$RAG_EVAL_CACHE, or judge.sqlite in ~/.cache/rag_eval].",
+)
+
+
+@click.group("cache")
+def cache_command() -> None:
+    """Show or forget the replies of judges that are kept from run to run.
+
+    \b
+    Examples:
+      rag-eval cache info
+      rag-eval cache clear --cache-file runs/judge.sqlite
+    """
+
+
+@cache_command.command(
+    "info", epilog="Exit codes: 0 printed · 2 FILE is no cache, or cannot be read"
+)
+@cache_flag
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Form of the output.",
+)
+def info_command(file: str | None, form: str) -> None:
+    """Print how many replies are kept, since when, and the room they take.
+
+    A cache that is not there yet is an empty one; none is made.
+
+    \b
+    Examples:
+      rag-eval cache info
+      rag-eval cache info --cache-file runs/judge.sqlite --format json
+    """
+    from rag_eval import json_text
+    from rag_eval.judge.cache_file import CacheInfo, existing_cache, info_of
+
+    path = _path(file)
+    with existing_cache(path) as connection:
+        found = CacheInfo(str(path)) if connection is None else info_of(connection, path)
+    if form == "json":
+        print(json_text.dumps(found.to_dict()).decode())
+    else:
+        _print_info(found)
+
+
+@cache_command.command(
+    "clear", epilog="Exit codes: 0 nothing is kept any more · 2 FILE is no cache, or is in use"
+)
+@cache_flag
+def clear_command(file: str | None) -> None:
+    """Forget every reply; runs after this ask their judge anew.
+
+    \b
+    Examples:
+      rag-eval cache clear
+      rag-eval cache clear --cache-file runs/judge.sqlite
+    """
+    from rag_eval.judge.cache_file import clear_rows, existing_cache
+    from rag_eval.reports.plain_text import plain_text
+
+    path = _path(file)
+    with existing_cache(path) as connection:
+        n_rows = 0 if connection is None else clear_rows(connection)
+    print(f"forgot {n_rows:,} {_replies(n_rows)} in {plain_text(str(path))}")
+
+
+def _path(file: str | None) -> Path:
+    from rag_eval.judge.cache_file import default_cache_path
+
+    return default_cache_path() if file is None else Path(file)
+
+
+def _replies(count: int) -> str:
+    return "reply" if count == 1 else "replies"
+
+
+def _print_info(found: CacheInfo) -> None:
+    from rag_eval.reports.plain_text import plain_text
+
+    print(plain_text(found.path))
+    print(f"{found.entries:,} {_replies(found.entries)}, {found.size_bytes / 1e6:,.1f} MB")
+    times = found.to_dict()
+    if found.entries:
+        print(f"kept from {times['oldest']} to {times['newest']}")

@@ -1,0 +1,205 @@
+"""What a judge said about one metric of one row: its judgements in, one score out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rag_eval.judge.asking import Tally
+from rag_eval.judge.failures import JUDGE_FAILURES
+from rag_eval.judge.repeats import mean_of, repeat_summary
+from rag_eval.samples import EvaluationMode, MetricId, NullReason
+
+if TYPE_CHECKING:
+    from rag_eval.judge.metrics import Judgement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedScore:
+    """One metric of one row, as a judge was asked for it.
+
+    Attributes
+    ----------
+    score : float or None
+        On the scale of the column: the judge's own score; in a cascade its verdict, 1 or 0.
+    null_reason : NullReason
+        Why it is null. Of several judgements that gave no score, one that found nothing to score
+        counts before those that failed, and of these the first.
+    mode : {"llm", "heuristic"}
+        ``heuristic`` where the judge failed and the native score stands in.
+    failure : NullReason
+        How the judge failed; MEASURED where it did not. Judgements that a stop cut short fail as a
+        whole: a mean of those that were made would be another score than that of a whole run.
+    message : str
+        What went wrong with the first judgement without a score; empty where all have one.
+    explanation : str
+    judge_score : float or None
+        Mean over judges of their means over repeats.
+    by_judge : tuple of tuple of float or None
+        Per judge the score of each repeat; None where it failed.
+    native_score : float or None
+        What the kernels say; None where they do not score the metric.
+    spread : float or None
+        Sample standard deviation over all repeats of all judges; None for fewer than two scores.
+    flaky : bool
+        Repeats by one of the judges pass and others by the same judge fail.
+    is_audit : bool
+        Judged although it lies outside the uncertain band of a cascade.
+    share : float
+        Probability that the row was judged: 1, and the audit share for an audited row.
+    tally : Tally
+        Calls and tokens.
+    details : tuple of dict
+        Verdicts and their reasons, of the first judgement that succeeded, as JSON values.
+    """
+
+    score: float | None
+    null_reason: NullReason
+    mode: EvaluationMode
+    failure: NullReason = NullReason.MEASURED
+    message: str = ""
+    explanation: str = ""
+    judge_score: float | None = None
+    by_judge: tuple[tuple[float | None, ...], ...] = ()
+    native_score: float | None = None
+    spread: float | None = None
+    flaky: bool = False
+    is_audit: bool = False
+    share: float = 1.0
+    tally: Tally = field(default_factory=Tally)
+    details: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """No judgement of it succeeded."""
+        return self.failure != NullReason.MEASURED
+
+    @property
+    def is_partial(self) -> bool:
+        """Some judgements gave a score and others gave none."""
+        return self.judge_score is not None and any(None in repeats for repeats in self.by_judge)
+
+    @property
+    def is_fallback(self) -> bool:
+        """The native score stands in for a judgement that failed."""
+        return self.mode == "heuristic"
+
+    def to_dict(self, *, details: bool) -> dict[str, Any]:
+        """As JSON values; with ``details`` every verdict."""
+        value: dict[str, Any] = {"score": self.judge_score, "nativeScore": self.native_score}
+        if any(len(repeats) > 1 for repeats in self.by_judge) or len(self.by_judge) > 1:
+            value["byJudge"] = [list(repeats) for repeats in self.by_judge]
+            value["spread"] = self.spread
+            value["flaky"] = self.flaky
+        if self.is_audit:
+            value["auditShare"] = self.share
+        if self.is_fallback:
+            value["fallback"] = True
+        if self.message:
+            value["message"] = self.message
+        if details and self.details:
+            value["verdicts"] = [dict(found) for found in self.details]
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class OneJudgement:
+    """One judge asked once about one metric of one row.
+
+    Attributes
+    ----------
+    score : float or None
+    null_reason : NullReason
+    message : str
+        Why there is no score.
+    explanation : str
+    details : tuple of dict
+        Verdicts as JSON values.
+    """
+
+    score: float | None
+    null_reason: NullReason
+    message: str = ""
+    explanation: str = ""
+    details: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, judgement: Judgement) -> OneJudgement:
+        """A judgement of one of our metrics."""
+        return cls(
+            judgement.score,
+            judgement.null_reason,
+            judgement.message,
+            judgement.explanation,
+            tuple(verdict.to_dict() for verdict in judgement.verdicts),
+        )
+
+
+def combined(
+    judgements: Sequence[OneJudgement],
+    *,
+    repeat: int,
+    threshold: float | None,
+    higher_is_better: bool,
+    native_score: float | None,
+    is_audit: bool,
+    share: float,
+    tally: Tally,
+) -> JudgedScore:
+    """All judges and repeats as one: the mean over judges of their means over repeats.
+
+    Parameters
+    ----------
+    judgements : sequence of OneJudgement
+        Judge by judge, ``repeat`` of each.
+    threshold : float or None
+        Of the judge's own scores; without one nothing is flaky.
+    """
+    by_judge = tuple(
+        tuple(one.score for one in judgements[begin : begin + repeat])
+        for begin in range(0, len(judgements), repeat)
+    )
+    first = min(judgements, key=_rank)
+    # Were some of them cut short, the mean of the others would be another score.
+    score = None if first.score is None else mean_of(map(mean_of, by_judge))
+    without = next((one for one in judgements if one.score is None), None)
+    failed = first.null_reason in JUDGE_FAILURES
+    return JudgedScore(
+        score=score,
+        null_reason=first.null_reason,
+        mode="llm",
+        failure=first.null_reason if failed else NullReason.MEASURED,
+        message="" if without is None else without.message,
+        explanation=first.explanation,
+        judge_score=score,
+        by_judge=by_judge,
+        native_score=native_score,
+        spread=repeat_summary([one.score for one in judgements]).spread,
+        flaky=any(
+            repeat_summary(repeats, threshold=threshold, higher_is_better=higher_is_better).flaky
+            for repeats in by_judge
+        ),
+        is_audit=is_audit,
+        share=share,
+        tally=tally,
+        details=first.details,
+    )
+
+
+def _rank(one: OneJudgement) -> int:
+    """Which judgement speaks for all: the first of the lowest rank."""
+    if one.null_reason == NullReason.JUDGE_INTERRUPTED:
+        return 0
+    if one.score is not None:
+        return 1
+    return 3 if one.null_reason in JUDGE_FAILURES else 2
+
+
+JudgedRowScores = Mapping[MetricId, JudgedScore]
+"""The judged metrics of a row; a metric that the judge was not asked about is not there."""
+
+
+def no_judgements(n_rows: int) -> Sequence[JudgedRowScores]:
+    """Rows of which nothing was judged."""
+    return [{}] * n_rows

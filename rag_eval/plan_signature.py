@@ -1,0 +1,18 @@
+"""The signature of a plan: of what kernels compute, and of how a judge is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rag_eval.cascade import band_options
+from rag_eval.options import Plan
+from rag_eval.signature import Signature
+
+
+def signature_of(plan: Plan) -> Signature:
+    """Everything that could change a number of the plan's columns."""
+    native = Signature.of(plan.native_columns, plan.settings)
+    if plan.judging is None:
+        return native
+    options = {**native.options, **plan.judging.signature_options(), **band_options(plan)}
+    return replace(native, options=options)

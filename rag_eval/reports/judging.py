@@ -1,0 +1,96 @@
+"""What judging took and found, as a table for people."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from rag_eval.judge_report import JudgeReport, MetricJudging
+from rag_eval.reports.plain_text import plain_text
+
+
+def print_judging(report: JudgeReport | None, console: Console) -> None:
+    """Print calls, failures, agreement and savings per metric; nothing where none was judged."""
+    if report is None:
+        return
+    names = ", ".join(map(plain_text, report.judges))
+    console.print(f"judged by {names}, mode {report.mode}, style {report.style}", highlight=False)
+    table = _table(
+        "judged", "failed", "calls", "cached", "saved", "tokens", "agree", "audit errors"
+    )
+    for metric, found in report.metrics.items():
+        table.add_row(metric, *_cells(found))
+    console.print(table)
+    for line in _lines(report):
+        console.print(plain_text(line), highlight=False, soft_wrap=True)
+
+
+def print_estimate(report: JudgeReport, console: Console) -> None:
+    """Print what a run would take."""
+    table = _table("rows", "to judge", "calls", "tokens in", "tokens out")
+    for metric, found in report.metrics.items():
+        table.add_row(
+            metric,
+            f"{found.n_rows:,}",
+            f"{found.n_judged:,}",
+            f"{found.tally.llm_calls:,}",
+            f"{found.tally.input_tokens:,}",
+            f"{found.tally.output_tokens:,}",
+        )
+    console.print(table)
+    total = report.cost
+    cost = "" if report.cost_usd is None else f", about {report.cost_usd:.2f} USD"
+    console.print(
+        f"{total.llm_calls:,} calls, {total.estimated_input_tokens:,} tokens in and "
+        f"{total.estimated_output_tokens:,} out, estimated{cost}; nobody was asked",
+        highlight=False,
+    )
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("metric", no_wrap=True)
+    for header in headers:
+        table.add_column(header, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(found: MetricJudging) -> list[str]:
+    tally = found.tally
+    agree = f"{found.n_agree / found.n_both:.0%}" if found.n_both else "-"
+    return [
+        f"{found.n_judged:,}/{found.n_rows:,}",
+        f"{found.n_failed:,}",
+        f"{tally.llm_calls:,}",
+        f"{tally.cached_calls:,}",
+        f"{found.calls_saved:,}",
+        f"{tally.input_tokens + tally.output_tokens:,}",
+        agree,
+        _error_rate(found),
+    ]
+
+
+def _error_rate(found: MetricJudging) -> str:
+    rate = found.error_rate
+    if rate is None or rate.low is None or rate.high is None:
+        return "-"
+    return f"{rate.estimate:.0%} ({rate.low:.0%}-{rate.high:.0%})"
+
+
+def _lines(report: JudgeReport) -> list[str]:
+    lines = []
+    for metric, found in report.metrics.items():
+        if found.failures:
+            reasons = ", ".join(f"{name} {count}" for name, count in found.failures.items())
+            lines.append(f"{metric}: {found.n_failed} judgements failed: {reasons}")
+        if found.n_partial:
+            lines.append(f"{metric}: {found.n_partial} rows lack some of their judgements")
+        if found.n_flaky:
+            lines.append(f"{metric}: {found.n_flaky} rows pass and fail on repeats")
+    for metric, agreement in report.agreement.items():
+        lines += [f"{metric}: {line}" for line in agreement.text().splitlines()]
+    if report.cost_usd is not None:
+        lines.append(f"cost {report.cost_usd:.4f} USD by the prices given")
+    if report.late_replies:
+        lines.append(f"{report.late_replies} replies came after their deadline and were dropped")
+    return [*lines, *report.notes]

@@ -1,0 +1,712 @@
+"""``rag-eval run`` and ``score`` with a judge behind a server on this machine."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from pyarrow import parquet
+
+from rag_eval.cli.program import program
+from rag_eval.config_file import read_config
+from rag_eval.errors import InputError
+from rag_eval.samples import METRIC_IDS
+from tests.fluent_judge import FluentJudge
+from tests.judge_servers import Act, Fails, JudgeServer, Waits
+
+ROOT = Path(__file__).parents[2]
+# Ctrl-C reaches it also where the shell that started the tests has it ignored.
+LAUNCHER = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "from rag_eval.cli import main; main()"
+)
+FAITH = ("--metrics", "faithfulness")
+
+
+def invoke(*arguments: object, **environment: str | None) -> Result:
+    environment = {"RAG_EVAL_JUDGE": None, **environment}
+    return CliRunner().invoke(program, [str(part) for part in arguments], env=environment)
+
+
+def process(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", LAUNCHER, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        **{"stderr": subprocess.PIPE, **options},
+    )
+
+
+def refused(*arguments: object, **environment: str | None) -> str:
+    done = invoke(*arguments, **environment)
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    [line] = done.stderr.splitlines()
+    return line.removeprefix("error: ")
+
+
+def samples(folder: Path, n_rows: int) -> Path:
+    """Rows of one claim on either side: as many as a dry run imagines."""
+    path = folder / f"samples{n_rows}.jsonl"
+    rows = [
+        {
+            "id": f"q-{n}",
+            "question": f"What is thing {n}?",
+            "answer": f"Thing {n} is red.",
+            "contexts": [f"Thing {n} is as red as wine.", f"Number {n} comes after another."],
+            "ground_truth": f"The thing of number {n} is of red colour.",
+        }
+        for n in range(n_rows)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """The rows in a file of the kind that its name says."""
+    if path.suffix == ".parquet":
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            for row in rows:
+                writer.writerow(
+                    {**row, "contexts": row["contexts"] and json.dumps(row["contexts"])}
+                )
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return samples(tmp_path, 12)
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with JudgeServer(FluentJudge()) as server:
+        yield server
+
+
+def llm(server: JudgeServer) -> tuple[str, ...]:
+    return ("--mode", "llm", "--judge", f"{server.openai_url}#m", "--retries", "0")
+
+
+def result_of(path: Path) -> dict[str, Any]:
+    value = json.loads(path.read_bytes())
+    assert isinstance(value, dict)
+    return value
+
+
+def wait_until(is_so: Callable[[], bool], running: subprocess.Popen[bytes]) -> None:
+    while not is_so():
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.005)
+
+
+# -------------------------------------------------------------------------------------------- run
+
+
+def test_run_prints_scores_on_stdout_and_what_judging_took_on_stderr(data: Path) -> None:
+    with JudgeServer(FluentJudge(lambda text: 1.0)) as server:
+        done = invoke("run", data, *llm(server))
+    assert done.exit_code == 0, done.output
+    assert [line.split()[0] for line in done.stdout.splitlines() if " (12/12) " in line] == [
+        *METRIC_IDS,
+        "composite",
+        "PASS",
+    ]
+    assert "judged" not in done.stdout.split("composite")[0]
+    assert "judged by openai:m, mode llm, style claims" in done.stderr
+    lines = {line.split()[0]: line.split()[1:] for line in done.stderr.splitlines() if line.strip()}
+    assert lines["faithfulness"][:5] == ["12/12", "0", "24", "0", "0"]
+    assert lines["hallucination_rate"][:4] == ["12/12", "0", "0", "0"]
+    assert server.n_requests == 8 * 12
+
+
+def test_run_as_json_is_one_document_with_what_judging_took(
+    data: Path, server: JudgeServer
+) -> None:
+    done = invoke("run", data, *llm(server), "--format", "json", "--min-pass-rate", 0)
+    assert done.exit_code == 0, done.output
+    value = json.loads(done.stdout)
+    assert value["judging"]["judges"] == ["openai:m"]
+    calls = sum(found["llmCalls"] for found in value["judging"]["metrics"].values())
+    assert calls == value["totalCost"]["llmCalls"] == server.n_requests == 96
+    assert value["gates"][-1]["gate"] == "maxJudgeFailures"
+
+
+def test_run_as_rows_has_who_judged_and_why_in_each(data: Path, server: JudgeServer) -> None:
+    done = invoke("run", data, *llm(server), *FAITH, "--format", "jsonl", "--details")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 12
+    for row in rows:
+        [metric] = row["metrics"].values()
+        assert (metric["mode"], metric["llmCalls"]) == ("llm", 2)
+        assert metric["judge"]["score"] == metric["score"]
+        assert len(metric["judge"]["verdicts"]) == 1
+
+
+def test_failed_judgements_fail_the_gate_unless_so_many_may(data: Path, tmp_path: Path) -> None:
+    fluent = FluentJudge(lambda text: 1.0)
+
+    def script(prompt: str) -> Act:
+        return "I would rather not." if "Thing 3 is red" in prompt else fluent(prompt)
+
+    with JudgeServer(script) as server:
+        strict = invoke("run", data, *llm(server), *FAITH, "--min-mean", "faithfulness=0.5")
+        lenient = invoke(
+            *("run", data, *llm(server), *FAITH, "--min-mean", "faithfulness=0.5"),
+            *("--max-judge-failures", 0.1, "--output", tmp_path / "o.json"),
+        )
+    assert (strict.exit_code, lenient.exit_code) == (1, 0), strict.output + lenient.output
+    assert "faithfulness: 1 judgements failed: judge_unparsed 1" in strict.stderr
+    assert "share of failed judgements 0.08 (1/12) is above 0.00" in strict.stdout
+    row = result_of(tmp_path / "o.json")["results"][3]
+    assert row["metrics"]["faithfulness"]["nullReason"] == "judge_unparsed"
+
+
+def test_a_native_score_stands_in_where_that_is_asked_for(data: Path) -> None:
+    with JudgeServer("I would rather not.") as server:
+        done = invoke(
+            *("run", data, *llm(server), *FAITH, "--on-judge-failure", "heuristic"),
+            *("--format", "jsonl"),
+        )
+    rows = [json.loads(line)["metrics"]["faithfulness"] for line in done.stdout.splitlines()]
+    assert {(row["mode"], row["judge"]["fallback"]) for row in rows} == {("heuristic", True)}
+    assert all(row["score"] == row["judge"]["nativeScore"] for row in rows)
+
+
+# ------------------------------------------------------------------------------------------ score
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_score_says_per_metric_who_scored_the_row(
+    data: Path, tmp_path: Path, server: JudgeServer, suffix: str
+) -> None:
+    target = tmp_path / f"scores.{suffix}"
+    done = invoke("score", data, target, *llm(server)[2:], "--mode", "hybrid")
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    assert "judged by openai:m, mode hybrid" in done.stderr
+    if suffix == "parquet":
+        rows = parquet.read_table(target).to_pylist()
+    elif suffix == "csv":
+        rows = list(csv.DictReader(io.StringIO(target.read_text())))
+    else:
+        rows = [json.loads(line) for line in target.read_text().splitlines()]
+    assert len(rows) == 12
+    modes = [name for name in rows[0] if name.endswith("_mode")]
+    assert modes == ["faithfulness_mode", "answer_relevance_mode", "hallucination_rate_mode"]
+    assert {row[name] for row in rows for name in modes} == {"llm"}
+
+
+def test_score_to_standard_output_and_its_summary(
+    data: Path, tmp_path: Path, server: JudgeServer
+) -> None:
+    summary = tmp_path / "summary.json"
+    done = invoke("score", data, "-", *llm(server), *FAITH, "--summary", summary)
+    assert done.exit_code == 0, done.output
+    assert len(done.stdout.splitlines()) == 12
+    assert result_of(summary)["judging"]["metrics"]["faithfulness"]["llmCalls"] == 24
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+@pytest.mark.parametrize("profile", ["overlap", "grounded"])
+def test_rows_are_the_same_in_whatever_pieces_they_are_judged(
+    tmp_path: Path, server: JudgeServer, suffix: str, profile: str
+) -> None:
+    data = samples(tmp_path, 150)
+    rows = [json.loads(line) for line in data.read_text().splitlines()]
+    data = written(tmp_path / f"data.{suffix}", rows)
+    flags = (*llm(server), "--metric-modes", "answer_relevance=llm", "--profile", profile)
+    shown = [
+        invoke("run", data, *flags[2:], "--details", "--format", "jsonl", "--concurrency", width)
+        for width in (1, 100)  # pieces of 64 rows, and one of all
+    ]
+    assert shown[0].exit_code in (0, 1), shown[0].output
+    one, other = ([timeless(line) for line in done.stdout.splitlines()] for done in shown)
+    assert len(one) == 150
+    assert one == other
+
+
+def timeless(line: str) -> Any:
+    row = json.loads(line)
+    return {name: value for name, value in row.items() if name not in ("evaluatedAt", "durationMs")}
+
+
+# ---------------------------------------------------------------------------------------- dry run
+
+
+@pytest.mark.parametrize("style", ["claims", "rating"])
+def test_a_dry_run_asks_nobody_and_counts_the_calls_of_the_real_one(
+    data: Path, server: JudgeServer, style: str
+) -> None:
+    # Equal, because every text of these rows has the one claim that a dry run takes a sentence for.
+    # Where a judge finds more than 25 claims in a text, a real run asks about them in more calls;
+    # where it finds none, in none.
+    flags = (*llm(server), "--judge-style", style, "--format", "json", "--min-pass-rate", "0")
+    dry = invoke("run", data, *flags, "--dry-run")
+    assert dry.exit_code == 0, dry.output
+    assert server.n_requests == 0
+    real = invoke("run", data, *flags)
+    assert real.exit_code == 0, real.output
+    imagined, found = (json.loads(done.stdout) for done in (dry, real))
+    for metric, counted in found["judging"]["metrics"].items():
+        assert imagined["metrics"][metric]["llmCalls"] == counted["llmCalls"]
+        assert imagined["metrics"][metric]["tokensEstimated"] in (True, counted["llmCalls"] > 0)
+    assert server.n_requests == (96 if style == "claims" else 84)
+
+
+def test_a_dry_run_of_score_writes_nothing_and_names_the_price(
+    data: Path, tmp_path: Path, server: JudgeServer
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[m]\ninput = 1000\noutput = 1000\n")
+    before = set(tmp_path.iterdir())
+    done = invoke("score", data, tmp_path / "s.csv", *llm(server), "--dry-run", "--prices", prices)
+    assert done.exit_code == 0, done.output
+    assert "96 calls, " in done.stdout
+    assert " USD; nobody was asked" in done.stdout
+    assert server.n_requests == 0
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_dry_run_counts_what_several_judges_and_repeats_would_be_asked(
+    data: Path, server: JudgeServer
+) -> None:
+    judges = f"{server.openai_url}#a,{server.openai_url}#b"
+    flags = ("--mode", "llm", "--judge-models", judges, "--judge-repeat", 3, "--format", "json")
+    dry = invoke("run", data, *flags, *FAITH, "--dry-run")
+    real = invoke("run", data, *flags, *FAITH, "--min-pass-rate", 0)
+    assert (dry.exit_code, real.exit_code) == (0, 0), dry.output + real.output
+    assert json.loads(dry.stdout)["metrics"]["faithfulness"]["llmCalls"] == 144
+    assert server.n_requests == 144
+
+
+# -------------------------------------------------------------------------------------- the cache
+
+
+def test_a_second_run_with_the_same_cache_asks_nothing(
+    data: Path, tmp_path: Path, server: JudgeServer
+) -> None:
+    cache = tmp_path / "judge.sqlite"
+    flags = (*llm(server), "--cache-file", cache, "--format", "json", "--min-pass-rate", "0")
+    first, second = (json.loads(invoke("run", data, *flags).stdout) for _ in range(2))
+    assert server.n_requests == 96
+    assert second["aggregates"] == first["aggregates"]
+    assert second["totalCost"]["llmCalls"] == 0
+    assert sum(m["cachedCalls"] for m in second["judging"]["metrics"].values()) == 96
+    # Another judge, another style: other replies.
+    other = (*flags, "--judge", f"{server.openai_url}#another", *FAITH)
+    assert invoke("run", data, *other).exit_code == 0
+    assert server.n_requests == 96 + 24
+
+
+def test_the_usual_cache_is_shown_and_cleared(
+    data: Path, tmp_path: Path, server: JudgeServer
+) -> None:
+    place = str(tmp_path / "kept" / "replies.sqlite")
+    done = invoke("run", data, *llm(server), *FAITH, "--cache", RAG_EVAL_CACHE=place)
+    assert done.exit_code in (0, 1), done.output
+    info = invoke("cache", "info", "--format", "json", RAG_EVAL_CACHE=place)
+    assert (json.loads(info.stdout)["entries"], json.loads(info.stdout)["path"]) == (24, place)
+    assert "forgot 24 replies" in invoke("cache", "clear", RAG_EVAL_CACHE=place).stdout
+    invoke("run", data, *llm(server), *FAITH, "--cache", RAG_EVAL_CACHE=place)
+    assert server.n_requests == 48
+
+
+# ------------------------------------------------------------------------------ ends that are early
+
+
+@pytest.mark.parametrize("command", ["run", "score"])
+def test_a_server_that_is_not_there_is_exit_code_3_and_nothing_written(
+    data: Path, tmp_path: Path, command: str
+) -> None:
+    with JudgeServer("") as gone:
+        url = gone.openai_url
+    target = tmp_path / "out.jsonl"
+    rest = ("--output", target) if command == "run" else (target,)
+    judge = ("--mode", "llm", "--judge", f"{url}#m", "--retries", "0")
+    done = invoke(command, data, *rest, *judge)
+    assert (done.exit_code, done.stdout) == (3, ""), done.output
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: openai:m never answered, in 20 judgements; the last: ")
+    assert "connection to the judge's server failed" in line
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_key_that_is_refused_ends_the_run_at_once(data: Path, status: int) -> None:
+    with JudgeServer(Fails(status, "no such thing")) as server:
+        done = invoke("run", data, *llm(server))
+    assert (done.exit_code, done.stdout) == (3, ""), done.output
+    [line] = done.stderr.splitlines()
+    assert line.startswith("error: openai:m cannot be used: ")
+    assert f"{status}: no such thing" in line
+    assert server.n_requests <= 4
+
+
+def dying(n_good: int) -> Callable[[str], Act]:
+    """A server whose key runs out after so many replies."""
+    fluent = FluentJudge()
+
+    def script(prompt: str) -> Act:
+        return fluent(prompt) if fluent.n_calls < n_good else Fails(401, "the key has run out")
+
+    return script
+
+
+def test_run_writes_what_was_judged_when_the_judge_is_lost(tmp_path: Path) -> None:
+    data, output = samples(tmp_path, 100), tmp_path / "out.json"
+    with JudgeServer(dying(150)) as server:
+        done = invoke("run", data, *llm(server), *FAITH, "--output", output)
+    assert done.exit_code == 3, done.output
+    assert not output.exists()
+    partial = result_of(tmp_path / "out.partial.json")
+    assert partial["interrupted"] is True
+    assert "the key has run out" in partial["judging"]["stopped"]
+    rows = [row["metrics"]["faithfulness"] for row in partial["results"]]
+    assert 60 <= len(rows) <= 75
+    assert all(row["score"] is not None for row in rows)
+    said = " ".join(done.stderr.split())
+    assert f"ended after {len(rows)} samples; partial result written to" in said
+
+
+def test_score_goes_on_after_the_judge_was_lost(tmp_path: Path) -> None:
+    data, target, whole = samples(tmp_path, 150), tmp_path / "s.csv", tmp_path / "whole.csv"
+    with JudgeServer(dying(200)) as server:
+        lost = invoke("score", data, target, *llm(server), *FAITH)
+        assert lost.exit_code == 3, lost.output
+        assert "--resume" in lost.stderr
+        assert not target.exists()
+        n_before = server.n_requests
+        server._script = FluentJudge()
+        resumed = invoke("score", data, target, *llm(server), *FAITH, "--resume")
+        assert resumed.exit_code == 0, resumed.output
+        assert server.n_requests - n_before < 2 * 150 - 180
+        assert invoke("score", data, whole, *llm(server), *FAITH).exit_code == 0
+    assert target.read_bytes() == whole.read_bytes()
+
+
+def test_a_budget_that_is_reached_is_exit_code_3_with_every_row_written(
+    data: Path, tmp_path: Path, server: JudgeServer
+) -> None:
+    output = tmp_path / "out.json"
+    done = invoke("run", data, *llm(server), *FAITH, "--max-calls", 10, "--output", output)
+    assert done.exit_code == 3, done.output
+    assert server.n_requests == 10
+    assert "judge_budget" in done.stderr
+    rows = [row["metrics"]["faithfulness"] for row in result_of(output)["results"]]
+    assert len(rows) == 12
+    measured = [row for row in rows if row["score"] is not None]
+    assert 3 <= len(measured) <= 5
+    reasons = {row.get("nullReason") for row in rows if row["score"] is None}
+    assert reasons == {"judge_budget"}
+
+
+def test_a_budget_in_dollars_needs_prices_and_holds(
+    data: Path, tmp_path: Path, server: JudgeServer
+) -> None:
+    assert "needs a price for 'm'" in refused("run", data, *llm(server), "--budget-usd", "1")
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[m]\ninput = 1000\noutput = 1000\n")  # 0.018 USD a call
+    flags = ("--prices", prices, "--budget-usd", "0.2", "--concurrency", 4)
+    done = invoke("run", data, *llm(server), *flags)
+    assert done.exit_code == 3, done.output
+    assert 12 <= server.n_requests <= 12 + 3
+    assert "cost 0.2" in done.stderr
+
+
+# ------------------------------------------------------------------------------ Ctrl-C and SIGKILL
+
+
+def slow(delay_s: float = 0.02) -> Callable[[str], Act]:
+    fluent = FluentJudge()
+    return lambda prompt: Waits(delay_s, fluent(prompt))
+
+
+def test_ctrl_c_writes_the_rows_that_were_finished(tmp_path: Path) -> None:
+    data, output = samples(tmp_path, 300), tmp_path / "out.json"
+    with JudgeServer(slow()) as server:
+        running = process("run", data, *llm(server), *FAITH, "--output", output)
+        wait_until(lambda: server.n_requests >= 100, running)
+        running.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        out, err = running.communicate(timeout=60)
+        assert time.monotonic() - begun < 30
+        n_requests = server.n_requests
+    assert running.returncode == 130, err.decode()
+    assert "Traceback" not in err.decode()
+    assert not output.exists()
+    partial = result_of(tmp_path / "out.partial.json")
+    rows = partial["results"]
+    assert 30 <= len(rows) < 300
+    assert [row["sample"]["id"] for row in rows] == [f"q-{n}" for n in range(len(rows))]
+    assert all(row["metrics"]["faithfulness"]["score"] is not None for row in rows)
+    assert partial["judging"]["metrics"]["faithfulness"]["nJudged"] == len(rows)
+    # All rows that were finished in order are there; those under way at the end are not.
+    assert 2 * len(rows) <= n_requests <= 2 * len(rows) + 20
+    assert f"interrupted: ended after {len(rows)} samples" in err.decode()
+    assert str(len(rows)) in out.decode()
+
+
+def test_ctrl_c_before_the_first_row_writes_nothing(tmp_path: Path) -> None:
+    data, output = samples(tmp_path, 20), tmp_path / "out.json"
+    with JudgeServer(slow(30.0)) as server:
+        running = process("run", data, *llm(server), "--output", output)
+        wait_until(lambda: server.n_requests >= 4, running)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (130, b""), err.decode()
+    assert "nothing was written" in err.decode()
+    assert list(tmp_path.iterdir()) == [data]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_score_goes_on_where_it_was_ended(tmp_path: Path, number: signal.Signals) -> None:
+    data, target, whole = samples(tmp_path, 300), tmp_path / "s.jsonl", tmp_path / "whole.jsonl"
+    with JudgeServer(slow(0.01)) as server:
+        flags = (*llm(server), *FAITH, "--checkpoint-rows", 1)
+        running = process("score", data, target, *flags)
+        # The first blocks of 64 rows are kept, and a later one is under way.
+        wait_until(lambda: server.n_requests >= 2 * 64 * 3, running)
+        running.send_signal(number)
+        _, err = running.communicate(timeout=60)
+        assert running.returncode == (130 if number == signal.SIGINT else -number), err.decode()
+        assert not target.exists()
+        n_before = server.n_requests
+        resumed = invoke("score", data, target, *flags, "--resume")
+        assert resumed.exit_code == 0, resumed.output
+        # Not one of the first 64 rows is asked about again.
+        assert server.n_requests - n_before <= 2 * (300 - 64)
+        assert invoke("score", data, whole, *flags, "--concurrency", 16).exit_code == 0
+    assert target.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_rows_that_were_skipped_stay_skipped_when_a_run_goes_on(
+    tmp_path: Path, suffix: str
+) -> None:
+    target, whole = tmp_path / "s.jsonl", tmp_path / "whole.jsonl"
+    good = [json.loads(line) for line in samples(tmp_path, 200).read_text().splitlines()]
+    bad = {**good[0], "id": "bad", "contexts": [1] if suffix == "csv" else None}
+    rows = [one for n, row in enumerate(good) for one in ([bad, row, bad] if n % 5 == 0 else [row])]
+    data = written(tmp_path / f"data.{suffix}", rows)
+    flags = ("--skip-invalid", *FAITH)
+    with JudgeServer(dying(230)) as server:
+        assert invoke("score", data, target, *llm(server), *flags).exit_code == 3
+        server._script = FluentJudge()
+        resumed = invoke("score", data, target, *llm(server), *flags, "--resume")
+        assert resumed.exit_code == 0, resumed.output
+        assert invoke("score", data, whole, *llm(server), *flags).exit_code == 0
+    assert "80 of 280 skipped as invalid" in resumed.stderr
+    ids = [json.loads(line)["id"] for line in target.read_text().splitlines()]
+    assert ids == [f"q-{n}" for n in range(200)]
+    assert target.read_bytes() == whole.read_bytes()
+
+
+def test_another_judge_does_not_go_on_with_a_run(tmp_path: Path) -> None:
+    data, target = samples(tmp_path, 150), tmp_path / "s.jsonl"
+    with JudgeServer(dying(200)) as server:
+        assert invoke("score", data, target, *llm(server), *FAITH).exit_code == 3
+        n_requests = server.n_requests
+        for change in (("--judge", f"{server.openai_url}#another"), ("--judge-repeat", "2")):
+            said = refused("score", data, target, *llm(server), *FAITH, *change, "--resume")
+            assert "--restart" in said
+    assert server.n_requests == n_requests
+
+
+# ------------------------------------------------------------------------- where a judge comes from
+
+
+def test_the_judge_may_come_from_the_environment(data: Path, server: JudgeServer) -> None:
+    address = f"{server.openai_url}#m"
+    done = invoke("run", data, "--mode", "llm", *FAITH, RAG_EVAL_JUDGE=address)
+    assert "judged by openai:m" in done.stderr, done.output
+    assert server.n_requests == 24
+    # Where none is to be asked, it asks none.
+    native = invoke("run", data, *FAITH, RAG_EVAL_JUDGE=address)
+    assert "judged" not in native.output
+    assert server.n_requests == 24
+    # A flag wins over it.
+    done = invoke("run", data, *llm(server), *FAITH, RAG_EVAL_JUDGE="openai:not-this-one")
+    assert "judged by openai:m," in done.stderr
+
+
+def test_a_judge_that_would_not_be_asked_is_refused(data: Path) -> None:
+    address = "http://127.0.0.1:9/v1#m"
+    assert "--judge has no effect without --mode" in refused("run", data, "--judge", address)
+    assert "--dry-run has no effect without --mode" in refused("run", data, "--dry-run")
+    assert "needs a judge and none was given" in refused("run", data, "--mode", "llm")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'judge = "http://127.0.0.1:9/v1#m"',
+        'judges = ["openai:a"]',
+        'judge_url = "http://evil.example/v1"',
+        'base_url = "http://evil.example/v1"',
+        'judgeBaseUrl = "http://evil.example/v1"',
+        'judge_models = "openai:a,openai:b"',
+        'api_key = "sk-marker"',
+        '[judge]\nurl = "http://evil.example"\nkey = "sk-marker"',
+        '[run]\njudge = "openai:m"',
+    ],
+)
+def test_a_configuration_file_cannot_say_who_judges(tmp_path: Path, data: Path, line: str) -> None:
+    config = tmp_path / "rag-eval.toml"
+    config.write_text(line)
+    message = refused("run", data, "--mode", "llm", "--config", config)
+    assert "the judge comes from --judge, an argument or RAG_EVAL_JUDGE, never from" in message
+    assert "sk-marker" not in message
+
+
+@pytest.mark.parametrize("key", ["judge_cache", "cache_file", "prompt_overrides", "scorer_options"])
+def test_a_configuration_file_cannot_name_files_of_replies_or_prompts(
+    tmp_path: Path, key: str
+) -> None:
+    config = tmp_path / "rag-eval.toml"
+    config.write_text(f'{key} = "x"')
+    with pytest.raises(InputError, match=f"{key} is not for a configuration file: .* from --"):
+        read_config(config)
+
+
+CONFIG = """
+mode = "hybrid"
+metrics = ["faithfulness", "answerRelevance"]
+judge_style = "rating"
+judge_repeat = 2
+length_debias = false
+on_judge_failure = "heuristic"
+max_judge_failures = 0.5
+judge_seed = 3
+concurrency = 2
+call_timeout_s = 9.5
+run_timeout_s = 100
+retries = 1
+max_calls = 1000
+budget_usd = 5
+prices = "prices.toml"
+min_pass_rate = 0
+[metric_modes]
+answerRelevance = "llm"
+"""
+
+
+def test_a_configuration_file_may_say_how_it_is_judged(
+    tmp_path: Path, data: Path, server: JudgeServer
+) -> None:
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (folder / "prices.toml").write_text("[m]\ninput = 1\noutput = 1\n")
+    config = folder / "rag-eval.toml"
+    config.write_text(CONFIG)
+    judge = ("--config", config, "--judge", f"{server.openai_url}#m")
+    done = invoke("run", data, *judge, "--format", "json")
+    assert done.exit_code == 0, done.output
+    judging = json.loads(done.stdout)["judging"]
+    assert (judging["mode"], judging["style"]) == ("hybrid", "rating")
+    assert list(judging["metrics"]) == ["answerRelevance"]
+    assert server.n_requests == 24
+    assert server.most_at_once <= 2
+    assert b"Length is no merit" not in server.seen()
+    # Flags win over it, metric by metric.
+    more = ("--metric-modes", "faithfulness=llm", "--judge-repeat", 1, "--format", "json")
+    value = json.loads(invoke("run", data, *judge, *more).stdout)
+    assert list(value["judging"]["metrics"]) == ["faithfulness", "answerRelevance"]
+    assert server.n_requests == 48
+    # The gates in it are for run, and do not keep score from working.
+    assert invoke("score", data, tmp_path / "s.csv", *judge).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('concurrency = "4"', "concurrency must be a whole number, got '4'"),
+        ("concurrency = true", "concurrency must be a whole number, got True"),
+        ("budget_usd = [1]", "budget_usd must be a number"),
+        ("prices = {}", "prices must be a file name"),
+        ("mode = 1", "mode must be a string"),
+        ("metric_modes = 'llm'", "metric_modes must be a table of metrics"),
+        ("length_debias = 1", "length_debias must be true or false"),
+        ("cascade_band = 0.5", "cascade_band must be two numbers, or a table"),
+        ("judge_stile = 'rating'", "unknown key 'judge_stile'; did you mean 'judge_style'?"),
+    ],
+)
+def test_a_wrong_value_in_a_configuration_file_is_named(
+    tmp_path: Path, line: str, said: str
+) -> None:
+    config = tmp_path / "rag-eval.toml"
+    config.write_text(line)
+    with pytest.raises(InputError) as caught:
+        read_config(config)
+    assert said in str(caught.value)
+
+
+def test_bands_of_a_cascade_from_a_configuration_file(
+    tmp_path: Path, data: Path, server: JudgeServer
+) -> None:
+    config = tmp_path / "rag-eval.toml"
+    config.write_text(
+        'mode = "cascade"\nprofile = "grounded"\nmetrics = ["faithfulness"]\naudit_share = 0.0\n'
+        "[cascade_band]\nfaithfulness = [0.0, 1.0]\n"
+    )
+    flags = ("--config", config, "--judge", f"{server.openai_url}#m", "--format", "json")
+    value = json.loads(invoke("run", data, *flags).stdout)
+    assert value["judging"]["metrics"]["faithfulness"]["nJudged"] == 12
+    none = json.loads(invoke("run", data, *flags, "--cascade-band", "0:0").stdout)
+    assert none["judging"]["metrics"]["faithfulness"]["nJudged"] == 0
+
+
+# --------------------------------------------------------------------------------------- progress
+
+
+def on_a_terminal(*arguments: object) -> bytes:
+    """What a command shows on stderr when that is a terminal."""
+    controller, terminal = pty.openpty()
+    try:
+        running = process(*arguments, stderr=terminal)
+        os.close(terminal)
+        shown = b""
+        while select.select([controller], [], [], 60)[0]:
+            try:
+                part = os.read(controller, 65536)
+            except OSError:  # the other end is closed
+                break
+            shown += part
+        assert running.wait(timeout=60) in (0, 1)
+        assert running.stdout is not None
+        running.stdout.close()
+    finally:
+        os.close(controller)
+    return shown
+
+
+def test_progress_is_shown_on_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
+    data = samples(tmp_path, 80)
+    with JudgeServer(slow(0.01)) as server:
+        shown = on_a_terminal("run", data, *llm(server), *FAITH)
+        running = process("run", data, *llm(server), *FAITH)
+        _, err = running.communicate(timeout=60)
+    # Rows are counted while the first block of them is still being judged.
+    counts = {int(part.split()[-1]) for part in shown.decode().split(" samples")[:-1]}
+    assert len({count for count in counts if 0 < count < 64}) >= 3
+    assert b"samples" not in err.split(b"judged by")[0]
+    assert b"\x1b" not in err

@@ -1,0 +1,159 @@
+"""docs/judge.md says what the judge does."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from rag_eval.judge.failures import JUDGE_FAILURES
+from rag_eval.judge.metrics import JUDGED_METRICS, STEPS_OF
+from rag_eval.judge.steps import Step
+from rag_eval.samples import METRIC_IDS, SCORER_IDS, NullReason
+from rag_eval.scorers.mastra import MASTRA_SCORERS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "judge.md"
+README = ROOT / "README.md"
+
+NULLS = {
+    NullReason.JUDGE_FAILED: "the function raised, or the server refused the call for good",
+    NullReason.JUDGE_UNPARSED: "twice no JSON of the wanted form, or without the mark",
+    NullReason.JUDGE_INCOMPLETE: "twice verdicts were missing, doubled or of nothing asked about",
+    NullReason.JUDGE_REFUSED: "the model declined",
+    NullReason.JUDGE_TRUNCATED: "the reply was cut by the limit of its tokens",
+    NullReason.JUDGE_TIMED_OUT: "twice no reply within `call_timeout_s`, or `run_timeout_s` over",
+    NullReason.JUDGE_UNREACHABLE: "faults or rate limits of the server to the last try",
+    NullReason.JUDGE_BUDGET: "not asked: `max_calls` or `budget_usd` was reached",
+    NullReason.JUDGE_INTERRUPTED: "not asked any more: Ctrl-C, or the judge cannot be used",
+}
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def calls_table() -> str:
+    """What each of the seven asks of a judge."""
+    rows = []
+    for metric in METRIC_IDS:
+        spec = JUDGED_METRICS[metric]
+        fields = [f"({name})" if name in spec.optional else name for name in spec.fields]
+        thresholds = f"{spec.thresholds['claims']:g}, {spec.thresholds['rating']:g}"
+        words = (spec.scoring["claims"], spec.calls["claims"])
+        rows.append([f"`{metric}`", ", ".join(fields), *words, thresholds])
+    head = ["metric", "reads (if there)", "score, claims", "calls, claims"]
+    head += ["passes from, claims and rating"]
+    return table(head, rows)
+
+
+def nulls_table() -> str:
+    """Why judged scores are null."""
+    rows = [[f"`{reason.name}`", NULLS[reason]] for reason in sorted(JUDGE_FAILURES)]
+    return table(["reason", "when"], rows)
+
+
+def _steps(steps: Sequence[Step[object]]) -> str:  # type: ignore[type-var]
+    shown = []
+    for step in steps:
+        variables = " ".join(f"`${name}`" for name in sorted(step.template.variables))
+        shown.append(f"`{step.name.rpartition('/')[2]}` {variables}")
+    return "; ".join(shown)
+
+
+def steps_table() -> str:
+    """The steps of each metric, with their variables."""
+    rows = [
+        [f"`{metric}`", *(_steps(STEPS_OF[style][metric]) for style in ("claims", "rating"))]
+        for metric in METRIC_IDS
+    ]
+    return table(["metric", "steps, claims", "step, rating"], rows)
+
+
+def scorers_table() -> str:
+    """The scorers of other tools."""
+    rows = []
+    for scorer in SCORER_IDS:
+        if scorer in MASTRA_SCORERS:
+            spec = MASTRA_SCORERS[scorer]
+            summary = spec.summary + ("" if spec.higher_is_better else "; lower is better")
+            needs = ", ".join(f"`{name}`" for name in spec.required_options) or "–"
+            rows.append([f"`{scorer}`", summary, ", ".join(spec.fields), str(spec.n_calls), needs])
+        else:
+            ours = JUDGED_METRICS[scorer]
+            rows.append([f"`{scorer}`", ours.summary, ", ".join(ours.fields), "1", "–"])
+    return table(["scorer", "measures", "reads", "calls", "options it cannot do without"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "calls": calls_table,
+    "nulls": nulls_table,
+    "steps": steps_table,
+    "scorers": scorers_table,
+}
+
+
+def updated(text: str) -> str:
+    """The page with its tables and the outputs of its commands as they are now."""
+    for name, make in TABLES.items():
+        opening, closing = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        before, _, rest = text.partition(opening)
+        _, _, after = rest.partition(closing)
+        text = before + opening + make() + closing + after
+    path = ROOT / "tools" / "update_readme.py"
+    spec = importlib.util.spec_from_file_location("update_readme", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    blocks = r"(?<=```console\n)(.*?)(?=```)"
+    return re.sub(blocks, lambda match: tool.console_block(match[1]), text, flags=re.DOTALL)
+
+
+def test_python_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    failures, tried = doctest.testfile(str(PAGE), module_relative=False)
+    assert tried >= 20
+    assert failures == 0
+
+
+def test_tables_and_outputs_are_up_to_date() -> None:
+    text = PAGE.read_text("utf-8")
+    now = updated(text)
+    if os.environ.get("RAG_EVAL_UPDATE_DOCS"):
+        PAGE.write_text(now, "utf-8")
+        return
+    assert text == now, "run this test with RAG_EVAL_UPDATE_DOCS=1, and look at what it changed"
+
+
+def test_the_readme_shows_means_of_the_measured_cascade() -> None:
+    page = (ROOT / "benchmarks" / "validity" / "CASCADE.md").read_text("utf-8")
+    means = page.partition("## Means over ")[2].partition("\n## ")[0]
+    cells = [line.strip("| ").split(" | ") for line in means.splitlines() if line.startswith("| ")]
+    rows = {row[0]: [row[0], row[1], *row[3].split(" / ")] for row in cells}
+    judges = ("a judge right in 100 %", "85 %", "70 %")
+    shown = [rows[name] for name in ("none", "10 %", "20 %", "30 %", "default", "all")]
+    assert table(["band", "rows judged", *judges], shown) in README.read_text("utf-8")
+
+
+def test_every_way_to_fail_is_explained() -> None:
+    assert set(NULLS) == set(JUDGE_FAILURES)
+
+
+def test_links_lead_to_files_and_headings() -> None:
+    for target in re.findall(r"\]\((?!http)([^)]+)\)", PAGE.read_text("utf-8")):
+        name, _, heading = target.partition("#")
+        text = (PAGE.parent / name).resolve().read_text("utf-8")
+        headings = {
+            re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
+            for line in text.splitlines()
+            if line.startswith("#")
+        }
+        assert not heading or heading in headings, target
