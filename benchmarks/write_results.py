@@ -23,10 +23,13 @@ from typing import Final
 
 from benchmarks import gate, memory
 from benchmarks.file_results import arrow_lines, file_lines, rate_bars, size_bars, size_lines
+from benchmarks.judge_results import judge_bars, judge_lines
 from benchmarks.rendering import Bar, Info, of_kind, spread, table
 
 HERE: Final = Path(__file__).resolve().parent
-PACKAGES: Final = ("Cython", "numpy", "scipy", "msgspec", "pytest", "pytest-benchmark")
+PACKAGES: Final = (
+    "Cython", "numpy", "scipy", "msgspec", "openai", "anthropic", "pytest", "pytest-benchmark",
+)  # fmt: skip
 IMPORT_ROUNDS: Final = 11
 _IMPORT: Final = "import time; b = time.perf_counter(); import {}; print(time.perf_counter() - b)"
 
@@ -265,6 +268,7 @@ def render(
         *other_bars(costs, imports),
         *size_bars(figures),
         *time_bars(infos),
+        *judge_bars(infos),
     ]
     lost = [bar.what for bar in bars if bar.met is False]
     section: Callable[[str, list[str]], list[str]] = lambda title, lines: [  # noqa: E731
@@ -299,6 +303,8 @@ def render(
         *arrow_lines(infos),
         *section("Any size", ["`python -m benchmarks.memory`", ""]),
         *size_lines(figures),
+        *section("Judging", ["`python -m pytest benchmarks -k judge`", ""]),
+        *judge_lines(infos),
     ]  # fmt: skip
     return "\n".join(lines).rstrip("\n") + "\n"
 
