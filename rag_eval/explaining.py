@@ -199,7 +199,7 @@ def _judged_result(
 ) -> MetricResult:
     calibration = plan.calibrations.get(metric)
     words: _Words = (found.explanation or found.message, (), {})
-    if found.is_fallback and native is not None:
+    if found.mode == "heuristic" and native is not None:
         words = native.words()
     explanation, signals, details = words
     return MetricResult(

@@ -7,6 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from rag_eval.cascade import judge_threshold, unjudged_passes
 from rag_eval.judge.asking import Tally
 from rag_eval.judge.repeats import mean_of, passes
@@ -29,6 +32,8 @@ class MetricJudging:
     ----------
     n_rows, n_judged : int
         Rows of the run, and those the judge was asked about.
+    n_null : int
+        Cascade: rows that were not judged because there is nothing to measure.
     failures : dict of int
         Judgements that failed, by null reason.
     n_partial : int
@@ -55,6 +60,7 @@ class MetricJudging:
 
     n_rows: int
     n_judged: int
+    n_null: int
     failures: Mapping[str, int]
     n_partial: int
     n_fallback: int
@@ -77,7 +83,8 @@ class MetricJudging:
         return self._saved(self.tally.input_tokens + self.tally.output_tokens)
 
     def _saved(self, taken: int) -> int:
-        return round(taken * (self.n_rows - self.n_judged) / self.n_judged) if self.n_judged else 0
+        n_spared = self.n_rows - self.n_judged - self.n_null
+        return round(taken * n_spared / self.n_judged) if self.n_judged else 0
 
     @property
     def n_failed(self) -> int:
@@ -89,6 +96,7 @@ class MetricJudging:
         return {
             "nRows": self.n_rows,
             "nJudged": self.n_judged,
+            "nNull": self.n_null,
             "nFailed": self.n_failed,
             "failures": dict(self.failures),
             "nPartial": self.n_partial,
@@ -195,7 +203,7 @@ class _MetricTotals:
 
     def __init__(self, native: Callable[[float], bool] | None, judged: float | None) -> None:
         self._native_passes, self._judged = native, judged
-        self.n_judged = self.n_partial = self.n_fallback = 0
+        self.n_judged = self.n_null = self.n_partial = self.n_fallback = 0
         self.n_both = self.n_agree = self.n_flaky = 0
         self.failures: Counter[str] = Counter()
         self.tally = Tally()
@@ -232,6 +240,7 @@ class _MetricTotals:
         return MetricJudging(
             n_rows=n_rows,
             n_judged=self.n_judged,
+            n_null=self.n_null,
             failures=dict(self.failures),
             n_partial=self.n_partial,
             n_fallback=self.n_fallback,
@@ -252,15 +261,19 @@ class JudgeTotals:
         assert plan.judging is not None
         self._plan = plan
         self._judging = plan.judging
+        self._columns = plan.columns
         self._n_rows = 0
         self._metrics = {
             metric: _MetricTotals(_native_verdict(plan, metric), judge_threshold(plan, metric))
             for metric in plan.judging.judged
         }
 
-    def add(self, rows: Sequence[JudgedRowScores]) -> None:
-        """Count some rows."""
+    def add(self, rows: Sequence[JudgedRowScores], null_reasons: npt.NDArray[np.uint8]) -> None:
+        """Count some rows; the reasons are those of all columns of the plan."""
         self._n_rows += len(rows)
+        for metric, totals in self._metrics.items():
+            nulls = np.flatnonzero(null_reasons[:, self._columns.index(metric)]).tolist()
+            totals.n_null += sum(metric not in rows[index] for index in nulls)
         n_judges = len(self._judging.judges)
         for row in rows:
             for metric, found in row.items():

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterat
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rag_eval.block_pieces import block_rows, in_pieces
 from rag_eval.engine import ScoredBlock
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 OnRows = Callable[[int], object]
 """Gets how many rows are finished."""
+
+_Pending: TypeAlias = (
+    "deque[concurrent.futures.Future[ScoredBlock]] | deque[asyncio.Task[ScoredBlock]]"
+)
 
 # Blocks that are judged at a time: when the last rows of one have begun, the next begins. Rows are
 # begun in order, so that few are lost when a run ends early, after the first unfinished one.
@@ -80,19 +84,19 @@ class JudgeRun:
         """
         pending: deque[concurrent.futures.Future[ScoredBlock]] = deque()
         source = _Source(in_pieces(scored, self._piece_rows))
+        news = threading.Event()
         failure: BaseException | None = None
         try:
             for block in source:
-                drained = threading.Event()
+                drained = _Flag(news)
                 pending.append(loop_thread.submit(self._judge.judged(block, drained.set)))
-                pending[-1].add_done_callback(_setting(drained))
-                self._wait(drained.wait, on_rows)
-                if len(pending) >= _AT_ONCE:
-                    self._wait(_end_of(pending[0]), on_rows)
-                    yield self._counted(pending.popleft().result())
+                pending[-1].add_done_callback(drained.set)
+                while not drained.is_set or len(pending) >= _AT_ONCE:
+                    self._wait(news, on_rows)
+                    yield from self._ready(pending)
             while pending:
-                self._wait(_end_of(pending[0]), on_rows)
-                yield self._counted(pending.popleft().result())
+                self._wait(news, on_rows)
+                yield from self._ready(pending)
             failure = source.fault
         except (KeyboardInterrupt, JudgeUnavailableError) as error:
             failure = error
@@ -110,20 +114,20 @@ class JudgeRun:
     async def ablocks(self, scored: Iterable[ScoredBlock]) -> AsyncIterator[ScoredBlock]:
         """As :meth:`blocks`, in the event loop of the caller."""
         pending: deque[asyncio.Task[ScoredBlock]] = deque()
+        news = asyncio.Event()
         try:
             for block in scored:
-                drained = asyncio.Event()
+                drained = _Flag(news)
                 pending.append(asyncio.create_task(self._judge.judged(block, drained.set)))
-                pending[-1].add_done_callback(_setting(drained))
-                await drained.wait()
-                if len(pending) >= _AT_ONCE:
-                    await asyncio.wait([pending[0]])
-                    self._check_available()
-                    yield self._counted(pending.popleft().result())
+                pending[-1].add_done_callback(drained.set)
+                while not drained.is_set or len(pending) >= _AT_ONCE:
+                    await self._await(news)
+                    for ready in self._ready(pending):
+                        yield ready
             while pending:
-                await asyncio.wait([pending[0]])
-                self._check_available()
-                yield self._counted(pending.popleft().result())
+                await self._await(news)
+                for ready in self._ready(pending):
+                    yield ready
         except JudgeUnavailableError as error:
             self._stopped = str(error)
             self._judge.stop()
@@ -147,18 +151,26 @@ class JudgeRun:
             cost_usd=totals.cost_usd, late_replies=totals.late_replies, stopped=self._stopped
         )
 
-    def _wait(self, came: Callable[[float], bool], on_rows: OnRows | None) -> None:
-        """Wait for something; Ctrl-C comes here."""
-        while not came(_LOOK_EVERY_S):
+    def _wait(self, news: threading.Event, on_rows: OnRows | None) -> None:
+        """Until something has come to an end; Ctrl-C comes here."""
+        while not news.wait(_LOOK_EVERY_S):
             if on_rows is not None:
                 # Progress is told by the thread that wants it.
                 on_rows(self._judge.n_done)
+        news.clear()
         self._check_available()
 
-    def _finished(
-        self,
-        pending: deque[concurrent.futures.Future[ScoredBlock]] | deque[asyncio.Task[ScoredBlock]],
-    ) -> Iterator[ScoredBlock]:
+    async def _await(self, news: asyncio.Event) -> None:
+        await news.wait()
+        news.clear()
+        self._check_available()
+
+    def _ready(self, pending: _Pending) -> Iterator[ScoredBlock]:
+        """The blocks that are finished, in order."""
+        while pending and pending[0].done():
+            yield self._counted(pending.popleft().result())
+
+    def _finished(self, pending: _Pending) -> Iterator[ScoredBlock]:
         """What is finished of the blocks under way, up to the first row that is not."""
         if self._judge.unavailable is not None and not self._judge.has_judged:
             # A judge that never was there has finished nothing, whatever failed before that showed.
@@ -173,7 +185,7 @@ class JudgeRun:
 
     def _counted(self, block: ScoredBlock) -> ScoredBlock:
         assert block.judged is not None
-        self.totals.add(block.judged)
+        self.totals.add(block.judged, block.null_reasons)
         return block
 
     def _check_available(self) -> None:
@@ -195,14 +207,16 @@ class _Source:
             self.fault = error
 
 
-def _end_of(future: concurrent.futures.Future[ScoredBlock]) -> Callable[[float], bool]:
-    """What waits for a block for so many seconds and says whether it has ended."""
-    return lambda seconds: bool(concurrent.futures.wait([future], seconds).done)
+class _Flag:
+    """That all rows of a block have begun, or that it ended before; either is news."""
 
+    def __init__(self, news: threading.Event | asyncio.Event) -> None:
+        self.is_set = False
+        self._news = news
 
-def _setting(event: threading.Event | asyncio.Event) -> Callable[[object], None]:
-    """Sets an event when something has ended, however it did."""
-    return lambda _: event.set()
+    def set(self, _: object = None) -> None:
+        self.is_set = True
+        self._news.set()
 
 
 def _finished_rows(block: ScoredBlock) -> int:

@@ -27,7 +27,8 @@ class JudgedScore:
         Why it is null. Of several judgements that gave no score, one that found nothing to score
         counts before those that failed, and of these the first.
     mode : {"llm", "heuristic"}
-        ``heuristic`` where the judge failed and the native score stands in.
+        ``heuristic`` where the judge failed and the native score stands in, or is left as it was
+        because the row was only audited.
     failure : NullReason
         How the judge failed; MEASURED where it did not. Judgements that a stop cut short fail as a
         whole: a mean of those that were made would be another score than that of a whole run.
@@ -82,8 +83,8 @@ class JudgedScore:
 
     @property
     def is_fallback(self) -> bool:
-        """The native score stands in for a judgement that failed."""
-        return self.mode == "heuristic"
+        """The native score stands in for a judgement that was needed and failed."""
+        return self.mode == "heuristic" and not self.is_audit
 
     def to_dict(self, *, details: bool) -> dict[str, Any]:
         """As JSON values; with ``details`` every verdict."""

@@ -279,8 +279,9 @@ class BlockJudge:
     def _on_scale(self, metric: MetricId, found: JudgedScore) -> JudgedScore:
         """The score as its column wants it, a failed one by the caller's choice."""
         if found.score is None:
-            stands_in = self._judging.on_failure == "heuristic" and found.failed
-            if not stands_in or found.native_score is None:
+            # An audit looks at a row that is sure without a judge.
+            keeps_native = self._judging.on_failure == "heuristic" or found.is_audit
+            if not (found.failed and keeps_native) or found.native_score is None:
                 return found
             native = found.native_score
             if self._judging.is_cascade:

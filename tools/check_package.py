@@ -80,10 +80,21 @@ def check_installed(wheel: Path, folder: Path) -> None:
         )
         if done.returncode not in (0, 1) or not output.exists():
             sys.exit(f"rag-eval run ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    check_prompts(folder / "clean" / "bin" / "rag-eval", example, folder)
     script = "import rag_eval; print(rag_eval.token_f1('a b', 'a c'), rag_eval.__file__)"
     score, location = run(python, "-c", script, cwd=folder).split()
     if score != "0.5" or "clean" not in location:
         sys.exit(f"the installed package gave {score} from {location}")
+
+
+def check_prompts(program: Path, example: Path, folder: Path) -> None:
+    """Every prompt is in the wheel: a dry run renders them, without an SDK and without a key."""
+    metrics = "faithfulness,context_recall,context_precision,mastra.bias,omk.faithfulness"
+    for style in ("claims", "rating"):
+        flags = ["--mode", "llm", "--judge-style", style, "--judge", "openai:any", "--dry-run"]
+        shown = run(program, "run", example, "--metrics", metrics, *flags, cwd=folder)
+        if "nobody was asked" not in shown:
+            sys.exit(f"the dry run of a judge printed:\n{shown}")
 
 
 def main() -> None:

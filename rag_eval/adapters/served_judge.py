@@ -31,6 +31,7 @@ _NOT_TAKEN: Final = re.compile(
 _TOO_LONG: Final = re.compile(r"context.?length|prompt is too long|context window", re.IGNORECASE)
 # Each parameter once, the limit under both of its names, and the call that goes through.
 _MOST_TRIES: Final = 5
+_MOST_SUSPICIONS: Final = 3
 
 
 class Wire(Protocol):
@@ -74,6 +75,9 @@ class ServedJudge:
         self._settings = settings
         self._key = key
         self._refused: frozenset[str] = frozenset()
+        # Once the server has taken a schema, or has refused some calls without one as well, a
+        # refusal is about something else: asking twice each time would cost twice.
+        self._suspicions_left = _MOST_SUSPICIONS
 
     @property
     def identity(self) -> JudgeIdentity:
@@ -107,6 +111,8 @@ class ServedJudge:
             outcome = await self._sent(body)
             if isinstance(outcome, JudgeReply):
                 self._refused |= suspected
+                if self._wire.structure in body:
+                    self._suspicions_left = 0
                 return outcome
             if isinstance(outcome, JudgeCallError):
                 raise outcome
@@ -120,12 +126,14 @@ class ServedJudge:
                 # The server may not say so. If the call goes through without, it was that.
                 suspected, first = frozenset({self._wire.structure}), failure
             else:
+                self._suspicions_left -= bool(suspected)
                 break
         raise _telling(first, failure)
 
     def _may_be_the_schema(self, error: ServerError, body: Mapping[str, Any]) -> bool:
         return (
             self._wire.structure in body
+            and self._suspicions_left > 0
             and error.status in _INVALID
             and not _TOO_LONG.search(f"{error.code} {error.message}")
         )

@@ -330,6 +330,30 @@ def test_a_schema_is_not_blamed_for_a_bad_request(provider: str) -> None:
 
 
 @BOTH
+def test_a_server_that_refuses_everything_is_not_asked_twice_for_ever(provider: str) -> None:
+    async def ask_often(judge: SchemaJudge) -> None:
+        for _ in range(10):
+            with pytest.raises(JudgeCallError):
+                await asked(judge)
+
+    with JudgeServer(Fails(422, "no")) as server:
+        asyncio.run(ask_often(judge_at(server, provider)))
+    assert server.n_requests == 10 + 3
+
+
+@BOTH
+def test_a_schema_that_was_taken_once_is_not_blamed_again(provider: str) -> None:
+    async def ask_twice(judge: SchemaJudge) -> None:
+        assert (await asked(judge)).text == "yes"
+        with pytest.raises(JudgeCallError):
+            await asked(judge)
+
+    with JudgeServer(["yes", Fails(400, "bad words"), "never asked"]) as server:
+        asyncio.run(ask_twice(judge_at(server, provider)))
+    assert server.n_requests == 2
+
+
+@BOTH
 def test_a_prompt_that_is_too_long_is_not_sent_twice(provider: str) -> None:
     with JudgeServer(Fails(400, "prompt is too long: 9 tokens > 8 maximum")) as server:
         with pytest.raises(JudgeCallError):

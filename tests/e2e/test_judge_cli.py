@@ -480,12 +480,12 @@ def test_ctrl_c_before_the_first_row_writes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_score_goes_on_where_it_was_ended(tmp_path: Path, number: signal.Signals) -> None:
-    data, target, whole = samples(tmp_path, 300), tmp_path / "s.jsonl", tmp_path / "whole.jsonl"
+    data, target, whole = samples(tmp_path, 160), tmp_path / "s.jsonl", tmp_path / "whole.jsonl"
     with JudgeServer(slow(0.01)) as server:
         flags = (*llm(server), *FAITH, "--checkpoint-rows", 1)
         running = process("score", data, target, *flags)
-        # The first blocks of 64 rows are kept, and a later one is under way.
-        wait_until(lambda: server.n_requests >= 2 * 64 * 3, running)
+        # The first 64 rows are kept, and the next are under way.
+        wait_until(lambda: server.n_requests >= 2 * 64 + 60, running)
         running.send_signal(number)
         _, err = running.communicate(timeout=60)
         assert running.returncode == (130 if number == signal.SIGINT else -number), err.decode()
@@ -494,7 +494,7 @@ def test_score_goes_on_where_it_was_ended(tmp_path: Path, number: signal.Signals
         resumed = invoke("score", data, target, *flags, "--resume")
         assert resumed.exit_code == 0, resumed.output
         # Not one of the first 64 rows is asked about again.
-        assert server.n_requests - n_before <= 2 * (300 - 64)
+        assert server.n_requests - n_before <= 2 * (160 - 64)
         assert invoke("score", data, whole, *flags, "--concurrency", 16).exit_code == 0
     assert target.read_bytes() == whole.read_bytes()
 
@@ -504,20 +504,20 @@ def test_rows_that_were_skipped_stay_skipped_when_a_run_goes_on(
     tmp_path: Path, suffix: str
 ) -> None:
     target, whole = tmp_path / "s.jsonl", tmp_path / "whole.jsonl"
-    good = [json.loads(line) for line in samples(tmp_path, 200).read_text().splitlines()]
+    good = [json.loads(line) for line in samples(tmp_path, 120).read_text().splitlines()]
     bad = {**good[0], "id": "bad", "contexts": [1] if suffix == "csv" else None}
     rows = [one for n, row in enumerate(good) for one in ([bad, row, bad] if n % 5 == 0 else [row])]
     data = written(tmp_path / f"data.{suffix}", rows)
     flags = ("--skip-invalid", *FAITH)
-    with JudgeServer(dying(230)) as server:
+    with JudgeServer(dying(180)) as server:
         assert invoke("score", data, target, *llm(server), *flags).exit_code == 3
         server._script = FluentJudge()
         resumed = invoke("score", data, target, *llm(server), *flags, "--resume")
         assert resumed.exit_code == 0, resumed.output
         assert invoke("score", data, whole, *llm(server), *flags).exit_code == 0
-    assert "80 of 280 skipped as invalid" in resumed.stderr
+    assert "48 of 168 skipped as invalid" in resumed.stderr
     ids = [json.loads(line)["id"] for line in target.read_text().splitlines()]
-    assert ids == [f"q-{n}" for n in range(200)]
+    assert ids == [f"q-{n}" for n in range(120)]
     assert target.read_bytes() == whole.read_bytes()
 
 

@@ -328,7 +328,8 @@ def test_the_error_rate_is_of_audited_rows_that_were_judged() -> None:
     options = audit_of_all(1.0) | {"judge": judge}
     result = rag_eval.evaluate_batch(ROWS[:30], ["faithfulness"], **options)
     native = rag_eval.evaluate_batch(ROWS[:30], ["faithfulness"], profile="grounded").scores[:, 0]
-    judged = result.null_reasons[:, 0] == NullReason.MEASURED
+    rows = [result.results[n].metrics.faithfulness.judged for n in range(30)]
+    judged = np.array([row is not None and not row.failed for row in rows])
     assert judged.tolist() == [n % 3 == 0 for n in range(30)]
     wrong = int((native[judged] >= 0.6).sum())
     assert wrong > 0
@@ -374,3 +375,31 @@ def test_a_native_score_that_stands_in_is_on_the_scale_of_the_cascade() -> None:
     )
     assert np.allclose(scaled.scores[:, 0], native)
     assert not np.array_equal(scaled.scores, verdicts.scores)
+
+
+def test_a_row_without_a_native_score_is_not_audited() -> None:
+    rows = [*ROWS[:3], {**ROWS[3], "answer": ""}]
+    result = rag_eval.evaluate_batch(rows, ["faithfulness"], **audit_of_all(1.0))
+    assert result.judging is not None
+    assert result.judging.metrics["faithfulness"].n_audited == 3
+    assert result.results[3].metrics.faithfulness.judged is None
+    assert result.null_reasons[3, 0] == NullReason.NOTHING_TO_MEASURE
+
+
+def test_a_file_says_who_scored_each_row(tmp_path: Path) -> None:
+    def judge(prompt: str) -> str:
+        return "no JSON" if "800" in prompt.partition("begin answer")[2][:60] else good(prompt)
+
+    good = FluentJudge()
+    source, target = tmp_path / "rows.jsonl", tmp_path / "scores.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in ROWS[:7]))
+    native = rag_eval.evaluate_batch(ROWS[:7], ["faithfulness"], profile="grounded").scores[:, 0]
+    low = float(np.sort(native)[1])
+    options = {"judge": judge, "cascade_band": (low, 1.0), "on_judge_failure": "heuristic"}
+    score_file(source, target, ["faithfulness"], **(audit_of_all(0.0) | options))
+    modes = [json.loads(line)["faithfulness_mode"] for line in target.read_text().splitlines()]
+    assert modes == [
+        "heuristic" if score < low else "llm" if n % 3 else "fallback"
+        for n, score in enumerate(native.tolist())
+    ]
+    assert set(modes) >= {"llm", "fallback"}

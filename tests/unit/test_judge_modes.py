@@ -362,6 +362,24 @@ def test_audited_rows_give_the_error_rate_of_what_was_not_judged() -> None:
     assert audited(0) != audited(1)
 
 
+def test_an_audit_that_fails_leaves_the_row_as_it_was() -> None:
+    options: dict[str, Any] = {"mode": "cascade", "cascade_band": (0.45, 0.46)}
+    alone = rag_eval.evaluate_batch(
+        SAMPLES[:5], ["faithfulness"], judge=garbage, audit_share=0.0, **options
+    )
+    failed = rag_eval.evaluate_batch(
+        SAMPLES[:5], ["faithfulness"], judge=garbage, audit_share=1.0, **options
+    )
+    assert np.array_equal(failed.scores, alone.scores)
+    assert not np.isnan(failed.scores).any()
+    assert failed.judging is not None
+    found = failed.judging.metrics["faithfulness"]
+    assert (found.n_failed, found.n_fallback, found.error_rate) == (5, 0, None)
+    row = failed.results[0].metrics.faithfulness
+    assert row.mode == "heuristic"
+    assert row.explanation == alone.results[0].metrics.faithfulness.explanation
+
+
 def test_a_null_native_score_is_not_judged_in_a_cascade() -> None:
     rows = [*SAMPLES[:4], {**SAMPLES[4], "answer": ""}]
     judge = FluentJudge()

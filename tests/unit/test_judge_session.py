@@ -561,6 +561,10 @@ def test_a_budget_needs_a_price_of_every_judge() -> None:
 
 def test_the_cost_is_unknown_where_a_call_has_no_price() -> None:
     with session_of(answering) as session:
+        # Without prices nothing is known, not even that nothing was spent.
+        assert session.totals.cost_usd is None
+    prices = {"mine": {"input": 1.0, "output": 1.0}}
+    with session_of(answering, prices=prices) as session:
         assert session.totals.cost_usd == 0.0
         in_time(asked(session))
         assert session.totals.cost_usd is None
@@ -795,7 +799,6 @@ def test_a_cached_reply_is_not_asked_for(tmp_path: Path) -> None:
         assert (tally.llm_calls, tally.cached_calls) == ((1, 0) if is_first else (0, 1))
     assert session.totals.tally == tally
     assert (tally.input_tokens, tally.output_tokens) == (0, 0)
-    assert session.totals.cost_usd == 0.0
 
 
 def test_what_has_no_name_is_not_cached(tmp_path: Path) -> None:

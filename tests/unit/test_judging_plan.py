@@ -190,9 +190,10 @@ def test_what_can_change_a_score_of_a_cascade_is_signed(options: dict[str, Any],
 
 
 def test_parameters_of_a_served_judge_are_signed_and_its_key_is_nowhere() -> None:
+    parameters: list[dict[str, Any]] = [{}, {"temperature": 0.5}]
     found = [
         create_openai_judge("m", base_url="http://127.0.0.1:9/v1", api_key="sk-SECRET", **more)
-        for more in ({}, {"temperature": 0.5})
+        for more in parameters
     ]
     cool, warm = (signature(["faithfulness"], mode="llm", judge=judge) for judge in found)
     assert cool.differences(warm, ["faithfulness"])

@@ -144,6 +144,7 @@ NUMPY_AT_ONCE = {
     "explaining": "one row of scores",
     "inputs.json_blocks": "places of texts in lines",
     "judge.agreement": "columns of scores",
+    "judge_report": "null reasons of a block",
     "judge.length_correlation": "columns of scores and lengths",
     "judge.paired_scores": "columns of differences",
     "judging": "scores of a block",
