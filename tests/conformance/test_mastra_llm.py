@@ -79,8 +79,6 @@ INCOMPLETE_VERDICTS = (
     "mastra-rubric-judge-adds-criterion",
     "mastra-rubric-judge-drops-criterion",
     "mastra-rubric-no-rubric-judge-unmet",
-    # Three criteria and two verdicts: not marked as a quirk, but the same as the dropped one.
-    "mastra-rubric-string-rubric",
 )
 # An index is a whole number; 0.5 is a reply of another form.
 UNREADABLE_VERDICTS = ("mastra-context-precision-float-index",)
@@ -279,8 +277,7 @@ def test_a_rubric_that_is_met_says_so_at_any_scale(name: str) -> None:
 def test_all_cases_are_accounted_for() -> None:
     assert len(CASES) == 231
     assert CASES.keys() >= DEPARTING | set(OTHER_REASON)
-    unmarked = {name for name in DEPARTING if "quirk" not in CASES[name]}
-    assert unmarked == {"mastra-rubric-string-rubric"}
+    assert all("quirk" in CASES[name] for name in DEPARTING)
 
 
 def test_rounding_is_half_up() -> None:

@@ -335,6 +335,26 @@ def test_the_rubric_and_not_the_judge_says_what_is_required() -> None:
     assert met.score == 1
 
 
+def test_prose_may_be_cut_otherwise_than_by_lines() -> None:
+    scorer = mastra.create_rubric_scorer(silent, criteria="has a title\nand a date,\nand a name")
+    asker = ScriptedAsker([rubric_reply(True, True)])
+    met = asyncio.run(scorer.score(asker, RUN))
+    assert met.score == 1.0
+    unmet = asyncio.run(scorer.score(ScriptedAsker([rubric_reply(True, False)]), RUN))
+    assert unmet.score == 0.0
+    assert "Required criteria that are unmet: 1." in (unmet.reason or "")
+    with pytest.raises(JudgeFailure):
+        asyncio.run(scorer.score(ScriptedAsker([rubric_reply(), rubric_reply()]), RUN))
+
+
+def test_every_entry_of_a_list_of_criteria_is_graded() -> None:
+    rubric = [{"description": "a"}, {"description": "b"}, {"description": "c"}]
+    scorer = mastra.create_rubric_scorer(silent, criteria=rubric)
+    with pytest.raises(JudgeFailure) as caught:
+        asyncio.run(scorer.score(ScriptedAsker([rubric_reply(True, True)] * 2), RUN))
+    assert caught.value.kind == "incomplete"
+
+
 # ---------------------------------------------------------------------------------------- registry
 
 

@@ -1,7 +1,8 @@
 """Rubric: task, answer and criteria -> whether all that is required is met.
 
-The configured rubric decides what is required; a criterion that the judge leaves out is asked for
-once more, and then there is no score.
+A list of criteria decides what is graded and what is required: one that the judge leaves out is
+asked for once more, and then there is no score. A text is prose, which the judge may cut otherwise
+than by lines: what it grades are the criteria then, all of them required.
 """
 
 from __future__ import annotations
@@ -107,10 +108,38 @@ def rubric_score(
     return scale if rubric_is_met(rubric, verdicts) else 0.0
 
 
-def _rubric(run: Run, criteria: Criteria | None) -> list[Criterion]:
+@dataclass(frozen=True, slots=True)
+class _Rubric:
+    """Criteria, and whether they were cut out of a text."""
+
+    criteria: list[Criterion]
+    is_prose: bool
+
+    @classmethod
+    def of(cls, value: object) -> _Rubric:
+        return cls(criteria_of(value), isinstance(value, str))
+
+    def graded(self, verdicts: Sequence[CriterionVerdict]) -> list[Criterion]:
+        """The criterion of each verdict."""
+        if not self.is_prose:
+            return self.criteria
+        return [Criterion(verdict.criterion) for verdict in verdicts]
+
+    def complaint(self, reply: RubricVerdicts) -> str | None:
+        """What is missing from a reply."""
+        if self.is_prose and reply.criteria:
+            return None
+        return one_each(_verdicts, "criteria", len(self.criteria))(reply)
+
+
+def _verdicts(reply: RubricVerdicts) -> list[CriterionVerdict]:
+    return reply.criteria
+
+
+def _rubric(run: Run, criteria: Criteria | None) -> _Rubric:
     """The static rubric, else that of the run."""
-    static = criteria_of(criteria)
-    if static:
+    static = _Rubric.of(criteria)
+    if static.criteria:
         return static
     given = run.source.get("input")
     places = (
@@ -120,10 +149,10 @@ def _rubric(run: Run, criteria: Criteria | None) -> list[Criterion]:
         given,
     )
     for place in places:
-        found = criteria_of(place.get("rubric")) if isinstance(place, Mapping) else []
-        if found:
+        found = _Rubric.of(place.get("rubric") if isinstance(place, Mapping) else None)
+        if found.criteria:
             return found
-    return []
+    return _Rubric([], is_prose=False)
 
 
 def _reason(rubric: Sequence[Criterion], found: RubricVerdicts) -> str:
@@ -164,14 +193,15 @@ async def _judged(interview: Interview, run: Run, settings: RubricOptions) -> fl
             "answer": assistant_text(run),
             "criteria": [
                 f"({'required' if each.required else 'optional'}) {each.description}"
-                for each in rubric
+                for each in rubric.criteria
             ],
-            "n_criteria": len(rubric),
+            "n_criteria": len(rubric.criteria),
         },
-        one_each(lambda reply: reply.criteria, "criteria", len(rubric)),
+        rubric.complaint,
     )
-    interview.reason = _reason(rubric, analyzed)
-    return rubric_score(rubric, analyzed.criteria, scale=settings.scale)
+    graded = rubric.graded(analyzed.criteria)
+    interview.reason = _reason(graded, analyzed)
+    return rubric_score(graded, analyzed.criteria, scale=settings.scale)
 
 
 def create_rubric_scorer(
@@ -184,8 +214,9 @@ def create_rubric_scorer(
     model : callable or str
         The judge, or its address.
     criteria : str or list of mapping, optional
-        One criterion a line, or ``{"description": ..., "required": True}``. Without any, the
-        run's ``rubric`` counts: on its request context, its additional context, or its input.
+        In words, a criterion a line, or a list of ``{"description": ..., "required": True}``.
+        Without any, the run's ``rubric`` counts: on its request context, its additional context,
+        or its input.
     scale : float, default 1
         0 is accepted, and makes every score 0.
     """
