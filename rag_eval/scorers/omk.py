@@ -64,6 +64,28 @@ def parse_omk_reply(raw: str | None) -> OmkReply:
         match = _SALVAGED.search(found)
         score = None if match is None else _in_range(float(match.group(1)))
         return OmkReply(score, salvaged=score is not None)
+    return _reply_of(value)
+
+
+def parse_omk_assertion_reply(raw: str | None) -> OmkReply:
+    """The score in the reply to an assertion, which is stricter: nothing is salvaged.
+
+    What stands from the first brace to the last is one JSON object, or the judgement has failed.
+
+    Parameters
+    ----------
+    raw : str or None
+        None where the judge gave no reply.
+    """
+    text = raw or ""
+    found = text[text.find("{") : text.rfind("}") + 1] if "{" in text else ""
+    try:
+        return _reply_of(json.loads(found, parse_constant=_refuse))
+    except (ValueError, RecursionError):
+        return OmkReply(None)
+
+
+def _reply_of(value: dict[str, Any]) -> OmkReply:
     return OmkReply(
         _in_range(_number(value.get("score"))),
         _words(value.get("reason")),

@@ -15,7 +15,13 @@ from rag_eval.judge.metrics import JudgedRow, Judgement, judge_row
 from rag_eval.judge.metrics.ratings import OMK_RATINGS, score_of
 from rag_eval.judge.rendering import PromptStyle, render
 from rag_eval.judge.steps import load_template
-from rag_eval.scorers.omk import DEFAULT_THRESHOLD, OmkReply, omk_passes, parse_omk_reply
+from rag_eval.scorers.omk import (
+    DEFAULT_THRESHOLD,
+    OmkReply,
+    omk_passes,
+    parse_omk_assertion_reply,
+    parse_omk_reply,
+)
 from tests.step_judge import StepJudge
 
 FILE = Path(__file__).parent / "omk_judge" / "vectors.jsonl.gz"
@@ -33,11 +39,9 @@ CASES = _load()
 OUT_OF_RANGE = (
     "omk has no upper bound, and a run with such a score cannot be saved: it is a failure"
 )
-TWO_OBJECTS = "omk's assertions take two objects for none, its rubric takes the first: so do we"
 WORDING = "the hash is that of omk's wording, and ours is our own"
 DEPARTURES = {
     "omk.judge.parse.0009": OUT_OF_RANGE,
-    "omk.rag.judge.0016": TWO_OBJECTS,
     "omk.rag.judge.0077": OUT_OF_RANGE,
     "omk.judge.prompt_contract.0001": WORDING,
     "omk.judge.prompt_contract.0002": WORDING,
@@ -97,6 +101,11 @@ def test_what_no_vector_holds(raw: str, score: float | None) -> None:
     assert parse_omk_reply(raw).score == score
 
 
+@pytest.mark.parametrize("raw", [None, "", "no", "}{", '{"score": 4', '{"score": 4,}', "[4]"])
+def test_nothing_of_an_assertions_reply_is_salvaged(raw: str | None) -> None:
+    assert parse_omk_assertion_reply(raw).failed
+
+
 # ----------------------------------------------------------------------------------- RAG assertions
 
 METRICS = {
@@ -131,7 +140,7 @@ def threshold_of(args: dict[str, Any]) -> float:
 @pytest.mark.parametrize("name", names("rag.judge"))
 def test_assertion(name: str) -> None:
     args, wanted = CASES[name]["args"], CASES[name]["expected"]
-    reply = parse_omk_reply(args["raw"])
+    reply = parse_omk_assertion_reply(args["raw"])
     if wanted.get("error"):
         with pytest.raises(InputError, match="threshold must be a number from 1 to 5"):
             omk_passes(reply, threshold_of(args))
@@ -153,7 +162,7 @@ def test_assertion(name: str) -> None:
 
 def is_rating(name: str) -> bool:
     """Whether a metric, which is asked for a whole number, can be given the reply's score."""
-    score = parse_omk_reply(CASES[name]["args"]["raw"]).score
+    score = parse_omk_assertion_reply(CASES[name]["args"]["raw"]).score
     return score is None or score.is_integer()
 
 
@@ -168,7 +177,7 @@ RATED = [
 def test_a_metric_passes_where_the_assertion_does(name: str) -> None:
     """The same rating under the mark, as a score against the same threshold."""
     args, wanted = CASES[name]["args"], CASES[name]["expected"]
-    score = parse_omk_reply(args["raw"]).score
+    score = parse_omk_assertion_reply(args["raw"]).score
     reply = "no rating" if score is None else {"reason": "r", "rating": int(score)}
     found, _ = judged(args, {"omk/" + args["type"]: reply})
     threshold = score_of(threshold_of(args))
@@ -182,11 +191,8 @@ def test_a_metric_passes_where_the_assertion_does(name: str) -> None:
 def test_departure(name: str) -> None:
     case = CASES[name]
     reply = parse_omk_reply(case["args"]["raw"])
-    if DEPARTURES[name] == TWO_OBJECTS:
-        assert (omk_passes(reply), case["expected"]["passed"]) == (True, False)
-    else:
-        assert reply.failed
-        assert case["expected"].get("score", 9) > 5 or case["expected"]["passed"]
+    assert reply.failed
+    assert case["expected"].get("score", 9) > 5 or case["expected"]["passed"]
 
 
 @pytest.mark.parametrize("name", [name for name in DEPARTURES if DEPARTURES[name] == WORDING])
@@ -212,6 +218,6 @@ def test_prompts_keep_the_contract_but_for_its_hash(name: str) -> None:
 
 def test_the_list_of_departures_is_closed() -> None:
     counted = {fn: len(names(fn)) for fn in ("judge.parse", "rag.judge", "judge.prompt_contract")}
-    assert counted == {"judge.parse": 20, "rag.judge": 49, "judge.prompt_contract": 0}
+    assert counted == {"judge.parse": 20, "rag.judge": 50, "judge.prompt_contract": 0}
     assert (len(CASES), len(RATED)) == (75, 45)
     assert set(DEPARTURES) <= set(CASES)
