@@ -207,7 +207,7 @@ class _MetricTotals:
         self.n_both = self.n_agree = self.n_flaky = 0
         self.failures: Counter[str] = Counter()
         self.tally = Tally()
-        self.spreads: list[float] = []
+        self.n_spreads, self.spread_sum = 0, 0.0
         self.n_audited = self.n_audit_scored = self.n_audit_wrong = 0
         self.by_judge: list[tuple[float | None, ...]] = []
 
@@ -219,7 +219,8 @@ class _MetricTotals:
         self.n_flaky += found.flaky
         self.n_audited += found.is_audit
         if found.spread is not None:
-            self.spreads.append(found.spread)
+            self.n_spreads += 1
+            self.spread_sum += found.spread
         if found.failed:
             self.failures[found.failure.name.lower()] += 1
         if n_judges > 1:
@@ -248,7 +249,7 @@ class _MetricTotals:
             n_both=self.n_both,
             n_agree=self.n_agree,
             n_flaky=self.n_flaky,
-            mean_spread=mean_of(self.spreads),
+            mean_spread=self.spread_sum / self.n_spreads if self.n_spreads else None,
             n_audited=self.n_audited,
             error_rate=wilson_interval(self.n_audit_wrong, scored) if scored else None,
         )
