@@ -5,6 +5,7 @@ No bar is absolute: an odd text is held against prose of its size, a long one ag
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -20,6 +21,7 @@ Sample = dict[str, Any]
 
 # Instrumented builds are slower by far and show the same.
 SCALE = 1 if "RAG_EVAL_TESTED_BUILD" not in os.environ else 10
+_ROUNDS = 5
 N_BYTES = 80_000 // SCALE
 # Repeated to that length. A rule that looked at all that follows, or back, would show.
 # Left out is what has many sentences of words that the chunk is full of, such as a line of "2. x":
@@ -126,4 +128,11 @@ def test_twice_as_much_takes_twice_as_long(make: Callable[[int], Sample], n: int
     The diagnostics hold sentences against chunks one by one, so that they are left out here.
     """
     half, full = make(n // SCALE // 2), make(n // SCALE)
-    assert best_of(3, full, METRIC_IDS) <= 3.2 * best_of(3, half, METRIC_IDS)
+    shortest = longest = math.inf
+    for _ in range(_ROUNDS):
+        # Whatever else the machine does makes times longer: the best of more rounds is truer.
+        shortest = min(shortest, best_of(3, half, METRIC_IDS))
+        longest = min(longest, best_of(3, full, METRIC_IDS))
+        if longest <= 3.2 * shortest:
+            return
+    assert longest <= 3.2 * shortest

@@ -33,7 +33,7 @@ from rag_eval.samples import NullReason
 from rag_eval.score_files import score_file
 from rag_eval.stats import Interval, wilson_interval
 from rag_eval.verdicts import judge_rows
-from tests.fluent_judge import FluentJudge
+from tests.fluent_judge import FluentJudge, read_prompt
 
 NAN = math.nan
 
@@ -323,7 +323,8 @@ def test_the_error_rate_is_of_audited_rows_that_were_judged() -> None:
     harsh = FluentJudge(lambda text: 0.0)
 
     def judge(prompt: str) -> str:
-        return harsh(prompt) if "800" in prompt.partition("begin answer")[2][:60] else "no JSON"
+        (answer,) = read_prompt(prompt).texts("answer")
+        return harsh(prompt) if "800" in answer else "no JSON"
 
     options = audit_of_all(1.0) | {"judge": judge}
     result = rag_eval.evaluate_batch(ROWS[:30], ["faithfulness"], **options)
@@ -388,7 +389,8 @@ def test_a_row_without_a_native_score_is_not_audited() -> None:
 
 def test_a_file_says_who_scored_each_row(tmp_path: Path) -> None:
     def judge(prompt: str) -> str:
-        return "no JSON" if "800" in prompt.partition("begin answer")[2][:60] else good(prompt)
+        (answer,) = read_prompt(prompt).texts("answer")
+        return "no JSON" if "800" in answer else good(prompt)
 
     good = FluentJudge()
     source, target = tmp_path / "rows.jsonl", tmp_path / "scores.jsonl"

@@ -213,7 +213,7 @@ def test_the_share_of_failed_judgements_has_a_bar() -> None:
     good = FluentJudge(lambda text: 1.0)
 
     def judge(prompt: str) -> str:
-        return "no JSON" if "800" in prompt else good(prompt)
+        return "no JSON" if "seats 800" in prompt else good(prompt)
 
     rows = [{**row, "contexts": ["It was built."]} for row in ROWS[:3]]
     result = rag_eval.evaluate_batch(rows, ["faithfulness"], mode="llm", judge=judge)

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import stamina
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,8 +29,6 @@ from rag_eval.judge.replies import JudgeFn, JudgeIdentity, JudgeReply, Usage
 from rag_eval.judge.session import JudgeSession
 from rag_eval.judge.steps import Step, Template
 from tests.judging import mark_of, reply_with
-
-stamina = pytest.importorskip("stamina")
 
 
 class Verdict(msgspec.Struct):

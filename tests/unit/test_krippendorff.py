@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import permutations
 
+import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,7 +72,6 @@ def test_alpha_is_what_the_definition_says(ratings: Table, measurement: Measurem
 @pytest.mark.parametrize("measurement", MEASUREMENTS)
 @pytest.mark.parametrize("seed", range(5))
 def test_alpha_is_that_of_the_package(seed: int, measurement: Measurement) -> None:
-    krippendorff = pytest.importorskip("krippendorff")
     generator = np.random.default_rng(seed)
     truth = generator.integers(1, 6, 40)
     noise = generator.integers(-1, 2, (4, 40))
