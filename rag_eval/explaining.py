@@ -36,6 +36,7 @@ from rag_eval.samples import MetricId, NullReason
 from rag_eval.snowball import snowball_stems
 from rag_eval.verdicts import judge_rows, passes
 
+_NO_COST: Final = CostTracker()
 _Words: TypeAlias = tuple[str, tuple[EvalSignal, ...], dict[str, Any]]
 
 
@@ -92,7 +93,7 @@ def explain_row(
     return EvalResult(
         sample=sample,
         metrics=ByMetric(results),
-        cost=row_cost(judged),
+        cost=row_cost(judged) if judged else _NO_COST,
         composite_score=None if math.isnan(composite) else composite,
         passed=bool(verdicts.passed[0]),
         evaluated_at=evaluated_at,
