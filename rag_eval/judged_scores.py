@@ -199,8 +199,3 @@ def _rank(one: OneJudgement) -> int:
 
 JudgedRowScores = Mapping[MetricId, JudgedScore]
 """The judged metrics of a row; a metric that the judge was not asked about is not there."""
-
-
-def no_judgements(n_rows: int) -> Sequence[JudgedRowScores]:
-    """Rows of which nothing was judged."""
-    return [{}] * n_rows
