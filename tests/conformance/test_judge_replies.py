@@ -10,8 +10,8 @@ import pytest
 
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.replies import Usage
-from rag_eval.scorers.hazel import parse_judge_score
-from rag_eval.scorers.regtrace import (
+from rag_eval.scorers.hazel.judge import parse_judge_score
+from rag_eval.scorers.regtrace.judge import (
     judge_cost_cents,
     parse_regtrace_judgement,
     strip_code_fences,

@@ -16,7 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.judge.agreement import pearson
 from rag_eval.judge.bias_checks import DebiasReport, debias_check, sensitivity
 from rag_eval.krippendorff import krippendorff_alpha
-from rag_eval.scorers.omk_judges import (
+from rag_eval.scorers.omk.judges import (
     ensemble_agreement,
     ensemble_score,
     judge_agreement,

@@ -15,7 +15,7 @@ from rag_eval.judge.metrics import JudgedRow, Judgement, judge_row
 from rag_eval.judge.metrics.ratings import OMK_RATINGS, score_of
 from rag_eval.judge.rendering import PromptStyle, render
 from rag_eval.judge.steps import load_template
-from rag_eval.scorers.omk import (
+from rag_eval.scorers.omk.ratings import (
     DEFAULT_THRESHOLD,
     OmkReply,
     omk_passes,

@@ -34,12 +34,6 @@ LAYERS = {
     # The judge: by itself, it knows neither samples nor kernels.
     "judge": "prompts, calls and replies of a model that grades",
     "adapters": "judges on the SDKs of vendors",
-    "scorers": "the scorers of other tools, over the same judge",
-    "judge_options": "options of judging: types and defaults",
-    "scorer_choices": "scorers of other tools among the metrics, with their options",
-    "judging_plan": "what a call asks of a judge, checked",
-    "judged_metrics": "judged metrics in the form of those of kernels",
-    "judged_scores": "what a judge said about a metric of a row",
     "repeated_ids": "ids met before; hashes, no sample types",
     # How texts are held and reach the kernels.
     "overlap_settings": "parameters of the overlap profile, checked, as kernels take them",
@@ -63,6 +57,15 @@ LAYERS = {
     "rows": "where texts of scored rows are kept: columns and sources",
     "snowball": "stems of a batch's words, which kernels list",
     "profiles": "where profiles part: options to settings, batches to scores",
+    # What else is scored.
+    "retrieval": "rankings to measures, through kernels",
+    "string_similarity": "pairs of texts to how alike they are, through kernels",
+    "scorers": "the scorers of other tools, with a judge and without",
+    "judge_options": "options of judging: types and defaults",
+    "scorer_choices": "scorers of other tools among the metrics, with their options",
+    "judging_plan": "what a call asks of a judge, checked",
+    "judged_metrics": "judged metrics in the form of those of kernels",
+    "judged_scores": "what a judge said about a metric of a row",
     # What a call asks for, what comes out.
     "options": "spellings, defaults and the plan of a call",
     "config_file": "a TOML file to options",
@@ -110,6 +113,8 @@ LAYERS = {
     "judge_checks": "what moves a judge that should not, on rows of a file",
     "record_batches": "record batches to scores of their rows, or to totals",
     "distributed": "data sets of cluster engines, batch by batch",
+    "trajectory": "what agents did against what was expected; names of scorers",
+    "golden": "golden datasets: read, run, compared, split",
     "run": "files in, files and verdict out, in constant memory",
     "reports": "results to text for people",
     "cli": "parses, calls, prints",
@@ -193,11 +198,26 @@ PACKAGES = {
     "rag_eval.metrics",
     "rag_eval.outputs",
     "rag_eval.reports",
+    "rag_eval.golden",
+    "rag_eval.retrieval",
     "rag_eval.scorers",
+    "rag_eval.scorers.hazel",
     "rag_eval.scorers.mastra",
+    "rag_eval.scorers.omk",
+    "rag_eval.scorers.regtrace",
 }
 # Packages whose modules may import one another.
-ONE_LAYER = {"adapters", "cli", "inputs", "judge", "outputs", "reports", "scorers"}
+ONE_LAYER = {
+    "adapters",
+    "cli",
+    "golden",
+    "inputs",
+    "judge",
+    "outputs",
+    "reports",
+    "retrieval",
+    "scorers",
+}
 
 
 class Import(NamedTuple):

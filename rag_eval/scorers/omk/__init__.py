@@ -1,0 +1,1 @@
+"""The scorers of omk: assertions, their layers, and its ratings by a judge."""

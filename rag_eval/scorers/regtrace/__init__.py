@@ -1,0 +1,1 @@
+"""The scorers of Regtrace: factuality, format and tone, and its own formulas under their names."""
