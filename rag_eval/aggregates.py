@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval import kernels
+from rag_eval.metric_directions import higher_is_better
 from rag_eval.samples import MetricId, camel_case
 
 _SCALE = 1074  # exact sums count in units of 2**-1074, the least double above 0
@@ -143,12 +144,16 @@ class MetricAggregate:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """In the schema of result files, where statistics of nothing are 0."""
+        """In the schema of result files, where statistics of nothing are 0.
+
+        ``higherIsBetter`` is added where it is false: who reads the file may not know the metric.
+        """
         return {
             "metricId": camel_case(self.metric_id),
             **_statistics(self),
             "passRate": self.pass_rate,
             "nullRate": self.null_rate,
+            **({} if higher_is_better(self.metric_id) else {"higherIsBetter": False}),
         }
 
 

@@ -86,6 +86,7 @@ class RowOpener:
             self.evaluated_at,
             scored=(row, self.scores[row]),
             judged=None if self.judged is None else self.judged[row],
+            fields=self.rows.fields(row, self.plan.scorer_fields) if self.plan.scorers else None,
         )
 
 

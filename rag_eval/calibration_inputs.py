@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.errors import InputError, suggestion
-from rag_eval.metrics.registry import higher_is_better
+from rag_eval.metric_directions import higher_is_better
 from rag_eval.option_values import number
 from rag_eval.samples import MetricId, to_metric_id
 from rag_eval.signature import Signature

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag_eval.errors import InputError, suggestion
-from rag_eval.options import EVALUATE_KEYS, normalized, snake_case
+from rag_eval.options import EVALUATE_KEYS, normalized
+from rag_eval.samples import snake_case
 
 # What each key may hold. ``weights`` is the flag's name for composite_weights.
 _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {

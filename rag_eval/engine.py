@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.blocks import SampleBlock
+from rag_eval.blocks import SampleBlock, SampleError
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
 from rag_eval.judged_scores import JudgedRowScores
@@ -20,9 +20,11 @@ from rag_eval.metrics.registry import metric_numbers
 from rag_eval.option_values import whole_from_one
 from rag_eval.options import Plan
 from rag_eval.profiles import score_batch
+from rag_eval.scorer_columns import assembled, scorer_columns
 from rag_eval.sources import FieldNeeds
 
 PackFn: TypeAlias = "Callable[[SampleBlock], tuple[SampleBlock, SampleBatch]]"
+DropFn: TypeAlias = PackFn
 
 # Blocks read ahead of the scoring threads: enough that none of them waits for the reader.
 _AHEAD: Final = 3
@@ -35,7 +37,8 @@ _WAITING_BYTES: Final = 1 << 24
 class ScoredBlock:
     """One block with its scores and null reasons, both of shape (rows, M).
 
-    The columns are those of kernels until a judge was asked; ``judged`` is what it said per row.
+    The columns are those that need no judge until one was asked; ``judged`` is what it said per
+    row.
     """
 
     rows: SampleBlock
@@ -46,9 +49,18 @@ class ScoredBlock:
 
 
 def scored_block(block: SampleBlock, batch: SampleBatch, plan: Plan) -> ScoredBlock:
-    """A packed block with the scores of the kernels."""
+    """A packed block with the scores of kernels and of scorers that need no judge.
+
+    Raises
+    ------
+    SampleError
+        For a row that a scorer cannot read.
+    """
     metrics = np.array(metric_numbers(plan.native_columns), np.int64)
-    return ScoredBlock(block, batch, *score_batch(batch, plan.settings, metrics))
+    native = score_batch(batch, plan.settings, metrics)
+    if plan.scorers:
+        native = assembled(plan, native, scorer_columns(block, plan))
+    return ScoredBlock(block, batch, *native)
 
 
 def thread_count(threads: int | None) -> int:
@@ -67,6 +79,7 @@ def score_blocks(
     threads: int,
     pack: PackFn | None = None,
     *,
+    drop_faults: DropFn | None = None,
     reads_apart: bool = False,
 ) -> Generator[ScoredBlock, None, None]:
     """Score blocks and give them back in the order they came.
@@ -74,7 +87,8 @@ def score_blocks(
     The caller's thread reads; packing and scoring run on ``threads`` threads, and the GIL is
     released while a block is scored. One thread means the caller's own, unless
     ``reads_apart``: where rows are read from files and written to others, that goes on meanwhile.
-    ``pack`` stands in for the block's own, and may drop rows.
+    ``pack`` stands in for the block's own, and may drop rows. ``drop_faults`` gives a block without
+    the rows that scorers cannot read; without it the first such row ends the run.
     """
 
     def score(block: SampleBlock) -> ScoredBlock:
@@ -82,7 +96,12 @@ def score_blocks(
             batch = block.pack(needs)
         else:
             block, batch = pack(block)
-        return scored_block(block, batch, plan)
+        try:
+            return scored_block(block, batch, plan)
+        except SampleError:
+            if drop_faults is None:
+                raise
+        return scored_block(*drop_faults(block), plan)
 
     if threads == 1 and not reads_apart:
         yield from map(score, blocks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +33,15 @@ from rag_eval.results import (
     cost_of,
 )
 from rag_eval.samples import MetricId, NullReason
+from rag_eval.scorer_columns import find
+from rag_eval.scorer_fields import fields_of
+from rag_eval.scorers.contract import Fields, Scored
 from rag_eval.snowball import snowball_stems
 from rag_eval.verdicts import judge_rows, passes
 
 _NO_COST: Final = CostTracker()
+# Failed checks that people are shown; the details hold all.
+_MOST_SIGNALS: Final = 10
 _Words: TypeAlias = tuple[str, tuple[EvalSignal, ...], dict[str, Any]]
 
 
@@ -58,11 +63,13 @@ def explain_row(
     evaluated_at: str,
     scored: tuple[int, npt.NDArray[np.float64]] | None = None,
     judged: JudgedRowScores | None = None,
+    fields: Fields | None = None,
 ) -> EvalResult:
     """Score the row at ``place`` of a batch and explain each score.
 
     ``scored`` is the row's number and scores when it has been scored before, ``judged`` what a
-    judge said about it then.
+    judge said about it then. ``fields`` are those that scorers read, where the sample does not have
+    them all.
 
     Raises
     ------
@@ -75,10 +82,14 @@ def explain_row(
         opened = _open_overlap(batch, place, plan.settings, metrics)
     else:
         opened = _open_grounded(batch, place, plan.settings, metrics)
-    native = {
+    native: dict[MetricId, _Computed] = {
         metric: _Native(opened, metric, number)
         for metric, number in zip(plan.native_columns, metrics.tolist(), strict=True)
     }
+    if plan.scorers:
+        found = fields_of(sample, plan.scorer_fields) if fields is None else fields
+        for metric, chosen in plan.scorers.items():
+            native[metric] = _Found(metric, find(chosen, found))
     scores = np.array([_column_score(metric, native, judged, plan) for metric in plan.columns])
     if scored is not None and not np.array_equal(scores, scored[1], equal_nan=True):
         raise InputError(f"row {scored[0]} gives other scores than before: its sample was changed")
@@ -143,6 +154,17 @@ def _open_grounded(
     )
 
 
+class _Computed(Protocol):
+    """One metric of the row, as whoever computes it sees it."""
+
+    reason: NullReason
+
+    @property
+    def score(self) -> float: ...
+
+    def words(self) -> _Words: ...
+
+
 class _Native:
     """One metric of the row, as the kernels see it."""
 
@@ -162,8 +184,44 @@ class _Native:
         return self._explain(self._metric, self._value)
 
 
+class _Found:
+    """One metric of the row, as a scorer sees it."""
+
+    def __init__(self, metric: MetricId, found: Scored) -> None:
+        self._metric = metric
+        self._found = found
+        self.reason = found.null_reason
+
+    @property
+    def score(self) -> float:
+        """NaN where null."""
+        return math.nan if self._found.score is None else self._found.score
+
+    def words(self) -> _Words:
+        """Explanation, a signal per failed check, and all findings."""
+        found = self._found
+        failed = [detail for detail in found.details if detail.get("passed") is False]
+        signals = [_check_signal(self._metric, detail) for detail in failed[:_MOST_SIGNALS]]
+        explanation = found.explanation
+        if len(failed) > _MOST_SIGNALS:
+            explanation += f" (+ {len(failed) - _MOST_SIGNALS} more that failed)"
+        return explanation, tuple(signals), {"details": tuple(found.details)}
+
+
+def _check_signal(metric: MetricId, detail: Mapping[str, Any]) -> EvalSignal:
+    check = str(detail.get("check", "check"))
+    actual = detail.get("actual")
+    return EvalSignal(
+        id=f"{metric}-{check}",
+        metric_id=metric,
+        severity="warning",
+        message=str(detail.get("message") or f"{check} failed"),
+        evidence=None if actual is None else str(actual),
+    )
+
+
 def _column_score(
-    metric: MetricId, native: Mapping[MetricId, _Native], judged: JudgedRowScores, plan: Plan
+    metric: MetricId, native: Mapping[MetricId, _Computed], judged: JudgedRowScores, plan: Plan
 ) -> float:
     """The score of a column, on its scale; NaN where null."""
     if metric in judged:
@@ -176,7 +234,7 @@ def _column_score(
     return found
 
 
-def _explained(metric: MetricId, native: _Native, score: float, plan: Plan) -> MetricResult:
+def _explained(metric: MetricId, native: _Computed, score: float, plan: Plan) -> MetricResult:
     explanation, signals, details = native.words()
     value = None if math.isnan(score) else score
     calibration = plan.calibrations.get(metric)
@@ -196,7 +254,7 @@ def _explained(metric: MetricId, native: _Native, score: float, plan: Plan) -> M
 
 
 def _judged_result(
-    metric: MetricId, found: JudgedScore, native: _Native | None, plan: Plan
+    metric: MetricId, found: JudgedScore, native: _Computed | None, plan: Plan
 ) -> MetricResult:
     calibration = plan.calibrations.get(metric)
     words: _Words = (found.explanation or found.message, (), {})

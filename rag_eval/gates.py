@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.batch_results import BatchSummary
 from rag_eval.errors import InputError
-from rag_eval.metrics.registry import higher_is_better
+from rag_eval.metric_directions import higher_is_better
 from rag_eval.option_values import share
 from rag_eval.regressions import MetricRegression
 from rag_eval.samples import MetricId, camel_case, to_metric_id

@@ -14,10 +14,11 @@ from rag_eval.cascade import judge_threshold, unjudged_passes
 from rag_eval.judge.asking import Tally
 from rag_eval.judge.repeats import mean_of, passes
 from rag_eval.judged_scores import JudgedRowScores, JudgedScore
-from rag_eval.metrics.registry import PROFILE_METRICS, higher_is_better
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.options import Plan
 from rag_eval.results import CostTracker, cost_of
-from rag_eval.samples import MetricId, camel_case, is_scorer_id
+from rag_eval.samples import MetricId, camel_case, needs_judge
 from rag_eval.stats import Interval, wilson_interval
 
 if TYPE_CHECKING:
@@ -324,7 +325,7 @@ class JudgeTotals:
 def _native_verdict(plan: Plan, metric: MetricId) -> Callable[[float], bool] | None:
     """Whether a native score passes where no judge is; None where kernels do not score it."""
     assert plan.judging is not None
-    if is_scorer_id(metric):
+    if needs_judge(metric):
         return None
     if plan.judging.is_cascade:
         return lambda score: unjudged_passes(plan, metric, score)
@@ -338,6 +339,9 @@ def _native_threshold(plan: Plan, metric: MetricId) -> float:
     given = plan.thresholds[metric]
     if given is not None and given != plan.specs[metric].threshold:
         return given
-    threshold = PROFILE_METRICS[plan.settings.profile][metric].threshold
+    if metric in plan.scorers:
+        threshold = plan.scorers[metric].spec.threshold
+    else:
+        threshold = PROFILE_METRICS[plan.settings.profile][metric].threshold
     assert threshold is not None  # diagnostics are not judged
     return threshold

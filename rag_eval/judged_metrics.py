@@ -42,4 +42,5 @@ def _mastra_spec(metric: MetricId) -> MetricSpec:
         higher_is_better=found.higher_is_better,
         in_composite=False,
         null_when="a field is missing, or the judge failed",
+        range=found.range,
     )

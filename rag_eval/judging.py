@@ -25,7 +25,7 @@ from rag_eval.judge.metrics import JudgedRow, judge_row
 from rag_eval.judge.metrics.row_steps import together
 from rag_eval.judge.workers import Job, run_jobs, with_end
 from rag_eval.judged_scores import JudgedRowScores, JudgedScore, OneJudgement, combined
-from rag_eval.metrics.registry import higher_is_better
+from rag_eval.metric_directions import higher_is_better
 from rag_eval.options import Plan
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scorer_choices import scorer_of
@@ -119,7 +119,7 @@ class BlockJudge:
         if not judging.is_cascade:
             return reasons
         for place, metric in enumerate(judging.judged):
-            native = block.scores[:, self._plan.native_columns.index(metric)]
+            native = block.scores[:, self._plan.computed_columns.index(metric)]
             drawn = ~np.isnan(native) & audited(self._plan, metric, _ordinals(block))
             inside = uncertain(self._plan, metric, native)
             reasons[:, place] = np.where(inside, _WANTED, np.where(drawn, _AUDIT, 0))
@@ -141,7 +141,7 @@ class BlockJudge:
                 if reason
             }
             native = dict(
-                zip(self._plan.native_columns, map(_or_none, block.scores[index]), strict=True)
+                zip(self._plan.computed_columns, map(_or_none, block.scores[index]), strict=True)
             )
             try:
                 rows[index] = await self._row(block.rows.sample(index), asked, native)
@@ -298,8 +298,8 @@ class BlockJudge:
         scores = np.full((len(rows), len(plan.columns)), math.nan)
         reasons = np.zeros(scores.shape, np.uint8)
         for column, metric in enumerate(plan.columns):
-            if metric in plan.native_columns:
-                place = plan.native_columns.index(metric)
+            if metric in plan.computed_columns:
+                place = plan.computed_columns.index(metric)
                 native = block.scores[:, place]
                 if self._judging.is_cascade and metric in self._judging.judged:
                     native = unjudged_scores(plan, metric, native)

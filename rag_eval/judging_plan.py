@@ -16,7 +16,15 @@ from rag_eval.judge.steps import Step, Template
 from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
 from rag_eval.judge_options import AUDIT_SHARE, HYBRID_JUDGED, JUDGE_KEYS, Band, OnJudgeFailure
 from rag_eval.option_values import one_of, share, whole_from_one
-from rag_eval.samples import METRIC_IDS, EvaluationMode, MetricId, is_scorer_id, to_metric_id
+from rag_eval.samples import (
+    METRIC_IDS,
+    EvaluationMode,
+    MetricId,
+    can_be_judged,
+    is_scorer_id,
+    needs_judge,
+    to_metric_id,
+)
 from rag_eval.scorer_choices import changed_settings, check_scorers, json_value, scorer_options
 
 if TYPE_CHECKING:
@@ -107,7 +115,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         When a judge is needed and none was given.
     """
     asks = any(name in JUDGE_KEYS and value is not None for name, value in options.items())
-    if not asks and not any(map(is_scorer_id, columns)):
+    if not asks and not any(map(needs_judge, columns)):
         # Most calls are of this kind, and one sample is scored in a third of a millisecond.
         return None
     mode = _mode(options)
@@ -184,11 +192,6 @@ def _mode(options: Mapping[str, Any]) -> EvaluationMode:
     return cast(EvaluationMode, one_of(_or(options, "mode", "heuristic"), "mode", _MODES))
 
 
-def can_be_judged(metric: MetricId) -> bool:
-    """Whether a judge can score a metric: the seven, and the judged scorers of other tools."""
-    return metric in METRIC_IDS or is_scorer_id(metric)
-
-
 def _judged_columns(
     mode: EvaluationMode, options: Mapping[str, Any], columns: tuple[MetricId, ...]
 ) -> tuple[MetricId, ...]:
@@ -198,10 +201,11 @@ def _judged_columns(
         if metric not in columns:
             raise InputError(f"metric_modes names {metric}, which is not among the metrics")
         if chosen == "llm" and not can_be_judged(metric):
-            raise InputError(f"metric_modes[{metric!r}]: no judge can score a diagnostic")
-        if chosen == "heuristic" and is_scorer_id(metric):
+            kind = "scorer" if is_scorer_id(metric) else "diagnostic"
+            raise InputError(f"metric_modes[{metric!r}]: no judge can score this {kind}")
+        if chosen == "heuristic" and needs_judge(metric):
             raise InputError(f"metric_modes[{metric!r}]: only a judge can score it")
-    scorer = next(filter(is_scorer_id, columns), None)
+    scorer = next(filter(needs_judge, columns), None)
     if mode == "cascade" and scorer is not None:
         raise InputError(
             f"mode='cascade' cannot have {scorer}: it has no native score; ask for it in another "
@@ -209,14 +213,16 @@ def _judged_columns(
         )
 
     def is_judged(metric: MetricId) -> bool:
-        if is_scorer_id(metric):
+        if needs_judge(metric):
             return True
         if metric in given:
             return bool(given[metric] == "llm")
         if mode == "hybrid":
             # The caller's own list of modes stands in for ours.
             return not given and metric in HYBRID_JUDGED
-        return mode in ("llm", "cascade") and metric in METRIC_IDS
+        if mode == "llm":
+            return can_be_judged(metric)
+        return mode == "cascade" and metric in METRIC_IDS
 
     return tuple(metric for metric in columns if is_judged(metric))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypedDict, get_type_hints
@@ -15,7 +14,16 @@ from rag_eval.metrics.registry import PROFILE_METRICS, MetricSpec
 from rag_eval.option_values import number
 from rag_eval.overlap_settings import LARGEST_WEIGHT
 from rag_eval.profiles import COMPOSITE_THRESHOLDS, Settings, settings_of
-from rag_eval.samples import METRIC_IDS, MetricId, Profile, is_scorer_id, to_metric_id
+from rag_eval.samples import (
+    METRIC_IDS,
+    MetricId,
+    Profile,
+    is_scorer_id,
+    needs_judge,
+    snake_case,
+    to_metric_id,
+)
+from rag_eval.scorer_choices import ChosenScorer, chosen_scorers, scorer_spec
 
 ProgressFn: TypeAlias = Callable[[int, "int | None"], object]
 
@@ -89,7 +97,7 @@ class EvaluateOptions(JudgeOptions, total=False):
     language: str | None
     stemmer: Stemmer | None
     calibration: Any
-    thresholds: MetricThresholds | None
+    thresholds: MetricThresholds | Mapping[str, float | None] | None
     composite_threshold: float | None
     composite_weights: Mapping[str, float | None] | None
     heuristic: HeuristicOptions | None
@@ -138,11 +146,6 @@ _BY_METRIC: Final = ("thresholds", "composite_weights", "metric_modes", "prompt_
 _OVERLAID: Final = ("thresholds", "composite_weights", "heuristic")
 
 REGRESSION_THRESHOLD: Final = 0.05
-
-
-def snake_case(name: str) -> str:
-    """``answerRelevance`` -> ``answer_relevance``; snake_case stays as it is."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), name)
 
 
 def _renamed(
@@ -238,7 +241,9 @@ class Plan:
     calibrations : dict of Calibration
         Per metric, where one was given.
     judging : Judging or None
-        What a judge is asked; None where kernels alone score.
+        What a judge is asked; None where none is.
+    scorers : dict of ChosenScorer
+        The scorers among the columns that need no judge.
     """
 
     metrics: tuple[MetricId, ...]
@@ -250,13 +255,27 @@ class Plan:
     specs: Mapping[MetricId, MetricSpec]
     calibrations: Mapping[MetricId, Any] = field(default_factory=dict)
     judging: Judging | None = None
+    scorers: Mapping[MetricId, ChosenScorer] = field(default_factory=dict)
 
     @property
     def native_columns(self) -> tuple[MetricId, ...]:
         """The columns that kernels compute, whoever scores them in the end."""
-        if self.judging is None:
+        if self.judging is None and not self.scorers:
             return self.columns
         return tuple(metric for metric in self.columns if not is_scorer_id(metric))
+
+    @property
+    def computed_columns(self) -> tuple[MetricId, ...]:
+        """The columns that kernels and scorers compute before any judge is asked."""
+        if self.judging is None:
+            return self.columns
+        return tuple(metric for metric in self.columns if not needs_judge(metric))
+
+    @property
+    def scorer_fields(self) -> tuple[str, ...]:
+        """The fields of a sample that the scorers among the columns read."""
+        specs = [chosen.spec for chosen in self.scorers.values()]
+        return tuple(dict.fromkeys(name for s in specs for name in (*s.fields, *s.optional)))
 
 
 def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
@@ -280,28 +299,34 @@ def _weights(
 ) -> dict[MetricId, float]:
     weights: dict[MetricId, float] = {}
     for metric in columns:
-        weight = given.get(metric)
-        if not specs[metric].in_composite:
-            if weight is not None:
-                kind = "scorer of another tool" if is_scorer_id(metric) else "diagnostic"
-                raise InputError(
-                    f"composite_weights[{metric!r}]: a {kind} has no part in the composite score"
-                )
-            weights[metric] = 0.0
-        else:
-            weights[metric] = (
-                1.0 if weight is None else _weight(weight, f"composite_weights[{metric!r}]")
+        weight, spec = given.get(metric), specs[metric]
+        owner = f"composite_weights[{metric!r}]"
+        if weight is None:
+            weights[metric] = 1.0 if spec.in_composite else 0.0
+            continue
+        if not spec.in_composite and not is_scorer_id(metric):
+            raise InputError(f"{owner}: a diagnostic has no part in the composite score")
+        if is_scorer_id(metric) and (spec.range != (0.0, 1.0) or not spec.higher_is_better):
+            raise InputError(
+                f"{owner}: only scores from 0 to 1 of which higher is better can be part of the "
+                "composite score"
             )
+        weights[metric] = _weight(weight, owner)
     return weights
 
 
 def _specs(
-    columns: Iterable[MetricId], profile: Profile, judging: Judging | None
+    columns: Iterable[MetricId],
+    profile: Profile,
+    judging: Judging | None,
+    scorers: Mapping[MetricId, ChosenScorer],
 ) -> dict[MetricId, MetricSpec]:
     """The contracts of the columns, by whoever scores them."""
     specs: dict[MetricId, MetricSpec] = {}
     for metric in columns:
-        if judging is not None and metric in judging.judged and not judging.is_cascade:
+        if metric in scorers:
+            specs[metric] = scorer_spec(scorers[metric].spec)
+        elif judging is not None and metric in judging.judged and not judging.is_cascade:
             from rag_eval.judged_metrics import judged_spec
 
             specs[metric] = judged_spec(metric, judging.style)
@@ -325,8 +350,9 @@ def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan
     asked = metric_list(metrics)
     columns = tuple(dict.fromkeys(asked))
     judging = make_judging(options, columns)
+    scorers = chosen_scorers(options, columns)
     settings = _settings(options, judging)
-    specs = _specs(columns, settings.profile, judging)
+    specs = _specs(columns, settings.profile, judging, scorers)
     threshold = options.get("composite_threshold")
     return Plan(
         metrics=asked,
@@ -339,4 +365,5 @@ def make_plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan
         settings=settings,
         specs=specs,
         judging=judging,
+        scorers=scorers,
     )

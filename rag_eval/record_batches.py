@@ -23,12 +23,12 @@ from rag_eval.engine import score_blocks
 from rag_eval.errors import InputError, UnsupportedModeError, suggestion
 from rag_eval.judge_options import JUDGE_KEYS
 from rag_eval.option_values import whole_from_one
-from rag_eval.options import make_plan, metric_list, normalized, snake_case
+from rag_eval.options import make_plan, metric_list, normalized
 from rag_eval.outputs.arrow_rows import score_arrays, signature_metadata
 from rag_eval.outputs.columns import RowScores, ScoreColumns
 from rag_eval.plan_signature import signature_of
 from rag_eval.run_options import ScoringOptions
-from rag_eval.samples import is_scorer_id
+from rag_eval.samples import needs_judge, snake_case
 from rag_eval.schemas import FieldMap, column_map
 from rag_eval.score_totals import ScoreTotals
 from rag_eval.sources import FieldNeeds
@@ -78,7 +78,7 @@ def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> 
     UnsupportedModeError
     """
     asked = sorted({snake_case(name) for name in options} & JUDGE_KEYS)
-    scorers = [metric for metric in metric_list(metrics) if is_scorer_id(metric)]
+    scorers = [metric for metric in metric_list(metrics) if needs_judge(metric)]
     if (asked and options.get(asked[0]) != "heuristic") or scorers:
         raise UnsupportedModeError(
             f"{(asked + scorers)[0]}: record batches are scored by kernels alone. Tasks of an "
@@ -118,7 +118,7 @@ class BatchScorer:
             raise InputError("metrics must name at least one metric")
         self._options = known
         self._plan, self._notes = calibrated(make_plan(self._metrics, known), known)
-        self._needs = FieldNeeds.of(self._plan.columns, self._plan.settings.profile)
+        self._needs = FieldNeeds.of(self._plan.native_columns, self._plan.settings.profile)
         self._columns = ScoreColumns(self._plan, (), known.get("prefix") or "")
         kept = known.get("columns")
         self._kept = None if kept is None else tuple(kept)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rag_eval.aggregates import MetricAggregate
 from rag_eval.errors import InputError, SignatureMismatchError
-from rag_eval.metrics.registry import higher_is_better
+from rag_eval.metric_directions import higher_is_better
 from rag_eval.samples import MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
 

@@ -26,7 +26,7 @@ from rag_eval.results import (
     MetricResult,
     SentenceEvidence,
 )
-from rag_eval.samples import MetricId, NullReason, camel_case, to_metric_id
+from rag_eval.samples import MetricId, NullReason, camel_case, metric_of_file
 from rag_eval.signature import Signature
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _batch(value: Mapping[str, Any]) -> BatchEvalResult:
 
 def _metric_or_none(name: str) -> MetricId | None:
     try:
-        return to_metric_id(name)
+        return metric_of_file(name)
     except InputError:
         return None
 

@@ -13,9 +13,9 @@ import msgspec
 
 from rag_eval import json_text
 from rag_eval.errors import InputError, SignatureMismatchError
-from rag_eval.metrics.registry import higher_is_better
+from rag_eval.metric_directions import higher_is_better
 from rag_eval.regressions import Baseline
-from rag_eval.samples import KNOWN_METRIC_IDS, METRIC_IDS, MetricId, camel_case, to_metric_id
+from rag_eval.samples import KNOWN_METRIC_IDS, METRIC_IDS, MetricId, camel_case, metric_of_file
 from rag_eval.signature import Signature
 
 
@@ -26,6 +26,7 @@ class _Row(msgspec.Struct):
 class _Aggregate(msgspec.Struct, rename="camel"):
     mean: float | None
     null_rate: float = 0
+    higher_is_better: bool = True
 
 
 class _File(msgspec.Struct, rename="camel"):
@@ -48,6 +49,7 @@ class MeanScore:
     mean: float
     n: int | None
     n_rows: int | None
+    higher_is_better: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +136,22 @@ def _mean(aggregate: _Aggregate) -> float:
 def _means(found: _File) -> dict[MetricId, MeanScore]:
     n_rows = _n_rows(found)
     means: dict[MetricId, MeanScore] = {}
-    for metric in KNOWN_METRIC_IDS:
-        entry = found.aggregates.get(camel_case(metric), found.aggregates.get(metric))
-        if entry is None:
-            continue
-        aggregate = msgspec.convert(entry, _Aggregate)
+    entries = {metric_of_file(name): entry for name, entry in found.aggregates.items()}
+    for metric in sorted(entries, key=_usual_place):
+        aggregate = msgspec.convert(entries[metric], _Aggregate)
         share = 1 - aggregate.null_rate
         n = None if n_rows is None else round(share * n_rows)
-        means[metric] = MeanScore(_mean(aggregate) if share else math.nan, n, n_rows)
+        mean = _mean(aggregate) if share else math.nan
+        means[metric] = MeanScore(mean, n, n_rows, aggregate.higher_is_better)
     return means
+
+
+def _usual_place(metric: MetricId) -> tuple[int, str]:
+    """Metrics in their usual order, and then those of callers by their names."""
+    return _PLACES.get(metric, len(_PLACES)), metric
+
+
+_PLACES: Final = {metric: place for place, metric in enumerate(KNOWN_METRIC_IDS)}
 
 
 # ---------------------------------------------------------------------------------- comparing
@@ -166,7 +175,8 @@ class MeanChange:
     @property
     def improved(self) -> bool:
         """The mean got better, whichever way that is."""
-        if self.name == COMPOSITE or higher_is_better(to_metric_id(self.name)):
+        rises = self.old.higher_is_better and self.new.higher_is_better
+        if self.name == COMPOSITE or (rises and higher_is_better(self.name)):
             return self.delta > 0
         return self.delta < 0
 
@@ -225,9 +235,7 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
         When one is no result file, or they share no metric.
     """
     before, after = read_summary(old), read_summary(new)
-    shared: list[MetricId] = [
-        metric for metric in KNOWN_METRIC_IDS if metric in before.means and metric in after.means
-    ]
+    shared: list[MetricId] = [metric for metric in before.means if metric in after.means]
     if not shared:
         raise InputError(f"{old} and {new} have no metric in common")
     differences, notes = _settings(before, after, shared)
@@ -239,8 +247,7 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
     missing = MeanScore(math.nan, 0, 0)
     changes = [
         MeanChange(metric, before.means.get(metric, missing), after.means.get(metric, missing))
-        for metric in KNOWN_METRIC_IDS
-        if metric in before.means or metric in after.means
+        for metric in sorted({*before.means, *after.means}, key=_usual_place)
     ]
     changes.append(MeanChange(COMPOSITE, before.composite, after.composite))
     if (set(before.means) ^ set(after.means)) & set(METRIC_IDS):

@@ -117,6 +117,9 @@ class MetricResult:
         scored best; grounded profile.
     judged : JudgedScore, optional
         What the judge said, with the native score beside it; where a judge was asked.
+    details : tuple of mapping, optional
+        What a scorer found one by one: checks have ``check``, ``passed`` and, where there are any,
+        ``expected``, ``actual`` and ``message``.
     """
 
     metric_id: MetricId
@@ -133,6 +136,7 @@ class MetricResult:
     chunk_scores: tuple[float, ...] | None = field(default=None, repr=False)
     evidence: tuple[SentenceEvidence, ...] | None = field(default=None, repr=False)
     judged: JudgedScore | None = field(default=None, repr=False)
+    details: tuple[Mapping[str, Any], ...] | None = field(default=None, repr=False)
 
     @property
     def sentence_scores(self) -> tuple[float, ...] | None:
@@ -164,6 +168,8 @@ class MetricResult:
             result["probability"] = self.probability
         if self.judged is not None:
             result["judge"] = self.judged.to_dict(details=details)
+        if self.details:
+            result["details"] = [dict(finding) for finding in self.details]
         if details:
             result.update(self._details())
         return result

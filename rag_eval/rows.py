@@ -9,6 +9,8 @@ from typing import Any, Protocol
 from rag_eval.blocks import SampleBlock
 from rag_eval.columns import GIVEN_ANSWER, GIVEN_CONTEXTS, GIVEN_QUESTION, SampleBatch
 from rag_eval.samples import EvalSample
+from rag_eval.scorer_fields import block_fields, fields_of
+from rag_eval.scorers.contract import Fields
 from rag_eval.sources import TEXT_FIELDS, FieldNeeds, SampleLike, pack_block, read_rows
 
 
@@ -25,6 +27,10 @@ class RowStore(Protocol):
 
     def packed(self, row: int) -> tuple[SampleBatch, int]:
         """A batch that holds the row, and the row's place in it."""
+        ...
+
+    def fields(self, row: int, names: Sequence[str]) -> Fields:
+        """The fields of the row that scorers read."""
         ...
 
 
@@ -48,6 +54,10 @@ class ListedRows:
         """The row alone, packed anew."""
         block = read_rows([self._samples[row]], row, self._needs)
         return pack_block(block, self._needs), 0
+
+    def fields(self, row: int, names: Sequence[str]) -> Fields:
+        """Those of the caller's object."""
+        return fields_of(self._samples[row], names)
 
 
 class PackedRows:
@@ -108,6 +118,10 @@ class PackedRows:
         index = bisect_right(self._first_rows, row) - 1
         return self._batches[index], row - self._first_rows[index]
 
+    def fields(self, row: int, names: Sequence[str]) -> Fields:
+        """Those of the sample put together again."""
+        return fields_of(self.sample(row), names)
+
 
 def _comes_back(name: str, value: object) -> bool:
     """Whether columns give a text field back as it was.
@@ -142,6 +156,11 @@ class TableRows:
         """The batch that the row was scored in."""
         _, batch, place = self._found(row)
         return batch, place
+
+    def fields(self, row: int, names: Sequence[str]) -> Fields:
+        """From the columns of the table."""
+        block, _, place = self._found(row)
+        return block_fields(block.taken([place]), names)[0]
 
     def _found(self, row: int) -> tuple[SampleBlock, SampleBatch, int]:
         index = bisect_right(self._first_rows, row) - 1

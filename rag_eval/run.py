@@ -39,6 +39,7 @@ from rag_eval.run_options import (
     input_options,
 )
 from rag_eval.score_totals import ScoreSpool
+from rag_eval.scorer_fields import columns_of_scorers, row_fields
 from rag_eval.streaming import RowStream
 from rag_eval.summarizing import summary_of
 from rag_eval.verdicts import judge_rows
@@ -174,14 +175,18 @@ class _Run:
             options.get("max_judge_failures"),
         )
         threads = thread_count(options.get("threads"))
-        self.source = Input(data, input_options(options))
+        self.source = Input(
+            data, input_options(options), optional_columns=columns_of_scorers(self.plan)
+        )
         self.output = checked_output(options.get("output"), self.source.paths)
         self.quantiles = checked_quantiles(options)
         self.regression_threshold = checked_regression_threshold(options)
         self.baseline, self.notes = checked_baseline(self.plan, options)
         self.notes += notes
         self.details = bool(options.get("details"))
-        self.worst = WorstRows(checked_row_count(options.get("worst"), "worst"), self.details)
+        self.worst = WorstRows(
+            self.plan, checked_row_count(options.get("worst"), "worst"), self.details
+        )
         self.stream = RowStream(
             self.source,
             self.plan,
@@ -259,6 +264,7 @@ class _Run:
             self.evaluated_at,
             scored=(row, scored.scores[index]),
             judged=None if scored.judged is None else scored.judged[index],
+            fields=row_fields(scored.rows, index, self.plan),
         )
         return row_json(result, row, details=self.details)
 
@@ -294,7 +300,7 @@ class _Run:
             gated=self.gates.given or self.baseline is not None,
             n_skipped=self.stream.n_skipped,
             faults=self.stream.faults,
-            worst=self.worst.opened(self.plan, self.stream.needs, self.evaluated_at),
+            worst=self.worst.opened(self.stream.needs, self.evaluated_at),
             interrupted=self.interrupted,
             unavailable=self.unavailable,
             written=self.written,

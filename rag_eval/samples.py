@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -46,8 +47,8 @@ DIAGNOSTIC_IDS: Final[tuple[MetricId, ...]] = (
 ALL_METRIC_IDS: Final = METRIC_IDS + DIAGNOSTIC_IDS
 
 # Scorers of other tools that can be asked for as metrics; their rooms are in ``scorers``, which
-# takes longer to import than all the names are worth.
-SCORER_IDS: Final[tuple[MetricId, ...]] = (
+# takes longer to import than all the names are worth. First those that only a judge can score.
+JUDGED_SCORER_IDS: Final[tuple[MetricId, ...]] = (
     "mastra.answer_relevancy",
     "mastra.answer_similarity",
     "mastra.faithfulness",
@@ -69,13 +70,34 @@ SCORER_IDS: Final[tuple[MetricId, ...]] = (
     "omk.context_recall",
     "omk.semantic_similarity",
 )
+CODE_SCORER_IDS: Final[tuple[MetricId, ...]] = ()
 
-KNOWN_METRIC_IDS: Final = ALL_METRIC_IDS + SCORER_IDS
+KNOWN_METRIC_IDS: Final[tuple[MetricId, ...]] = ALL_METRIC_IDS + JUDGED_SCORER_IDS + CODE_SCORER_IDS
+
+# Metrics of the caller's own, which are known once they are registered.
+_own_metrics: Final[dict[str, None]] = {}
 
 
 def is_scorer_id(metric: MetricId) -> bool:
-    """Whether a metric is a scorer of another tool, which no kernel computes."""
-    return "." in metric
+    """Whether a metric is a scorer, of another tool or the caller's own, which is no kernel's."""
+    return metric not in _KERNEL_METRICS
+
+
+def needs_judge(metric: MetricId) -> bool:
+    """Whether only a judge can score a metric."""
+    return metric in _ONLY_JUDGED
+
+
+def can_be_judged(metric: MetricId) -> bool:
+    """Whether a judge can score a metric, whoever else can."""
+    return metric in METRIC_IDS or metric in _ONLY_JUDGED or metric in JUDGED_TOO
+
+
+# Scorers that a judge does better, and that have a rule of their own where none is asked.
+JUDGED_TOO: Final = frozenset({"regtrace.factuality", "regtrace.tone"})
+
+_KERNEL_METRICS: Final = frozenset(ALL_METRIC_IDS)
+_ONLY_JUDGED: Final = frozenset(JUDGED_SCORER_IDS)
 
 
 @cache  # every row of a result file asks for dozens
@@ -83,6 +105,11 @@ def camel_case(name: str) -> str:
     """``answer_relevance`` -> ``answerRelevance``, the spelling of result files."""
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
+
+
+def snake_case(name: str) -> str:
+    """``answerRelevance`` -> ``answer_relevance``; snake_case stays as it is."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), name)
 
 
 _METRIC_NAMES: Final[dict[str, MetricId]] = {
@@ -99,11 +126,81 @@ def to_metric_id(name: object) -> MetricId:
         When there is none; the message suggests the nearest.
     """
     metric = _METRIC_NAMES.get(name) if isinstance(name, str) else None
+    if metric is None and isinstance(name, str):
+        metric = _open_metric(name) or _open_metric(snake_case(name))
     if metric is None:
-        known = ", ".join(KNOWN_METRIC_IDS)
-        hint = suggestion(name, KNOWN_METRIC_IDS)
-        raise InputError(f"unknown metric {name!r}{hint} (known metrics: {known})")
+        known = known_metric_ids()
+        hint = suggestion(name, known)
+        raise InputError(
+            f"unknown metric {name!r}{hint} (`rag-eval metrics` lists all {len(known)}; "
+            f"the usual ones: {', '.join(METRIC_IDS)})"
+        )
     return metric
+
+
+def _open_metric(name: str) -> MetricId | None:
+    """A metric of the caller's, or a measure of retrieval with any cutoff; None for neither."""
+    from rag_eval.retrieval_names import canonical_name
+
+    return name if name in _own_metrics else canonical_name(name)
+
+
+def metric_of_file(name: str) -> MetricId:
+    """The metric of that name in a result file, where it may be another caller's own.
+
+    Raises
+    ------
+    InputError
+        When it can be the name of none.
+    """
+    try:
+        return to_metric_id(name)
+    except InputError:
+        own = snake_case(name)
+        if _OWN_NAME.fullmatch(own):
+            return own
+        raise
+
+
+def known_metric_ids() -> tuple[MetricId, ...]:
+    """All metrics by their ids, those of the caller's own among them.
+
+    Measures of retrieval have any cutoff; those at the usual ones stand for all.
+    """
+    return (*KNOWN_METRIC_IDS, *_own_metrics)
+
+
+def add_metric_id(name: str) -> MetricId:
+    """Make a name of the caller's known as a metric id.
+
+    Raises
+    ------
+    InputError
+        When it is no name, or is taken.
+    """
+    if not isinstance(name, str) or not _OWN_NAME.fullmatch(name):
+        raise InputError(
+            f"a metric id must be words of small letters, digits and underscores, joined by dots, "
+            f"got {name!r:.80}"
+        )
+    if name in _METRIC_NAMES or name in _own_metrics or _open_metric(name) is not None:
+        raise InputError(f"metric id {name!r} is taken")
+    if name.partition(".")[0] in _TOOLS:
+        raise InputError(
+            f"metric id {name!r}: names that begin with {name.partition('.')[0]}. are those of "
+            "that tool's scorers"
+        )
+    _own_metrics[name] = None
+    return name
+
+
+def drop_metric_id(name: str) -> None:
+    """Forget a name of the caller's."""
+    _own_metrics.pop(name, None)
+
+
+_OWN_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9_]{1,64}){0,3}", re.ASCII)
+_TOOLS: Final = frozenset({"mastra", "omk", "hazel", "regtrace", "ir"})
 
 
 class NullReason(IntEnum):

@@ -34,6 +34,7 @@ from rag_eval.run_options import (
     input_options,
 )
 from rag_eval.score_totals import ScoreBlocks, ScoreSpool
+from rag_eval.scorer_fields import columns_of_scorers
 from rag_eval.streaming import KEPT_FAULTS, RowStream
 from rag_eval.summarizing import summary_of
 from rag_eval.validation import origin_of
@@ -196,7 +197,7 @@ class _Job:
             raise InputError(f"columns must be a list of names, got {columns!r}")
         extra = tuple(columns)
         self.reading = input_options(options)
-        self.source = Input(source, self.reading, extra)
+        self.source = Input(source, self.reading, extra, columns_of_scorers(self.plan))
         self.columns = ScoreColumns.of(self.plan, extra, options.get("prefix") or "")
         self.quantiles = checked_quantiles(options)
         self.signature = signature_of(self.plan)

@@ -1,17 +1,112 @@
-"""Scorers of other tools among the metrics: their options in, checked scorers out."""
+"""Scorers among the metrics: their options in, checked scorers out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, suggestion
 from rag_eval.judge.replies import JudgeFn
-from rag_eval.samples import MetricId, is_scorer_id, to_metric_id
+from rag_eval.metrics.registry import MetricSpec
+from rag_eval.samples import MetricId, is_scorer_id, needs_judge, snake_case, to_metric_id
+from rag_eval.scorers.contract import Scorer, ScorerSpec
 
 if TYPE_CHECKING:
     from rag_eval.scorers.mastra import MastraScorer
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenScorer:
+    """A scorer that a call asks for, with its settings.
+
+    Attributes
+    ----------
+    spec : ScorerSpec
+    options : dict
+        Those that were given, by their own names.
+    scorer : Scorer
+    """
+
+    spec: ScorerSpec
+    options: Mapping[str, Any]
+    scorer: Scorer = field(compare=False, repr=False)
+
+    def signature(self) -> dict[str, Any]:
+        """What could change a score, as JSON values."""
+        changed = {
+            name: json_value(value)
+            for name, value in self.options.items()
+            if name in self.spec.required_options or value != self.spec.options[name]
+        }
+        return {"version": self.spec.version, **({"options": changed} if changed else {})}
+
+
+def chosen_scorers(
+    options: Mapping[str, Any], columns: tuple[MetricId, ...]
+) -> dict[MetricId, ChosenScorer]:
+    """The scorers among the columns that need no judge, made by the options of the call.
+
+    Raises
+    ------
+    InputError
+        For an option that a scorer does not have, lacks, or whose value is none of it.
+    """
+    wanted = [metric for metric in columns if is_scorer_id(metric) and not needs_judge(metric)]
+    if not wanted:
+        return {}
+    from rag_eval.scorers.registry import spec_of
+
+    given = scorer_options(options, columns)
+    found = {}
+    for metric in wanted:
+        spec = spec_of(metric)
+        if spec is None:
+            raise InputError(f"metric {metric!r} was registered and is no more")
+        found[metric] = _chosen(spec, given.get(metric, {}))
+    return found
+
+
+def scorer_spec(spec: ScorerSpec) -> MetricSpec:
+    """The contract of a scorer in the form of those of kernels."""
+    return MetricSpec(
+        id=spec.id,
+        number=-1,
+        threshold=spec.threshold,
+        fields=spec.fields,
+        options=(),
+        needs_ground_truth="ground_truth" in spec.fields,
+        summary=spec.summary,
+        higher_is_better=spec.higher_is_better,
+        in_composite=False,
+        null_when=spec.null_when or ("a field is missing" if spec.fields else "never"),
+        range=spec.range,
+    )
+
+
+def _chosen(spec: ScorerSpec, given: Mapping[str, Any]) -> ChosenScorer:
+    owner = f"scorer_options[{spec.id!r}]"
+    known = (*spec.required_options, *spec.options)
+    options: dict[str, Any] = {}
+    for name, value in given.items():
+        key = snake_case(str(name))
+        if key not in known:
+            hint = suggestion(key, known) or (f" (options: {', '.join(known)})" if known else "")
+            raise InputError(f"{owner}: {spec.id} has no option {name!r}{hint}")
+        if key in options:
+            raise InputError(f"{owner} has {key} twice")
+        options[key] = value
+    missing = [name for name in spec.required_options if options.get(name) is None]
+    if missing:
+        raise InputError(
+            f"{spec.id} needs the option {missing[0]}: "
+            f"scorer_options={{{spec.id!r}: {{{missing[0]!r}: ...}}}}"
+        )
+    try:
+        scorer = spec.create(**options)
+    except InputError as error:
+        raise InputError(f"{owner}: {error}") from None
+    return ChosenScorer(spec, options, scorer)
 
 
 def scorer_options(
@@ -34,7 +129,7 @@ def scorer_options(
             raise InputError(f"scorer_options names {name}, which is no scorer among the metrics")
         if not isinstance(value, Mapping):
             raise InputError(f"scorer_options[{name!r}] must be a mapping of options")
-        if not metric.startswith("mastra.") and value:
+        if needs_judge(metric) and not metric.startswith("mastra.") and value:
             raise InputError(f"scorer_options: {metric} takes no options")
         if metric in found:
             raise InputError(f"scorer_options names {metric} twice")

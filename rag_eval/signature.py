@@ -91,7 +91,8 @@ class Signature:
         # Another profile has other options, which say nothing more.
         names = _option_names(self.profile, compared) if self.profile == other.profile else []
         pairs += [(name, self.options.get(name), other.options.get(name)) for name in names]
-        ours, theirs = _judging(self.options, compared), _judging(other.options, compared)
+        ours = {**_judging(self.options, compared), **_scorers(self.options, compared)}
+        theirs = {**_judging(other.options, compared), **_scorers(other.options, compared)}
         pairs += [(name, ours.get(name), theirs.get(name)) for name in sorted({**ours, **theirs})]
         return [f"{name}: {left}, not {right}" for name, left, right in pairs if left != right]
 
@@ -110,6 +111,14 @@ def _judging(options: Mapping[str, Any], metrics: Iterable[MetricId]) -> dict[st
     # Who else is judged, which is all that hybrid says, changes no score of these.
     found["mode"] = "llm" if found.get("mode") == "hybrid" else found.get("mode")
     return {name: value for name, value in found.items() if value != {}}
+
+
+def _scorers(options: Mapping[str, Any], metrics: Iterable[MetricId]) -> dict[str, Any]:
+    """Versions and options of the scorers among some metrics."""
+    listed = options.get("scorers")
+    if not isinstance(listed, Mapping):
+        return {}
+    return {metric: listed[metric] for metric in metrics if metric in listed}
 
 
 def _option_names(profile: str, metrics: Iterable[MetricId]) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from rag_eval.blocks import RowFault
+from rag_eval.blocks import RowFault, SampleBlock
+from rag_eval.columns import SampleBatch
 from rag_eval.engine import ScoredBlock, score_blocks
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import START, Input, Position
@@ -14,7 +15,7 @@ from rag_eval.options import Plan
 from rag_eval.repeated_ids import RepeatedIds
 from rag_eval.score_totals import ScoreTotals
 from rag_eval.sources import FieldNeeds
-from rag_eval.validation import add_ids, origin_of, pack_file_block
+from rag_eval.validation import add_ids, origin_of, pack_file_block, without_scorer_faults
 
 if TYPE_CHECKING:
     from rag_eval.judge_report import JudgeReport
@@ -82,10 +83,15 @@ class RowStream:
             self.needs,
             self._threads,
             lambda block: pack_file_block(block, self.needs, skip_invalid=self._skip_invalid),
+            drop_faults=self._without_faults if self._skip_invalid else None,
             reads_apart=True,
         )
         with closing(blocks), closing(scored):
             yield from scored
+
+    def _without_faults(self, block: SampleBlock) -> tuple[SampleBlock, SampleBatch]:
+        sound = without_scorer_faults(block, self._plan)
+        return sound, sound.pack(self.needs)
 
     def _judged(
         self, scored: Iterable[ScoredBlock], on_rows: Callable[[int], object] | None

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from rag_eval import scorer_columns
 from rag_eval.blocks import FileOrigin, RowFault, SampleBlock, SampleError
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import DataSource, Input, InputOptions
-from rag_eval.options import make_plan
+from rag_eval.options import Plan, make_plan
 from rag_eval.repeated_ids import RepeatedIds
 from rag_eval.samples import Profile
+from rag_eval.scorer_fields import columns_of_scorers
 from rag_eval.sources import FieldNeeds
 
 
@@ -60,13 +62,14 @@ def validate_file(
     InputError
         When the file cannot be read to its end, or holds no samples.
     """
-    needs = FieldNeeds.of(make_plan(metrics, {"profile": profile}).columns, profile)
+    plan = make_plan(metrics, {"profile": profile})
+    needs = FieldNeeds.of(plan.native_columns, profile)
     n_rows = n_invalid = 0
     ids = RepeatedIds()
-    source = Input(data, reading)
+    source = Input(data, reading, optional_columns=columns_of_scorers(plan))
     for block in source.blocks():
         origin = origin_of(block)
-        faults = row_faults(block, needs)
+        faults = row_faults(block, needs, plan)
         n_rows += len(block) + len(origin.faults)
         n_invalid += len(faults)
         add_ids(ids, block)
@@ -118,15 +121,34 @@ def pack_file_block(
     return sound, sound.pack(needs)
 
 
-def row_faults(block: SampleBlock, needs: FieldNeeds) -> list[RowFault]:
-    """The block's bad rows in order, each with its first fault."""
-    origin = origin_of(block)
-    faults = list(origin.faults)
+def row_faults(block: SampleBlock, needs: FieldNeeds, plan: Plan | None = None) -> list[RowFault]:
+    """The block's bad rows in order, each with its first fault; those for scorers if asked for."""
+    found: dict[int, str] = {}
+    if plan is not None and plan.scorers:
+        found = scorer_columns.row_faults(block, plan)
     try:
         block.pack(needs)
     except SampleError:
-        for index, number in enumerate(origin.numbers):
+        for index in range(len(block)):
             fault = block.fault(index, needs)
             if fault is not None:
-                faults.append(RowFault(number, origin.place(number, block.sample(index)), fault))
+                found[index] = fault
+    return _with_faults(block, found)
+
+
+def _with_faults(block: SampleBlock, found: Mapping[int, str]) -> list[RowFault]:
+    """The faults of the file among the block's rows, and those found now, in order."""
+    origin = origin_of(block)
+    faults = list(origin.faults)
+    for index, fault in found.items():
+        number = origin.numbers[index]
+        faults.append(RowFault(number, origin.place(number, block.sample(index)), fault))
     return sorted(faults, key=lambda fault: fault.number)
+
+
+def without_scorer_faults(block: SampleBlock, plan: Plan) -> SampleBlock:
+    """The block without the rows that scorers cannot read, which are then among its faults."""
+    found = scorer_columns.row_faults(block, plan)
+    sound = block.taken([index for index in range(len(block)) if index not in found])
+    origin_of(sound).faults = _with_faults(block, found)
+    return sound

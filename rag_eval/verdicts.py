@@ -38,9 +38,14 @@ def judge_rows(scores: npt.NDArray[np.float64], plan: Plan) -> Verdicts:
     metric_passed = _metric_passed(scores, measured, plan)
     composite = _composite(scores, measured, plan)
     reached = composite >= plan.composite_threshold
-    if plan.metrics and not any(plan.specs[metric].in_composite for metric in plan.metrics):
+    if plan.metrics and not any(_in_composite(metric, plan) for metric in plan.metrics):
         reached[:] = True
     return Verdicts(composite, metric_passed, (metric_passed | ~measured).all(axis=1) & reached)
+
+
+def _in_composite(metric: MetricId, plan: Plan) -> bool:
+    # A scorer takes part by a weight of its own.
+    return plan.specs[metric].in_composite or plan.weights[metric] != 0
 
 
 def _metric_passed(

@@ -14,10 +14,12 @@ from rag_eval.explaining import explain_row
 from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.options import Plan
 from rag_eval.results import EvalResult
+from rag_eval.scorer_fields import row_fields
+from rag_eval.scorers.contract import Fields
 from rag_eval.sources import FieldNeeds, pack_block, read_rows
 from rag_eval.validation import origin_of
 
-_Scored: TypeAlias = "tuple[npt.NDArray[np.float64], JudgedRowScores | None]"
+_Scored: TypeAlias = "tuple[npt.NDArray[np.float64], JudgedRowScores | None, Fields | None]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class WorstRows:
     Rows without a composite score are not among them: nothing of them was measured.
     """
 
-    def __init__(self, n_rows: int, details: bool = False) -> None:
+    def __init__(self, plan: Plan, n_rows: int, details: bool = False) -> None:
+        self._plan = plan
         self._n_rows = n_rows
         self._details = details
         # The best of the worst is on top: (-composite, -row, name, sample, scores and judgements).
@@ -58,7 +61,7 @@ class WorstRows:
             sample = block.sample(index)
             name = origin.place(origin.numbers[index], sample)
             judged = None if scored.judged is None else scored.judged[index]
-            kept = (scored.scores[index], judged)
+            kept = (scored.scores[index], judged, row_fields(block, index, self._plan))
             entry = (-value, -first_row - index, name, sample, kept)
             if len(self._heap) < self._n_rows:
                 heapq.heappush(self._heap, entry)
@@ -72,13 +75,20 @@ class WorstRows:
         # No two rows have one number: samples are never compared.
         return sorted(self._heap, reverse=True)
 
-    def opened(self, plan: Plan, needs: FieldNeeds, evaluated_at: str) -> list[WorstRow]:
+    def opened(self, needs: FieldNeeds, evaluated_at: str) -> list[WorstRow]:
         """The rows with their explanations and signals, the worst first."""
         opened = []
-        for _, row, name, sample, (scores, judged) in self._sorted():
+        for _, row, name, sample, (scores, judged, fields) in self._sorted():
             batch = pack_block(read_rows([sample], 0, needs), needs)
             result = explain_row(
-                sample, batch, 0, plan, evaluated_at, scored=(-row, scores), judged=judged
+                sample,
+                batch,
+                0,
+                self._plan,
+                evaluated_at,
+                scored=(-row, scores),
+                judged=judged,
+                fields=fields,
             )
             opened.append(WorstRow(name, result, self._details))
         return opened

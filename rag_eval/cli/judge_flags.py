@@ -11,7 +11,7 @@ from typing import Any, Final
 import rich_click as click
 
 from rag_eval.errors import InputError
-from rag_eval.samples import MetricId, is_scorer_id, to_metric_id
+from rag_eval.samples import MetricId, needs_judge, to_metric_id
 
 JUDGE_VARIABLE: Final = "RAG_EVAL_JUDGE"
 
@@ -204,7 +204,7 @@ def judge_of_environment(options: Mapping[str, Any]) -> str | None:
     """The judge that the environment names, when one is to be asked and no flag names it."""
     if options.get("judge") is not None or options.get("judges") is not None:
         return None
-    scorers = any(is_scorer_id(metric) for metric in options.get("metrics") or ())
+    scorers = any(needs_judge(metric) for metric in options.get("metrics") or ())
     asked = options.get("mode") not in (None, "heuristic") or options.get("metric_modes")
     return os.environ.get(JUDGE_VARIABLE) or None if asked or scorers else None
 

@@ -17,8 +17,10 @@ from rag_eval.cli.cache import cache_command
 from rag_eval.cli.calibrate import calibrate_command
 from rag_eval.cli.compare import compare_command
 from rag_eval.cli.judge import judge_command
+from rag_eval.cli.metrics import metrics_command
 from rag_eval.cli.run import run_command
 from rag_eval.cli.score import score_command
+from rag_eval.cli.user_code import imported
 from rag_eval.cli.validate import validate_command
 from rag_eval.errors import RagEvalError
 from rag_eval.judge.failures import JudgeUnavailableError
@@ -127,7 +129,15 @@ def _usage_text(error: click.UsageError) -> str:
 )
 @rich_click.rich_config(help_config={"text_paragraph_linebreaks": "\n\n"})
 @rich_click.version_option(rag_eval.__version__, message="rag-eval %(version)s")
-def program() -> None:
+@click.option(
+    "--import",
+    "modules",
+    metavar="MODULE",
+    multiple=True,
+    help="Import this module of yours first, from here or among the installed ones: the metrics "
+    "that it registers can be asked for.",
+)
+def program(modules: tuple[str, ...]) -> None:
     """Score the outputs of retrieval-augmented generation, at native speed and without a model.
 
     Each sample is a JSON object with a question, an answer, the contexts retrieved and, where
@@ -137,7 +147,10 @@ def program() -> None:
     Examples:
       rag-eval validate samples.jsonl
       rag-eval run samples.jsonl --min-mean faithfulness=0.4 --worst 3
+      rag-eval --import my_metrics run samples.jsonl --metrics brevity,faithfulness
     """
+    for name in modules:
+        imported(name, "--import")
 
 
 program.add_command(run_command)
@@ -145,5 +158,6 @@ program.add_command(score_command)
 program.add_command(validate_command)
 program.add_command(compare_command)
 program.add_command(calibrate_command)
+program.add_command(metrics_command)
 program.add_command(judge_command)
 program.add_command(cache_command)

@@ -11,7 +11,7 @@ from rag_eval.cli.judge_flags import judge_of_environment, judge_options
 from rag_eval.cli.parameters import metric_names, metric_numbers
 from rag_eval.cli.reading import field_mapping
 from rag_eval.errors import InputError
-from rag_eval.samples import METRIC_IDS, is_scorer_id
+from rag_eval.samples import METRIC_IDS, needs_judge
 
 _PAIRS: Final = "METRIC=X,…"
 # Merged metric by metric where a flag and the configuration file both give them.
@@ -133,7 +133,7 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
 
 
 def _check_judge(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    scorers = any(is_scorer_id(metric) for metric in options.get("metrics", ()))
+    scorers = any(needs_judge(metric) for metric in options.get("metrics", ()))
     if options.get("mode") not in (None, "heuristic") or options.get("metric_modes") or scorers:
         return
     for name, flag in (

@@ -117,6 +117,8 @@ class Input:
     ----------
     columns : sequence of str
         Columns of the data that are wanted beside our fields.
+    optional_columns : sequence of str
+        Columns that are read where they are there.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class Input:
         data: DataSource,
         options: InputOptions | None = None,
         columns: Sequence[str] = (),
+        optional_columns: Sequence[str] = (),
     ) -> None:
         self.paths = _paths(data)
         self.name = file_name(self.paths[0]) if len(self.paths) == 1 else _list_name(data)
@@ -131,6 +134,7 @@ class Input:
             _check_name(path)
         self._options = options or InputOptions()
         self._extra_columns = columns
+        self._optional_columns = optional_columns
         self._n_bytes = _sizes(self.paths)
         self._done = 0
         self._file: ByteFile | ColumnFile | None = None
@@ -192,6 +196,7 @@ class Input:
                     self._options.column_fields,
                     skip_rows,
                     self._extra_columns,
+                    self._optional_columns,
                     is_mapped="ground_truth" in self._options.mapping,
                     gold_separator=self._options.gold_separator,
                 )

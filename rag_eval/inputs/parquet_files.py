@@ -41,14 +41,15 @@ class ColumnFile:
         fields_of: Callable[[Sequence[str]], FieldMap],
         skip_rows: int = 0,
         extra_columns: Sequence[str] = (),
+        optional_columns: Sequence[str] = (),
         *,
         is_mapped: bool = False,
         gold_separator: str | None = None,
     ) -> Iterator[ArrowBlock]:
         """The rows from row ``skip_rows`` on; ``fields_of`` maps the columns.
 
-        Only the columns of our fields are read, and ``extra_columns``. ``is_mapped`` says that the
-        caller has named the column of the ground truth, whose texts ``gold_separator`` splits.
+        Only the columns of our fields are read, ``extra_columns``, and those of
+        ``optional_columns`` that are there. ``is_mapped`` says that the caller has named the column of the ground truth, whose texts ``gold_separator`` splits.
         """
         names = self._batches.schema.names
         paths = open_arrow(self._batches.schema.empty_table()).paths()
@@ -56,7 +57,8 @@ class ColumnFile:
         if not is_mapped:
             check_truths(paths, str(self._path))
         check_columns(extra_columns, names, self._path)
-        wanted = {*extra_columns, *(_column_of(path, names) for path in fields.values())}
+        wanted = {*extra_columns, *optional_columns}
+        wanted.update(_column_of(path, names) for path in fields.values())
         columns = [name for name in names if name in wanted]
         unread = [name for name in names if name not in wanted]
         # Closed with the file: a run may end in the middle.

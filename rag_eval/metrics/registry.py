@@ -35,6 +35,8 @@ class MetricSpec:
         Whether the composite score takes it in; diagnostics stay out of it.
     null_when : str
         When its score is null, in a few words.
+    range : (float, float)
+        Lowest and highest score.
     """
 
     id: MetricId
@@ -47,6 +49,7 @@ class MetricSpec:
     higher_is_better: bool = True
     in_composite: bool = True
     null_when: str = "never"
+    range: tuple[float, float] = (0.0, 1.0)
 
 
 _NGRAMS: Final = ("ngram_sizes", "ngram_weights")
@@ -259,20 +262,10 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
     )
 }
 
-# Of the scorers of other tools, which count what is bad.
-_LOWER_IS_BETTER: Final = frozenset({"mastra.bias", "mastra.hallucination", "mastra.toxicity"})
-
 PROFILE_METRICS: Final[dict[Profile, dict[MetricId, MetricSpec]]] = {
     "overlap": OVERLAP_METRICS,
     "grounded": GROUNDED_METRICS,
 }
-
-
-def higher_is_better(metric: MetricId) -> bool:
-    """The direction of a metric, the same in every profile that has it and for every judge."""
-    if metric in GROUNDED_METRICS:
-        return GROUNDED_METRICS[metric].higher_is_better
-    return metric not in _LOWER_IS_BETTER
 
 
 def metric_numbers(metrics: Iterable[MetricId]) -> list[int]:

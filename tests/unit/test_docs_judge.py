@@ -14,7 +14,7 @@ import pytest
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.judge.metrics import JUDGED_METRICS, STEPS_OF
 from rag_eval.judge.steps import Step
-from rag_eval.samples import METRIC_IDS, SCORER_IDS, NullReason
+from rag_eval.samples import METRIC_IDS, JUDGED_SCORER_IDS, NullReason
 from rag_eval.scorers.mastra import MASTRA_SCORERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def steps_table() -> str:
 def scorers_table() -> str:
     """The scorers of other tools."""
     rows = []
-    for scorer in SCORER_IDS:
+    for scorer in JUDGED_SCORER_IDS:
         if scorer in MASTRA_SCORERS:
             spec = MASTRA_SCORERS[scorer]
             summary = spec.summary + ("" if spec.higher_is_better else "; lower is better")

@@ -28,7 +28,7 @@ from rag_eval.judge.metrics.replies import numbering_complaint
 from rag_eval.judge.reading import value_of
 from rag_eval.judge.rendering import PromptStyle
 from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
-from rag_eval.samples import METRIC_IDS, SCORER_IDS, NullReason
+from rag_eval.samples import METRIC_IDS, JUDGED_SCORER_IDS, NullReason
 from tests.judging import ScriptedAsker
 from tests.step_judge import StepJudge
 
@@ -653,7 +653,7 @@ def test_sentences_of_an_imagined_reply() -> None:
 
 
 def test_the_catalogue_has_every_judged_metric() -> None:
-    omk = [name for name in SCORER_IDS if name.startswith("omk.")]
+    omk = [name for name in JUDGED_SCORER_IDS if name.startswith("omk.")]
     assert list(JUDGED_METRICS) == [*METRIC_IDS, *omk]
     for metric, spec in JUDGED_METRICS.items():
         assert spec.id == metric

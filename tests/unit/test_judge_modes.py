@@ -24,7 +24,7 @@ from rag_eval.judge.replies import JudgeReply
 from rag_eval.judge.workers import run_jobs
 from rag_eval.metrics.registry import GROUNDED_METRICS
 from rag_eval.record_batches import BatchScorer
-from rag_eval.samples import METRIC_IDS, SCORER_IDS, NullReason
+from rag_eval.samples import METRIC_IDS, JUDGED_SCORER_IDS, NullReason
 from rag_eval.score_files import score_file
 from tests.fluent_judge import FluentJudge
 
@@ -155,7 +155,7 @@ def test_a_mode_without_a_judge_is_unsupported() -> None:
 
 
 def test_diagnostics_cannot_be_judged() -> None:
-    with pytest.raises(InputError, match="no judge can score a diagnostic"):
+    with pytest.raises(InputError, match="no judge can score this diagnostic"):
         rag_eval.evaluate(
             SAMPLES[0],
             ["self_knowledge"],
@@ -640,11 +640,11 @@ def test_what_a_scorer_lacks_is_a_null() -> None:
 
 def test_every_scorer_that_can_be_named_exists() -> None:
     from rag_eval.judge.metrics import JUDGED_METRICS
-    from rag_eval.metrics.registry import higher_is_better
+    from rag_eval.metric_directions import higher_is_better
     from rag_eval.scorers.mastra import MASTRA_SCORERS
 
     known = {*MASTRA_SCORERS, *(name for name in JUDGED_METRICS if "." in name)}
-    assert set(SCORER_IDS) == known
+    assert set(JUDGED_SCORER_IDS) == known
     for name, spec in MASTRA_SCORERS.items():
         assert higher_is_better(name) == spec.higher_is_better
 

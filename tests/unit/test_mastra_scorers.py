@@ -16,7 +16,7 @@ from rag_eval.judge.asking import Asked, DryAsker, Reply, Tally
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.rendering import PromptStyle
 from rag_eval.judge.steps import Fields, Step
-from rag_eval.samples import SCORER_IDS, EvalSample, NullReason
+from rag_eval.samples import JUDGED_SCORER_IDS, EvalSample, NullReason
 from rag_eval.scorers import mastra
 from rag_eval.scorers.mastra import MASTRA_SCORERS, MastraResult, RunError, run_of_sample
 from tests.judging import ScriptedAsker, reply_with
@@ -364,7 +364,7 @@ def test_the_registry_knows_what_is_given() -> None:
     lower = {name for name, spec in MASTRA_SCORERS.items() if not spec.higher_is_better}
     assert lower == {"mastra.hallucination", "mastra.bias", "mastra.toxicity"}
     assert MASTRA_SCORERS["mastra.faithfulness"].default_options == {"context": "run", "scale": 1.0}
-    assert {name for name in SCORER_IDS if name.startswith("mastra.")} <= MASTRA_SCORERS.keys()
+    assert {name for name in JUDGED_SCORER_IDS if name.startswith("mastra.")} <= MASTRA_SCORERS.keys()
 
 
 @pytest.mark.parametrize(

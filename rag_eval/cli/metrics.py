@@ -1,0 +1,73 @@
+"""``rag-eval metrics``: what can be scored, and by what rule."""
+
+from __future__ import annotations
+
+import sys
+
+import rich_click as click
+
+from rag_eval.errors import InputError
+from rag_eval.samples import to_metric_id
+
+_FAMILIES = ("rag_eval", "ir", "mastra", "hazel", "regtrace", "omk", "own")
+
+
+@click.command("metrics", epilog="Exit codes: 0 printed · 2 there is no such metric")
+@click.argument("ids", metavar="[METRIC…]", nargs=-1)
+@click.option(
+    "--family",
+    type=click.Choice(_FAMILIES),
+    help="Those of one tool alone; rag_eval: of this library, ir: measures of retrieval.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["deterministic", "statistical", "judged"]),
+    help="Those of one kind alone; judged ones need a judge.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "ids"]),
+    default="table",
+    show_default=True,
+    help="Form of the output; ids: one a line.",
+)
+def metrics_command(ids: tuple[str, ...], family: str | None, kind: str | None, form: str) -> None:
+    """List the metrics: kind, cost, range, direction, and the fields of a sample that they need.
+
+    With METRIC all that is known of these. Measures of retrieval have any cutoff; the list has the
+    usual ones. A star says that a judge can score a metric as well.
+
+    \b
+    Examples:
+      rag-eval metrics --family regtrace
+      rag-eval metrics ir.ndcg@7 mastra.completeness
+      rag-eval metrics --format json | jq '.[].id'
+    """
+    from rag_eval.metric_catalogue import catalogue, entry_of
+
+    if ids:
+        if family is not None or kind is not None:
+            raise InputError("--family and --kind have no effect on metrics that are named")
+        entries = [entry_of(to_metric_id(name)) for name in dict.fromkeys(ids)]
+    else:
+        entries = [
+            entry
+            for entry in catalogue()
+            if family in (None, entry.family) and kind in (None, entry.kind)
+        ]
+    if form == "json":
+        from rag_eval import json_text
+
+        print(json_text.dumps([entry.to_dict() for entry in entries], indent=2).decode())
+    elif form == "ids":
+        sys.stdout.writelines(f"{entry.id}\n" for entry in entries)
+    else:
+        from rag_eval.reports.console import console_for
+        from rag_eval.reports.metric_table import print_metric, print_metrics
+
+        if ids:
+            for entry in entries:
+                print_metric(entry, console_for())
+        else:
+            print_metrics(entries, console_for())
