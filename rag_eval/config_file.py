@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.options import EVALUATE_KEYS, normalized
-from rag_eval.samples import snake_case
+from rag_eval.samples import needs_judge, snake_case, to_metric_id
 
 # What each key may hold. ``weights`` is the flag's name for composite_weights.
 _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
@@ -24,6 +24,7 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "heuristic": ("a table", dict),
     "min_pass_rate": ("a number", (int, float)),
     "min_mean": ("a table of metrics", dict),
+    "max_mean": ("a table of metrics", dict),
     "baseline": ("a file name", str),
     "regression_threshold": ("a number", (int, float)),
     "allow_signature_mismatch": ("true or false", bool),
@@ -38,6 +39,7 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "worst": ("a whole number", int),
     "mode": ("a string", str),
     "metric_modes": ("a table of metrics", dict),
+    "scorer_options": ("a table of scorers", dict),
     "judge_style": ("a string", str),
     "judge_repeat": ("a whole number", int),
     "length_debias": ("true or false", bool),
@@ -61,7 +63,7 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
 _OF_JUDGES: Final = frozenset(
     {"judge", "judges", "judge_model", "judge_models", "model", "base_url", "url", "host"}
     | {"judge_url", "judge_base_url", "judge_address", "api_key", "judge_key", "judge_api_key"}
-    | {"judge_cache", "cache", "cache_file", "prompt_overrides", "prompt", "scorer_options"}
+    | {"judge_cache", "cache", "cache_file", "prompt_overrides", "prompt"}
 )
 _SAME: Final = {"composite_weights": "weights", "map": "mapping"}
 
@@ -112,6 +114,7 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         if not isinstance(value, kinds) or (is_flag and kinds is not bool):
             raise InputError(f"{name} must be {wanted}, got {value!r}")
         options[name] = value
+    _check_scorers(options.get("scorer_options", {}))
     if "weights" in options:
         options["composite_weights"] = options.pop("weights")
     for name in ("baseline", "calibration", "prices"):
@@ -121,13 +124,20 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return {**options, **normalized(evaluation, "run", EVALUATE_KEYS)}
 
 
+def _check_scorers(scorer_options: Mapping[str, Any]) -> None:
+    for name in scorer_options:
+        if needs_judge(to_metric_id(name)):
+            raise InputError(
+                f"scorer_options[{name!r}] is not for a configuration file: what a judge is asked "
+                "comes from --scorer-options"
+            )
+
+
 def _refusal(key: str, name: str) -> str:
     if name in ("judge_cache", "cache", "cache_file"):
         return f"{key} is not for a configuration file: the cache comes from --cache-file"
     if name in ("prompt_overrides", "prompt"):
         return f"{key} is not for a configuration file: prompts come from --prompt"
-    if name == "scorer_options":
-        return f"{key} is not for a configuration file: it comes from --scorer-options"
     return (
         f"{key} is not for a configuration file: the judge comes from --judge, an argument or "
         "RAG_EVAL_JUDGE, never from a file that came with the data, which could send texts and "

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from rag_eval.batch_results import BatchSummary
 from rag_eval.errors import InputError
 from rag_eval.metric_directions import higher_is_better
-from rag_eval.option_values import share
+from rag_eval.option_values import number, share
 from rag_eval.regressions import MetricRegression
-from rag_eval.samples import MetricId, camel_case, to_metric_id
+from rag_eval.samples import MetricId, camel_case, is_scorer_id, to_metric_id
 
 if TYPE_CHECKING:
     from rag_eval.judge_report import JudgeReport
@@ -30,6 +30,8 @@ class Gates:
         Least share of the scored samples that pass. With no gate at all it is 1: every one passes.
     min_mean : mapping of MetricId to float
         Least mean score per metric; a metric without any score fails.
+    max_mean : mapping of MetricId to float
+        Largest mean score per metric of which lower is better; one without any score fails.
     max_judge_failures : float
         Largest share of the judgements of a run that may fail; a native score that stands in for
         one counts as failed.
@@ -40,11 +42,12 @@ class Gates:
     min_pass_rate: float | None = None
     min_mean: Mapping[MetricId, float] = field(default_factory=dict)
     max_judge_failures: float = 0.0
+    max_mean: Mapping[MetricId, float] = field(default_factory=dict)
 
     @property
     def given(self) -> bool:
         """Whether a bar was set."""
-        return self.min_pass_rate is not None or bool(self.min_mean)
+        return self.min_pass_rate is not None or bool(self.min_mean or self.max_mean)
 
     @classmethod
     def of(
@@ -53,6 +56,7 @@ class Gates:
         min_mean: Mapping[str, object] | None,
         metrics: Iterable[MetricId],
         max_judge_failures: object = None,
+        max_mean: Mapping[str, object] | None = None,
     ) -> Gates:
         """Gates from options, checked against the metrics of the run.
 
@@ -62,25 +66,39 @@ class Gates:
             For a bar outside 0 to 1, or on a metric that is not computed.
         """
         computed = list(metrics)
-        if min_mean is not None and not isinstance(min_mean, Mapping):
-            raise InputError(f"min_mean must be a mapping of metrics, got {min_mean!r}")
-        means: dict[MetricId, float] = {
-            to_metric_id(name): share(bar, f"min_mean[{name!r}]")
-            for name, bar in (min_mean or {}).items()
-        }
-        for metric in means:
-            if not higher_is_better(metric):
-                raise InputError(f"min_mean is given for {metric}, of which lower is better")
-            if metric not in computed:
-                raise InputError(
-                    f"min_mean is given for {metric}, which is not computed; "
-                    f"computed: {', '.join(computed)}"
-                )
+        least = _bars("min_mean", min_mean, computed, rises=True)
+        largest = _bars("max_mean", max_mean, computed, rises=False)
         rate = None if min_pass_rate is None else share(min_pass_rate, "min_pass_rate")
         failures = (
             0.0 if max_judge_failures is None else share(max_judge_failures, "max_judge_failures")
         )
-        return cls(min_pass_rate=rate, min_mean=means, max_judge_failures=failures)
+        return cls(
+            min_pass_rate=rate, min_mean=least, max_judge_failures=failures, max_mean=largest
+        )
+
+
+def _bars(
+    option: str, given: Mapping[str, object] | None, computed: list[MetricId], *, rises: bool
+) -> dict[MetricId, float]:
+    """The bars on means, checked."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"{option} must be a mapping of metrics, got {given!r}")
+    bars: dict[MetricId, float] = {}
+    for name, value in (given or {}).items():
+        metric = to_metric_id(name)
+        check = number if is_scorer_id(metric) else share
+        bars[metric] = check(value, f"{option}[{name!r}]")
+        if higher_is_better(metric) != rises:
+            way, other = ("lower", "max_mean") if rises else ("higher", "min_mean")
+            raise InputError(
+                f"{option} is given for {metric}, of which {way} is better: {other} bounds it"
+            )
+        if metric not in computed:
+            raise InputError(
+                f"{option} is given for {metric}, which is not computed; "
+                f"computed: {', '.join(computed)}"
+            )
+    return bars
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +107,7 @@ class GateOutcome:
 
     Attributes
     ----------
-    gate : {"min_pass_rate", "min_mean", "regression", "max_judge_failures"}
+    gate : {"min_pass_rate", "min_mean", "max_mean", "regression", "max_judge_failures"}
     metric_id : MetricId or None
         None where the gate is about samples.
     found, wanted : float or None
@@ -123,7 +141,8 @@ def check_gates(
     result: BatchSummary, gates: Gates, regression_threshold: float
 ) -> list[GateOutcome]:
     """The outcome of every gate, the default gate where none was given."""
-    outcomes = [_mean_outcome(result, metric, bar) for metric, bar in gates.min_mean.items()]
+    bars = {**gates.min_mean, **gates.max_mean}
+    outcomes = [_mean_outcome(result, metric, bar) for metric, bar in bars.items()]
     outcomes += [_regression_outcome(row, regression_threshold) for row in result.regressions or ()]
     if gates.min_pass_rate is not None or not outcomes:
         bar = 1.0 if gates.min_pass_rate is None else gates.min_pass_rate
@@ -168,15 +187,17 @@ def _mean_outcome(result: BatchSummary, metric: MetricId, bar: float) -> GateOut
     aggregate = result.aggregates[metric]
     share = f"({aggregate.n}/{aggregate.n_rows})"
     has_mean = aggregate.n > 0 and not math.isnan(aggregate.mean)
-    held = has_mean and aggregate.mean >= bar
+    rises = higher_is_better(metric)
+    held = has_mean and (aggregate.mean >= bar if rises else aggregate.mean <= bar)
     found, wanted = _apart(aggregate.mean, bar)
+    least, beyond = ("at least", "below") if rises else ("at most", "above")
     if has_mean:
-        message = f"{metric} mean {found} {share} {'is at least' if held else 'is below'} {wanted}"
+        message = f"{metric} mean {found} {share} is {least if held else beyond} {wanted}"
     else:
         lack = "verdicts and no mean" if aggregate.n else "no scores"
-        message = f"{metric} has {lack} {share}; wanted a mean of at least {wanted}"
+        message = f"{metric} has {lack} {share}; wanted a mean of {least} {wanted}"
     return GateOutcome(
-        gate="min_mean",
+        gate="min_mean" if rises else "max_mean",
         metric_id=metric,
         held=held,
         found=aggregate.mean if has_mean else None,

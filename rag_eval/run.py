@@ -173,6 +173,7 @@ class _Run:
             options.get("min_mean"),
             self.plan.columns,
             options.get("max_judge_failures"),
+            options.get("max_mean"),
         )
         threads = thread_count(options.get("threads"))
         self.source = Input(

@@ -80,6 +80,8 @@ class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
         Gate: least share of the scored samples that pass.
     min_mean : mapping of float
         Gate: least mean per metric.
+    max_mean : mapping of float
+        Gate: largest mean per metric of which lower is better.
     max_judge_failures : float
         Gate: largest share of judgements that may fail; 0 by default.
     baseline : str or Path
@@ -98,6 +100,7 @@ class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
 
     min_pass_rate: float | None
     min_mean: Mapping[str, float] | None
+    max_mean: Mapping[str, float] | None
     max_judge_failures: float | None
     baseline: str | Path | None
     regression_threshold: float | None

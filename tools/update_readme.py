@@ -1,10 +1,9 @@
-"""Keeps README.md true: runs what it shows and puts the real output back.
+"""Keeps README.md and docs/metrics.md true: runs what they show and puts the real output back.
 
     python tools/update_readme.py [--check]
 
-A ``console`` block holds commands after ``$`` and what they print on standard output; the metric
-table of each profile stands between its two marks. ``--check`` changes nothing and exits 1 where
-the README is out of date.
+A ``console`` block holds commands after ``$`` and what they print on standard output; the tables of
+metrics stand between two marks. ``--check`` changes nothing and exits 1 where a page is out of date.
 """
 
 from __future__ import annotations
@@ -15,17 +14,24 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from rag_eval.metric_catalogue import CatalogueEntry, catalogue
 from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.samples import Profile, camel_case
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "metrics.md")
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
-_TABLES = {
-    profile: re.compile(rf"(?<=<!-- {profile} -->\n)(.*?)(?=<!-- /{profile} -->)", re.DOTALL)
-    for profile in PROFILE_METRICS
+# What is said of each family, in the order of the catalogue; the first has tables of its own.
+_FAMILIES = {
+    "ir": "ids that were retrieved, in order, against those that are relevant",
+    "mastra": "answers, runs of agents and quick checks, as Mastra's scorers",
+    "hazel": "retrieval, answers and tools, as HazelJS eval",
+    "regtrace": "factuality, format and tone, and that tool's own formulas",
+    "omk": "assertions, their layers, and ratings by a judge",
 }
 
 
@@ -76,11 +82,59 @@ def metric_table(profile: Profile) -> str:
     return "\n".join(rows) + "\n"
 
 
+def family_table() -> str:
+    """One row per family of scorers: what it is about, and its metrics."""
+    rows = ["| family | what | natively or in Python | by a judge |", "|---|---|---|---|"]
+    for family, about in _FAMILIES.items():
+        names: dict[bool, list[str]] = {True: [], False: []}
+        for entry in catalogue():
+            if entry.family == family:
+                names[entry.judge == "must"].append(f"`{entry.id.partition('.')[2]}`")
+        cells = [", ".join(names[judged]) or "–" for judged in (False, True)]
+        rows.append(f"| `{family}.` | {about} | {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def scorer_table(family: str) -> str:
+    """One row per scorer of a family."""
+    rows = [
+        "| metric | rule | needs | also reads | options | range | threshold | cost |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    rows += [_scorer_row(entry) for entry in catalogue() if entry.family == family]
+    return "\n".join(rows) + "\n"
+
+
+def _scorer_row(entry: CatalogueEntry) -> str:
+    low, high = ("∞" if abs(end) == float("inf") else f"{end:g}" for end in entry.range)
+    better = "" if entry.higher_is_better else ", lower is better"
+    extra = f" Extra `{entry.extra}`." if entry.extra else ""
+    judge = " A judge can score it." if entry.judge == "can" else ""
+    threshold = ", ".join(f"{bar:g}" for bar in entry.thresholds.values()) or "–"
+    summary = entry.summary.rstrip(".").replace("|", "\\|")
+    cells = (
+        f"`{entry.id}`",
+        f"{summary}.{extra}{judge}",
+        *(
+            ", ".join(f"`{name}`" for name in names) or "–"
+            for names in (entry.needs, entry.reads, entry.options)
+        ),
+        f"{low}–{high}{better}",
+        threshold,
+        entry.cost,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
 def updated(text: str) -> str:
-    """The README with its outputs and its tables as they are now."""
+    """A page with its outputs and its tables as they are now."""
     text = _BLOCK.sub(lambda match: console_block(match[1]), text)
-    for profile, table in _TABLES.items():
-        text = table.sub(lambda _, profile=profile: metric_table(profile), text)  # type: ignore[misc]
+    tables: dict[str, Callable[[], str]] = {"families": family_table}
+    tables |= {profile: partial(metric_table, profile) for profile in PROFILE_METRICS}
+    tables |= {family: partial(scorer_table, family) for family in _FAMILIES}
+    for name, table in tables.items():
+        marked = re.compile(rf"(?<=<!-- {name} -->\n)(.*?)(?=<!-- /{name} -->)", re.DOTALL)
+        text = marked.sub(lambda _, table=table: table(), text)  # type: ignore[misc]
     return text
 
 
@@ -89,12 +143,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if outdated")
     check = parser.parse_args().check
-    before = README.read_text("utf-8")
-    after = updated(before)
-    if check:
-        return int(before != after)
-    README.write_text(after, "utf-8")
-    return 0
+    outdated = False
+    for page in PAGES:
+        before = page.read_text("utf-8")
+        after = updated(before)
+        outdated |= before != after
+        if not check:
+            page.write_text(after, "utf-8")
+    return int(check and outdated)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     help="Gate: least mean of a metric. May be given several times.",
 )
 @click.option(
+    "--max-mean",
+    metavar="METRIC=X",
+    multiple=True,
+    help="Gate: largest mean of a metric of which lower is better. May be given several times.",
+)
+@click.option(
     "--max-judge-failures",
     type=float,
     metavar="X",

@@ -15,7 +15,15 @@ from rag_eval.samples import METRIC_IDS, needs_judge
 
 _PAIRS: Final = "METRIC=X,…"
 # Merged metric by metric where a flag and the configuration file both give them.
-_TABLES: Final = ("thresholds", "composite_weights", "min_mean", "mapping", "metric_modes")
+_TABLES: Final = (
+    "thresholds",
+    "composite_weights",
+    "min_mean",
+    "max_mean",
+    "mapping",
+    "metric_modes",
+    "scorer_options",
+)
 
 
 def scoring_flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,6 +108,7 @@ def options_of(flags: dict[str, Any]) -> dict[str, Any]:
         "thresholds": metric_numbers("--thresholds", flags["thresholds"]),
         "composite_weights": metric_numbers("--weights", flags["weights"]),
         "min_mean": metric_numbers("--min-mean", flags.get("min_mean", ())),
+        "max_mean": metric_numbers("--max-mean", flags.get("max_mean", ())),
         "mapping": field_mapping(flags["mapping"]),
     }
     for name, value in flags.items():

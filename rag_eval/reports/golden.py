@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Final
 
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rag_eval.golden.diff import GoldenDiff
+from rag_eval.golden.near_duplicates import NearDuplicate
 from rag_eval.golden.results import CaseResult, EvalRunResult
 from rag_eval.reports.plain_text import plain_text
+from rag_eval.samples import camel_case
 
 _TEXT_LIMIT: Final = 200
 _ID_LIMIT: Final = 80
@@ -54,15 +62,19 @@ def golden_lines(result: EvalRunResult) -> Iterator[str]:
         yield _case_line(case)
         if not case.passed:
             yield from _signal_lines(case)
-    n_cases = len(result.case_results)
+    yield _verdict_line(result)
+    if not result.case_results:
+        yield "     a dataset without cases fails"
+
+
+def _verdict_line(result: EvalRunResult) -> str:
+    n_cases, failed = len(result.case_results), result.failed
     name = plain_text(f"{result.dataset} {result.version}".strip(), _ID_LIMIT)
     verdict = "PASSED" if result.passed else "FAILED"
     counts = f"{n_cases - len(failed):,} of {n_cases:,} cases passed"
     errors = f", {result.n_errors:,} with errors" if result.n_errors else ""
     least = f"average {result.average:.3f} (at least {result.min_average_score:g})"
-    yield f"{verdict} {name}: {counts}{errors}, {least}"
-    if not n_cases:
-        yield "     a dataset without cases fails"
+    return f"{verdict} {name}: {counts}{errors}, {least}"
 
 
 def _case_line(case: CaseResult) -> str:
@@ -78,3 +90,56 @@ def _signal_lines(case: CaseResult) -> Iterator[str]:
         text = f"     {score} {plain_text(signal.name, _ID_LIMIT)}{below}"
         why = plain_text(signal.explanation, _TEXT_LIMIT)
         yield f"{text}: {why}" if why else text
+
+
+def print_golden_run(result: EvalRunResult, console: Console) -> None:
+    """Print the cases as a table, and the verdict."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("case", overflow="fold")
+    table.add_column("score", justify="right")
+    table.add_column("passed")
+    table.add_column("expected", overflow="fold")
+    for case in result.case_results:
+        table.add_row(
+            Text(plain_text(case.id, _ID_LIMIT)),
+            f"{case.score:.3f}",
+            Text("yes" if case.passed else "no", style="" if case.passed else "red"),
+            Text(_expectations(case)),
+        )
+    console.print(table)
+    console.print(Text(_verdict_line(result)), soft_wrap=True)
+
+
+def _expectations(case: CaseResult) -> str:
+    if case.error is not None:
+        return f"error: {plain_text(case.error, _TEXT_LIMIT)}"
+    shown = [
+        f"{plain_text(signal.name, _ID_LIMIT)} "
+        + ("–" if signal.score is None else f"{signal.score:.3f}")
+        for signal in case.signals
+    ]
+    return ", ".join(shown) or "nothing"
+
+
+def diff_lines(diff: GoldenDiff) -> Iterator[str]:
+    """The lines of a difference between two datasets."""
+    for name in diff.added:
+        yield f"added    {plain_text(name, _ID_LIMIT)}"
+    for name in diff.removed:
+        yield f"removed  {plain_text(name, _ID_LIMIT)}"
+    for case in diff.changed:
+        fields = ", ".join(camel_case(name) for name in case.fields)
+        yield f"changed  {plain_text(case.id, _ID_LIMIT)}: {fields}"
+    yield (
+        f"{len(diff.added):,} added, {len(diff.removed):,} removed, "
+        f"{len(diff.changed):,} changed, {diff.unchanged:,} unchanged"
+    )
+
+
+def duplicate_lines(found: Sequence[NearDuplicate], n_cases: int) -> Iterator[str]:
+    """The lines of a search for near duplicates."""
+    for duplicate in found:
+        name, other = (plain_text(text, _ID_LIMIT) for text in (duplicate.id, duplicate.of))
+        note = "" if duplicate.same_expectation else ", but other things are expected"
+        yield f"{name} is like {other} ({duplicate.similarity:.2f}){note}"
+    yield f"{n_cases:,} cases, {len(found):,} near duplicates"

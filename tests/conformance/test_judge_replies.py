@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,21 +14,18 @@ from rag_eval.scorers.regtrace.judge import (
     parse_regtrace_judgement,
     strip_code_fences,
 )
+from tests.conformance.other_tools import cases
 
-VECTORS = Path(__file__).parent / "judge_replies" / "vectors.jsonl"
-CASES = [json.loads(line) for line in VECTORS.read_text("utf-8").splitlines()]
 # Dollars per million tokens that the vectors were made with; the library ships no prices, and a
 # model without one costs nothing there.
 PRICES = {"gpt-4o": (2.5, 10.0), "gpt-4o-mini": (0.15, 0.6), "gpt-4.1-nano": (0.1, 0.4)}
 
 
-def cases(fn: str) -> list[Any]:
-    found = [pytest.param(case, id=case["id"]) for case in CASES if case["fn"] == fn]
-    assert found
-    return found
+def owned(function: str) -> list[Any]:
+    return [pytest.param(case, id=case["id"]) for case in cases(function)]
 
 
-@pytest.mark.parametrize("case", cases("parse_judge_score"))
+@pytest.mark.parametrize("case", owned("hazeljs.parse_judge_score"))
 def test_hazels_scores(case: dict[str, Any]) -> None:
     raw, expected = case["args"]["raw"], case["expected"]
     if expected == {"error": True}:
@@ -40,17 +35,17 @@ def test_hazels_scores(case: dict[str, Any]) -> None:
         assert parse_judge_score(raw)._asdict() == expected
 
 
-@pytest.mark.parametrize("case", cases("judge_parse"))
+@pytest.mark.parametrize("case", owned("regtrace.judge_parse"))
 def test_regtraces_judgements(case: dict[str, Any]) -> None:
     assert parse_regtrace_judgement(case["args"]["content"])._asdict() == case["expected"]
 
 
-@pytest.mark.parametrize("case", cases("strip_code_fences"))
+@pytest.mark.parametrize("case", owned("regtrace.strip_code_fences"))
 def test_regtraces_code_fences(case: dict[str, Any]) -> None:
     assert strip_code_fences(case["args"]["text"]) == case["expected"]
 
 
-@pytest.mark.parametrize("case", cases("judge_cost_cents"))
+@pytest.mark.parametrize("case", owned("regtrace.judge_cost_cents"))
 def test_regtraces_costs_by_prices_of_the_caller(case: dict[str, Any]) -> None:
     args = case["args"]
     usage = Usage(args["input_tokens"], args["output_tokens"])

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +23,7 @@ from rag_eval.scorers.omk.judges import (
     repeat_count,
     repeated_score,
 )
+from tests.conformance.other_tools import cases
 
 # ------------------------------------------------------------------- the closed list of departures
 
@@ -44,13 +43,19 @@ NO_INTERVAL = ("omk.length_debias_validate.0001", "omk.length_debias_validate.00
 # A row that could not be judged again is left out there and not spoken of; here it is listed.
 
 
-def load() -> dict[str, dict[str, Any]]:
-    path = Path(__file__).parent / "omk_agreement" / "vectors.jsonl.gz"
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return {case["id"]: case for case in map(json.loads, lines)}
-
-
-CASES = load()
+OWNED = (
+    "omk.parse_judge_models",
+    "omk.judge_independence",
+    "omk.judge.ensemble",
+    "omk.judge.repeat",
+    "omk.judge.agreement",
+    "omk.ensemble_aggregate",
+    "omk.agreement.krippendorff_alpha",
+    "omk.agreement.pearson",
+    "omk.length_debias_validate",
+    "ref.krippendorff_alpha_matrix",
+)
+CASES = {case["id"]: case for function in OWNED for case in cases(function)}
 
 
 def ids_of(function: str) -> list[str]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,17 +19,11 @@ from rag_eval.scorers.omk.ratings import (
     parse_omk_assertion_reply,
     parse_omk_reply,
 )
+from tests.conformance.other_tools import cases
 from tests.step_judge import StepJudge
 
-FILE = Path(__file__).parent / "omk_judge" / "vectors.jsonl.gz"
-
-
-def _load() -> dict[str, dict[str, Any]]:
-    with gzip.open(FILE, "rt", encoding="utf-8", newline="\n") as lines:
-        return {case["id"]: case for case in map(json.loads, lines)}
-
-
-CASES = _load()
+OWNED = ("omk.judge.parse", "omk.rag.judge", "omk.judge.prompt_contract")
+CASES = {case["id"]: case for function in OWNED for case in cases(function)}
 
 # ------------------------------------------------------------------- the closed list of departures
 

@@ -271,7 +271,7 @@ def test_mistakes_in_the_configuration_file(
         ),
         (
             ("--min-mean", "noise_sensitivity=0.5", "--metrics", "noise_sensitivity", *GROUNDED),
-            "min_mean is given for noise_sensitivity, of which lower is better",
+            "min_mean is given for noise_sensitivity, of which lower is better: max_mean bounds it",
         ),
         (
             ("--thresholds", "noise_sensitivity=0.5", *GROUNDED),

@@ -650,8 +650,9 @@ def test_version() -> None:
 
 
 def test_every_command_has_help() -> None:
-    plain = {"run", "score", "validate", "compare", "calibrate"}
-    groups = {"judge": {"debias-check"}, "cache": {"info", "clear"}}
+    plain = {"run", "score", "validate", "compare", "calibrate", "metrics"}
+    golden = {"run", "validate", "diff", "split", "dedupe"}
+    groups = {"judge": {"debias-check"}, "cache": {"info", "clear"}, "golden": golden}
     assert set(program.commands) == plain | groups.keys()
     commands = {name: program.commands[name] for name in plain}
     for group, names in groups.items():

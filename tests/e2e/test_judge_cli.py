@@ -578,7 +578,7 @@ def test_a_configuration_file_cannot_say_who_judges(tmp_path: Path, data: Path, 
     assert "sk-marker" not in message
 
 
-@pytest.mark.parametrize("key", ["judge_cache", "cache_file", "prompt_overrides", "scorer_options"])
+@pytest.mark.parametrize("key", ["judge_cache", "cache_file", "prompt_overrides"])
 def test_a_configuration_file_cannot_name_files_of_replies_or_prompts(
     tmp_path: Path, key: str
 ) -> None:

@@ -92,3 +92,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "bytes.toml").write_bytes(b"a = '\xff'")
     with pytest.raises(InputError, match="is not UTF-8"):
         read_config(tmp_path / "bytes.toml")
+
+
+def test_options_of_scorers_are_taken_but_for_those_of_judges(tmp_path: Path) -> None:
+    path = tmp_path / "rag-eval.toml"
+    path.write_text('metrics = ["ir.rbp"]\n[scorer_options."ir.rbp"]\npersistence = 0.5\n')
+    assert read_config(path)["scorer_options"] == {"ir.rbp": {"persistence": 0.5}}
+    path.write_text('[scorer_options."mastra.noise_sensitivity"]\nnoise_type = "x"\n')
+    with pytest.raises(InputError, match="what a judge is asked comes from --scorer-options"):
+        read_config(path)

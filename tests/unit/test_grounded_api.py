@@ -1040,7 +1040,7 @@ def test_a_rise_of_exactly_the_threshold_is_no_regression() -> None:
 @pytest.mark.parametrize("metric", LOWER_IS_BETTER)
 def test_a_least_mean_of_what_should_be_low_is_refused(metric: str) -> None:
     found = refusal(lambda: Gates.of(None, {metric: 0.5}, ALL_METRIC_IDS))
-    assert found == f"min_mean is given for {metric}, of which lower is better"
+    assert found == f"min_mean is given for {metric}, of which lower is better: max_mean bounds it"
 
 
 def test_comparing_files_of_diagnostics(tmp_path: Path) -> None:

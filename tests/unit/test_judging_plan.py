@@ -82,7 +82,7 @@ def judges() -> Iterator[FluentJudge]:
         (
             ["mastra.bias"],
             {"composite_weights": {"mastra.bias": 1}},
-            "a scorer of another tool has no part in the composite score",
+            "only scores from 0 to 1 of which higher is better",
         ),
         (["omk.faithfulness"], {"metric_modes": {"faithfulness": "llm"}}, "not among the metrics"),
     ],

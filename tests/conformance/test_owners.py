@@ -1,0 +1,158 @@
+"""Each function of the vectors has a test that owns it, or a reason why there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.other_tools import functions
+
+FOLDER = Path(__file__).parent
+
+OWNERS = {
+    "test_hazel_retrieval": [
+        "hazeljs.answer_context_overlap",
+        "hazeljs.answer_context_overlap_utf16",
+        "hazeljs.evaluate_retrieval",
+        "hazeljs.mrr",
+        "hazeljs.ndcg_at_k",
+        "hazeljs.ndcg_at_k_duplicates_quirk",
+        "hazeljs.ndcg_at_k_edge",
+        "hazeljs.precision_at_k",
+        "hazeljs.precision_at_k_edge",
+        "hazeljs.recall_at_k",
+        "hazeljs.recall_at_k_edge",
+    ],
+    "test_hazel_golden": [
+        "hazeljs.golden_run",
+        "hazeljs.golden_run_code_quirk",
+        "hazeljs.golden_run_doc_average",
+    ],
+    "test_hazel_trajectory": ["hazeljs.tool_call_accuracy", "hazeljs.trajectory_score"],
+    "test_judge_replies": [
+        "hazeljs.parse_judge_score",
+        "regtrace.judge_cost_cents",
+        "regtrace.judge_parse",
+        "regtrace.strip_code_fences",
+    ],
+    "test_omk_agreement": [
+        "omk.agreement.krippendorff_alpha",
+        "omk.agreement.pearson",
+        "omk.ensemble_aggregate",
+        "omk.judge.agreement",
+        "omk.judge.ensemble",
+        "omk.judge.repeat",
+        "omk.judge_independence",
+        "omk.length_debias_validate",
+        "omk.parse_judge_models",
+        "ref.krippendorff_alpha_matrix",
+    ],
+    "test_omk_judge": ["omk.judge.parse", "omk.judge.prompt_contract", "omk.rag.judge"],
+    "test_omk_assertions": [
+        "omk.assertion",
+        "omk.assertions_score",
+        "omk.bleu",
+        "omk.grade",
+        "omk.layer_gates",
+        "omk.layer_of",
+        "omk.layered_scores",
+        "omk.levenshtein",
+        "omk.normalize_capability",
+        "omk.ratio_to_score",
+        "omk.rouge_n",
+    ],
+    "test_regtrace_cascade": [
+        "regtrace.detect_metrics",
+        "regtrace.hash_content",
+        "regtrace.quality_gates",
+        "regtrace.suite",
+    ],
+    "test_regtrace_factuality": [
+        "regtrace.factuality_json",
+        "regtrace.factuality_shallow",
+        "regtrace.judge_fallback",
+    ],
+    "test_regtrace_format": [
+        "regtrace.format.combined",
+        "regtrace.format.forbidden_content",
+        "regtrace.format.json_schema",
+        "regtrace.format.json_validity",
+        "regtrace.format.length",
+        "regtrace.format.length_utf16",
+        "regtrace.format.markdown_structure",
+        "regtrace.format.regex_match",
+        "regtrace.format.regex_match_js_dialect",
+        "regtrace.format.required_fields",
+    ],
+    "test_regtrace_tone": [
+        "regtrace.tone.assertiveness",
+        "regtrace.tone.assertiveness_quirk",
+        "regtrace.tone.combined",
+        "regtrace.tone.formality",
+        "regtrace.tone.persona_consistency",
+        "regtrace.tone.sentiment",
+        "regtrace.tone.verbosity",
+        "regtrace.tone.verbosity_utf16",
+        "regtrace.tone.weights_ignored_quirk",
+    ],
+    "test_regtrace_golden_set": ["regtrace.validate_golden_set"],
+}
+
+STATISTICS = "statistics over rows, runs and repeats: the library has none of them yet"
+RUNS = "comparing a run with an earlier one by that tool's rules: not in the library yet"
+LABELS = "a folder of people's labels and its comparison with a run: not in the library yet"
+CONFIG = "that tool's own configuration file; ours is rag-eval.toml"
+
+NOT_PORTED = {
+    "omk.agreement.gold_compare": LABELS,
+    "omk.agreement.weighted_kappa": LABELS,
+    "omk.agreement.with_ci": LABELS,
+    "omk.agreement.with_ci_nan_resample_quirk": LABELS,
+    "omk.gold_dataset.load": LABELS,
+    "omk.bootstrap_diff_ci": STATISTICS,
+    "omk.bootstrap_mean_ci": STATISTICS,
+    "omk.bootstrap_metric_ci": STATISTICS,
+    "omk.bootstrap_paired_diff_ci": STATISTICS,
+    "omk.ci_level_label": STATISTICS,
+    "omk.holdout_breakdown": STATISTICS,
+    "omk.holdout_split": STATISTICS,
+    "omk.power_warnings": STATISTICS,
+    "omk.rng_indices": STATISTICS,
+    "omk.sample_diagnostics": STATISTICS,
+    "omk.saturation": STATISTICS,
+    "omk.stability_cv": STATISTICS,
+    "omk.stats.effect_size": STATISTICS,
+    "omk.stats.mean": STATISTICS,
+    "omk.stats.p_value_bucket": STATISTICS,
+    "omk.stats.stddev": STATISTICS,
+    "omk.stats.t_interval": STATISTICS,
+    "omk.stats.welch_t_test": STATISTICS,
+    "omk.variance_data": STATISTICS,
+    "omk.variant_summary": STATISTICS,
+    "omk.verdict": STATISTICS,
+    "regtrace.detect_branch": RUNS,
+    "regtrace.find_baseline": RUNS,
+    "regtrace.regression.block": RUNS,
+    "regtrace.regression.block_exclude_quirk": RUNS,
+    "regtrace.regression.metric": RUNS,
+    "regtrace.regression.metric_quirk": RUNS,
+    "regtrace.sanitize_branch": RUNS,
+    "regtrace.validate_config": CONFIG,
+}
+
+OWNED = {function: owner for owner, owned in OWNERS.items() for function in owned}
+
+
+def test_every_function_is_owned_or_has_a_reason() -> None:
+    assert OWNED.keys() | NOT_PORTED.keys() == set(functions())
+    assert not OWNED.keys() & NOT_PORTED.keys()
+    assert sum(map(len, OWNERS.values())) == len(OWNED)
+
+
+@pytest.mark.parametrize("function", sorted(OWNED))
+def test_an_owner_names_what_it_owns(function: str) -> None:
+    source = (FOLDER / f"{OWNED[function]}.py").read_text("utf-8")
+    # Those of one room may be named after it, without its name.
+    names = [function, function.removeprefix("regtrace.format."), function.partition("tone.")[2]]
+    assert any(f'"{name}"' in source for name in names if name), OWNED[function]
