@@ -202,7 +202,7 @@ class _Found:
         found = self._found
         failed = [detail for detail in found.details if detail.get("passed") is False]
         signals = [_check_signal(self._metric, detail) for detail in failed[:_MOST_SIGNALS]]
-        explanation = found.explanation
+        explanation = found.explanation or f"{self._metric} is {self.score:.4g}."
         if len(failed) > _MOST_SIGNALS:
             explanation += f" (+ {len(failed) - _MOST_SIGNALS} more that failed)"
         return explanation, tuple(signals), {"details": tuple(found.details)}
@@ -257,7 +257,8 @@ def _judged_result(
     metric: MetricId, found: JudgedScore, native: _Computed | None, plan: Plan
 ) -> MetricResult:
     calibration = plan.calibrations.get(metric)
-    words: _Words = (found.explanation or found.message, (), {})
+    findings = {"details": found.details} if metric in plan.scorers else {}
+    words: _Words = (found.explanation or found.message, (), findings)
     if found.mode == "heuristic" and native is not None:
         words = native.words()
     explanation, signals, details = words

@@ -28,7 +28,8 @@ from rag_eval.judged_scores import JudgedRowScores, JudgedScore, OneJudgement, c
 from rag_eval.metric_directions import higher_is_better
 from rag_eval.options import Plan
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.scorer_choices import scorer_of
+from rag_eval.scorer_choices import judged_rule, scorer_of
+from rag_eval.scorer_fields import fields_of
 from rag_eval.sources import SampleLike, field_of, ground_truth_of
 
 if TYPE_CHECKING:
@@ -189,8 +190,8 @@ class BlockJudge:
         repeat: int,
     ) -> dict[MetricId, OneJudgement]:
         asker = self._askers.asker(judge, repeat)
-        ours = [metric for metric in metrics if metric not in self._scorers]
-        others = [metric for metric in metrics if metric in self._scorers]
+        others = [metric for metric in metrics if self._is_scorer(metric)]
+        ours = [metric for metric in metrics if metric not in others]
         try:
             found, rest = await together(
                 [
@@ -226,9 +227,42 @@ class BlockJudge:
     ) -> dict[MetricId, OneJudgement]:
         """The scorers of other tools."""
         found = await together(
-            [self._scored(metric, asker, sample, tallies[metric]) for metric in metrics]
+            [
+                (self._scored if metric in self._scorers else self._found)(
+                    metric, asker, sample, tallies[metric]
+                )
+                for metric in metrics
+            ]
         )
         return dict(zip(metrics, found, strict=True))
+
+    def _is_scorer(self, metric: MetricId) -> bool:
+        return metric in self._scorers or metric in self._plan.scorers
+
+    async def _found(
+        self, metric: MetricId, asker: Asker, sample: SampleLike, tally: Tally
+    ) -> OneJudgement:
+        """A scorer that has a rule of its own where no judge is asked."""
+        chosen = self._plan.scorers[metric]
+        spec = chosen.spec
+        fields = fields_of(sample, (*spec.fields, *spec.optional))
+        lacking = next((name for name in spec.fields if name not in fields), None)
+        if lacking is not None:
+            return OneJudgement(None, NullReason.MISSING_FIELD, f"No {lacking} given.")
+        try:
+            found = await judged_rule(metric).judged(asker, fields, tally, **chosen.options)
+        except JudgeFailure as failure:
+            return OneJudgement(None, failure.null_reason, str(failure))
+        reason = NullReason.MEASURED
+        if found.score is None:
+            reason = found.null_reason or NullReason.NOTHING_TO_MEASURE
+        return OneJudgement(
+            found.score,
+            reason,
+            "" if found.score is not None else found.explanation,
+            explanation=found.explanation,
+            details=tuple(found.details),
+        )
 
     async def _scored(
         self, metric: MetricId, asker: Asker, sample: SampleLike, tally: Tally
@@ -280,7 +314,11 @@ class BlockJudge:
         """The score as its column wants it, a failed one by the caller's choice."""
         if found.score is None:
             # An audit looks at a row that is sure without a judge.
-            keeps_native = self._judging.on_failure == "heuristic" or found.is_audit
+            keeps_native = (
+                self._judging.on_failure == "heuristic"
+                or found.is_audit
+                or metric in self._plan.scorers  # which documents a fallback
+            )
             if not (found.failed and keeps_native) or found.native_score is None:
                 return found
             native = found.native_score

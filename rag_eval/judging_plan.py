@@ -25,7 +25,13 @@ from rag_eval.samples import (
     needs_judge,
     to_metric_id,
 )
-from rag_eval.scorer_choices import changed_settings, check_scorers, json_value, scorer_options
+from rag_eval.scorer_choices import (
+    changed_settings,
+    check_scorers,
+    json_value,
+    judged_rule,
+    scorer_options,
+)
 
 if TYPE_CHECKING:
     from rag_eval.judge.cache import JudgeCache
@@ -283,6 +289,8 @@ def steps_of(metric: MetricId, style: JudgeStyle) -> Sequence[Step[Any]]:
         from rag_eval.scorers.mastra import MASTRA_SCORERS
 
         return MASTRA_SCORERS[metric].steps
+    if is_scorer_id(metric) and not needs_judge(metric):
+        return judged_rule(metric).steps
     from rag_eval.judge.metrics import steps_of as metric_steps
 
     return metric_steps(metric, style)

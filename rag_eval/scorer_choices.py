@@ -10,7 +10,7 @@ from rag_eval.errors import InputError, suggestion
 from rag_eval.judge.replies import JudgeFn
 from rag_eval.metrics.registry import MetricSpec
 from rag_eval.samples import MetricId, is_scorer_id, needs_judge, snake_case, to_metric_id
-from rag_eval.scorers.contract import Scorer, ScorerSpec
+from rag_eval.scorers.contract import JudgedRule, Scorer, ScorerSpec
 
 if TYPE_CHECKING:
     from rag_eval.scorers.mastra import MastraScorer
@@ -103,7 +103,7 @@ def _chosen(spec: ScorerSpec, given: Mapping[str, Any]) -> ChosenScorer:
             f"scorer_options={{{spec.id!r}: {{{missing[0]!r}: ...}}}}"
         )
     try:
-        scorer = spec.create(**options)
+        scorer = spec.create(**{**spec.options, **options})
     except InputError as error:
         raise InputError(f"{owner}: {error}") from None
     return ChosenScorer(spec, options, scorer)
@@ -137,6 +137,13 @@ def scorer_options(
     return found
 
 
+def judged_rule(metric: MetricId) -> JudgedRule:
+    """How a judge scores a scorer that needs none."""
+    from rag_eval.scorers.regtrace.judged import JUDGED
+
+    return JUDGED[metric]
+
+
 def scorer_of(
     metric: MetricId, judge: JudgeFn, options: Mapping[MetricId, Mapping[str, Any]]
 ) -> tuple[MastraScorer[Any], bool]:
@@ -168,7 +175,7 @@ def changed_settings(
 
     However they were spelled; whether a reason is asked for is none: it changes no score.
     """
-    if not metric.startswith("mastra."):
+    if not needs_judge(metric) or not metric.startswith("mastra."):
         return {}
     from rag_eval.scorers.mastra import MASTRA_SCORERS
 

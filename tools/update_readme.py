@@ -2,8 +2,9 @@
 
     python tools/update_readme.py [--check]
 
-A ``console`` block holds commands after ``$`` and what they print on standard output; the tables of
-metrics stand between two marks. ``--check`` changes nothing and exits 1 where a page is out of date.
+A ``console`` block holds commands after ``$`` and what they print on standard output; the tables
+of metrics stand between two marks. ``--check`` changes nothing and exits 1 where a page is out of
+date.
 """
 
 from __future__ import annotations

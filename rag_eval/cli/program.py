@@ -16,6 +16,7 @@ import rag_eval
 from rag_eval.cli.cache import cache_command
 from rag_eval.cli.calibrate import calibrate_command
 from rag_eval.cli.compare import compare_command
+from rag_eval.cli.golden import golden_command
 from rag_eval.cli.judge import judge_command
 from rag_eval.cli.metrics import metrics_command
 from rag_eval.cli.run import run_command
@@ -161,3 +162,4 @@ program.add_command(calibrate_command)
 program.add_command(metrics_command)
 program.add_command(judge_command)
 program.add_command(cache_command)
+program.add_command(golden_command)

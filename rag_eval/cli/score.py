@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 _STANDARD_OUTPUT: Final = "-"
 _KEPT_OPTIONS: Final = ("resume", "restart", "checkpoint_rows")
 _OF_RUN: Final = frozenset(
-    {"min_pass_rate", "min_mean", "max_mean", "max_judge_failures", "baseline", "regression_threshold"}
+    {
+        "min_pass_rate",
+        "min_mean",
+        "max_mean",
+        "max_judge_failures",
+        "baseline",
+        "regression_threshold",
+    }
     | {"allow_signature_mismatch", "details", "worst"}
 )
 

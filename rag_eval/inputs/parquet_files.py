@@ -49,7 +49,8 @@ class ColumnFile:
         """The rows from row ``skip_rows`` on; ``fields_of`` maps the columns.
 
         Only the columns of our fields are read, ``extra_columns``, and those of
-        ``optional_columns`` that are there. ``is_mapped`` says that the caller has named the column of the ground truth, whose texts ``gold_separator`` splits.
+        ``optional_columns`` that are there. ``is_mapped`` says that the caller has named the column
+        of the ground truth, whose texts ``gold_separator`` splits.
         """
         names = self._batches.schema.names
         paths = open_arrow(self._batches.schema.empty_table()).paths()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -12,6 +12,8 @@ from rag_eval.samples import MetricId, NullReason
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from rag_eval.judge.steps import Step
 
 Fields: TypeAlias = Mapping[str, Any]
 """Fields of a sample by their snake_case names, those a scorer names; one that is None is left out.
@@ -68,6 +70,23 @@ class Scorer:
 
     score: Callable[[Fields], Scored]
     column: Callable[[Sequence[Fields]], Column] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRule:
+    """How a judge scores what a scorer can score without one as well.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        What the judge is asked; the step that gives the verdict is the last.
+    judged : callable
+        ``await judged(asker, fields, tally, **options)`` with the fields and the options of the
+        scorer's contract. A JudgeFailure where the judge gave no usable verdict.
+    """
+
+    steps: tuple[Step[Any], ...]
+    judged: Callable[..., Awaitable[Scored]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,9 +34,9 @@ def spec_of(metric: MetricId) -> ScorerSpec | None:
         return _own[metric]
     tool = metric.partition(".")[0]
     if tool == _MEASURES:
-        from rag_eval.scorers import ir
+        from rag_eval.scorers.ir import spec_of as measure_of
 
-        return ir.spec_of(metric)
+        return measure_of(metric)
     return _specs_of(tool).get(metric) if tool in _ROOMS else None
 
 
@@ -53,12 +53,12 @@ def _specs_of(tool: str) -> dict[MetricId, ScorerSpec]:
 
 def all_specs() -> Iterator[ScorerSpec]:
     """All contracts: tool by tool, measures of retrieval at the usual cutoffs, the caller's own."""
-    from rag_eval.scorers import ir
+    from rag_eval.scorers.ir import LISTED
 
     for tool in _ROOMS:
         yield from _specs_of(tool).values()
-    for measure in ir.LISTED:
-        spec = ir.spec_of(measure)
+    for measure in LISTED:
+        spec = spec_of(measure)
         assert spec is not None
         yield spec
     yield from _own.values()

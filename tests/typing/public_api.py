@@ -67,7 +67,7 @@ rag_eval.evaluate(row, thresholds=thresholds, heuristic=heuristic)
 
 # Mistakes that a checker has to catch: an unneeded ignore is an error, so each must be one.
 rag_eval.evaluate(sample, theresholds={})  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-rag_eval.evaluate(sample, thresholds={"faithfulnes": 1.0})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+rag_eval.evaluate(sample, thresholds={"faithfulness": "high"})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
 rag_eval.evaluate_batch(sample)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 rag_eval.calibrate(batch, [True], method="spline")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 rag_eval.tokenize(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

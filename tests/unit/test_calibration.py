@@ -301,7 +301,7 @@ def test_which_metric_must_be_known(batch: BatchEvalResult) -> None:
         calibrate(batch, labels)
     with pytest.raises(InputError, match="no scores of context_recall; it has faithfulness, ans"):
         calibrate(batch, labels, metric="context_recall")
-    with pytest.raises(InputError, match=r"unknown metric 'faith'.*known metrics: faithfulness"):
+    with pytest.raises(InputError, match=r"unknown metric 'faith'.*the usual ones: faithfulness"):
         calibrate([0.5], [1], metric="faith")
     with pytest.raises(InputError, match="metric must be named when scores are no batch result"):
         calibrate([0.5], [1])

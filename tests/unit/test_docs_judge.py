@@ -14,7 +14,7 @@ import pytest
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.judge.metrics import JUDGED_METRICS, STEPS_OF
 from rag_eval.judge.steps import Step
-from rag_eval.samples import METRIC_IDS, JUDGED_SCORER_IDS, NullReason
+from rag_eval.samples import JUDGED_SCORER_IDS, METRIC_IDS, NullReason
 from rag_eval.scorers.mastra import MASTRA_SCORERS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -28,7 +28,7 @@ from rag_eval.judge.metrics.replies import numbering_complaint
 from rag_eval.judge.reading import value_of
 from rag_eval.judge.rendering import PromptStyle
 from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
-from rag_eval.samples import METRIC_IDS, JUDGED_SCORER_IDS, NullReason
+from rag_eval.samples import JUDGED_SCORER_IDS, METRIC_IDS, NullReason
 from tests.judging import ScriptedAsker
 from tests.step_judge import StepJudge
 

@@ -24,7 +24,7 @@ from rag_eval.judge.replies import JudgeReply
 from rag_eval.judge.workers import run_jobs
 from rag_eval.metrics.registry import GROUNDED_METRICS
 from rag_eval.record_batches import BatchScorer
-from rag_eval.samples import METRIC_IDS, JUDGED_SCORER_IDS, NullReason
+from rag_eval.samples import JUDGED_SCORER_IDS, METRIC_IDS, NullReason
 from rag_eval.score_files import score_file
 from tests.fluent_judge import FluentJudge
 

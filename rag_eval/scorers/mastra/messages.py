@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any
 
 from rag_eval.errors import InputError
-
-CallState: TypeAlias = Literal["result", "call", "partial-call", "output-error"]
-
-_STATES: Final = ("result", "call", "partial-call", "output-error")
-_NO_TOOL: Final = "a tool call has no name"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a tool.
-
-    Attributes
-    ----------
-    name : str
-    args, result : any JSON value
-    state : {"result", "call", "partial-call", "output-error"}
-        Finished, begun, still being written, failed.
-    id : str or None
-    """
-
-    name: str
-    args: Any = None
-    result: Any = None
-    state: CallState = "result"
-    id: str | None = None
+from rag_eval.scorers.tool_calls import ToolCall, tool_call_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,44 +115,10 @@ def _part_reasonings(parts: Iterable[Any]) -> list[str]:
 
 def _part_calls(parts: Iterable[Any], owner: str) -> list[ToolCall]:
     return [
-        _tool_call(part.get("toolInvocation"), owner)
+        tool_call_of(part.get("toolInvocation"), owner)
         for part in parts
         if isinstance(part, Mapping) and part.get("type") == "tool-invocation"
     ]
-
-
-def _tool_call(value: object, owner: str) -> ToolCall:
-    if not isinstance(value, Mapping):
-        raise InputError(f"{owner}: a tool call must be a mapping, got {type(value).__name__}")
-    function = value.get("function")
-    called = function if isinstance(function, Mapping) else value
-    names = (called.get(key) for key in ("toolName", "tool_name", "tool", "name"))
-    name = next((found for found in names if isinstance(found, str)), None)
-    if name is None:
-        raise InputError(f"{owner}: {_NO_TOOL}")
-    # A call as a server logs it is begun; its answer is another message.
-    state = value.get("state", "call" if called is function else "result")
-    if state not in _STATES:
-        known = ", ".join(_STATES)
-        raise InputError(f"{owner}: a tool call is in one of the states {known}, not {state!r}")
-    place = value.get("toolCallId") or value.get("tool_call_id") or value.get("id")
-    return ToolCall(
-        name=name,
-        args=_arguments(called.get("args", called.get("arguments"))),
-        result=value.get("result"),
-        state=state,
-        id=None if place is None else str(place),
-    )
-
-
-def _arguments(value: object) -> object:
-    """Arguments as values, where a server wrote them as JSON text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
 
 
 def _merged_calls(
@@ -188,15 +129,18 @@ def _merged_calls(
     One that is in both is taken from the parts; one that is only listed keeps its place before
     the next that is shared.
     """
-    shared = {call.id for call in in_parts if call.id is not None}
+    places: dict[str, int] = {}
+    for place, call in enumerate(in_parts):
+        if call.id is not None:
+            places.setdefault(call.id, place)
     given = 0
-    for call in (_tool_call(value, owner) for value in listed):
-        if call.id is None or call.id not in shared:
+    for call in (tool_call_of(value, owner) for value in listed):
+        if call.id is None or call.id not in places:
             yield call
             continue
-        upto = next(n for n, part in enumerate(in_parts) if part.id == call.id)
-        yield from in_parts[given : upto + 1]
-        given = max(given, upto + 1)
+        upto = places[call.id] + 1
+        yield from in_parts[given:upto]
+        given = max(given, upto)
     yield from in_parts[given:]
 
 

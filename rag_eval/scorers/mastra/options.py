@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.samples import camel_case
 
 Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """The options of a scorer that has none."""
 
 
 def settings_of(

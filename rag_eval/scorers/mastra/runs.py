@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError
 from rag_eval.samples import EvalSample, NullReason
-from rag_eval.scorers.mastra.messages import Message, ToolCall, messages_of
+from rag_eval.scorers.mastra.messages import Message, messages_of
+from rag_eval.scorers.tool_calls import UNWRITTEN, ToolCall
 
 _TEXT_KEYS: Final = ("prompt", "text", "content")
-_NO_STATE: Final = "partial-call"
 
 
 class RunError(InputError):
@@ -188,7 +188,7 @@ def system_prompt(run: Run) -> str:
 
 def tool_calls(run: Run) -> list[ToolCall]:
     """The calls of tools of all messages in order, but those that were never completed."""
-    return [call for m in run.output for call in m.tool_calls if call.state != _NO_STATE]
+    return [call for m in run.output for call in m.tool_calls if call.state != UNWRITTEN]
 
 
 def tool_results(run: Run) -> list[ToolCall]:

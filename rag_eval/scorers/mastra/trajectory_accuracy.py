@@ -13,8 +13,9 @@ from rag_eval.judge.metrics.imagining import texts_of
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.scorers.mastra.imagined import NOTE, REASON
 from rag_eval.scorers.mastra.options import settings_of
-from rag_eval.scorers.mastra.runs import Run, assistant_text, json_text, tool_calls, user_text
+from rag_eval.scorers.mastra.runs import Run, assistant_text, json_text, user_text
 from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options, reason_step
+from rag_eval.scorers.mastra.trajectory_steps import DEEPEST, steps_of, taken_steps
 from rag_eval.scorers.mastra.verdicts import shown
 
 ID: Final = "mastra.trajectory_accuracy_llm"
@@ -50,16 +51,6 @@ class TrajectoryAccuracyOptions:
         steps_of(self.expected_trajectory, "expected_trajectory")
 
 
-def steps_of(trajectory: object, owner: str) -> list[Mapping[str, Any]]:
-    """The steps of a trajectory, which may be a list of them."""
-    steps = trajectory.get("steps") if isinstance(trajectory, Mapping) else trajectory
-    if steps is None:
-        return []
-    if not isinstance(steps, (list, tuple)) or not all(isinstance(s, Mapping) for s in steps):
-        raise InputError(f"{owner} must be a list of steps, got {steps!r:.80}")
-    return list(steps)
-
-
 def trajectory_accuracy_score(found: TrajectoryVerdicts) -> float:
     """0.6 of the share of steps needed, 0.3 of that in order, less 0.1 of that missing.
 
@@ -78,6 +69,8 @@ def trajectory_accuracy_score(found: TrajectoryVerdicts) -> float:
 
 def _told(steps: Sequence[Mapping[str, Any]], number: str = "") -> list[str]:
     """Steps in words, numbered; those within another one are indented below it."""
+    if number.count(".") >= DEEPEST:
+        raise InputError(f"steps are nested more than {DEEPEST} levels deep")
     lines = []
     for place, step in enumerate(steps, 1):
         own = f"{number}{place}."
@@ -88,21 +81,6 @@ def _told(steps: Sequence[Mapping[str, Any]], number: str = "") -> list[str]:
         lines.append("; ".join([line, *shown_fields]))
         lines += _told(steps_of(step.get("children"), "children of a step"), own)
     return lines
-
-
-def _taken(run: Run) -> list[Mapping[str, Any]]:
-    """The steps of the run; where it has messages alone, the calls of tools in them."""
-    if run.trajectory is not None:
-        return steps_of(run.trajectory, "trajectory")
-    return [
-        {
-            "stepType": "tool_call",
-            "name": call.name,
-            "toolArgs": call.args,
-            "toolResult": call.result,
-        }
-        for call in tool_calls(run)
-    ]
 
 
 def _imagined(fields: Fields) -> TrajectoryVerdicts:
@@ -125,7 +103,7 @@ async def _judged(interview: Interview, run: Run, settings: TrajectoryAccuracyOp
         {
             "question": question,
             "answer": assistant_text(run),
-            "steps": _told(_taken(run)),
+            "steps": _told(taken_steps(run)),
             "expected_steps": _told(steps_of(expected, "expected_trajectory")),
         },
     )

@@ -1,0 +1,302 @@
+"""``rag-eval golden``: datasets of inputs and what is expected of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+if TYPE_CHECKING:
+    from rag_eval.golden.datasets import GoldenDataset
+    from rag_eval.golden.results import EvalRunResult
+
+format_flag = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Form of stdout.",
+)
+
+
+@click.group("golden")
+def golden_command() -> None:
+    """Run, check, compare, split and clean golden datasets.
+
+    \b
+    Examples:
+      rag-eval golden validate examples/golden.json
+      rag-eval golden run examples/golden.json --runner my_app:answer --ci
+    """
+
+
+@golden_command.command(
+    "run", epilog="Exit codes: 0 done · 1 the run failed · 2 bad input or usage · 130 interrupted"
+)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--runner",
+    metavar="MODULE:FUNCTION",
+    help="What answers; looked for in the current folder, too [echo: a smoke check of FILE].",
+)
+@click.option("--concurrency", type=int, default=1, metavar="N", help="Cases at once [1].")
+@click.option(
+    "--min-average-score",
+    type=float,
+    default=0.7,
+    metavar="X",
+    help="What each case and the average must reach [0.7].",
+)
+@click.option("--timeout", type=float, metavar="S", help="Seconds that a case may take [no limit].")
+@click.option("--ci", is_flag=True, help="Print one line per case, for the log of a CI job.")
+@click.option("--gate", is_flag=True, help="Let scores decide without --runner, too.")
+@format_flag
+def run_command(
+    file: str,
+    runner: str | None,
+    concurrency: int,
+    min_average_score: float,
+    timeout: float | None,
+    ci: bool,
+    gate: bool,
+    form: str,
+) -> int:
+    """Run every case of FILE and score what comes out.
+
+    The runner is a function, plain or async, of a mapping with "input", "id" and "metadata"; it
+    returns a text, or a mapping with "output", "toolCalls" and "retrievedIds". What it prints goes
+    to stderr. Without --runner the recorded output of a case stands in, or else its own input: that
+    checks the shape of FILE and nothing more, so no score fails it, unless --gate is given.
+
+    \b
+    Examples:
+      rag-eval golden run examples/golden.json
+      rag-eval golden run golden.json --runner my_app:answer --concurrency 4 --ci
+    """
+    from contextlib import redirect_stdout
+
+    from rag_eval.errors import Interrupted
+    from rag_eval.golden.loading import load_golden_dataset
+    from rag_eval.golden.runner import run_golden_dataset
+
+    dataset = load_golden_dataset(file)
+    stdout, partial = sys.stdout, None
+    with redirect_stdout(sys.stderr):
+        function = _echo(dataset) if runner is None else _runner(runner)
+        try:
+            result = run_golden_dataset(
+                dataset,
+                function,
+                concurrency=concurrency,
+                min_average_score=min_average_score,
+                timeout_s=timeout,
+            )
+        except Interrupted as interrupted:
+            result, partial = interrupted.partial, interrupted
+    _print_result(result, "ci" if ci and form == "table" else form, stdout)
+    if partial is not None:
+        raise partial
+    if runner is None and not gate:
+        print("no --runner: a smoke check of the file, its scores decide nothing", file=sys.stderr)
+        return 0
+    return 0 if result.passed else 1
+
+
+def _echo(dataset: GoldenDataset) -> Callable[[Any], str]:
+    recorded = {case.id: case.actual_output for case in dataset}
+
+    def echo(case: Any) -> str:
+        output = recorded[case["id"]]
+        return str(case["input"]) if output is None else output
+
+    return echo
+
+
+def _runner(name: str) -> Callable[..., Any]:
+    from rag_eval.golden.imported import imported_function
+
+    return imported_function(name, "--runner")
+
+
+def _print_result(result: EvalRunResult, form: str, stdout: Any) -> None:
+    if form == "json":
+        from rag_eval import json_text
+
+        print(json_text.dumps(result.to_dict()).decode(), file=stdout)
+    elif form == "ci":
+        from rag_eval.reports.golden import report_eval_for_ci
+
+        report_eval_for_ci(result, stream=stdout)
+    else:
+        from rag_eval.reports.console import console_for
+        from rag_eval.reports.golden import print_golden_run
+
+        print_golden_run(result, console_for(stdout))
+
+
+@golden_command.command("validate", epilog="Exit codes: 0 sound · 2 not sound, or cannot be read")
+@click.argument("file", metavar="FILE")
+@format_flag
+def validate_command(file: str, form: str) -> int:
+    """List everything that is wrong with FILE, each with its place.
+
+    \b
+    Examples:
+      rag-eval golden validate examples/golden.json
+      rag-eval golden validate golden.yaml --format json
+    """
+    from rag_eval import json_text
+    from rag_eval.golden.loading import read_golden_dataset
+    from rag_eval.reports.plain_text import plain_text
+
+    dataset, faults = read_golden_dataset(file)
+    if form == "json":
+        listed = [{"place": f.place, "wanted": f.wanted, "found": f.found} for f in faults]
+        found = {"valid": not faults, "faults": listed}
+        if dataset is not None:
+            found |= {"format": dataset.format, "cases": len(dataset)}
+        print(json_text.dumps(found).decode())
+    else:
+        for fault in faults:
+            print(plain_text(str(fault)))
+        if dataset is not None:
+            n_cases = f"{len(dataset):,} {'case' if len(dataset) == 1 else 'cases'}"
+            print(f"{plain_text(dataset.name)}: {n_cases}, schema of {dataset.format}, sound")
+        else:
+            print(f"{len(faults):,} {'fault' if len(faults) == 1 else 'faults'}")
+    return 2 if faults else 0
+
+
+@golden_command.command("diff", epilog="Exit codes: 0 compared · 2 a file cannot be read")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@format_flag
+def diff_command(old: str, new: str, form: str) -> None:
+    """List the cases that were added, removed or changed from OLD to NEW, by their ids.
+
+    \b
+    Examples:
+      rag-eval golden diff golden-v1.json golden-v2.json
+      rag-eval golden diff old.yaml new.json --format json | jq '.changed[].id'
+    """
+    from rag_eval import json_text
+    from rag_eval.golden.diff import diff_golden_datasets
+    from rag_eval.golden.loading import load_golden_dataset
+    from rag_eval.reports.golden import diff_lines
+
+    found = diff_golden_datasets(load_golden_dataset(old), load_golden_dataset(new))
+    if form == "json":
+        print(json_text.dumps(found.to_dict()).decode())
+    else:
+        print("\n".join(diff_lines(found)))
+
+
+@golden_command.command("split", epilog="Exit codes: 0 written · 2 bad input or usage")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--holdout",
+    type=float,
+    default=0.2,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the cases to hold back.",
+)
+@click.option("--seed", type=int, default=0, metavar="N", help="Other seeds, other cases [0].")
+@click.option(
+    "--by",
+    type=click.Choice(["tags"]),
+    help="Hold back this share of the cases of each set of tags.",
+)
+@click.option("--rest-file", metavar="FILE", help="Where the rest goes [NAME.rest.json].")
+@click.option("--holdout-file", metavar="FILE", help="Where the share goes [NAME.holdout.json].")
+def split_command(
+    file: str,
+    holdout: float,
+    seed: int,
+    by: Any,
+    rest_file: str | None,
+    holdout_file: str | None,
+) -> None:
+    """Split FILE into a part to work with and one to hold back, as two JSON files.
+
+    Which cases are held back depends on their ids and the seed alone: not on their order, the
+    time or the machine.
+
+    \b
+    Examples:
+      rag-eval golden split examples/golden.json --holdout 0.4 --rest-file /tmp/rest.json \\
+        --holdout-file /tmp/holdout.json
+    """
+    from rag_eval.golden.loading import load_golden_dataset
+    from rag_eval.golden.split import split_golden_dataset
+    from rag_eval.reports.plain_text import plain_text
+
+    parts = split_golden_dataset(load_golden_dataset(file), holdout, seed=seed, by=by)
+    stem = Path(file).with_suffix("")
+    targets = (rest_file or f"{stem}.rest.json", holdout_file or f"{stem}.holdout.json")
+    _check_targets(file, targets)
+    for part, target in zip(parts, targets, strict=True):
+        _write(part, target)
+        print(f"{plain_text(target)}: {len(part):,} {'case' if len(part) == 1 else 'cases'}")
+    if not len(parts.holdout):
+        print("warning: the share is too small for one case to be held back", file=sys.stderr)
+
+
+def _check_targets(file: str, targets: tuple[str, ...]) -> None:
+    from rag_eval.errors import InputError
+
+    paths = [Path(name).resolve() for name in (file, *targets)]
+    if len(set(paths)) < len(paths):
+        raise InputError("FILE, --rest-file and --holdout-file must be different files")
+
+
+def _write(dataset: GoldenDataset, target: str) -> None:
+    from rag_eval import json_text
+    from rag_eval.durable_files import atomic_file
+
+    with atomic_file(target) as out:
+        out.write(json_text.dumps(dataset.to_document(), indent=2) + b"\n")
+
+
+@golden_command.command("dedupe", epilog="Exit codes: 0 done · 2 bad input or usage")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--threshold",
+    type=float,
+    default=0.8,
+    show_default=True,
+    metavar="X",
+    help="Least overlap of the words of two inputs that are near.",
+)
+@click.option("--ngrams", type=int, default=1, metavar="N", help="Compare runs of N words [1].")
+@click.option(
+    "--output", "-o", metavar="FILE", help="Write FILE without the near duplicates, as JSON."
+)
+@format_flag
+def dedupe_command(file: str, threshold: float, ngrams: int, output: str | None, form: str) -> None:
+    """List the cases whose input is nearly that of an earlier case.
+
+    \b
+    Examples:
+      rag-eval golden dedupe examples/golden.json
+      rag-eval golden dedupe golden.yaml --threshold 0.6 -o clean.json
+    """
+    from rag_eval import json_text
+    from rag_eval.golden.loading import load_golden_dataset
+    from rag_eval.golden.near_duplicates import near_duplicates
+    from rag_eval.reports.golden import duplicate_lines
+
+    dataset = load_golden_dataset(file)
+    found = near_duplicates(dataset, threshold, n=ngrams)
+    if output is not None:
+        dropped = {duplicate.id for duplicate in found}
+        _write(dataset.with_cases([case for case in dataset if case.id not in dropped]), output)
+    if form == "json":
+        listed = [duplicate.to_dict() for duplicate in found]
+        print(json_text.dumps({"cases": len(dataset), "nearDuplicates": listed}).decode())
+    else:
+        print("\n".join(duplicate_lines(found, len(dataset))))

@@ -1,0 +1,168 @@
+"""Files of golden cases -> datasets, whatever tool they were written for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from rag_eval.errors import InputError
+from rag_eval.golden.checks import Fault, described
+from rag_eval.golden.datasets import GoldenDataset, GoldenFormat
+from rag_eval.golden.hazel_files import read_hazel
+from rag_eval.golden.omk_files import read_omk
+from rag_eval.golden.regtrace_files import read_regtrace
+from rag_eval.golden.yaml_files import MOST_BYTES, load_yaml
+
+_Read: TypeAlias = tuple[GoldenDataset | None, list[Fault]]
+
+_SUFFIXES: Final = (".json", ".yaml", ".yml")
+_KEYS: Final[dict[str, GoldenFormat]] = {
+    "cases": "hazel",
+    "test_cases": "regtrace",
+    "samples": "omk",
+}
+_SHOWN_FAULTS: Final = 3
+
+
+def load_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> GoldenDataset:
+    """The golden dataset of a file, or of a document that was read already.
+
+    Parameters
+    ----------
+    source : path, mapping or list
+        A ``.json``, ``.yaml`` or ``.yml`` file (YAML needs the extra ``yaml``), or a folder of
+        them with omk's samples. The schema is told by its content: ``cases`` is HazelJS's,
+        ``test_cases`` Regtrace's, ``samples`` or a bare list omk's.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read and a dataset that is not sound; the message names the file,
+        the place, what was found and what was wanted.
+    MissingExtraError
+        For YAML without PyYAML.
+    """
+    where = "the dataset" if isinstance(source, (Mapping, list)) else str(source)
+    dataset, faults = read_golden_dataset(source)
+    if dataset is not None:
+        return dataset
+    text = "; ".join(map(str, faults[:_SHOWN_FAULTS]))
+    more = len(faults) - _SHOWN_FAULTS
+    raise InputError(f"{where}: {text}" + (f"; and {more:,} more" if more > 0 else ""))
+
+
+def load_golden_dataset_from_json(
+    source: str | Path | Mapping[str, Any],
+) -> GoldenDataset:
+    """The golden dataset of a JSON file in HazelJS's schema.
+
+    Raises
+    ------
+    InputError
+        As :func:`load_golden_dataset`, and for another schema.
+    """
+    dataset = load_golden_dataset(source)
+    if dataset.format != "hazel":
+        raise InputError(
+            f"{source if isinstance(source, (str, Path)) else 'the dataset'}: "
+            f"cases were wanted under 'cases', got a dataset of {dataset.format}"
+        )
+    return dataset
+
+
+def read_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> _Read:
+    """The dataset, None where it is not sound, and all its faults with their places.
+
+    Raises
+    ------
+    InputError
+        For what cannot be read at all.
+    """
+    if isinstance(source, (Mapping, list)):
+        return _read(source, "samples", "the dataset")
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(
+            f"a dataset is the path of a file or a mapping, got {type(source).__name__}"
+        )
+    path = Path(source)
+    if path.is_dir():
+        return _read_folder(path)
+    return _read(_document(path), path.stem, str(path))
+
+
+def _read(document: Any, name: str, where: str) -> _Read:
+    if isinstance(document, list):
+        return read_omk(document, name)
+    if not isinstance(document, Mapping):
+        return None, [Fault("", "a mapping or a list of samples", described(document))]
+    found = [form for key, form in _KEYS.items() if key in document]
+    if len(found) > 1:
+        keys = ", ".join(key for key in _KEYS if key in document)
+        raise InputError(f"{where}: one of the keys {keys} was wanted, got {len(found)}")
+    if not found:
+        raise InputError(
+            f"{where}: a list of cases was wanted under cases, test_cases or samples, "
+            f"got {_keys_text(document)}"
+        )
+    if found[0] == "omk":
+        return read_omk(document, name)
+    return _READERS[found[0]](document)
+
+
+_READERS: Final[dict[GoldenFormat, Callable[[Any], _Read]]] = {
+    "hazel": read_hazel,
+    "regtrace": read_regtrace,
+}
+
+
+def _keys_text(document: Mapping[str, Any]) -> str:
+    if not document:
+        return "an empty mapping"
+    keys = ", ".join(repr(str(key)[:40]) for key in list(document)[:8])
+    return f"the keys {keys}"
+
+
+def _read_folder(folder: Path) -> _Read:
+    """Samples of all files of a folder, sorted by name."""
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _SUFFIXES)
+    if not paths:
+        raise InputError(f"{folder}: no .json, .yaml or .yml file is in this folder")
+    samples: list[Any] = []
+    for path in paths:
+        document = _document(path)
+        part = document.get("samples") if isinstance(document, Mapping) else document
+        if not isinstance(part, list):
+            raise InputError(f"{path}: a list of samples was wanted, got {described(part)}")
+        samples += part
+    return read_omk(samples, folder.name)
+
+
+def _document(path: Path) -> Any:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path}: more than {MOST_BYTES:,} bytes, which is too much for a dataset")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start:,}") from None
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return load_yaml(text, str(path))
+    return _json(text, path)
+
+
+def _json(text: str, path: Path) -> Any:
+    from rag_eval.scorers.strict_json import JsonFault, read_json
+
+    try:
+        document = read_json(text)
+    except JsonFault as fault:
+        raise InputError(f"{path}: {fault}") from None
+    if document.repeated_keys:
+        raise InputError(f"{path}: the key {document.repeated_keys[0]!r} is twice in an object")
+    return document.value

@@ -1,0 +1,106 @@
+"""omk's samples (YAML or JSON).  In: a document.  Out: a dataset, or what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.golden.checks import Fault, Record, check_unique, records
+from rag_eval.golden.datasets import GoldenCase, GoldenDataset
+
+_CASE: Final = (
+    "sample_id",
+    "prompt",
+    "context",
+    "rubric",
+    "dimensions",
+    "assertions",
+    "cwd",
+    "mocks",
+    "environment",
+    "allowedTools",
+    "expectedTools",
+    "covers",
+    "tripwire",
+    "capability",
+    "difficulty",
+    "construct",
+    "provenance",
+)
+_OWN: Final = frozenset({"sample_id", "prompt", "assertions"})
+
+
+def read_omk(
+    document: Any, name: str = "samples", key: str = ""
+) -> tuple[GoldenDataset | None, list[Fault]]:
+    """The dataset of a list of samples, or of a mapping that holds one, and all its faults.
+
+    A sample needs ``sample_id`` and ``prompt``. Its assertions are checked against the output; what
+    a judge would be needed for (``rubric``, ``dimensions``) and all else goes into the metadata.
+    """
+    faults: list[Fault] = []
+    source: Mapping[str, Any] = {}
+    if isinstance(document, Mapping):
+        root = Record(document, "", faults)
+        source = {key: value for key, value in document.items() if key != "samples"}
+        values, key = root.items("samples", required=True) or [], "samples"
+    else:
+        root = Record({}, "", faults)
+        values = document if isinstance(document, list) else []
+        if not isinstance(document, list):
+            root.note(None, "a list of samples", document)
+    found = [(record, _case(record)) for record in records(root, key, values)]
+    check_unique(((record, case.id or None) for record, case in found), "sample_id")
+    version = source.get("version")
+    dataset = GoldenDataset(
+        name=name,
+        version=version if isinstance(version, str) else "",
+        cases=tuple(case for _, case in found),
+        format="omk",
+        source=source,
+    )
+    return (None if faults else dataset), faults
+
+
+def _case(record: Record) -> GoldenCase:
+    record.check_names(_CASE)
+    context = record.optional_text("context")
+    capability = record.get("capability")
+    tags = capability if isinstance(capability, list) else [capability]
+    return GoldenCase(
+        id=record.text("sample_id") or "",
+        input=record.text("prompt") or "",
+        contexts=None if context is None else (context,),
+        assertions=checked_assertions(record),
+        tags=tuple(tag for tag in tags if isinstance(tag, str)),
+        metadata={key: value for key, value in record.values.items() if key not in _OWN},
+        source=record.values,
+    )
+
+
+def checked_assertions(record: Record) -> tuple[Mapping[str, Any], ...]:
+    """The assertions of a case, or nothing."""
+    n_faults = len(record.faults)
+    found = record.mappings("assertions")
+    for index, assertion in enumerate(found):
+        kind = assertion.get("type")
+        if not isinstance(kind, str) or not kind:
+            record.note(f"assertions[{index}].type", "the name of an assertion", kind)
+    if found and len(record.faults) == n_faults:
+        _check_assertions(record, found)
+    return found
+
+
+def _check_assertions(record: Record, assertions: Sequence[Mapping[str, Any]]) -> None:
+    """Note the first assertion that could not be checked: of no known type, or without a value."""
+    from rag_eval.scorers.omk.assertion_reading import read_assertions
+
+    try:
+        read_assertions(list(assertions))
+    except InputError as error:
+        place = record.place("assertions")
+        record.faults.append(Fault(place, "a list of omk's assertions", str(error)))
+    except MissingExtraError:
+        # Of a pattern or a schema; who scores the case is told so.
+        return

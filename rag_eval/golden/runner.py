@@ -1,0 +1,217 @@
+"""A golden dataset and a runner -> the result of a run.
+
+Errors are kept with their cases: one that raises, returns what cannot be read, or is not back in
+time scores 0 and fails the run, and all others go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from rag_eval.errors import InputError, Interrupted
+from rag_eval.golden.calling import CallFailedError, Calls
+from rag_eval.golden.case_scores import failed_case, scored_case
+from rag_eval.golden.checks import is_number
+from rag_eval.golden.datasets import GoldenCase, GoldenDataset
+from rag_eval.golden.loading import load_golden_dataset
+from rag_eval.golden.metric_signals import ScorerOptions, checked_options
+from rag_eval.golden.outputs import CaseOutput, output_of
+from rag_eval.golden.results import CaseResult, EvalRunResult, run_result
+from rag_eval.judge import loop_thread
+from rag_eval.judge.workers import Job, run_jobs
+
+CaseRunner: TypeAlias = Callable[[Mapping[str, Any]], Any]
+"""Takes ``{"id", "input", "metadata", "contexts", "system_prompt", "tags"}``, gives an output.
+
+A plain function or a coroutine function. The output is a text, or a mapping with ``output``,
+``tool_calls`` and ``retrieved_ids`` (or in camelCase).
+"""
+
+Dataset: TypeAlias = GoldenDataset | Mapping[str, Any] | str | Path
+
+MIN_AVERAGE_SCORE: Final = 0.7
+
+# Characters and list items; searched in some ten microseconds.
+_QUICK: Final = 10_000
+
+
+def run_golden_dataset(
+    dataset: Dataset,
+    runner: CaseRunner,
+    *,
+    concurrency: int = 1,
+    min_average_score: float = MIN_AVERAGE_SCORE,
+    timeout_s: float | None = None,
+    scorer_options: ScorerOptions | None = None,
+    on_case_complete: Callable[[CaseResult], Any] | None = None,
+) -> EvalRunResult:
+    """Run every case of a dataset and score what comes out.
+
+    Works inside of a running loop and in notebooks, too. Plain runners are called on threads.
+
+    Parameters
+    ----------
+    dataset : GoldenDataset, mapping or path
+    runner : callable
+        See :data:`CaseRunner`. It is not told what is expected.
+    concurrency : int, default 1
+        Cases at once.
+    min_average_score : float, default 0.7
+        What each case and the average must reach, in [0, 1].
+    timeout_s : float, optional
+        For one case; a plain function that takes longer is left behind on its thread.
+    scorer_options : mapping, optional
+        Options of scorers that cases name as metrics: ``{"regtrace.format": {...}}``.
+    on_case_complete : callable, optional
+        Called with each CaseResult as it comes, one at a time, on another thread than the caller's;
+        what it raises ends the run.
+
+    Returns
+    -------
+    EvalRunResult
+        Results in the order of the cases, whatever came first. The rules are those of HazelJS's
+        documentation: the expected output is contained in the output as it is, or equal to it but
+        for case (1, else 0); tool calls by ``trajectory_score``; retrieved ids by precision at 5;
+        the plain mean of what a case expects, 1 where it expects nothing. The run passes when every
+        case and the average reach the least, nothing erred and there was a case.
+
+    Raises
+    ------
+    InputError
+        For options and datasets that are not sound.
+    Interrupted
+        On Ctrl-C; its ``partial`` is the result, the cases that did not run being errors in it.
+    """
+    run = _Run(dataset, runner, min_average_score, timeout_s, scorer_options, on_case_complete)
+    width = _width(concurrency)
+    try:
+        loop_thread.run(run.run(width))
+    except KeyboardInterrupt:
+        message = f"{run.n_done:,} of {len(run.dataset):,} cases were run"
+        raise Interrupted(message, run.result("interrupted before it was run")) from None
+    return run.result()
+
+
+async def arun_golden_dataset(
+    dataset: Dataset,
+    runner: CaseRunner,
+    *,
+    concurrency: int = 1,
+    min_average_score: float = MIN_AVERAGE_SCORE,
+    timeout_s: float | None = None,
+    scorer_options: ScorerOptions | None = None,
+    on_case_complete: Callable[[CaseResult], Any] | None = None,
+) -> EvalRunResult:
+    """As :func:`run_golden_dataset`; coroutines run in the loop of the caller."""
+    run = _Run(dataset, runner, min_average_score, timeout_s, scorer_options, on_case_complete)
+    await run.run(_width(concurrency))
+    return run.result()
+
+
+class _Run:
+    """One run: its options, checked, and what has come of its cases so far."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        runner: CaseRunner,
+        min_score: float,
+        timeout_s: float | None,
+        scorer_options: ScorerOptions | None,
+        on_case: Callable[[CaseResult], Any] | None,
+    ) -> None:
+        self.dataset: GoldenDataset = (
+            dataset if isinstance(dataset, GoldenDataset) else load_golden_dataset(dataset)
+        )
+        _check(runner, min_score, timeout_s, on_case)
+        self._runner = runner
+        self._min_score = float(min_score)
+        self._timeout_s = timeout_s
+        self._options = checked_options(scorer_options)
+        self._on_case = on_case
+        self._results: list[CaseResult | None] = [None] * len(self.dataset)
+
+    @property
+    def n_done(self) -> int:
+        return sum(result is not None for result in self._results)
+
+    async def run(self, width: int) -> None:
+        with Calls(self._timeout_s) as calls:
+            await run_jobs(self._jobs(calls), min(width, max(1, len(self.dataset))))
+
+    def result(self, why_not: str = "not run") -> EvalRunResult:
+        found = zip(self.dataset, self._results, strict=True)
+        results = [failed_case(case, why_not) if r is None else r for case, r in found]
+        return run_result(self.dataset.name, self.dataset.version, results, self._min_score)
+
+    def _jobs(self, calls: Calls) -> Iterator[Job]:
+        for index, case in enumerate(self.dataset):
+            yield self._job(calls, index, case)
+
+    def _job(self, calls: Calls, index: int, case: GoldenCase) -> Callable[[], Awaitable[None]]:
+        async def run_case() -> None:
+            result = await self._case_result(calls, case)
+            self._results[index] = result
+            if self._on_case is not None:
+                self._on_case(result)
+
+        return run_case
+
+    async def _case_result(self, calls: Calls, case: GoldenCase) -> CaseResult:
+        began = time.perf_counter()
+        try:
+            output = output_of(await calls.call(self._runner, _given(case)))
+        except (CallFailedError, InputError) as error:
+            return failed_case(case, str(error))
+        output = _timed(output, time.perf_counter() - began)
+        arguments = (case, output, self._min_score, self._options)
+        if _is_quick(case, output):
+            return scored_case(*arguments)
+        # Off the loop: others go on meanwhile.
+        return await asyncio.to_thread(scored_case, *arguments)
+
+
+def _is_quick(case: GoldenCase, output: CaseOutput) -> bool:
+    """Whether scoring takes less than to go to another thread and back."""
+    if case.metrics or case.assertions:
+        return False
+    return len(output.output) + len(output.tool_calls) + len(output.retrieved_ids) < _QUICK
+
+
+def _given(case: GoldenCase) -> dict[str, Any]:
+    """What a runner is told of a case: all but what is expected."""
+    return {
+        "id": case.id,
+        "input": case.input,
+        "metadata": dict(case.metadata),
+        "contexts": None if case.contexts is None else list(case.contexts),
+        "system_prompt": case.system_prompt,
+        "tags": list(case.tags),
+    }
+
+
+def _timed(output: CaseOutput, seconds: float) -> CaseOutput:
+    """The output with the time that it took, unless the runner told it."""
+    return replace(output, fields={"latency_ms": seconds * 1000.0, **output.fields})
+
+
+def _check(runner: object, min_score: object, timeout_s: object, on_case: object) -> None:
+    if not callable(runner):
+        raise InputError(f"the runner must be callable, got {type(runner).__name__}")
+    if on_case is not None and not callable(on_case):
+        raise InputError(f"on_case_complete must be callable, got {type(on_case).__name__}")
+    if not is_number(min_score) or not 0 <= min_score <= 1:  # type: ignore[operator]
+        raise InputError(f"min_average_score must be a number from 0 to 1, got {min_score!r}")
+    if timeout_s is not None and (not is_number(timeout_s) or timeout_s <= 0):  # type: ignore[operator]
+        raise InputError(f"timeout_s must be a number above 0 or None, got {timeout_s!r}")
+
+
+def _width(concurrency: object) -> int:
+    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
+        raise InputError(f"concurrency must be a whole number from 1 on, got {concurrency!r}")
+    return concurrency

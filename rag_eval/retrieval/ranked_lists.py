@@ -1,0 +1,159 @@
+"""HazelJS's retrieval measures.  In: retrieved and relevant ids of one query.  Out: numbers.
+
+They follow ``@hazeljs/eval``, but that an id which comes twice counts once, at its first place,
+and what follows moves up: there nDCG exceeds 1 by repeating an id.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence, Set
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from rag_eval.errors import InputError
+from rag_eval.option_values import one_of, whole_from_one
+from rag_eval.retrieval.id_lists import DocId, common_kind, id_kind
+
+Denominator: TypeAlias = Literal["returned", "k"]
+"""What precision divides by: k or, where fewer were returned, their number; or always k."""
+
+DENOMINATORS: Final[tuple[Denominator, ...]] = ("returned", "k")
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalResult:
+    """The four measures of one query, each from 0 to 1."""
+
+    precision_at_k: float
+    recall_at_k: float
+    mrr: float
+    ndcg_at_k: float
+
+    def to_dict(self) -> dict[str, float]:
+        """As HazelJS names them."""
+        return {
+            "precisionAtK": self.precision_at_k,
+            "recallAtK": self.recall_at_k,
+            "mrr": self.mrr,
+            "ndcgAtK": self.ndcg_at_k,
+        }
+
+
+def precision_at_k(
+    retrieved_ids: Sequence[DocId],
+    relevant_ids: Collection[DocId],
+    k: int,
+    *,
+    denominator: Denominator = "returned",
+) -> float:
+    """How many of the first k are relevant.
+
+    Parameters
+    ----------
+    retrieved_ids : sequence of str or int
+        Best first.
+    relevant_ids : collection of str or int
+        In any order.
+    k : int
+        From 1 on.
+    denominator : {"returned", "k"}
+        Whether a list shorter than k is held against its own length, as in HazelJS, or against k,
+        as in trec_eval.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 where nothing was returned or nothing is relevant.
+
+    Raises
+    ------
+    InputError
+        Ids are no lists, or neither all strings nor all whole numbers, or k is below 1.
+    """
+    one_of(denominator, "denominator", DENOMINATORS)
+    found, relevant = _first(retrieved_ids, relevant_ids, k)
+    n_places = k if denominator == "k" else len(found)
+    return _n_hits(found, relevant) / n_places if n_places else 0.0
+
+
+def recall_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int) -> float:
+    """How many of the relevant are among the first k; 1 where nothing is relevant, as in HazelJS.
+
+    Parameters and errors are those of :func:`precision_at_k`.
+    """
+    found, relevant = _first(retrieved_ids, relevant_ids, k)
+    return _n_hits(found, relevant) / len(relevant) if relevant else 1.0
+
+
+def mean_reciprocal_rank(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId]) -> float:
+    """One over the place of the first that is relevant; 0 where there is none.
+
+    Parameters and errors are those of :func:`precision_at_k`; HazelJS calls it a mean, and it is
+    of one query.
+    """
+    found, relevant = _first(retrieved_ids, relevant_ids, None)
+    return next((1.0 / place for place, item in enumerate(found, 1) if item in relevant), 0.0)
+
+
+def ndcg_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int) -> float:
+    """Discounted gain of the first k over the highest there could be; 0 where nothing is relevant.
+
+    Gains are 0 and 1, the discount of place i is log2(i + 1). Parameters and errors are those of
+    :func:`precision_at_k`.
+    """
+    found, relevant = _first(retrieved_ids, relevant_ids, k)
+    gained = sum(1.0 / math.log2(i + 2) for i, item in enumerate(found) if item in relevant)
+    ideal = sum(1.0 / math.log2(i + 2) for i in range(min(k, len(relevant)))) if gained else 1.0
+    return gained / ideal
+
+
+def evaluate_retrieval(
+    query: str,
+    retrieved_ids: Sequence[DocId],
+    relevant_ids: Collection[DocId],
+    k: int = 5,
+    *,
+    denominator: Denominator = "returned",
+) -> RetrievalResult:
+    """Precision, recall and nDCG at k, and the reciprocal rank over all that was retrieved.
+
+    Parameters
+    ----------
+    query : str
+        What was asked; no number depends on it.
+    retrieved_ids, relevant_ids, k, denominator
+        As for :func:`precision_at_k`.
+    """
+    if not isinstance(query, str):
+        raise InputError(f"query must be a string, got {type(query).__name__}")
+    return RetrievalResult(
+        precision_at_k(retrieved_ids, relevant_ids, k, denominator=denominator),
+        recall_at_k(retrieved_ids, relevant_ids, k),
+        mean_reciprocal_rank(retrieved_ids, relevant_ids),
+        ndcg_at_k(retrieved_ids, relevant_ids, k),
+    )
+
+
+def _n_hits(found: list[DocId], relevant: Set[DocId]) -> int:
+    return sum(1 for item in found if item in relevant)
+
+
+def _first(
+    retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int | None
+) -> tuple[list[DocId], Set[DocId]]:
+    """The first k distinct ids, checked, and the relevant ones."""
+    if not isinstance(retrieved_ids, (list, tuple)):
+        raise InputError(f"retrieved_ids must be a list, got {type(retrieved_ids).__name__}")
+    if not isinstance(relevant_ids, (list, tuple, Set)):
+        raise InputError(f"relevant_ids must be a list, got {type(relevant_ids).__name__}")
+    common_kind(
+        id_kind(retrieved_ids, "retrieved_ids"),
+        "retrieved_ids",
+        id_kind(relevant_ids, "relevant_ids"),
+        "relevant_ids",
+    )
+    found = list(dict.fromkeys(retrieved_ids))
+    if k is not None:
+        del found[whole_from_one(k, "k") :]
+    return found, relevant_ids if isinstance(relevant_ids, Set) else set(relevant_ids)

@@ -1,0 +1,209 @@
+"""TREC's files.  In: lines of qrels and runs.  Out: mappings by query, and the way back.
+
+Fields are separated by white space of ASCII. A qrels line is ``query iteration document grade``,
+a line of a run ``query Q0 document rank score tag``; names are UTF-8. Files may end in ``.gz`` or
+``.zst``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NoReturn, TypeVar
+
+from rag_eval.durable_files import atomic_file
+from rag_eval.errors import InputError
+from rag_eval.inputs.byte_files import ByteFile, opened_bytes, source_name
+from rag_eval.retrieval.id_lists import DocId
+
+_Value = TypeVar("_Value", int, float)
+
+_MARK: Final = b"\xef\xbb\xbf"
+_QRELS: Final = (4, "query iteration document grade")
+_RUN: Final = (6, "query Q0 document rank score tag")
+_HIGHEST_GRADE: Final = 2**31 - 1
+
+
+def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
+    """Judgements by query and document.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or ``-`` for standard input. Blank lines are passed over.
+
+    Raises
+    ------
+    InputError
+        It cannot be read; or a line, which is named, has another number of fields, a grade that is
+        no whole number of 32 bits, or a document that its query has already.
+    """
+    return _read(path, _QRELS, 3, _grade)
+
+
+def read_run(path: str | Path) -> dict[str, dict[str, float]]:
+    """Scores by query and document; ranks and tags are not read, as by trec_eval.
+
+    Parameters
+    ----------
+    path : str or Path
+        As for :func:`read_qrels`.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_qrels`; a score must be a number.
+    """
+    return _read(path, _RUN, 4, _score)
+
+
+def write_run(
+    path: str | Path,
+    run: Mapping[DocId, Mapping[DocId, float] | list[DocId] | tuple[DocId, ...]],
+    *,
+    tag: str = "rag_eval",
+) -> None:
+    """Write a run, ranked as trec_eval would.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file is there as a whole or not at all.
+    run : mapping
+        Query id to scores by document, or to documents with the best first, which get falling
+        scores. Ids that are numbers are written in digits, and read back as strings.
+    tag : str
+        Name of the run.
+
+    Raises
+    ------
+    InputError
+        A name is empty, holds white space or is no Unicode text; a score is no number; or the file
+        cannot be written.
+    """
+    last = _name(tag, "tag")
+    with atomic_file(path) as file:
+        for query, ranking in run.items():
+            name = _name(query, "query")
+            lines = [
+                b"%b Q0 %b %d %b %b\n"
+                % (name, _name(document, "document"), rank, repr(score).encode(), last)
+                for rank, (document, score) in enumerate(_ranked(ranking, query), 1)
+            ]
+            file.write(b"".join(lines))
+
+
+def _ranked(ranking: object, query: DocId) -> list[tuple[DocId, float]]:
+    if isinstance(ranking, (list, tuple)):
+        documents = list(dict.fromkeys(ranking))
+        return [(document, float(len(documents) - i)) for i, document in enumerate(documents)]
+    if not isinstance(ranking, Mapping):
+        raise InputError(
+            f"query {query!r:.80}: a mapping of scores or a list of ids was expected, got "
+            f"{type(ranking).__name__}"
+        )
+    from rag_eval.retrieval.trec_order import trec_order
+
+    pairs = list(ranking.items())
+    return [(pairs[i][0], float(pairs[i][1])) for i in trec_order([ranking]).tolist()]
+
+
+def _name(name: object, what: str) -> bytes:
+    text = str(name) if isinstance(name, (str, int)) else ""
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        encoded = b""
+    if encoded.split() != [encoded]:
+        raise InputError(f"{what} {name!r:.80} cannot stand in a file of TREC")
+    return encoded
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def _read(
+    path: str | Path, form: tuple[int, str], place: int, value_of: Callable[[bytes], _Value]
+) -> dict[str, dict[str, _Value]]:
+    """Values by query and document."""
+    n_fields, shape = form
+    found: dict[str, dict[str, _Value]] = {}
+    with opened_bytes(path) as file:
+        number, source = 0, source_name(path)
+        query: bytes | None = None
+        documents: dict[str, _Value] = {}
+        try:
+            for line in _lines(file):
+                number += 1
+                fields = line.split()
+                if len(fields) != n_fields:
+                    if not fields:
+                        continue
+                    raise ValueError(
+                        f"{n_fields} fields were expected ({shape}), got {len(fields)}"
+                    )
+                if fields[0] != query:
+                    query = fields[0]
+                    documents = found.setdefault(query.decode(), {})
+                document = fields[2].decode()
+                if document in documents:
+                    raise ValueError(
+                        f"query {query.decode()!r:.80} has document {document!r:.80} already"
+                    )
+                documents[document] = value_of(fields[place])
+        except UnicodeDecodeError:
+            _fail(source, number, "a name is not UTF-8")
+        except InputError:
+            raise
+        except ValueError as error:
+            _fail(source, number, str(error))
+    return found
+
+
+def _fail(source: str, number: int, what: str) -> NoReturn:
+    raise InputError(f"{source}, line {number}: {what}") from None
+
+
+def _lines(file: ByteFile) -> Iterator[bytes]:
+    """The lines of a file, without a byte order mark."""
+    pending: list[bytes] = []
+    is_first = True
+    for chunk in file.chunks():
+        if is_first:
+            chunk = chunk.removeprefix(_MARK)
+            is_first = False
+        *lines, rest = chunk.split(b"\n")
+        if lines:
+            # A line that is longer than a chunk is put together once.
+            lines[0] = b"".join((*pending, lines[0]))
+            pending.clear()
+            yield from lines
+        pending.append(rest)
+    last = b"".join(pending)
+    if last:
+        yield last
+
+
+def _grade(text: bytes) -> int:
+    try:
+        grade = int(text)
+    except ValueError:
+        grade = None
+    if grade is None or b"_" in text or abs(grade) > _HIGHEST_GRADE:
+        raise ValueError(f"a grade must be a whole number, got {_shown(text)}")
+    return grade
+
+
+def _score(text: bytes) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if score != score or b"_" in text:
+        raise ValueError(f"a score must be a number, got {_shown(text)}")
+    return score
+
+
+def _shown(text: bytes) -> str:
+    return repr(text[:80].decode(errors="replace"))

@@ -1,0 +1,139 @@
+"""Retrieval measures as scorers.  In: ``retrieved_ids`` and ``relevant_ids``.  Out: ``ir.*``.
+
+Numbers are those of trec_eval, but that a sample without a relevant document has no score in place
+of 0.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.retrieval_names import KINDS, WITH_CUTOFF, MeasureName, canonical_name, read_name
+from rag_eval.samples import MetricId, NullReason
+from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+
+if TYPE_CHECKING:
+    from rag_eval.retrieval.id_lists import DocId
+    from rag_eval.retrieval.measures import RankingRules
+
+LISTED: Final[tuple[MetricId, ...]] = (
+    *(f"ir.{kind}@{k}" for kind in ("P", "recall", "success", "ndcg") for k in (1, 3, 5, 10)),
+    *(f"ir.{kind}" for kind in KINDS if kind not in WITH_CUTOFF and kind != "err"),
+    "ir.recip_rank@10",
+    "ir.map@10",
+    "ir.err@10",
+)
+"""The measures that a catalogue shows; any other cutoff may be asked for."""
+
+_SUMMARIES: Final = {
+    "P": "Share of relevant documents among {places}",
+    "recall": "Share of the relevant documents that {places} hold",
+    "success": "1 where {places} hold a relevant document, else 0",
+    "recip_rank": "One over the place of the first relevant document in {places}, else 0",
+    "map": "Precision at the place of each relevant document in {places}, over all relevant",
+    "ndcg": "Discounted grades of {places} over the highest there could be",
+    "Rprec": "Precision at as many places as there are relevant documents",
+    "bpref": "How seldom documents judged not relevant stand above relevant ones",
+    "err": "Expected reciprocal of the place in {places} at which a reader is satisfied",
+    "rbp": "Expected rate of relevant documents of a reader who goes on with probability p",
+}
+_LEVEL: Final[Mapping[str, Any]] = {"relevance_level": 1}
+_OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "ndcg": {"gain": "linear"},
+    "err": {"max_grade": 4},
+    "rbp": {"p": 0.8, **_LEVEL},
+}
+_SOURCES: Final = {
+    "err": "Chapelle et al. 2009, as TREC's gdeval 1.2",
+    "rbp": "Moffat and Zobel 2008",
+}
+_NO_RELEVANT: Final = "relevant_ids holds no relevant document"
+_MOST_DETAILS: Final = 20
+
+
+@functools.lru_cache(maxsize=256)
+def spec_of(metric: MetricId) -> ScorerSpec | None:
+    """The contract of a measure, by its canonical name; None where it is no such name."""
+    name = read_name(metric)
+    if name is None or canonical_name(metric) != metric:
+        return None
+    places = "all places" if name.cutoff is None else f"the first {name.cutoff}"
+    return ScorerSpec(
+        id=metric,
+        summary=_SUMMARIES[name.kind].format(places=places),
+        create=functools.partial(_create, name),
+        fields=("retrieved_ids", "relevant_ids"),
+        options=_OPTIONS.get(name.kind, _LEVEL),
+        source=_SOURCES.get(name.kind, "trec_eval 9"),
+        null_when="there is no relevant document",
+    )
+
+
+def _create(name: MeasureName, **options: Any) -> Scorer:
+    from rag_eval.retrieval.measures import RankingRules
+
+    rules = RankingRules(**options)
+    return Scorer(
+        functools.partial(_score, name, rules),
+        functools.partial(_column, name, rules),
+    )
+
+
+def _score(name: MeasureName, rules: RankingRules, fields: Fields) -> Scored:
+    scores, reasons = _column(name, rules, [fields])
+    if reasons[0] != NullReason.MEASURED:
+        return Scored.nothing(_NO_RELEVANT)
+    ranking, judged = _row(fields)
+    found = [
+        {"place": place, "id": document, "grade": int(judged[document])}
+        for place, document in enumerate(ranking[: name.cutoff], 1)
+        if judged.get(document, 0) >= rules.relevance_level
+    ]
+    n_relevant = sum(grade >= rules.relevance_level for grade in judged.values())
+    of = f"{len(ranking)} places" if name.cutoff is None else f"first {name.cutoff}"
+    first = f", the first on place {found[0]['place']}" if found else ""
+    explanation = f"{len(found)} of {n_relevant} relevant documents in the {of}{first}."
+    return Scored(float(scores[0]), explanation=explanation, details=found[:_MOST_DETAILS])
+
+
+def _column(name: MeasureName, rules: RankingRules, rows: Sequence[Fields]) -> Column:
+    import numpy as np
+
+    from rag_eval.retrieval.id_lists import whole_grades
+    from rag_eval.retrieval.kernels import score_rankings
+    from rag_eval.retrieval.measures import Measure
+    from rag_eval.retrieval.packing import PackedRankings, offsets_of, row_numbers
+
+    read = [_row(fields) for fields in rows]
+    rankings, judged = [row[0] for row in read], [row[1] for row in read]
+    grades = [g for row in judged for g in whole_grades(row.values(), "relevant_ids")]
+    ids, judged_ids, _ = row_numbers(rankings, judged)
+    packed = PackedRankings(
+        ids, offsets_of(rankings), judged_ids, np.array(grades, np.int32), offsets_of(judged)
+    )
+    measure = Measure(name.canonical, name.kind, name.cutoff)
+    values, n_relevant = score_rankings(packed, [measure], rules)
+    scores = np.where(n_relevant > 0, values[:, 0], np.nan)
+    reasons = np.where(n_relevant > 0, NullReason.MEASURED, NullReason.NOTHING_TO_MEASURE)
+    return scores, reasons.astype(np.uint8)
+
+
+def _row(fields: Fields) -> tuple[list[DocId], Mapping[DocId, Any]]:
+    """Distinct retrieved ids, and grades by id."""
+    from rag_eval.retrieval.id_lists import common_kind, id_kind
+
+    retrieved, relevant = fields["retrieved_ids"], fields["relevant_ids"]
+    if not isinstance(retrieved, (list, tuple)):
+        raise InputError(f"retrieved_ids must be a list, got {type(retrieved).__name__}")
+    if not isinstance(relevant, (list, tuple, Set, Mapping)):
+        raise InputError(
+            "relevant_ids must be a list of ids or a mapping of id to grade, got "
+            f"{type(relevant).__name__}"
+        )
+    kinds = id_kind(retrieved, "retrieved_ids"), id_kind(relevant, "relevant_ids")
+    common_kind(kinds[0], "retrieved_ids", kinds[1], "relevant_ids")
+    judged = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
+    return list(dict.fromkeys(retrieved)), judged

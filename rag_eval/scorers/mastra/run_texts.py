@@ -1,0 +1,112 @@
+"""Runs and samples -> the two texts that some scorers compare: what came in and what went out.
+
+All messages count, whoever speaks: their texts are joined, and an empty one leaves its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from rag_eval.samples import NullReason
+from rag_eval.scorers.contract import Column, Fields, Scored
+from rag_eval.scorers.mastra.runs import Run, RunError, run_of, run_of_sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+TEXT_FIELDS: Final = ("question", "answer", "messages")
+"""What a sample may hold of them."""
+
+_BETWEEN: Final = ", "
+
+
+class TextPair(NamedTuple):
+    """What came in, and what went out."""
+
+    input: str
+    output: str
+
+
+def input_text(run: Run) -> str:
+    """The texts of all messages that came in, but system prompts; empty where there are none."""
+    return _BETWEEN.join(message.text for message in run.input)
+
+
+def output_text(run: Run) -> str:
+    """The texts of all messages that went out, those of tools too; empty where there are none."""
+    return _BETWEEN.join(message.text for message in run.output)
+
+
+def sample_texts(fields: Fields) -> TextPair:
+    """The two texts of a sample: question and answer, or its messages.
+
+    Raises
+    ------
+    RunError
+        When the sample has none of either kind.
+    """
+    if "messages" in fields:
+        run = run_of(run_of_sample(fields))
+        if not run.input:
+            raise RunError("No message of the user given.")
+        return TextPair(input_text(run), _sample_output(run))
+    for name in ("question", "answer"):
+        if name not in fields:
+            raise RunError(f"No {name} given.")
+    return TextPair(fields["question"], fields["answer"])
+
+
+def sample_output(fields: Fields) -> str:
+    """What went out, of a sample that need not say what came in.
+
+    Raises
+    ------
+    RunError
+        When the sample has neither an answer nor messages of the agent.
+    """
+    if "messages" in fields:
+        return _sample_output(run_of(run_of_sample(fields)))
+    if "answer" not in fields:
+        raise RunError("No answer given.")
+    answer: str = fields["answer"]
+    return answer
+
+
+def _sample_output(run: Run) -> str:
+    if not run.output:
+        raise RunError("No message of the agent given.")
+    return output_text(run)
+
+
+def scored(find: Callable[[], tuple[float, str, Mapping[str, Any]]]) -> Scored:
+    """A score, a sentence and details as a finding; no score where the sample lacks a text."""
+    try:
+        score, explanation, details = find()
+    except RunError as error:
+        return Scored(None, error.null_reason, str(error))
+    return Scored(score, NullReason.MEASURED, explanation, (details,))
+
+
+def column_of_pairs(
+    rows: Sequence[Fields], scores_of: Callable[[list[str], list[str]], npt.NDArray[np.float64]]
+) -> Column:
+    """Scores of those rows that have both texts, by what compares two columns of texts."""
+    import numpy as np
+
+    scores = np.full(len(rows), math.nan)
+    reasons = np.full(len(rows), int(NullReason.MISSING_FIELD), np.uint8)
+    places, left, right = [], [], []
+    for place, row in enumerate(rows):
+        try:
+            pair = sample_texts(row)
+        except RunError:
+            continue
+        places.append(place)
+        left.append(pair.input)
+        right.append(pair.output)
+    scores[places] = scores_of(left, right)
+    reasons[places] = 0
+    return scores, reasons

@@ -1,0 +1,258 @@
+"""Steps that were taken and steps that are expected -> how many of these were taken, in order.
+
+The rules are those of @mastra/evals 1.10.2. Steps are looked up by name, type and values, so that
+long trajectories take time in proportion to their length.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from rag_eval.scorers.mastra.findings import Findings
+from rag_eval.scorers.mastra.options import settings_of
+from rag_eval.scorers.mastra.rounding import round_to_two_decimals
+from rag_eval.scorers.mastra.trajectory_expectations import (
+    ExpectedStep,
+    Ordering,
+    TrajectoryExpectation,
+    check_flag,
+    check_ordering,
+    expectation_of,
+)
+from rag_eval.scorers.mastra.trajectory_steps import TrajectoryStep, trajectory_of
+
+_SURPLUS_COST: Final = 0.5
+_REPEAT_COST: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonOptions:
+    """How trajectories are compared; None leaves it to the expectation, then to the default.
+
+    Attributes
+    ----------
+    ordering : {"relaxed", "strict", "unordered"} or None
+        Default ``relaxed``: expected steps in their order, others between them cost nothing.
+    allow_repeated_steps : bool or None
+        Default True. Where False, every name that occurs more than once costs 0.1.
+    """
+
+    ordering: Ordering | None = None
+    allow_repeated_steps: bool | None = None
+
+    def __post_init__(self) -> None:
+        check_ordering(self.ordering)
+        check_flag(self.allow_repeated_steps, "allow_repeated_steps")
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryComparison(Findings):
+    """How far a trajectory is the one that was expected.
+
+    Attributes
+    ----------
+    score : float
+        From 0 to 1, with two decimals.
+    matched_steps, total_expected_steps, total_actual_steps : int
+    missing_steps : tuple of str
+        Expected, and not matched.
+    extra_steps : tuple of str
+        Taken, and nowhere among the names that are expected.
+    out_of_order_steps : tuple of str
+        Strict: taken where another name was expected, though expected somewhere. Relaxed: expected
+        and taken, though not in order. Unordered: none.
+    repeated_steps : tuple of str
+        Names that occur more than once, each once.
+    """
+
+    score: float
+    matched_steps: int
+    total_expected_steps: int
+    total_actual_steps: int
+    missing_steps: tuple[str, ...] = ()
+    extra_steps: tuple[str, ...] = ()
+    out_of_order_steps: tuple[str, ...] = ()
+    repeated_steps: tuple[str, ...] = ()
+
+
+def compare_trajectories(
+    actual: object, expected: object, options: Mapping[str, Any] | None = None, **more: Any
+) -> TrajectoryComparison:
+    """Compare a trajectory with the one that is expected.
+
+    Parameters
+    ----------
+    actual : list of mapping, or mapping
+        Steps that were taken, or ``{"steps": [...]}``.
+    expected : list of mapping, or mapping
+        Steps that are expected. A step matches one of its name; where it has a ``stepType``, the
+        type and all values that it has must be equal, too.
+    ordering : {"relaxed", "strict", "unordered"}, default "relaxed"
+        Strict: step by step, and each step too many costs half of one that is missing. Relaxed:
+        in order, with others between. Unordered: in any order.
+    allow_repeated_steps : bool, default True
+
+    Returns
+    -------
+    TrajectoryComparison
+        Where nothing is expected the score is 1 if nothing was done, else 0.
+
+    Raises
+    ------
+    InputError
+        For steps that cannot be read; see :func:`trajectory_of` and :func:`expectation_of`.
+    """
+    settings = settings_of(ComparisonOptions, "compare_trajectories", options, more)
+    taken = trajectory_of(actual, "actual trajectory").steps
+    return compared(taken, chosen(expectation_of(expected, "expected trajectory"), settings))
+
+
+def chosen(
+    expectation: TrajectoryExpectation, settings: ComparisonOptions
+) -> TrajectoryExpectation:
+    """An expectation with the options that are given in place of its own."""
+    options = TrajectoryExpectation(
+        ordering=settings.ordering, allow_repeated_steps=settings.allow_repeated_steps
+    )
+    return expectation.overridden(options)
+
+
+def compared(
+    actual: Sequence[TrajectoryStep], expectation: TrajectoryExpectation
+) -> TrajectoryComparison:
+    """Compare steps that are read already."""
+    expected = expectation.steps or ()
+    taken, wanted = [step.name for step in actual], [step.name for step in expected]
+    matched = _MATCHERS[expectation.ordering or "relaxed"](actual, expected)
+    repeated = tuple(name for name, count in Counter(taken).items() if count > 1)
+    strict = expectation.ordering == "strict"
+    score = _score(sum(matched), len(expected), len(actual), strict=strict)
+    if expectation.allow_repeated_steps is False:
+        score = max(0.0, score - len(repeated) * _REPEAT_COST)
+    known = set(wanted)
+    return TrajectoryComparison(
+        score=round_to_two_decimals(max(0.0, min(1.0, score))),
+        matched_steps=sum(matched),
+        total_expected_steps=len(expected),
+        total_actual_steps=len(actual),
+        missing_steps=_unmatched(wanted, matched),
+        extra_steps=tuple(name for name in taken if name not in known),
+        out_of_order_steps=_out_of_order(taken, wanted, matched, expectation.ordering),
+        repeated_steps=repeated,
+    )
+
+
+def _score(n_matched: int, n_expected: int, n_actual: int, *, strict: bool) -> float:
+    if not n_expected:
+        return 0.0 if n_actual else 1.0
+    score = n_matched / n_expected
+    if strict and n_actual > n_expected:
+        score = max(0.0, score - _SURPLUS_COST * (n_actual - n_expected) / n_expected)
+    return score
+
+
+def _unmatched(names: Iterable[str], matched: Iterable[bool]) -> tuple[str, ...]:
+    return tuple(name for name, hit in zip(names, matched, strict=True) if not hit)
+
+
+def _out_of_order(
+    taken: Sequence[str], wanted: Sequence[str], matched: list[bool], ordering: Ordering | None
+) -> tuple[str, ...]:
+    if ordering == "unordered":
+        return ()
+    if ordering == "strict":
+        # A step of the right name and other values is missing, and not out of order.
+        known = set(wanted)
+        pairs = itertools.zip_longest(taken, wanted[: len(taken)])
+        return tuple(name for name, other in pairs if name != other and name in known)
+    done = set(taken)
+    return tuple(name for name in _unmatched(wanted, matched) if name in done)
+
+
+# ---------------------------------------------------------------------------------- the orderings
+
+
+@dataclass(slots=True)
+class StepIndex:
+    """Steps that were taken, found by what an expected one asks for."""
+
+    steps: Sequence[TrajectoryStep]
+    _by_name: dict[str, list[int]] = field(default_factory=dict)
+    _by_values: dict[Any, dict[tuple[str | None, ...], list[int]]] = field(default_factory=dict)
+    _used: bytearray = field(default_factory=bytearray)
+    _heads: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._used = bytearray(len(self.steps))
+        for place, step in enumerate(self.steps):
+            self._by_name.setdefault(step.name, []).append(place)
+
+    def places(self, wanted: ExpectedStep) -> Sequence[int]:
+        """Where the steps are that match, in ascending order."""
+        named = self._by_name.get(wanted.name)
+        if named is None or wanted.step_type is None:
+            return named or ()
+        names = tuple(name for name, _ in wanted.compared)
+        key = (wanted.name, wanted.step_type, names)
+        if key not in self._by_values:
+            self._by_values[key] = self._indexed(named, wanted.step_type, names)
+        return self._by_values[key].get(tuple(text for _, text in wanted.compared), ())
+
+    def _indexed(
+        self, places: Iterable[int], step_type: str, names: tuple[str, ...]
+    ) -> dict[tuple[str | None, ...], list[int]]:
+        found: dict[tuple[str | None, ...], list[int]] = {}
+        for place in places:
+            step = self.steps[place]
+            if step.step_type == step_type:
+                texts = tuple(step.text(name) for name in names)
+                found.setdefault(texts, []).append(place)
+        return found
+
+    def take_first(self, wanted: ExpectedStep) -> TrajectoryStep | None:
+        """The first step that matches and was not taken before; None where there is none."""
+        places = self.places(wanted)
+        # Lists of places live as long as this index does, so that ids stay theirs.
+        head = self._heads.get(id(places), 0)
+        while head < len(places) and self._used[places[head]]:
+            head += 1
+        self._heads[id(places)] = head
+        if head == len(places):
+            return None
+        self._used[places[head]] = 1
+        return self.steps[places[head]]
+
+    def take_named(self, wanted: ExpectedStep) -> TrajectoryStep | None:
+        """The same by name and type alone, whatever the values."""
+        return self.take_first(replace(wanted, compared=()))
+
+
+def _strict(actual: Sequence[TrajectoryStep], expected: Sequence[ExpectedStep]) -> list[bool]:
+    hits = [wanted.matches(step) for wanted, step in zip(expected, actual, strict=False)]
+    return hits + [False] * (len(expected) - len(hits))
+
+
+def _relaxed(actual: Sequence[TrajectoryStep], expected: Sequence[ExpectedStep]) -> list[bool]:
+    """Each takes the first after the last that was taken; a miss takes none."""
+    index = StepIndex(actual)
+    last, hits = -1, []
+    for wanted in expected:
+        places = index.places(wanted)
+        after = bisect_right(places, last)
+        hits.append(after < len(places))
+        if hits[-1]:
+            last = places[after]
+    return hits
+
+
+def _unordered(actual: Sequence[TrajectoryStep], expected: Sequence[ExpectedStep]) -> list[bool]:
+    index = StepIndex(actual)
+    return [index.take_first(wanted) is not None for wanted in expected]
+
+
+_MATCHERS: Final = {"strict": _strict, "relaxed": _relaxed, "unordered": _unordered}

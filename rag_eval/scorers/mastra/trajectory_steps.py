@@ -1,0 +1,250 @@
+"""Trajectories: what an agent did step by step, as logs hold it -> steps that are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.samples import camel_case
+from rag_eval.scorers.mastra.options import checked_number
+from rag_eval.scorers.mastra.runs import Run, run_of, tool_calls
+from rag_eval.scorers.mastra.step_values import value_text
+from rag_eval.scorers.tool_calls import ToolCall
+
+DEEPEST: Final = 64
+"""How many levels of steps a trajectory or an expectation may have."""
+
+MOST_STEPS: Final = 1_000_000
+"""How many steps a trajectory or an expectation may have, those within others included."""
+
+_NO_VALUES: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryStep:
+    """One step that was taken.
+
+    Attributes
+    ----------
+    name : str
+        That of the tool, the agent, the step of a workflow.
+    step_type : str or None
+        ``tool_call``, ``model_generation`` and the like.
+    values : mapping
+        All that the log has on it.
+    children : tuple of TrajectoryStep
+        Steps within this one.
+    """
+
+    name: str
+    step_type: str | None = None
+    values: Mapping[str, Any] = field(default_factory=lambda: _NO_VALUES)
+    children: tuple[TrajectoryStep, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether the log has a value of this camelCase name, in either spelling."""
+        return name in self.values or _snake_case(name) in self.values
+
+    def value(self, name: str) -> Any:
+        """The value of this camelCase name, in either spelling; None where there is none."""
+        return self.values[name] if name in self.values else self.values.get(_snake_case(name))
+
+    def text(self, name: str) -> str | None:
+        """The value as JSON text; None where there is none."""
+        if not self.has(name):
+            return None
+        try:
+            return value_text(self.value(name))
+        except InputError as error:
+            raise InputError(f"{name} of step {self.name!r:.80}: {error}") from None
+
+    def amount(self, name: str) -> float | None:
+        """The value, which has to be a finite number from 0 on; None where there is none."""
+        value = self.value(name)
+        if value is None:
+            return None
+        try:
+            checked_number(value, name)
+        except InputError as error:
+            raise InputError(f"step {self.name!r:.80}: {error}") from None
+        return value  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """Steps in the order they were taken.
+
+    Attributes
+    ----------
+    steps : tuple of TrajectoryStep
+    total_duration_ms : float or None
+        Where the log has a total of its own.
+    """
+
+    steps: tuple[TrajectoryStep, ...]
+    total_duration_ms: float | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the steps, without those within others."""
+        return [step.name for step in self.steps]
+
+
+def trajectory_of(source: object, owner: str = "trajectory") -> Trajectory:
+    """A trajectory from a list of steps, or a mapping with ``steps`` and ``totalDurationMs``.
+
+    Raises
+    ------
+    InputError
+        For steps that are no mappings or have no name, and for more than ``MOST_STEPS`` or
+        ``DEEPEST`` levels of them; a structure that holds itself is too deep.
+    """
+    if isinstance(source, Trajectory):
+        return source
+    total = _either(source, "totalDurationMs") if isinstance(source, Mapping) else None
+    if total is not None:
+        checked_number(total, f"totalDurationMs of {owner}")
+    return Trajectory(_Reader().steps(steps_of(source, owner), owner, DEEPEST), total)
+
+
+def steps_of(trajectory: object, owner: str) -> list[Mapping[str, Any]]:
+    """The steps of a trajectory, which may be a list of them."""
+    steps = trajectory.get("steps") if isinstance(trajectory, Mapping) else trajectory
+    if steps is None:
+        return []
+    if not isinstance(steps, (list, tuple)):
+        raise InputError(f"{owner} must be a list of steps, got {type(steps).__name__}")
+    for place, step in enumerate(steps):
+        if not isinstance(step, Mapping):
+            kind = type(step).__name__
+            raise InputError(f"{owner}: step {place} must be a mapping, got {kind}")
+    return list(steps)
+
+
+def step_name(step: Mapping[str, Any], owner: str, place: int) -> str:
+    """The name of a step, which it must have."""
+    name = step.get("name")
+    if not isinstance(name, str):
+        raise InputError(f"{owner}: step {place} must have a name, got {type(name).__name__}")
+    return name
+
+
+def step_type(step: Mapping[str, Any], owner: str, place: int) -> str | None:
+    """The type of a step; None where it says none."""
+    kind = _either(step, "stepType")
+    if kind is not None and not isinstance(kind, str):
+        raise InputError(f"{owner}: stepType of step {place} must be a text")
+    return kind
+
+
+class StepCount:
+    """How many more steps may come."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MOST_STEPS
+
+    def take(self, n_steps: int, owner: str, deepest: int) -> None:
+        """Count steps of one level, or raise an InputError."""
+        self._left -= n_steps
+        if self._left < 0:
+            raise InputError(f"{owner}: there are more than {MOST_STEPS:,} steps")
+        if n_steps and not deepest:
+            raise InputError(f"{owner}: steps are nested more than {DEEPEST} levels deep")
+
+
+class _Reader:
+    __slots__ = ("_count",)
+
+    def __init__(self) -> None:
+        self._count = StepCount()
+
+    def steps(
+        self, sources: Sequence[Mapping[str, Any]], owner: str, deepest: int
+    ) -> tuple[TrajectoryStep, ...]:
+        self._count.take(len(sources), owner, deepest)
+        found = []
+        for place, source in enumerate(sources):
+            children: tuple[TrajectoryStep, ...] = ()
+            if source.get("children"):
+                inner = steps_of(source["children"], f"children in {owner}")
+                children = self.steps(inner, owner, deepest - 1)
+            name, kind = step_name(source, owner, place), step_type(source, owner, place)
+            found.append(TrajectoryStep(name, kind, source, children))
+        return tuple(found)
+
+
+def _either(source: Mapping[str, Any], name: str) -> Any:
+    value = source.get(name)
+    return source.get(_snake_case(name)) if value is None else value
+
+
+_SNAKE_CASE: Final = {
+    camel_case(name): name
+    for name in (
+        *("step_type", "tool_args", "tool_result", "mcp_server", "model_id", "prompt_tokens"),
+        *("completion_tokens", "finish_reason", "agent_id", "step_id", "workflow_id"),
+        *("condition_count", "selected_steps", "branch_count", "parallel_steps", "loop_type"),
+        *("total_iterations", "sleep_duration_ms", "sleep_type", "event_name", "event_received"),
+        *("processor_id", "duration_ms", "total_duration_ms"),
+    )
+}
+
+
+def _snake_case(name: str) -> str:
+    return _SNAKE_CASE.get(name, name)
+
+
+# ------------------------------------------------------------------------- from messages and runs
+
+
+def extract_trajectory(output: object) -> dict[str, Any]:
+    """The calls of tools in what an agent gave, as a trajectory.
+
+    Parameters
+    ----------
+    output : list of mapping
+        Messages, as a run has them under ``output``.
+
+    Returns
+    -------
+    dict
+        ``steps``, each a ``tool_call`` with ``name`` and, where known, ``toolArgs``,
+        ``toolResult`` and ``success``, which a call that has not ended does not have; and
+        ``rawOutput``, the messages.
+    """
+    steps = steps_of_calls(tool_calls(run_of({"output": output})))
+    return {"steps": steps, "rawOutput": output}
+
+
+def steps_of_calls(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    """Calls of tools as steps."""
+    return [_step_of(call) for call in calls]
+
+
+def _step_of(call: ToolCall) -> dict[str, Any]:
+    step: dict[str, Any] = {"stepType": "tool_call", "name": call.name}
+    if call.args is not None:
+        step["toolArgs"] = call.args
+    if call.result is not None:
+        step["toolResult"] = call.result
+    if call.state != "call":
+        step["success"] = call.state == "result" and not call.is_error
+    return step
+
+
+def taken_steps(run: Run) -> list[Mapping[str, Any]]:
+    """The steps of a run; where it has messages alone, the calls of tools in them."""
+    if run.trajectory is not None:
+        return steps_of(run.trajectory, "trajectory")
+    return [*steps_of_calls(tool_calls(run))]
+
+
+def trajectory_of_run(run: Run) -> Trajectory:
+    """What was done in a run."""
+    source = taken_steps(run) if run.trajectory is None else run.trajectory
+    return trajectory_of(source)

@@ -1,0 +1,198 @@
+"""What assertions measure and what they want of it, as functions of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
+
+from rag_eval.scorers.javascript_json import trimmed
+from rag_eval.scorers.omk.assertion_runs import AssertionCall, call_text
+from rag_eval.scorers.omk.parameters import Values
+from rag_eval.scorers.omk.text_lengths import utf16_length
+
+Measure: TypeAlias = Callable[[Any], Any]
+Verdict: TypeAlias = Callable[[Any], bool]
+
+
+def itself(values: Values) -> Measure:
+    return lambda subject: subject
+
+
+def plainly(measure: Measure) -> Callable[[Values], Measure]:
+    """A measure that no parameter changes."""
+    return lambda values: measure
+
+
+# ------------------------------------------------------------------------------- what is measured
+
+
+def json_fault(text: str) -> str | None:
+    """Why a text is no JSON; None where it is."""
+    from rag_eval.scorers.strict_json import JsonFault, parse_json
+
+    try:
+        parse_json(text)
+    except JsonFault as fault:
+        return fault.reason
+    return None
+
+
+def schema_errors(values: Values) -> Measure:
+    from rag_eval.scorers.json_schemas import validator
+    from rag_eval.scorers.strict_json import JsonFault, parse_json
+
+    check = validator(values["schema"])
+
+    def errors(text: str) -> list[str]:
+        try:
+            return [f"{error.path}: {error.message}" for error in check(parse_json(text))]
+        except JsonFault as fault:
+            return [f"no JSON: {fault.reason}"]
+
+    return errors
+
+
+def rouge(values: Values) -> Measure:
+    from rag_eval.scorers.omk.text_metrics import rouge_n
+
+    reference, n = values["reference"], int(values["n"])
+    return lambda text: rouge_n(text, reference, n)
+
+
+def bleu_score(values: Values) -> Measure:
+    from rag_eval.scorers.omk.text_metrics import bleu
+
+    reference = values["reference"]
+    return lambda text: bleu(text, reference)
+
+
+def distance(values: Values) -> Measure:
+    """The edit distance; where the lengths alone are too far apart, how far that is."""
+    from rag_eval.scorers.omk.text_metrics import levenshtein
+
+    reference, most = values["reference"], values["value"]
+    length = utf16_length(reference)
+
+    def distance(text: str) -> int:
+        at_least = abs(utf16_length(text) - length)
+        return at_least if at_least > most else levenshtein(text, reference)
+
+    return distance
+
+
+def names(calls: Iterable[AssertionCall]) -> list[str]:
+    return [call.tool for call in calls]
+
+
+def texts_of_tool(part: Literal["input", "output"]) -> Callable[[Values], Measure]:
+    def measure(values: Values) -> Measure:
+        tool = values["value"].partition(":")[0]
+        return lambda calls: [call_text(getattr(c, part)) for c in calls if c.tool == tool]
+
+    return measure
+
+
+def hits(values: Values) -> Measure:
+    return lambda hits: hits.get(values["value"], 0)
+
+
+# ----------------------------------------------------------------------------------- what is wanted
+
+
+def at_least(name: str) -> Callable[[Values], Verdict]:
+    def holds(values: Values) -> Verdict:
+        least = values[name]
+        return lambda measured: bool(measured >= least)
+
+    return holds
+
+
+def at_most(values: Values) -> Verdict:
+    most = values["value"]
+    return lambda measured: bool(measured <= most)
+
+
+def has(values: Values) -> Verdict:
+    part = values["value"].lower()
+    return lambda text: part in text.lower()
+
+
+def has_not(values: Values) -> Verdict:
+    part = values["value"].lower()
+    return lambda text: part not in text.lower()
+
+
+def has_all(values: Values) -> Verdict:
+    parts = [part.lower() for part in values["values"]]
+
+    def holds(text: str) -> bool:
+        lowered = text.lower()
+        return all(part in lowered for part in parts)
+
+    return holds
+
+
+def has_any(values: Values) -> Verdict:
+    parts = [part.lower() for part in values["values"]]
+
+    def holds(text: str) -> bool:
+        lowered = text.lower()
+        return any(part in lowered for part in parts)
+
+    return holds
+
+
+def equals(values: Values) -> Verdict:
+    value = trimmed(values["value"])
+    return lambda text: bool(text == value)
+
+
+def differs(values: Values) -> Verdict:
+    value = trimmed(values["value"])
+    return lambda text: bool(text != value)
+
+
+def starts(values: Values) -> Verdict:
+    part = values["value"].lower()
+    return lambda text: bool(text.lower().startswith(part))
+
+
+def ends(values: Values) -> Verdict:
+    part = values["value"].lower()
+    return lambda text: bool(text.lower().endswith(part))
+
+
+def matches(values: Values) -> Verdict:
+    from rag_eval.scorers.safe_patterns import compiled
+
+    return compiled(values["pattern"], values["flags"]).search
+
+
+def nothing_found(values: Values) -> Verdict:
+    return lambda faults: not faults
+
+
+def called(values: Values) -> Verdict:
+    names = values["values"]
+    return lambda called: set(names) <= set(called)
+
+
+def not_called(values: Values) -> Verdict:
+    names = values["values"]
+    return lambda called: set(names).isdisjoint(called)
+
+
+def some_call_has(values: Values) -> Verdict:
+    _, colon, part = values["value"].partition(":")
+    part = part.lower()
+    return lambda texts: bool(colon) and any(part in text.lower() for text in texts)
+
+
+def no_call_has(values: Values) -> Verdict:
+    _, colon, part = values["value"].partition(":")
+    part = part.lower()
+    return lambda texts: bool(colon) and not any(part in text.lower() for text in texts)
+
+
+def least_is_zero(values: Values) -> bool:
+    return bool(values["value"] <= 0)

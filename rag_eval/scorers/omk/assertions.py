@@ -1,0 +1,251 @@
+"""Assertions on a run.  In: assertions as data and what is known of a run.  Out: which hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from rag_eval.errors import InputError
+from rag_eval.scorers.omk.assertion_reading import (
+    AssertionJudge,
+    CustomCheck,
+    Finding,
+    Helpers,
+    JudgedAssertion,
+    Prepared,
+    read_assertion,
+    read_assertions,
+    verdict_of,
+)
+from rag_eval.scorers.omk.assertion_runs import AssertionCall, AssertionRun, run_of_fields
+from rag_eval.scorers.omk.assertion_types import Layer
+from rag_eval.scorers.omk.layers import layer_of, ratio_to_score, share_passed
+
+__all__ = [
+    "AssertionCall",
+    "AssertionResult",
+    "AssertionRun",
+    "AssertionScore",
+    "JudgedAssertion",
+    "check_assertion",
+    "check_assertions",
+    "layer_of",
+    "score_of",
+    "shown",
+    "validate_assertions",
+]
+
+RunLike: TypeAlias = "AssertionRun | Mapping[str, Any] | str"
+"""A run, the fields of a sample by their snake_case names, or an output alone."""
+
+_SHOWN: Final = 80
+_MOST_SHOWN: Final = 10
+_NOT_CHECKED: Final = "not checked: it needs a judge; ask for the metric omk.{} with one"
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionResult:
+    """What came of one assertion.
+
+    Attributes
+    ----------
+    type : str
+    passed : bool or None
+        None where it was not checked, for want of a judge; it does not count then.
+    weight : float
+    message : str
+        Why it did not pass; empty where it did.
+    layer : {"fact", "behavior"} or None
+        None for sets whose leaves are of both.
+    expected : str
+        What was wanted, in words.
+    actual : JSON value
+        What was there; texts and lists are cut.
+    """
+
+    type: str
+    passed: bool | None
+    weight: float
+    message: str = ""
+    layer: Layer | None = None
+    expected: str = ""
+    actual: Any = None
+
+    @property
+    def score(self) -> float | None:
+        """From 1 to 5, as omk has it: 5 where it passed."""
+        return None if self.passed is None else ratio_to_score(float(self.passed))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a detail of a score; JSON values."""
+        return {
+            "check": self.type,
+            "passed": self.passed,
+            "expected": self.expected,
+            "actual": self.actual,
+            "message": self.message,
+            "weight": self.weight,
+            "layer": self.layer,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionScore:
+    """What came of some assertions.
+
+    Attributes
+    ----------
+    ratio : float or None
+        Weight of those that passed, of all weight, from 0 to 1; None where none was checked.
+    results : tuple of AssertionResult
+        One by one, in order.
+    """
+
+    ratio: float | None
+    results: tuple[AssertionResult, ...]
+
+    @property
+    def score(self) -> float | None:
+        """The ratio from 1 to 5."""
+        return None if self.ratio is None else ratio_to_score(self.ratio)
+
+    @property
+    def n_passed(self) -> int:
+        """How many passed, whatever they weigh."""
+        return sum(result.passed is True for result in self.results)
+
+    @property
+    def n_checked(self) -> int:
+        """How many were checked."""
+        return sum(result.passed is not None for result in self.results)
+
+    @property
+    def details(self) -> list[dict[str, Any]]:
+        """The results as :func:`~rag_eval.scorers.omk.layers.layered_scores` takes them."""
+        return [
+            {"type": r.type, "weight": r.weight, "passed": r.passed, "layer": r.layer}
+            for r in self.results
+        ]
+
+
+def check_assertion(
+    assertion: Mapping[str, Any],
+    run: RunLike,
+    *,
+    checks: Mapping[str, CustomCheck] | None = None,
+    judge: AssertionJudge | None = None,
+) -> AssertionResult:
+    """Whether one assertion holds.
+
+    What a run does not tell - its cost, its answer - makes an assertion about it fail, with ``not``
+    as well as without; calls of tools that are not there are none.
+
+    Parameters
+    ----------
+    assertion : mapping
+        ``type`` and what that type takes; ``weight``, a number above 0 (default 1); ``not``, which
+        turns it round.
+    run : AssertionRun, mapping or str
+        A mapping has the fields of a sample; a text is an output.
+    checks : mapping, optional
+        The checks that assertions of type ``custom`` name under ``fn``.
+    judge : callable, optional
+        Called by the types that need one.
+
+    Raises
+    ------
+    InputError
+        For an assertion that is none, and for one that needs a judge where there is none.
+    """
+    helpers = Helpers(judge, {} if checks is None else checks)
+    return _result(read_assertion(assertion), _run(run), helpers)
+
+
+def check_assertions(
+    assertions: Sequence[Mapping[str, Any]],
+    run: RunLike,
+    *,
+    checks: Mapping[str, CustomCheck] | None = None,
+    judge: AssertionJudge | None = None,
+) -> AssertionScore:
+    """Which of some assertions hold, and how much they weigh.
+
+    As :func:`check_assertion`, but those that need a judge where there is none are left out, and
+    their results say so.
+    """
+    helpers = Helpers(judge, {} if checks is None else checks)
+    return score_of(read_assertions(assertions), _run(run), helpers)
+
+
+def validate_assertions(assertions: Sequence[Mapping[str, Any]]) -> None:
+    """Check assertions before there is any run.
+
+    Raises
+    ------
+    InputError
+        For the first that is wrong: its place, what was found, what was wanted.
+    """
+    read_assertions(assertions, strict=True)
+
+
+def score_of(prepared: Sequence[Prepared], run: AssertionRun, helpers: Helpers) -> AssertionScore:
+    """The same for assertions that were read."""
+    results = tuple(
+        _unchecked(each) if each.judged and helpers.judge is None else _result(each, run, helpers)
+        for each in prepared
+    )
+    counted = [(r.weight, r.passed) for r in results if r.passed is not None]
+    return AssertionScore(share_passed(counted), results)
+
+
+def _run(run: RunLike) -> AssertionRun:
+    if isinstance(run, AssertionRun):
+        return run
+    return AssertionRun(output=run) if isinstance(run, str) else run_of_fields(run)
+
+
+def _unchecked(prepared: Prepared) -> AssertionResult:
+    return AssertionResult(
+        prepared.type,
+        None,
+        prepared.weight,
+        _NOT_CHECKED.format(prepared.type),
+        prepared.layer,
+        prepared.expected,
+    )
+
+
+def _result(prepared: Prepared, run: AssertionRun, helpers: Helpers) -> AssertionResult:
+    try:
+        finding = prepared.find(run, helpers)
+    except InputError as error:
+        raise InputError(f"{prepared.place} ({prepared.type}): {error}") from None
+    passed = verdict_of(prepared, finding) is True
+    actual = shown(finding.actual)
+    return AssertionResult(
+        prepared.type,
+        passed,
+        prepared.weight,
+        "" if passed else _message(prepared, finding, actual),
+        prepared.layer,
+        prepared.expected,
+        actual,
+    )
+
+
+def _message(prepared: Prepared, finding: Finding, actual: Any) -> str:
+    if finding.message:
+        return finding.message
+    return f"wanted: {prepared.expected}; got: {actual!r:.120}"
+
+
+def shown(actual: Any) -> Any:
+    """A value as results hold it: texts of at most 80 characters, lists of at most ten."""
+    if isinstance(actual, str):
+        text = actual if len(actual) <= _SHOWN else actual[: _SHOWN - 1] + "…"
+        # Half a character cannot be written to a file of results.
+        return text.encode(errors="replace").decode()
+    if isinstance(actual, (list, tuple)):
+        return [shown(item) for item in actual[:_MOST_SHOWN]]
+    return actual

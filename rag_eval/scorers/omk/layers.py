@@ -1,0 +1,166 @@
+"""Layers of omk: what assertions and a judge found -> scores from 1 to 5, and their gate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.scorers.omk.assertion_types import layer_of
+from rag_eval.scorers.omk.parameters import is_number
+
+__all__ = [
+    "composite",
+    "layer_gates",
+    "layer_of",
+    "layered_scores",
+    "mean_score",
+    "normalize_capability",
+    "ratio_to_score",
+    "share_passed",
+]
+
+GATE: Final = 3.5
+"""What the average of every layer has to reach."""
+
+_STEP: Final = Decimal("0.01")
+# Wide enough for any score with all its binary digits.
+_EXACT: Final = Context(prec=400)
+_AVERAGES: Final = ("avgFactScore", "avgBehaviorScore", "avgJudgeScore")
+_BETWEEN_WORDS: Final = re.compile(r"[\s_-]+")
+
+
+def ratio_to_score(ratio: float) -> float:
+    """A share as a score: 1 + 4 times the share, with two decimals.
+
+    Parameters
+    ----------
+    ratio : float
+        From 0 to 1.
+
+    Returns
+    -------
+    float
+        From 1 to 5; exact ties go up, 1.125 to 1.13.
+    """
+    if not is_number(ratio) or not 0 <= ratio <= 1:
+        raise InputError(f"a ratio must be a number from 0 to 1, got {ratio!r:.80}")
+    return _two_decimals(1 + 4 * ratio)
+
+
+def mean_score(scores: Iterable[float]) -> float | None:
+    """Mean of scores, with two decimals; None where there are none."""
+    total, count = 0.0, 0
+    # One by one: sum() of Python 3.12 and later compensates, and the last digit may differ.
+    for score in scores:
+        total += score
+        count += 1
+    return _two_decimals(total / count) if count else None
+
+
+def composite(
+    fact: float | None = None, behavior: float | None = None, judge: float | None = None
+) -> float | None:
+    """Mean of the layers that there are, with two decimals; None where there are none."""
+    return mean_score(score for score in (fact, behavior, judge) if score is not None)
+
+
+def share_passed(details: Iterable[tuple[float, bool]]) -> float | None:
+    """Weight of the assertions that passed, of all weight; None where there are none.
+
+    Parameters
+    ----------
+    details : iterable of (float, bool)
+        Weights, and whether it passed.
+    """
+    passed = total = 0.0
+    for weight, has_passed in details:
+        total += weight
+        passed += weight if has_passed else 0.0
+    if total == float("inf"):
+        raise InputError("the weights of the assertions add up to more than a number can hold")
+    return passed / total if total else None
+
+
+def layered_scores(
+    details: Sequence[Mapping[str, Any]] | None, llm_score: float | None = None
+) -> dict[str, float | None]:
+    """Scores of the layers, and their mean.
+
+    Parameters
+    ----------
+    details : sequence of mapping
+        ``type``, ``weight`` (1 where there is none) and ``passed``; of sets also ``layer``. Those
+        of no layer, and those where ``passed`` is None, do not count.
+    llm_score : float, optional
+        What a judge gave; None and 0 mean that there is none.
+
+    Returns
+    -------
+    dict
+        ``fact``, ``behavior`` and ``judge``, None where there is none; ``composite``, 0 without
+        any.
+    """
+    if llm_score and not (is_number(llm_score) and 1 <= llm_score <= 5):
+        raise InputError(f"llm_score must be a number from 1 to 5, got {llm_score!r:.80}")
+    layers: dict[str, list[tuple[float, bool]]] = {"fact": [], "behavior": []}
+    for place, detail in enumerate(details or ()):
+        layer = detail.get("layer") or layer_of(detail.get("type", ""))
+        if layer in layers and detail.get("passed") is not None:
+            layers[layer].append((_weight(detail, place), bool(detail["passed"])))
+    shares = {layer: share_passed(found) for layer, found in layers.items()}
+    fact, behavior = (None if share is None else ratio_to_score(share) for share in shares.values())
+    judge = llm_score or None
+    return {
+        "composite": composite(fact, behavior, judge) or 0.0,
+        "fact": fact,
+        "behavior": behavior,
+        "judge": judge,
+    }
+
+
+def layer_gates(
+    summary: Mapping[str, Mapping[str, Any]], threshold: float = GATE
+) -> dict[str, Any]:
+    """Whether every layer of each variant reaches a threshold.
+
+    Parameters
+    ----------
+    summary : mapping
+        Of each variant ``avgFactScore``, ``avgBehaviorScore`` and ``avgJudgeScore``, those that
+        there are. A variant without any does not pass.
+    threshold : float, default 3.5
+
+    Returns
+    -------
+    dict
+        ``all_pass``, and ``per_variant`` by name.
+    """
+    if not is_number(threshold):
+        raise InputError(f"threshold must be a number, got {threshold!r:.80}")
+    passed = {}
+    for variant, averages in summary.items():
+        there = [averages[name] for name in _AVERAGES if averages.get(name) is not None]
+        for average in there:
+            if not is_number(average):
+                raise InputError(f"an average of {variant!r:.80} is no number: {average!r:.80}")
+        passed[variant] = bool(there) and all(average >= threshold for average in there)
+    return {"all_pass": all(passed.values()), "per_variant": passed}
+
+
+def normalize_capability(raw: str) -> str:
+    """The name of a capability in lower case, without spaces, hyphens and underscores."""
+    return _BETWEEN_WORDS.sub("", raw.lower())
+
+
+def _weight(detail: Mapping[str, Any], place: int) -> float:
+    weight = detail.get("weight", 1)
+    if not is_number(weight) or weight <= 0:
+        raise InputError(f"details[{place}]: weight must be above 0, got {weight!r:.80}")
+    return float(weight)
+
+
+def _two_decimals(value: float) -> float:
+    return float(Decimal(value).quantize(_STEP, ROUND_HALF_UP, _EXACT))

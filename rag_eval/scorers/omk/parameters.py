@@ -1,0 +1,97 @@
+"""Values in an assertion: each checked, with an error that says what was wanted."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from rag_eval.errors import InputError
+
+Values: TypeAlias = Mapping[str, Any]
+
+REQUIRED: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value that an assertion has.
+
+    Attributes
+    ----------
+    name : str
+    accepts : callable
+        Whether a value will do.
+    wanted : str
+        What will do, in words.
+    default : any
+        What counts where the assertion has none; REQUIRED where it must have one.
+    """
+
+    name: str
+    accepts: Callable[[Any], bool]
+    wanted: str
+    default: Any = REQUIRED
+
+    def read(self, source: Values) -> Any:
+        """The value in an assertion, checked."""
+        value = source.get(self.name)
+        if value is None:
+            if self.default is REQUIRED:
+                raise InputError(f"{self.name} is missing: it must be {self.wanted}")
+            return self.default
+        if not self.accepts(value):
+            raise InputError(f"{self.name} must be {self.wanted}, got {value!r:.80}")
+        return value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number; True and False are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) <= sys.float_info.max
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(map(_is_text, value))
+
+
+def _is_whole(value: Any) -> bool:
+    return is_number(value) and value >= 1 and value == int(value)
+
+
+def _within(lowest: float, highest: float) -> Callable[[Any], bool]:
+    return lambda value: is_number(value) and lowest <= value <= highest
+
+
+TEXT: Final = Parameter("value", _is_text, "a text that is not empty")
+ANY_TEXT: Final = Parameter("value", lambda value: isinstance(value, str), "a text")
+TEXTS: Final = Parameter("values", _are_texts, "a list of texts, none of them empty")
+AMOUNT: Final = Parameter("value", _within(0, math.inf), "a number of at least 0")
+PATTERN: Final = Parameter("pattern", _is_text, "a regular expression")
+FLAGS: Final = Parameter("flags", lambda value: isinstance(value, str), "a text of flags", "i")
+SCHEMA: Final = Parameter("schema", lambda value: isinstance(value, Mapping), "a JSON schema")
+REFERENCE: Final = Parameter("reference", _is_text, "a text that is not empty")
+OWN_REFERENCE: Final = Parameter("reference", lambda value: isinstance(value, str), "a text", "")
+GRAM: Final = Parameter("n", _is_whole, "a whole number from 1 on", 1)
+SHARE: Final = Parameter("threshold", _within(0, 1), "a number from 0 to 1", 0.5)
+RATING: Final = Parameter("threshold", _within(1, 5), "a number from 1 to 5", 3)
+HITS: Final = Parameter("threshold", _within(0, math.inf), "a number of at least 0", 1)
+FUNCTION: Final = Parameter("fn", _is_text, "the name of a check")
+
+WEIGHT: Final = Parameter(
+    "weight", lambda value: is_number(value) and value > 0, "a finite number above 0", 1
+)
+NOT: Final = Parameter("not", lambda value: isinstance(value, bool), "true or false", False)
+MODE: Final = Parameter("mode", lambda value: value in ("all", "any"), "'all' or 'any'", "all")
+CHILDREN: Final = Parameter(
+    "children",
+    lambda value: isinstance(value, (list, tuple)) and bool(value),
+    "a list of assertions that is not empty",
+)

@@ -1,0 +1,254 @@
+"""Contracts of omk's scorers: assertions, their layers, text metrics, types by themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.samples import NullReason
+from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.scorers.omk import parameters as p
+from rag_eval.scorers.omk.assertion_reading import (
+    CustomCheck,
+    Finding,
+    Helpers,
+    leaf_finder,
+    read_assertions,
+)
+from rag_eval.scorers.omk.assertion_runs import RUN_FIELDS, run_of_fields
+from rag_eval.scorers.omk.assertion_types import TYPES, AssertionType
+from rag_eval.scorers.omk.assertions import AssertionScore, score_of, shown
+from rag_eval.scorers.omk.layers import GATE, layered_scores
+from rag_eval.scorers.omk.text_specs import TEXT_SPECS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SOURCE: Final = "omk 0.54"
+_ALONE: Final = MappingProxyType({"checks": None})
+# A sample passes when all hold.
+_ALL: Final = 1.0
+
+
+# ------------------------------------------------------------------------- assertions of samples
+
+
+def _found(fields: Fields, checks: Mapping[str, CustomCheck]) -> AssertionScore:
+    prepared = read_assertions(fields["assertions"])
+    return score_of(prepared, run_of_fields(fields), Helpers(None, checks))
+
+
+def _checks(checks: object) -> Mapping[str, CustomCheck]:
+    if checks is None:
+        return {}
+    if not isinstance(checks, Mapping) or not all(map(callable, checks.values())):
+        raise InputError("checks must map names to functions")
+    return checks
+
+
+def _details(found: AssertionScore) -> list[dict[str, Any]]:
+    return [result.to_dict() for result in found.results]
+
+
+def _counts(found: AssertionScore) -> str:
+    unchecked = len(found.results) - found.n_checked
+    left_out = f"; {unchecked} need a judge and were not checked" if unchecked else ""
+    return f"{found.n_passed} of {found.n_checked} assertions passed{left_out}"
+
+
+def _create_assertions(checks: Mapping[str, CustomCheck] | None = None) -> Scorer:
+    known = _checks(checks)
+
+    def score(fields: Fields) -> Scored:
+        found = _found(fields, known)
+        if found.ratio is None:
+            return _none_checked(found)
+        return Scored(found.ratio, explanation=_counts(found), details=_details(found))
+
+    return Scorer(score)
+
+
+def _create_layer(layer: str) -> Callable[..., Scorer]:
+    def create(checks: Mapping[str, CustomCheck] | None = None) -> Scorer:
+        known = _checks(checks)
+
+        def score(fields: Fields) -> Scored:
+            found = _found(fields, known)
+            rating = layered_scores(found.details)[layer]
+            details = [d for d in _details(found) if d["layer"] == layer]
+            if rating is None:
+                return Scored.nothing(f"no assertion of the {layer} layer was checked")
+            return Scored(rating, explanation=_counts(found), details=details)
+
+        return Scorer(score)
+
+    return create
+
+
+def _create_composite(checks: Mapping[str, CustomCheck] | None = None) -> Scorer:
+    known = _checks(checks)
+
+    def score(fields: Fields) -> Scored:
+        judged = fields.get("judge_score")
+        if "assertions" not in fields and judged is None:
+            return Scored(None, NullReason.MISSING_FIELD, "neither assertions nor judge_score")
+        if judged is not None and not (p.is_number(judged) and 1 <= judged <= 5):
+            raise InputError(f"judge_score must be a number from 1 to 5, got {judged!r:.80}")
+        found = _found(fields, known) if "assertions" in fields else AssertionScore(None, ())
+        layers = layered_scores(found.details, judged)
+        shown_layers = [f"{name} {value:g}" for name, value in layers.items() if value]
+        if not layers["composite"]:
+            return _none_checked(found)
+        return Scored(
+            layers["composite"], explanation=", ".join(shown_layers), details=_details(found)
+        )
+
+    return Scorer(score)
+
+
+def _none_checked(found: AssertionScore) -> Scored:
+    why = "all need a judge or are of no layer" if found.results else "there are none"
+    return Scored(
+        None, NullReason.NOTHING_TO_MEASURE, f"no assertion counts: {why}", _details(found)
+    )
+
+
+_ASSERTION_SPECS: Final = (
+    ScorerSpec(
+        id="omk.assertions",
+        summary="Weight of the sample's assertions that hold, of the weight of all",
+        create=_create_assertions,
+        fields=("assertions",),
+        optional=RUN_FIELDS,
+        options=_ALONE,
+        threshold=_ALL,
+        cost="python",
+        source=_SOURCE,
+        null_when="no assertion was checked",
+    ),
+    ScorerSpec(
+        id="omk.composite",
+        summary="Mean of the layers that there are: fact, behaviour, and the judge's score",
+        create=_create_composite,
+        fields=(),
+        optional=("assertions", "judge_score", *RUN_FIELDS),
+        options=_ALONE,
+        threshold=GATE,
+        range=(1.0, 5.0),
+        cost="python",
+        source=_SOURCE,
+        null_when="no assertion of a layer was checked, and there is no judge_score",
+    ),
+    *(
+        ScorerSpec(
+            id=f"omk.{name}",
+            summary=f"1 + 4 times the share of the assertions about {about} that hold, by weight",
+            create=_create_layer(layer),
+            fields=("assertions",),
+            optional=RUN_FIELDS,
+            options=_ALONE,
+            threshold=GATE,
+            range=(1.0, 5.0),
+            cost="python",
+            source=_SOURCE,
+            null_when="no assertion of the layer was checked",
+        )
+        for name, layer, about in (
+            ("fact", "fact", "what was said"),
+            ("behaviour", "behavior", "how it was said and done"),
+        )
+    ),
+)
+
+
+# ------------------------------------------------------------------------ types of assertions
+
+# Text metrics are scorers of their own, with thresholds that are the assertions'.
+_MEASURED: Final = {"rouge_n_min", "bleu_min", "levenshtein_max"}
+_FIELDS: Final = {"output": "answer"}
+_EXTRAS: Final = {"regex": "safe-regex", "json_schema": "schema"}
+_NO_HELP: Final = Helpers()
+# Places of parameters in what a type wants.
+_PLACE: Final = re.compile(r"\{(\w+)[^}]*\}")
+
+
+def _create_type(kind: AssertionType) -> Callable[..., Scorer]:
+    field = _FIELDS.get(kind.reads, kind.reads)
+    known = (*kind.parameters, p.NOT)
+
+    def create(**options: Any) -> Scorer:
+        values = {parameter.name: parameter.read(options) for parameter in known}
+        find = leaf_finder(kind, values)
+        negated = values["not"]
+        wanted = kind.wanted.format(**values)
+        expected = f"not: {wanted}" if negated else wanted
+
+        def score(fields: Fields) -> Scored:
+            finding = find(run_of_fields({field: fields[field]}), _NO_HELP)
+            passed = finding.passed is not negated
+            return _scored(kind.name, passed, expected, finding)
+
+        return Scorer(score, _column_of(kind, field, values))
+
+    return create
+
+
+def _scored(name: str, passed: bool, expected: str, finding: Finding) -> Scored:
+    actual = shown(finding.actual)
+    message = "" if passed else f"wanted: {expected}; got: {actual!r:.120}"
+    detail = {
+        "check": name,
+        "passed": passed,
+        "expected": expected,
+        "actual": actual,
+        "message": message,
+    }
+    return Scored(float(passed), explanation=message or expected, details=(detail,))
+
+
+def _column_of(
+    kind: AssertionType, field: str, values: Mapping[str, Any]
+) -> Callable[[Sequence[Fields]], Column] | None:
+    """Verdicts of many answers; what else is read needs checks that take longer than verdicts."""
+    if kind.reads != "output":
+        return None
+    measure, holds, negated = kind.measure(values), kind.holds(values), values["not"]
+
+    def column(rows: Sequence[Fields]) -> Column:
+        import numpy as np
+
+        texts = [row[field] for row in rows]
+        measured = map(measure, texts) if kind.measure_all is None else kind.measure_all(texts)
+        met = [holds(one) is not negated for one in measured]
+        return np.array(met, dtype=np.float64), np.zeros(len(met), dtype=np.uint8)
+
+    return column
+
+
+def _type_spec(kind: AssertionType) -> ScorerSpec:
+    known = (*kind.parameters, p.NOT)
+    field = _FIELDS.get(kind.reads, kind.reads)
+    words = _PLACE.sub(r"\1", kind.wanted)
+    return ScorerSpec(
+        id=f"omk.{kind.name}",
+        summary=f"Whether this holds of {field}: {words}",
+        create=_create_type(kind),
+        fields=(field,),
+        options={each.name: each.default for each in known if each.default is not p.REQUIRED},
+        required_options=tuple(each.name for each in known if each.default is p.REQUIRED),
+        threshold=_ALL,
+        cost="python",
+        source=_SOURCE,
+        extra=_EXTRAS.get(kind.name, ""),
+    )
+
+
+SPECS: Final[tuple[ScorerSpec, ...]] = (
+    *_ASSERTION_SPECS,
+    *TEXT_SPECS,
+    *(_type_spec(kind) for kind in TYPES.values() if kind.name not in _MEASURED),
+)
+"""All of omk that needs no judge."""

@@ -1,0 +1,224 @@
+"""Regtrace's formulas of format.  In: an answer and an expected output.  Out: shares from 0 to 1.
+
+These are the tool's own sums, under names that say what they measure; what its documents promise is
+in `rag_eval.scorers.regtrace.format`.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from rag_eval.errors import InputError
+from rag_eval.scorers.javascript_json import SPACE
+from rag_eval.scorers.regtrace.details import AssertionDetail, detail
+from rag_eval.scorers.regtrace.json_comparison import json_validity, value_similarity
+from rag_eval.scorers.regtrace.judge import strip_code_fences
+from rag_eval.scorers.safe_patterns import UnsupportedPatternError, compiled
+
+SUB_CHECKS: Final = (
+    "length",
+    "json_validity",
+    "json_schema",
+    "markdown_structure",
+    "required_fields",
+    "forbidden_content",
+    "regex_match",
+)
+
+PHRASES: Final = (
+    "I'm sorry",
+    "I cannot",
+    "I don't have",
+    "As an AI",
+    "I am an AI",
+    "It seems",
+    "I think",
+    "I believe",
+    "I'm not sure",
+    "I don't know",
+)
+"""What `phrase_penalty` looks for."""
+
+_PER_PHRASE: Final = 0.2
+_LONGEST_PATTERN: Final = 500
+_MOST_COMPARISONS: Final = 2_000_000_000
+_LINE_ENDS: Final = re.compile("[\r\u2028\u2029]")
+_DROPPED: Final = re.compile(f"[^a-z0-9{SPACE}]+")
+_LONG_WORD: Final = re.compile("[a-z0-9]{4,}")
+_HEADING: Final = re.compile(f"^#{{1,6}}[{SPACE}]", re.MULTILINE)
+_ITEM: Final = re.compile(f"^(?:[^\\S\n]*[-*+]|[0-9]+\\.)[{SPACE}]", re.MULTILINE)
+_DELIMITERS: Final = re.compile(f"\\|[-:|{SPACE}]*+")
+# Repeats without an end after a group, a class or a set; and, by accident, any after a bracket.
+_REFUSED: Final = re.compile(r"(?:\([^()]*\)|\[.*|\\[wdsWDS])\{[0-9]+,\}")
+
+
+class FormatMean(NamedTuple):
+    """The mean of the sub-scores, and one detail for each sub-check."""
+
+    score: float
+    details: tuple[AssertionDetail, ...]
+
+
+def format_mean(
+    actual: str,
+    expected: str,
+    *,
+    sub_checks: Mapping[str, bool] | None = None,
+    length_tolerance: float = 0.2,
+    threshold: float = 0.7,
+    phrases: Sequence[str] = PHRASES,
+) -> FormatMean:
+    """Mean of the fractional scores of sub-checks; 1 if none is on.
+
+    Parameters
+    ----------
+    sub_checks : mapping of str to bool, optional
+        Those that are on; None for all seven.
+    threshold : float, default 0.7
+        From where on a fractional sub-check passes in the details; it does not change the score.
+
+    Notes
+    -----
+    Regtrace 0.10, which documents passed by total sub-checks instead: see `format_score`.
+    """
+    found: list[AssertionDetail] = []
+    scores: list[float] = []
+    for name, score in _sub_scores(length_tolerance, phrases):
+        if sub_checks is None or sub_checks.get(name, False):
+            scores.append(score(actual, expected))
+            least = threshold if name in _FRACTIONAL else 1.0
+            found.append(detail(f"format.{name}", scores[-1] >= least))
+    return FormatMean(sum(scores) / len(scores) if scores else 1.0, tuple(found))
+
+
+_FRACTIONAL: Final = frozenset({"length", "json_schema", "markdown_structure", "required_fields"})
+
+
+def _sub_scores(
+    tolerance: float, phrases: Sequence[str]
+) -> Iterator[tuple[str, Callable[[str, str], float]]]:
+    yield "length", lambda actual, expected: length_ratio(actual, expected, tolerance)
+    yield "json_validity", lambda actual, _: json_validity(actual)
+    yield "json_schema", value_similarity
+    yield "markdown_structure", lambda actual, _: markdown_features(actual)
+    yield "required_fields", term_coverage
+    yield "forbidden_content", lambda actual, _: phrase_penalty(actual, phrases)
+    yield "regex_match", regex_match
+
+
+def length_ratio(actual: str, expected: str, tolerance: float = 0.2) -> float:
+    """1 where the lengths are alike to a tolerance, less in proportion beyond.
+
+    Lengths are in UTF-16 units; code fences at the ends of the actual text do not count. 0 from
+    twice the upper bound on. If nothing is expected, 1 for nothing, else 0.
+    """
+    n_actual = _utf16_length(strip_code_fences(actual))
+    n_expected = _utf16_length(expected)
+    if not n_expected:
+        return float(not n_actual)
+    ratio = n_actual / n_expected
+    low, high = 1 - tolerance, 1 + tolerance
+    if ratio < low:
+        return ratio / low
+    if ratio > high:
+        return max(0.0, (2 * high - ratio) / high)
+    return 1.0
+
+
+def markdown_features(actual: str) -> float:
+    """How many of five features of Markdown a text has, as a share.
+
+    A heading, an item of a list, a closed span of three backticks, a table, a blank line. The table
+    counts only where its delimiter row begins the text, as in the tool.
+    """
+    lines = actual if actual.isascii() and "\r" not in actual else _LINE_ENDS.sub("\n", actual)
+    fence = actual.find("```")
+    features = (
+        "#" in lines and _HEADING.search(lines) is not None,
+        _ITEM.search(lines) is not None,
+        fence >= 0 and actual.find("```", fence + 3) >= 0,
+        _begins_with_delimiter_row(actual),
+        "\n\n" in actual,
+    )
+    return sum(features) / len(features)
+
+
+def term_coverage(actual: str, expected: str) -> float:
+    """Share of the words of more than three letters that occur anywhere in the actual text.
+
+    Words are of a to z and 0 to 9, all else is dropped from within them; 1 if there are none.
+
+    Raises
+    ------
+    InputError
+        Both texts are so long that this would take minutes.
+    """
+    words = set(_LONG_WORD.findall(_DROPPED.sub("", expected.lower())))
+    if not words:
+        return 1.0
+    text = strip_code_fences(actual).lower()
+    left = words - set(_LONG_WORD.findall(text)) if len(words) > 1000 else words
+    if len(left) * len(text) > _MOST_COMPARISONS:
+        raise InputError(f"{len(left)} words are too many for a text of {len(text)} characters")
+    return (len(words) - sum(word not in text for word in left)) / len(words)
+
+
+def phrase_penalty(actual: str, phrases: Sequence[str] = PHRASES) -> float:
+    """1 less 0.2 for each phrase that the text has, as whole words in either case; at least 0."""
+    lowered = actual.lower()
+    hits = sum(
+        pattern.search(actual) is not None
+        for phrase, pattern in _phrases(tuple(phrases))
+        if phrase in lowered
+    )
+    return max(0.0, 1 - _PER_PHRASE * hits)
+
+
+def regex_match(actual: str, expected: str) -> float:
+    """1 if the actual text matches the expected output, taken as a pattern; else 0.
+
+    0 also for a pattern of more than 500 characters, an invalid one, and one with an open-ended
+    repeat (``{2,}``) after a group, a class or ``\\d`` and the like.
+
+    Raises
+    ------
+    UnsupportedPatternError
+        The pattern has look-around or back-references, which take more than linear time.
+    MissingExtraError
+        google-re2 is not installed.
+    """
+    if len(expected) > _LONGEST_PATTERN or _REFUSED.search(expected):
+        return 0.0
+    try:
+        pattern = compiled(expected, "m")
+    except UnsupportedPatternError:
+        raise
+    except InputError:
+        return 0.0
+    return float(pattern.search(actual))
+
+
+def _begins_with_delimiter_row(text: str) -> bool:
+    found = _DELIMITERS.match(text)
+    return found is not None and "-" in found[0][: found[0].rfind("|")]
+
+
+@functools.lru_cache(maxsize=64)
+def _phrases(phrases: tuple[str, ...]) -> list[tuple[str, re.Pattern[str]]]:
+    """What no text is without that has the phrase, as it is looked up faster; and the pattern."""
+    return [
+        (
+            phrase.lower() if phrase.isascii() else "",
+            re.compile(rf"\b{re.escape(phrase)}\b", re.IGNORECASE | re.ASCII),
+        )
+        for phrase in dict.fromkeys(phrases)
+    ]
+
+
+def _utf16_length(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,0 +1,139 @@
+"""Patterns of users.  In: a regular expression of JavaScript.  Out: whether a text holds it.
+
+Searching takes time in proportion to the text, whatever the pattern: RE2 does it, which knows
+neither look-around nor back-references.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.scorers.javascript_patterns import UnsupportedPatternError, re2_source
+
+__all__ = ["Pattern", "UnsupportedPatternError", "compiled"]
+
+_FLAGS: Final = "dgimsuy"
+# RE2 takes a second or two for the longest; the time grows with the square.
+_LONGEST: Final = 10_000
+_MEMORY: Final = 4 << 20
+_KEPT: Final = 64
+# Steps of the slowest of RE2's ways, about 20 seconds of them: one for each byte and instruction.
+_MOST_WORK: Final = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern that is ready to be searched for.
+
+    Attributes
+    ----------
+    source, flags : str
+        As they were given.
+    """
+
+    source: str
+    flags: str
+    _program: Any
+
+    def search(self, text: str) -> bool:
+        """Whether the text holds the pattern.
+
+        Half a character, which JavaScript's texts may hold, counts as the replacement character.
+
+        Raises
+        ------
+        UnsupportedPatternError
+            The pattern is too complex for a text of this length.
+        """
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            data = _whole(text).encode()
+        size = self._program.programsize
+        if size * len(data) > _MOST_WORK:
+            raise UnsupportedPatternError(
+                f"pattern {self.source!r:.80} is too complex for a text of {len(data)} bytes: "
+                f"it has {size} steps, and steps times bytes are at most {_MOST_WORK}"
+            )
+        return self._program.search(data) is not None
+
+
+def compiled(pattern: str, flags: str = "", *, longest: int | None = None) -> Pattern:
+    """A regular expression of JavaScript, ready to be searched for in linear time.
+
+    Parameters
+    ----------
+    pattern : str
+        In JavaScript's syntax: ``\\d``, ``\\w`` and ``\\b`` are ASCII, ``$`` without the flag m is
+        the very end of the text, ``\\s`` and ``.`` follow JavaScript's spaces and line ends.
+    flags : str, default ""
+        i, m, s, u as in JavaScript; y finds at the start alone; g and d change nothing here, where
+        no search depends on an earlier one.
+    longest : int, optional
+        A longer pattern, in characters, is refused; one of more than 10,000 always is.
+
+    Raises
+    ------
+    UnsupportedPatternError
+        JavaScript has it, linear time has not: look-around, back-references, the flag v, more
+        than 1000 repeats, more memory than 4 MB.
+    InputError
+        It is no pattern, or too long.
+    MissingExtraError
+        google-re2 is not installed.
+
+    Notes
+    -----
+    Departs from JavaScript: characters are code points also without the flag u; with the flag m
+    only the newline ends a line; case is folded as Unicode's simple folding does it.
+    """
+    for name, value in (("pattern", pattern), ("flags", flags)):
+        if not isinstance(value, str):
+            raise InputError(f"{name} must be a text, got {type(value).__name__}")
+    most = _LONGEST if longest is None else min(longest, _LONGEST)
+    if len(pattern) > most:
+        raise InputError(f"pattern has {len(pattern)} characters, at most {most} are taken")
+    return _compiled(pattern, flags)
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _compiled(pattern: str, flags: str) -> Pattern:
+    if "v" in flags:
+        raise UnsupportedPatternError("the flag v of patterns is not supported")
+    unknown = set(flags) - set(_FLAGS)
+    if unknown or len(set(flags)) < len(flags):
+        raise InputError(f"flags of a pattern are of {_FLAGS}, each once, got {flags!r:.40}")
+    source = re2_source(_whole(pattern), unicode="u" in flags, dot_all="s" in flags)
+    inner = "".join(flag for flag in "im" if flag in flags)
+    source = f"(?{inner}:{source})"
+    if "y" in flags:
+        source = rf"\A{source}"
+    return Pattern(pattern, flags, _program(source, pattern))
+
+
+def _program(source: str, pattern: str) -> Any:
+    try:
+        import re2
+    except ImportError:
+        raise MissingExtraError(
+            "a pattern needs google-re2: pip install 'rag-eval-native[safe-regex]'"
+        ) from None
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.never_capture = True
+    # Errors are raised; RE2 would print them as well.
+    options.log_errors = False
+    try:
+        return re2.compile(source.encode(), options)
+    except re2.error as fault:
+        reason = fault.args[0] if fault.args else ""
+        reason = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        raise UnsupportedPatternError(f"pattern {pattern!r:.80}: {reason:.120}") from None
+
+
+def _whole(text: str) -> str:
+    """The text with halves of characters joined, and lone ones replaced."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

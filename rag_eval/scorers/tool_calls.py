@@ -1,0 +1,118 @@
+"""Calls of tools, in the shapes that agents and servers log them in -> one form, or names alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from rag_eval.errors import InputError
+
+CallState: TypeAlias = Literal["result", "call", "partial-call", "output-error"]
+
+UNWRITTEN: Final = "partial-call"
+"""The state of a call that was never completed; it counts as none."""
+
+_STATES: Final = ("result", "call", "partial-call", "output-error")
+_NAMES_ALONE: Final = frozenset({str})
+_NAMES: Final = ("toolName", "tool_name", "tool", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool.
+
+    Attributes
+    ----------
+    name : str
+    args, result : any JSON value
+    state : {"result", "call", "partial-call", "output-error"}
+        Finished, begun, still being written, failed.
+    id : str or None
+    is_error : bool
+        It is finished, and what it gave is an error.
+    """
+
+    name: str
+    args: Any = None
+    result: Any = None
+    state: CallState = "result"
+    id: str | None = None
+    is_error: bool = False
+
+
+def tool_call_of(value: object, owner: str) -> ToolCall:
+    """A call from its name, or from a mapping as an agent or a server logs it.
+
+    Raises
+    ------
+    InputError
+        When it is neither, has no name, or is in a state that there is not.
+    """
+    if isinstance(value, str) and value:
+        return ToolCall(value)
+    if not isinstance(value, Mapping):
+        found = repr(value) if value == "" else type(value).__name__
+        raise InputError(f"{owner}: a tool call must be a mapping or a name, got {found}")
+    function = value.get("function")
+    called = function if isinstance(function, Mapping) else value
+    names = (called.get(key) for key in _NAMES)
+    name = next((found for found in names if isinstance(found, str)), None)
+    if name is None:
+        raise InputError(f"{owner}: a tool call has no name")
+    # A call as a server logs it is begun; its answer is another message.
+    state = value.get("state", "call" if called is function else "result")
+    if state not in _STATES:
+        known = ", ".join(_STATES)
+        found = repr(state)[:80] if isinstance(state, str) else type(state).__name__
+        raise InputError(f"{owner}: a tool call is in one of the states {known}, not {found}")
+    place = value.get("toolCallId") or value.get("tool_call_id") or value.get("id")
+    return ToolCall(
+        name=name,
+        args=_arguments(called.get("args", called.get("arguments"))),
+        result=value.get("result"),
+        state=state,
+        id=None if place is None else str(place),
+        is_error=value.get("isError", value.get("is_error")) is True,
+    )
+
+
+def called_names(calls: object, owner: str) -> list[str]:
+    """Names of the tools that were called, in order; a call that was never completed is left out.
+
+    Parameters
+    ----------
+    calls : list of str or mapping
+        Names, or calls as :func:`tool_call_of` takes them.
+    owner : str
+        What to call the list in an error.
+    """
+    if type(calls) is not list:
+        calls = _listed(calls, owner)
+    if set(map(type, calls)) <= _NAMES_ALONE and "" not in calls:
+        return list(calls)
+    return [call.name for call in made_calls(calls, owner)]
+
+
+def made_calls(calls: object, owner: str) -> list[ToolCall]:
+    """The same calls as :func:`called_names` tells the names of."""
+    found = enumerate(_listed(calls, owner))
+    read = [tool_call_of(call, f"{owner}[{place}]") for place, call in found]
+    return [call for call in read if call.state != UNWRITTEN]
+
+
+def _listed(calls: object, owner: str) -> list[Any]:
+    if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Sequence):
+        raise InputError(f"{owner} must be a list of names or calls, got {type(calls).__name__}")
+    return list(calls)
+
+
+def _arguments(value: object) -> object:
+    """Arguments as values, where a server wrote them as JSON text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value

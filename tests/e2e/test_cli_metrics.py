@@ -1,0 +1,94 @@
+"""rag-eval metrics, and metrics of a module of one's own, through the installed command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rag_eval", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_all_metrics_are_listed_once_each() -> None:
+    done = command("metrics", "--format", "ids")
+    names = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert len(names) == len(set(names)) > 100
+    assert names[0] == "faithfulness"
+    assert {"ir.ndcg@10", "mastra.completeness", "omk.assertions", "regtrace.tone"} <= set(names)
+
+
+def test_a_family_and_a_kind_narrow_the_list() -> None:
+    done = command("metrics", "--family", "mastra", "--kind", "judged", "--format", "json")
+    found = json.loads(done.stdout)
+    assert {entry["kind"] for entry in found} == {"judged"}
+    assert {entry["id"].partition(".")[0] for entry in found} == {"mastra"}
+    assert next(e for e in found if e["id"] == "mastra.toxicity")["higherIsBetter"] is False
+
+
+def test_the_table_is_for_people_and_one_metric_tells_all() -> None:
+    assert "mastra.content_similarity" in command("metrics").stdout
+    done = command("metrics", "ndcg@7", "regtrace.factuality")
+    assert "ir.ndcg@7" in done.stdout
+    assert "retrieved_ids, relevant_ids" in done.stdout
+    assert "a judge can score it" in done.stdout
+
+
+def test_an_unknown_metric_is_a_usage_error() -> None:
+    done = command("metrics", "mastra.completness")
+    assert done.returncode == 2
+    assert "did you mean 'mastra.completeness'?" in done.stderr
+    assert command("metrics", "faithfulness", "--kind", "judged").returncode == 2
+
+
+MODULE = """
+from rag_eval.own_metrics import metric
+
+@metric("shop.price", higher_is_better=False, range=(0, 100))
+def price(cost):
+    "What the answer cost."
+    return float(cost)
+"""
+
+
+def test_a_module_of_ones_own_brings_metrics(tmp_path: Path) -> None:
+    (tmp_path / "shop_metrics.py").write_text(MODULE)
+    (tmp_path / "rows.jsonl").write_text('{"id": "a", "cost": 3}\n{"id": "b", "cost": 9}\n')
+    listed = command("--import", "shop_metrics", "metrics", "shop.price", cwd=tmp_path)
+    assert "What the answer cost" in listed.stdout
+    assert "0–100, lower is better" in listed.stdout
+    base = ("--import", "shop_metrics", "run", "rows.jsonl", "--metrics", "shop.price")
+    held = command(*base, "--max-mean", "shop.price=6", cwd=tmp_path)
+    assert held.returncode == 0, held.stderr
+    assert "shop.price mean 6.00 (2/2) is at most 6.00" in held.stdout
+    failed = command(*base, "--max-mean", "shop.price=5", "--output", "new.json", cwd=tmp_path)
+    assert failed.returncode == 1
+    (tmp_path / "old.jsonl").write_text('{"id": "a", "cost": 3}\n')
+    command(*base[:3], "old.jsonl", *base[4:], "--output", "old.json", cwd=tmp_path)
+    # Whoever compares may not have the module: the file says which way is better.
+    compared = command("compare", "old.json", "new.json", "--format", "json", cwd=tmp_path)
+    changes = json.loads(compared.stdout)["changes"]
+    assert [change["metricId"] for change in changes] == ["shop.price", "composite"]
+    risen = command(*base, "--baseline", "old.json", cwd=tmp_path)
+    assert risen.returncode == 1
+    assert "shop.price mean 6.00 is 3.00 above the baseline's 3.00" in risen.stdout
+
+
+def test_a_module_that_is_not_there_or_fails_is_named(tmp_path: Path) -> None:
+    done = command("--import", "no_such_module", "metrics", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--import no_such_module: there is no such module here" in done.stderr
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    done = command("--import", "broken", "metrics", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--import broken: ZeroDivisionError" in done.stderr
