@@ -34,9 +34,10 @@ class ChosenScorer:
 
     def signature(self) -> dict[str, Any]:
         """What could change a score, as JSON values."""
+        given = {**self.options, **self.scorer.signed}
         changed = {
             name: json_value(value)
-            for name, value in self.options.items()
+            for name, value in given.items()
             if name in self.spec.required_options or value != self.spec.options[name]
         }
         return {"version": self.spec.version, **({"options": changed} if changed else {})}

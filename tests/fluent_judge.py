@@ -34,6 +34,7 @@ Goodness: TypeAlias = Callable[[str], float]
 _SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 _SUPPORT: Final = ("contradicted", "unsupported", "partial", "supported")
 _MATCH: Final = ("contradicted", "no", "yes")
+_FACTUAL: Final = ("contradicted", "unverifiable", "supported")
 _ANSWERING: Final = ("no", "partly", "yes")
 _YES_NO: Final = ("no", "yes")
 _N_RATINGS: Final = 5
@@ -82,7 +83,7 @@ def _patterns() -> list[tuple[Template, re.Pattern[str]]]:
 def _templates() -> list[Template]:
     folder = resources.files("rag_eval.judge") / "prompts"
     names = [file.name for file in folder.iterdir() if file.name.endswith(".md")]
-    for inner in ("rating", "omk", "mastra"):
+    for inner in ("rating", "omk", "mastra", "regtrace"):
         names += [f"{inner}/{file.name}" for file in (folder / inner).iterdir()]
     return [load_template(name.removesuffix(".md")) for name in sorted(names)]
 
@@ -138,6 +139,9 @@ class FluentJudge:
             answer = " ".join(asked.texts(next(reversed(asked.fields))))
             return {"reason": "it is so", "rating": 1 + self._level(answer, _N_RATINGS)}
         replies = {
+            "regtrace/factuality_claims": self._claims_of_answer,
+            "regtrace/factuality_verdicts": self._factual,
+            "regtrace/tone": self._toned,
             "extract_claims": self._claims,
             "verify_claims": self._support,
             "answer_statements": self._statements,
@@ -149,6 +153,24 @@ class FluentJudge:
 
     def _claims(self, asked: ReadPrompt) -> dict[str, Any]:
         return {"claims": sentences_in(" ".join(asked.texts("text")))}
+
+    def _claims_of_answer(self, asked: ReadPrompt) -> dict[str, Any]:
+        return {"claims": sentences_in(" ".join(asked.texts("answer")))}
+
+    def _factual(self, asked: ReadPrompt) -> dict[str, Any]:
+        verdicts = [
+            {"claim": n, "reason": "so", "verdict": self._label(text, _FACTUAL)}
+            for n, text in enumerate(asked.texts("claim"))
+        ]
+        return {"verdicts": verdicts, "confidence": 0.75}
+
+    def _toned(self, asked: ReadPrompt) -> dict[str, Any]:
+        rating = 1 + self._level(" ".join(asked.texts("answer")), _N_RATINGS)
+        ratings = [
+            {"dimension": n, "reason": "so", "rating": rating}
+            for n, _ in enumerate(asked.texts("dimension"))
+        ]
+        return {"ratings": ratings, "confidence": 0.75}
 
     def _support(self, asked: ReadPrompt) -> dict[str, Any]:
         return {

@@ -66,10 +66,14 @@ class Scorer:
     column : callable, optional
         The scores of many samples, equal to those of ``score`` one by one; for scorers that gain by
         it.
+    signed : mapping
+        By options: what stands for them in the signature, where their values do not say it, such as
+        a digest of the words of a file.
     """
 
     score: Callable[[Fields], Scored]
     column: Callable[[Sequence[Fields]], Column] | None = None
+    signed: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ that the names which every JavaScript object has (``constructor``) do not negate
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from importlib import resources
@@ -86,6 +87,12 @@ def load_lexicon(source: Mapping[str, float] | str | Path | None = None) -> Lexi
     if isinstance(source, (str, Path)):
         return _checked(_entries(str(source), _file_text(Path(source))))
     raise InputError(f"lexicon must be a mapping or a path, got {type(source).__name__}")
+
+
+def lexicon_digest(lexicon: Lexicon) -> str:
+    """Words and values in twelve hex digits: what a signature says of a list of the caller's."""
+    words = "\n".join(f"{word}\t{lexicon[word]!r}" for word in sorted(lexicon))
+    return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 @functools.cache

@@ -165,6 +165,11 @@ def test_text_after_the_last_mark_does_not_count() -> None:
     assert tone_consistency("good bad", lexicon=WORDS).to_dict()["avgSentiment"] == 0
 
 
+def test_marks_before_the_first_sentence_are_none() -> None:
+    found = tone_consistency("...good. good.", lexicon=WORDS).to_dict()
+    assert found == {"score": 1, "avgSentiment": 3, "sentimentVariance": 0}
+
+
 def test_variance_is_that_of_all_sentences() -> None:
     found = tone_consistency("a good one. one.", lexicon=WORDS).to_dict()
     assert found == {"score": 0.75, "avgSentiment": 0.5, "sentimentVariance": 0.25}

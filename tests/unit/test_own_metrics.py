@@ -227,3 +227,20 @@ def test_a_bad_field_of_a_file_names_its_line_and_can_be_skipped(
         unregister("own.cost")
     assert (report.result.n_rows, report.n_skipped) == (1, 1)
     assert 'line 2 ("y")' in str(report.faults[0])
+
+
+def test_a_file_of_words_signs_with_its_words(tmp_path: Path) -> None:
+    words = tmp_path / "words.tsv"
+    signatures = []
+    for text in ("good\t3\n", "bad\t-3\n", "good\t3\n"):
+        words.write_text(text)
+        result = rag_eval.evaluate(
+            {"answer": "A good one. A bad one."},
+            metrics=["mastra.tone_consistency"],
+            scorer_options={"mastra.tone_consistency": {"lexicon": str(words)}},
+        )
+        assert result.signature is not None
+        signatures.append(result.signature.options["scorers"])
+    assert signatures[0] != signatures[1]
+    assert signatures[0] == signatures[2]
+    assert str(words) not in str(signatures)

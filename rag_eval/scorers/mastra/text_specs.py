@@ -24,6 +24,7 @@ from rag_eval.scorers.mastra.run_texts import (
     scored,
 )
 from rag_eval.scorers.mastra.tone_consistency import ToneConsistencyOptions, ToneMatch, tone_of
+from rag_eval.scorers.sentiment_lexicon import lexicon_digest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -128,6 +129,8 @@ def _tone_consistency(
     lexicon: Mapping[str, float] | str | Path | None = None,
 ) -> Scorer:
     settings = ToneConsistencyOptions(reference_tone=reference_tone, lexicon=lexicon)
+    # What a file holds, and not its name, is what could change a score.
+    signed = {} if lexicon is None else {"lexicon": lexicon_digest(settings.words)}
 
     def find(fields: Fields) -> tuple[float, str, Mapping[str, Any]]:
         found = tone_of(sample_output(fields), settings)
@@ -140,7 +143,7 @@ def _tone_consistency(
     def score(fields: Fields) -> Scored:
         return scored(lambda: find(fields))
 
-    return Scorer(score)
+    return Scorer(score, signed=signed)
 
 
 SPECS: Final[tuple[ScorerSpec, ...]] = (
