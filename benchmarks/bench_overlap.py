@@ -21,7 +21,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from benchmarks import corpora, pure_python_baseline
 from benchmarks.corpora import BenchmarkSet, Sample, Shape, benchmark_set, samples_of, text_bytes
-from benchmarks.timing import Call, Spread, in_turns, ratios, seconds_of
+from benchmarks.timing import Call, Clock, Spread, in_turns, ratios, seconds_of
 from benchmarks.two_processes import TwoProcesses
 from rag_eval import evaluate, evaluate_batch
 
@@ -69,17 +69,21 @@ def run_rounds(benchmark: BenchmarkFixture, call: Call, rounds: int, **more: Any
 
 
 def race(
-    benchmark: BenchmarkFixture, library: Call, others: dict[str, Call], rounds: int = ROUNDS
+    benchmark: BenchmarkFixture,
+    library: Call,
+    others: dict[str, Call],
+    rounds: int = ROUNDS,
+    clock: Clock = time.perf_counter,
 ) -> dict[str, Any]:
     """Seconds of the library and of the others, in turns: the others run before each round."""
     seconds: dict[str, list[float]] = {name: [] for name in ("library", *others)}
 
     def run_others() -> None:
         for name, call in others.items():
-            seconds[name].append(seconds_of(call))
+            seconds[name].append(seconds_of(call, clock))
 
     def run_library() -> None:
-        seconds["library"].append(seconds_of(library))
+        seconds["library"].append(seconds_of(library, clock))
 
     run_others()
     run_library()

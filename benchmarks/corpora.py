@@ -281,3 +281,15 @@ def texts_of(row: Sample) -> list[str]:
 def text_bytes(rows: Sequence[Sample]) -> int:
     """Bytes of text in UTF-8."""
     return sum(len(text.encode()) for row in rows for text in texts_of(row))
+
+
+def rankings(n_rows: int) -> list[dict[str, list[int]]]:
+    """Queries with 100 retrieved and 30 judged ids each, half of those retrieved."""
+    rows = []
+    for number in range(n_rows):
+        rng = random.Random(number)
+        retrieved = rng.sample(range(50_000), 100)
+        judged = [*rng.sample(retrieved, 15), *rng.sample(range(50_000, 60_000), 15)]
+        grades = [rng.randint(0, 3) for _ in judged]
+        rows.append({"ids": retrieved, "judged": judged, "grades": grades})
+    return rows

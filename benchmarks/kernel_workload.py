@@ -1,9 +1,9 @@
-"""One call of a profile's block kernel, for callgrind to count.
+"""One call of a kernel, for callgrind to count.
 
-In: rows on stdin, one JSON list.  It calls ``score_block`` itself, on one block, with a fixed seed
-and without numpy, so that the count is the same each time and the start is short.
+In: rows on stdin, one JSON list.  It calls the kernel itself, on one block, with a fixed seed and
+without numpy, so that the count is the same each time and the start is short.
 
-    python -m benchmarks.kernel_workload overlap|grounded < ROWS.json
+    python -m benchmarks.kernel_workload overlap|grounded|dice|lcs|rankings < ROWS.json
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import sys
 from array import array
-from collections.abc import Sequence
-from itertools import accumulate
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from itertools import accumulate, chain
+from typing import Any, Final, TypeAlias
 
-from rag_eval._native import grounded_block, overlap_block
+from rag_eval._native import grounded_block, overlap_block, string_similarity
+from rag_eval._native import rankings as rankings_kernel
 from rag_eval.overlap_settings import OverlapSettings
 
 Column: TypeAlias = tuple[bytes, "array[int]"]
@@ -95,6 +96,77 @@ def score_rows(rows: Sequence[dict[str, Any]]) -> memoryview[float]:
     return scores
 
 
+def pair_columns(rows: Sequence[dict[str, Any]]) -> list[array[int]]:
+    """UTF-16 units and offsets of the answers and of the ground truths."""
+    columns = []
+    for name in ("answer", "groundTruth"):
+        units = [array("H", row[name].encode("utf-16-le")) for row in rows]
+        columns += [
+            array("H", chain.from_iterable(units)),
+            array("q", accumulate(map(len, units), initial=0)),
+        ]
+    return columns
+
+
+def pair_bytes(rows: Sequence[dict[str, Any]]) -> int:
+    """How long the texts are that are compared, in UTF-8 as elsewhere."""
+    return sum(len(row[name].encode()) for row in rows for name in ("answer", "groundTruth"))
+
+
+def score_dice(rows: Sequence[dict[str, Any]]) -> array[float]:
+    """Dice coefficients of all rows in one call."""
+    scores = array("d", bytes(8 * len(rows)))
+    dice: Any = string_similarity.dice_similarities
+    dice(*pair_columns(rows), SEED, 0, len(rows), scores)
+    return scores
+
+
+def score_lcs(rows: Sequence[dict[str, Any]]) -> array[int]:
+    """Longest common subsequences of all rows in one call."""
+    counts = array("q", bytes(8 * len(rows)))
+    align: Any = string_similarity.align
+    align(*pair_columns(rows), False, 2.0**39, 0, len(rows), counts)
+    return counts
+
+
+def ranking_bytes(rows: Sequence[dict[str, Any]]) -> int:
+    """How long the ids are, retrieved and judged."""
+    return 8 * sum(len(row["ids"]) + len(row["judged"]) for row in rows)
+
+
+def score_rankings(rows: Sequence[dict[str, Any]]) -> memoryview[float]:
+    """Precision at 10, average precision and nDCG at 10 of all rows in one call."""
+    columns: list[Any] = []
+    for name in ("ids", "judged"):
+        items = [row[name] for row in rows]
+        columns += [array("q", chain.from_iterable(items))]
+        if name == "judged":
+            columns += [array("i", chain.from_iterable(row["grades"] for row in rows))]
+        columns += [array("q", accumulate(map(len, items), initial=0))]
+    kinds, cutoffs = array("i", [0, 4, 5]), array("q", [10, 2**63 - 1, 10])
+    shape = (len(rows), len(kinds))
+    scores = memoryview(bytearray(8 * len(rows) * len(kinds))).cast("d", shape)
+    score: Any = rankings_kernel.score_rankings
+    relevant = array("q", bytes(8 * len(rows)))
+    score(
+        *columns, kinds, cutoffs, 1, False, 3, 0.8, SEED, 0, len(rows), scores, relevant
+    )  # fmt: skip
+    return scores
+
+
+SIZES_IN_BYTES: Final[dict[str, Callable[[Sequence[dict[str, Any]]], int]]] = {
+    "dice": pair_bytes,
+    "lcs": pair_bytes,
+    "rankings": ranking_bytes,
+}
+_WORKLOADS: Final[dict[str, Callable[[Sequence[dict[str, Any]]], Any]]] = {
+    "overlap": score_rows,
+    "grounded": score_grounded,
+    "dice": score_dice,
+    "lcs": score_lcs,
+    "rankings": score_rankings,
+}
+
+
 if __name__ == "__main__":
-    score = {"overlap": score_rows, "grounded": score_grounded}[sys.argv[1]]
-    score(json.load(sys.stdin.buffer))
+    _WORKLOADS[sys.argv[1]](json.load(sys.stdin.buffer))

@@ -2,7 +2,7 @@
 
 One after another, so run it on a machine that does nothing else.
 
-    python -m benchmarks.write_results [--output FILE] [--memory-rows N,N,...]
+    python -m benchmarks.write_results [--output FILE] [--memory-rows N,N,...] [--scoring-only]
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ from benchmarks import gate, memory
 from benchmarks.file_results import arrow_lines, file_lines, rate_bars, size_bars, size_lines
 from benchmarks.judge_results import judge_bars, judge_lines
 from benchmarks.rendering import Bar, Info, of_kind, spread, table
+from benchmarks.scoring_results import scoring_bars, scoring_lines
 
 HERE: Final = Path(__file__).resolve().parent
 PACKAGES: Final = (
     "Cython", "numpy", "scipy", "msgspec", "openai", "anthropic", "pytest", "pytest-benchmark",
 )  # fmt: skip
+SCORING: Final = "Retrieval, strings and checks"
+SCORING_BENCHES: Final = "bench_retrieval or bench_strings or bench_scorers"
 IMPORT_ROUNDS: Final = 11
 _IMPORT: Final = "import time; b = time.perf_counter(); import {}; print(time.perf_counter() - b)"
 
@@ -37,11 +40,14 @@ _IMPORT: Final = "import time; b = time.perf_counter(); import {}; print(time.pe
 # ----------------------------------------------------------------------------------- measuring
 
 
-def run_benches() -> list[Info]:
-    """``extra_info`` of every bench, in the order of the file; lost bars do not stop it."""
+def run_benches(*chosen: str) -> list[Info]:
+    """``extra_info`` of every bench, in the order of the file; lost bars do not stop it.
+
+    ``chosen`` are further arguments of pytest, which may leave benches out.
+    """
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "benches.json"
-        command = [sys.executable, "-m", "pytest", "benchmarks", "-p", "no:randomly"]
+        command = [sys.executable, "-m", "pytest", "benchmarks", "-p", "no:randomly", *chosen]
         done = subprocess.run(
             [*command, f"--benchmark-json={out}"],
             cwd=HERE.parent,
@@ -269,6 +275,7 @@ def render(
         *size_bars(figures),
         *time_bars(infos),
         *judge_bars(infos),
+        *scoring_bars(infos),
     ]
     lost = [bar.what for bar in bars if bar.met is False]
     section: Callable[[str, list[str]], list[str]] = lambda title, lines: [  # noqa: E731
@@ -305,16 +312,34 @@ def render(
         *size_lines(figures),
         *section("Judging", ["`python -m pytest benchmarks -k judge`", ""]),
         *judge_lines(infos),
+        *section(SCORING, [f"`python -m pytest benchmarks -k '{SCORING_BENCHES}'`", ""]),
+        *scoring_lines(infos),
     ]  # fmt: skip
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def scoring_page() -> str:
+    """The section on scoring without kernels of texts and judges, and its bars, by itself."""
+    infos = run_benches("-k", SCORING_BENCHES)
+    bars = table(
+        ["what", "bar", "measured", ""],
+        [[bar.what, bar.bar, bar.measured, bar.verdict] for bar in scoring_bars(infos)],
+    )
+    return "\n".join([f"## {SCORING}", "", *bars, *scoring_lines(infos)])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run everything, print and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.write_results", description=__doc__)
     parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md", metavar="FILE")
+    parser.add_argument(
+        "--scoring-only", action="store_true", help=f"print {SCORING!r} alone, and write nothing"
+    )
     memory.add_rows_option(parser, "--memory-rows")
     options = parser.parse_args(arguments)
+    if options.scoring_only:
+        print(scoring_page())
+        return 0
     begin = time.perf_counter()
     # One after another: nothing runs beside what is timed.
     infos = run_benches()

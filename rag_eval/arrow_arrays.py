@@ -65,6 +65,16 @@ def is_struct(schema: SchemaNode) -> bool:
     return schema.format == "+s" and schema.dictionary is None
 
 
+def is_map(schema: SchemaNode) -> bool:
+    """Keys with values, held as a list of structs of the two, not dictionary-encoded."""
+    return (
+        schema.format == "+m"
+        and schema.dictionary is None
+        and len(schema.children) == 1
+        and len(schema.children[0].children) == 2
+    )
+
+
 # ------------------------------------------------------------------------------------- cells
 
 
@@ -166,8 +176,8 @@ class Cells(NamedTuple):
         n_items = self._child(0).length
         begin, end = self.first, self.first + self.length
         format_ = self.schema.format
-        if format_ in ("+l", "+L"):
-            offsets = self.offsets(np.int32 if format_ == "+l" else np.int64, n_items)
+        if format_ in _OFFSETS:
+            offsets = self.offsets(_OFFSETS[format_], n_items)
             starts, lengths = offsets[:-1], np.diff(offsets)
         elif format_ in ("+vl", "+vL"):
             kind = np.int32 if format_ == "+vl" else np.int64
@@ -179,7 +189,7 @@ class Cells(NamedTuple):
             lengths = np.full(self.length, size, np.int64)
         if self.valid is not None:
             lengths = np.where(self.valid, lengths, 0)
-        if format_ not in ("+l", "+L"):
+        if format_ not in _OFFSETS:
             starts = np.where(lengths == 0, 0, starts)
             # Not starts + lengths > n_items: the sum may not fit.
             if np.any((starts < 0) | (lengths < 0) | (starts > n_items - lengths)):
@@ -194,6 +204,7 @@ class Cells(NamedTuple):
         return size
 
 
+_OFFSETS: Final[dict[str, npt.DTypeLike]] = {"+l": np.int32, "+L": np.int64, "+m": np.int32}
 _CODES: Final[dict[str, npt.DTypeLike]] = {
     **{"c": np.int8, "s": np.int16, "i": np.int32, "l": np.int64},
     **{"C": np.uint8, "S": np.uint16, "I": np.uint32, "L": np.uint64},

@@ -292,6 +292,10 @@ class ArrowBlock:
             return [None] * len(self)
         return values_at(reader, self._rows)
 
+    def plain_rows(self, names: Sequence[str]) -> None:
+        """None: rows are put together one by one."""
+        return
+
     def taken(self, indices: Sequence[int]) -> ArrowBlock:
         """Some of the rows, over the same memory."""
         taken = ArrowBlock(

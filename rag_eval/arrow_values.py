@@ -10,7 +10,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from rag_eval.arrow_arrays import ArrowPath, Cells, is_list, is_struct, item_cells, type_name
+from rag_eval.arrow_arrays import (
+    ArrowPath,
+    Cells,
+    is_list,
+    is_map,
+    is_struct,
+    item_cells,
+    type_name,
+)
 from rag_eval.arrow_texts import Rows, Texts, as_places, texts_of
 from rag_eval.errors import InputError
 
@@ -90,6 +98,8 @@ def _reader(cells: Cells, items: Cells | None) -> Reader:
         starts, lengths = cells.spans()
         item = value_reader(items)
         return lambda row: [item(int(starts[row]) + at) for at in range(int(lengths[row]))]
+    if is_map(schema):
+        return _map_reader(cells)
     if is_struct(schema):
         members = [
             (child.name, value_reader(cells.member(index)))
@@ -99,6 +109,25 @@ def _reader(cells: Cells, items: Cells | None) -> Reader:
     read = _scalar_reader(cells)
     if read is None:
         raise InputError(f"column {cells.name!r} is of type {type_name(schema)}, which is not read")
+    return read
+
+
+def _map_reader(cells: Cells) -> Reader:
+    starts, lengths = cells.spans()
+    entries = cells.items()
+    key, value = (value_reader(entries.member(index)) for index in range(2))
+
+    def read(row: int) -> dict[Any, Any]:
+        begin = int(starts[0])
+        places = range(begin, begin + int(lengths[row]))
+        try:
+            found = {key(at): value(at) for at in places}
+        except TypeError:
+            raise InputError(f"column {cells.name!r} is a map with lists for keys") from None
+        if len(found) < len(places):
+            raise InputError(f"column {cells.name!r} has a key twice in one map")
+        return found
+
     return read
 
 

@@ -138,6 +138,10 @@ class SampleBlock(Protocol):
         """A column of the input under its own name; None where a row lacks it."""
         ...
 
+    def plain_rows(self, names: Sequence[str]) -> list[dict[str, Any]] | None:
+        """All rows, if they are dicts that hold columns of these names as the input has them."""
+        ...
+
     def pack(self, needs: FieldNeeds) -> SampleBatch:
         """The texts as kernels read them.
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
+
+# Looking for the nearest name takes the square of the length.
+_LONGEST_NAME: Final = 200
 
 
 class RagEvalError(Exception):
@@ -54,5 +58,33 @@ class MissingExtraError(RagEvalError, ImportError):
 
 def suggestion(name: object, known: Iterable[str]) -> str:
     """``"; did you mean 'x'?"`` for the known name nearest to ``name``, else an empty string."""
-    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    if not isinstance(name, str) or len(name) > _LONGEST_NAME:
+        return ""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+class _Glance(reprlib.Repr):
+    """Values as Python writes them, of large ones a part: takes no time, and fails for none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdeque = 20
+        self.maxdict = 10
+        self.maxstring = self.maxother = 200
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python refuses to write out a whole number of more than 4300 digits.
+        return repr(x) if x.bit_length() <= 1024 else f"<int of {x.bit_length()} bits>"
+
+
+_GLANCE: Final = _Glance()
+
+
+def glance(value: object, most: int = 80) -> str:
+    """A value for a message, in at most so many characters, whatever it is."""
+    try:
+        return _GLANCE.repr(value)[:most]
+    except Exception:
+        return f"<{type(value).__name__}>"

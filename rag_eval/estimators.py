@@ -41,6 +41,8 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
         Language of the texts, for the grounded profile; detected by default.
     stemmer : {"light", "snowball"}, optional
         For the grounded profile; light by default.
+    scorer_options : mapping, optional
+        Options of scorers among the metrics, by their ids.
     heuristic : mapping, optional
         Options of the overlap profile; see :class:`rag_eval.HeuristicOptions`.
     threads : int, optional
@@ -65,6 +67,7 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
         profile: Profile = "overlap",
         language: str | None = None,
         stemmer: Stemmer | None = None,
+        scorer_options: Mapping[str, Mapping[str, Any]] | None = None,
         heuristic: Mapping[str, Any] | None = None,
         threads: int | None = None,
         fill_value: float | None = None,
@@ -73,6 +76,7 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
         self.profile = profile
         self.language = language
         self.stemmer = stemmer
+        self.scorer_options = scorer_options
         self.heuristic = heuristic
         self.threads = threads
         self.fill_value = fill_value
@@ -117,6 +121,7 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
             "profile": self.profile,
             "language": self.language,
             "stemmer": self.stemmer,
+            "scorer_options": self.scorer_options,
             "heuristic": self.heuristic,
             "threads": self.threads,
             "keep_texts": False,

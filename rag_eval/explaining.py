@@ -33,6 +33,7 @@ from rag_eval.results import (
     cost_of,
 )
 from rag_eval.samples import MetricId, NullReason
+from rag_eval.scorer_choices import judged_rule
 from rag_eval.scorer_columns import find
 from rag_eval.scorer_fields import fields_of
 from rag_eval.scorers.contract import Fields, Scored
@@ -257,11 +258,7 @@ def _judged_result(
     metric: MetricId, found: JudgedScore, native: _Computed | None, plan: Plan
 ) -> MetricResult:
     calibration = plan.calibrations.get(metric)
-    findings = {"details": found.details} if metric in plan.scorers else {}
-    words: _Words = (found.explanation or found.message, (), findings)
-    if found.mode == "heuristic" and native is not None:
-        words = native.words()
-    explanation, signals, details = words
+    explanation, signals, details = _judged_words(metric, found, native, plan)
     return MetricResult(
         metric_id=metric,
         score=found.score,
@@ -278,6 +275,20 @@ def _judged_result(
         judged=found,
         **details,
     )
+
+
+def _judged_words(
+    metric: MetricId, found: JudgedScore, native: _Computed | None, plan: Plan
+) -> _Words:
+    stands_in = native if found.mode == "heuristic" else None
+    said = found.explanation or found.message
+    if metric not in plan.scorers:
+        return (said, (), {}) if stands_in is None else stands_in.words()
+    if stands_in is None:
+        return _Found(metric, Scored(found.score, found.null_reason, said, found.details)).words()
+    explanation, signals, details = stands_in.words()
+    stand_in = dict(judged_rule(metric).stand_in)
+    return explanation, signals, {"details": (*details["details"], stand_in)}
 
 
 # Verdicts that a reader should look at first; digits are ratings.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.blocks import SampleError
 from rag_eval.cascade import (
     audited,
     judge_threshold,
@@ -29,7 +30,7 @@ from rag_eval.metric_directions import higher_is_better
 from rag_eval.options import Plan
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scorer_choices import judged_rule, scorer_of
-from rag_eval.scorer_fields import fields_of
+from rag_eval.scorer_fields import fields_of, run_fields, sample_with
 from rag_eval.sources import SampleLike, field_of, ground_truth_of
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class BlockJudge:
         self._judging = plan.judging
         self._askers = askers
         self._scorers = _scorers(plan)
+        self._beside = run_fields(plan)
         self.n_done = 0
         self.has_judged = False
         self.unavailable: JudgeUnavailableError | None = None
@@ -145,7 +147,10 @@ class BlockJudge:
                 zip(self._plan.computed_columns, map(_or_none, block.scores[index]), strict=True)
             )
             try:
-                rows[index] = await self._row(block.rows.sample(index), asked, native)
+                sample = sample_with(block.rows, index, self._beside)
+                rows[index] = await self._row(sample, asked, native)
+            except SampleError:
+                raise
             except InputError as error:
                 raise InputError(f"{block.rows.name(index)}: {error}") from None
             self.n_done += 1

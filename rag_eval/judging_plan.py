@@ -211,12 +211,8 @@ def _judged_columns(
             raise InputError(f"metric_modes[{metric!r}]: no judge can score this {kind}")
         if chosen == "heuristic" and needs_judge(metric):
             raise InputError(f"metric_modes[{metric!r}]: only a judge can score it")
-    scorer = next(filter(needs_judge, columns), None)
-    if mode == "cascade" and scorer is not None:
-        raise InputError(
-            f"mode='cascade' cannot have {scorer}: it has no native score; ask for it in another "
-            "call"
-        )
+    if mode == "cascade":
+        _check_cascade(given, columns)
 
     def is_judged(metric: MetricId) -> bool:
         if needs_judge(metric):
@@ -231,6 +227,20 @@ def _judged_columns(
         return mode == "cascade" and metric in METRIC_IDS
 
     return tuple(metric for metric in columns if is_judged(metric))
+
+
+def _check_cascade(given: Mapping[str, Any], columns: tuple[MetricId, ...]) -> None:
+    """Only the seven have scores between which a judge is asked."""
+    for metric in columns:
+        if needs_judge(metric):
+            fault = "it has no native score"
+        elif given.get(metric) == "llm" and metric not in METRIC_IDS:
+            fault = "no judge is asked about some of its scores alone"
+        else:
+            continue
+        raise InputError(
+            f"mode='cascade' cannot have {metric}: {fault}; ask for it in another call"
+        )
 
 
 def _check_unused(mode: EvaluationMode, options: Mapping[str, Any]) -> None:

@@ -78,7 +78,7 @@ def catalogue() -> list[CatalogueEntry]:
     from rag_eval.scorers.registry import all_specs
 
     entries = [*_native_entries(), *_judged_entries(), *map(_entry, all_specs())]
-    return sorted(entries, key=lambda entry: _FAMILIES.index(entry.family))
+    return sorted(entries, key=lambda entry: FAMILIES.index(entry.family))
 
 
 def entry_of(metric: MetricId) -> CatalogueEntry:
@@ -91,7 +91,7 @@ def entry_of(metric: MetricId) -> CatalogueEntry:
     return next(entry for entry in catalogue() if entry.id == metric)
 
 
-_FAMILIES: Final = ("rag_eval", "ir", "mastra", "hazel", "regtrace", "omk", "own")
+FAMILIES: Final = ("rag_eval", "ir", "mastra", "hazel", "regtrace", "omk", "own")
 _NODE: Final = "rag-eval-node-ts 0.3.2"
 
 
@@ -191,7 +191,7 @@ def _entry(spec: ScorerSpec) -> CatalogueEntry:
     tool = spec.id.partition(".")[0]
     return CatalogueEntry(
         id=spec.id,
-        family=tool if "." in spec.id and tool in _FAMILIES else "own",
+        family=tool if "." in spec.id and tool in FAMILIES else "own",
         summary=spec.summary,
         kind=spec.kind,
         judge="can" if can_be_judged(spec.id) else "no",

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TypeGuard
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a finite number; True and False are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def number(value: object, name: str) -> float:
@@ -12,21 +20,21 @@ def number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{name} must be a number, got {type(value).__name__}")
     if not abs(value) <= sys.float_info.max:
-        raise InputError(f"{name} must be finite, got {value}")
+        raise InputError(f"{name} must be finite, got {glance(value)}")
     return float(value)
 
 
 def whole_from_one(value: object, name: str) -> int:
     """``value`` as an integer of at least 1, or an InputError that names it."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{name} must be a whole number from 1 on, got {value!r}")
+        raise InputError(f"{name} must be a whole number from 1 on, got {glance(value)}")
     return value
 
 
 def whole_from_zero(value: object, name: str) -> int:
     """``value`` as an integer of at least 0, or an InputError that names it."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(f"{name} must be a whole number from 0 on, got {value!r}")
+        raise InputError(f"{name} must be a whole number from 0 on, got {glance(value)}")
     return value
 
 
@@ -34,7 +42,7 @@ def positive(value: object, name: str) -> float:
     """``value`` as a finite float above 0, or an InputError that names it."""
     found = number(value, name)
     if found <= 0:
-        raise InputError(f"{name} must be above 0, got {value}")
+        raise InputError(f"{name} must be above 0, got {glance(value)}")
     return found
 
 
@@ -42,7 +50,7 @@ def from_zero(value: object, name: str) -> float:
     """``value`` as a finite float of at least 0, or an InputError that names it."""
     found = number(value, name)
     if found < 0:
-        raise InputError(f"{name} must be 0 or above, got {value}")
+        raise InputError(f"{name} must be 0 or above, got {glance(value)}")
     return found
 
 
@@ -50,13 +58,13 @@ def share(value: object, name: str) -> float:
     """``value`` as a float from 0 to 1, or an InputError that names it."""
     found = number(value, name)
     if not 0 <= found <= 1:
-        raise InputError(f"{name} must be between 0 and 1, got {value}")
+        raise InputError(f"{name} must be between 0 and 1, got {glance(value)}")
     return found
 
 
 def one_of(value: object, name: str, choices: tuple[str, ...]) -> str:
     """``value`` when it is among the choices, or an InputError that names them."""
-    if value not in choices:
-        shown = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
-        raise InputError(f"{name} must be {shown}, got {value!r}")
-    return str(value)
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(map(repr, choices[:-1])) + f" or {choices[-1]!r}"
+        raise InputError(f"{name} must be {known}, got {glance(value)}")
+    return value

@@ -8,11 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.option_values import number, whole_from_one
 from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
-from rag_eval.scorers.registry import register
+from rag_eval.scorers.registry import register, spec_of, unregister
+from rag_eval.scorers.score_columns import column_of_findings
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _FIELD: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
@@ -39,6 +40,7 @@ def metric(
     id : str
         Its name: words of small letters, digits and underscores, joined by dots. It must not be
         taken, and not begin with the name of a tool whose scorers are here, such as ``mastra.``.
+        A function of a module that is defined anew, as in a notebook, takes its own place.
     batch : bool, default False
         The function gets a list of values per field, one per sample, with None where a sample lacks
         an optional one, and gives a score per sample.
@@ -75,6 +77,8 @@ def metric(
         given = _Parameters(function, id)
         docstring = (inspect.getdoc(function) or "").partition("\n")[0]
         low, high = _checked_range(range)
+        if _is_defined_anew(id, function):
+            unregister(id)
         register(
             ScorerSpec(
                 id=id,
@@ -97,15 +101,29 @@ def metric(
     return registered
 
 
+def _is_defined_anew(id: str, function: Callable[..., Any]) -> bool:
+    """Whether the metric of that id is this function of a module, from before it was run again."""
+    spec = spec_of(id) if isinstance(id, str) else None
+    if spec is None or not isinstance(spec.create, _Maker):
+        return False
+    name = getattr(function, "__qualname__", None)
+    # Within a function many share a name.
+    return name is not None and "<" not in name and spec.create.full_name == _full_name(function)
+
+
+def _full_name(function: Callable[..., Any]) -> tuple[object, object]:
+    return getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+
+
 def _checked_range(given: object) -> tuple[float, float]:
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise InputError(f"range must be two numbers (low, high), got {given!r}")
+        raise InputError(f"range must be two numbers (low, high), got {glance(given)}")
     low, high = given
     for end in (low, high):
         if isinstance(end, bool) or not isinstance(end, (int, float)) or math.isnan(end):
-            raise InputError(f"range must be two numbers (low, high), got {given!r}")
+            raise InputError(f"range must be two numbers (low, high), got {glance(given)}")
     if not low < high:
-        raise InputError(f"range must rise, got {given!r}")
+        raise InputError(f"range must rise, got {glance(given)}")
     return float(low), float(high)
 
 
@@ -160,6 +178,11 @@ class _Maker:
         self._bounds = bounds
         self._is_batch = is_batch
 
+    @property
+    def full_name(self) -> tuple[object, object]:
+        """Module and name of the function."""
+        return _full_name(self._function)
+
     def __call__(self, **options: Any) -> Scorer:
         """The scorer."""
 
@@ -169,12 +192,7 @@ class _Maker:
             return self._scored(self._call(fields, options))
 
         def column(rows: Sequence[Fields]) -> Column:
-            import numpy as np
-
-            found = self._rows(rows, options)
-            scores = [math.nan if one.score is None else one.score for one in found]
-            reasons = [one.null_reason for one in found]
-            return np.array(scores, np.float64), np.array(reasons, np.uint8)
+            return column_of_findings(self._rows(rows, options))
 
         return Scorer(score, column if self._is_batch else None)
 
@@ -215,6 +233,6 @@ class _Maker:
         if not low <= value <= high:
             raise InputError(
                 f"metric {self._owner!r} must give numbers from {low:g} to {high:g}, or None, "
-                f"got {found!r:.80}"
+                f"got {glance(found)}"
             )
         return value

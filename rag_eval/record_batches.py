@@ -54,6 +54,8 @@ class BatchScorerOptions(ScoringOptions, total=False):
         Whose field names the data has, such as ``ragas``; recognised by default.
     mapping : mapping of str
         Our field to its column or path in the data, such as ``{"question": "user_input"}``.
+    scorer_options : mapping
+        Options of scorers among the metrics, by their ids.
     threads : int
         Threads of native work in one task; scores do not depend on it. By default the cores that a
         task has: ``spark.task.cpus`` in Spark and else 1. In Ray it is also the CPUs that a task
@@ -64,6 +66,7 @@ class BatchScorerOptions(ScoringOptions, total=False):
     prefix: str | None
     schema: str | None
     mapping: Mapping[str, str] | None
+    scorer_options: Mapping[str, Mapping[str, Any]] | None
     threads: int | None
 
 
@@ -77,11 +80,12 @@ def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> 
     ------
     UnsupportedModeError
     """
-    asked = sorted({snake_case(name) for name in options} & JUDGE_KEYS)
+    # Scorers that need no judge have options, too.
+    asked = sorted({snake_case(name) for name in options} & JUDGE_KEYS - {"scorer_options"})
     scorers = [metric for metric in metric_list(metrics) if needs_judge(metric)]
     if (asked and options.get(asked[0]) != "heuristic") or scorers:
         raise UnsupportedModeError(
-            f"{(asked + scorers)[0]}: record batches are scored by kernels alone. Tasks of an "
+            f"{(asked + scorers)[0]}: record batches are scored without a judge. Tasks of an "
             "engine share neither the limits of a judge nor its budget, and a task that is run "
             "again would be paid for twice. Use score_file or evaluate_batch for a judge"
         )

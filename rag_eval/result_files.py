@@ -251,6 +251,7 @@ def _metric_result(metric: MetricId, entry: Mapping[str, Any]) -> MetricResult:
         mode=entry.get("mode", "heuristic"),
         llm_calls=int(entry.get("llmCalls", 0)),
         duration_ms=int(entry.get("durationMs", 0)),
+        details=None if "details" not in entry else tuple(entry["details"]),
     )
 
 

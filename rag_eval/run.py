@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 from rag_eval.batch_results import BatchSummary
 from rag_eval.blocks import RowFault
@@ -44,6 +44,11 @@ from rag_eval.streaming import RowStream
 from rag_eval.summarizing import summary_of
 from rag_eval.verdicts import judge_rows
 from rag_eval.worst_rows import WorstRow, WorstRows
+
+_NO_WORST: Final = (
+    "no sample has a composite score, so that none is the worst; a scorer gets into it by a weight "
+    "(--weights METRIC=1)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,6 +294,8 @@ class _Run:
             judging=self.stream.judge_report(),
         )
         self.spool.close()
+        if self.options.get("worst") and not result.composite_aggregate.n:
+            result = replace(result, notes=[*result.notes, _NO_WORST])
         if self.baseline is not None:
             regressions = compare_means(
                 result.aggregates, self.baseline, self.plan.columns, self.regression_threshold

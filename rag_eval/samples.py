@@ -230,9 +230,11 @@ def to_metric_id(name: object) -> MetricId:
     if metric is None:
         known = known_metric_ids()
         hint = suggestion(name, known)
+        own = isinstance(name, str) and not hint and _OWN_NAME.fullmatch(snake_case(name))
         raise InputError(
             f"unknown metric {name!r}{hint} (`rag-eval metrics` lists all {len(known)}; "
-            f"the usual ones: {', '.join(METRIC_IDS)})"
+            f"the usual ones: {', '.join(METRIC_IDS)}"
+            f"{'; one of your own is known once its module was imported' if own else ''})"
         )
     return metric
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.judge.replies import JudgeFn
 from rag_eval.metrics.registry import MetricSpec
 from rag_eval.samples import MetricId, is_scorer_id, needs_judge, snake_case, to_metric_id
@@ -101,13 +101,21 @@ def _chosen(spec: ScorerSpec, given: Mapping[str, Any]) -> ChosenScorer:
     if missing:
         raise InputError(
             f"{spec.id} needs the option {missing[0]}: "
-            f"scorer_options={{{spec.id!r}: {{{missing[0]!r}: ...}}}}"
+            f"scorer_options={{{spec.id!r}: {{{missing[0]!r}: ...}}}}, on the command line "
+            f"--scorer-options '{spec.id}={{\"{missing[0]}\": ...}}'"
         )
     try:
         scorer = spec.create(**{**spec.options, **options})
     except InputError as error:
         raise InputError(f"{owner}: {error}") from None
-    return ChosenScorer(spec, options, scorer)
+    chosen = ChosenScorer(spec, options, scorer)
+    try:
+        chosen.signature()
+    except Exception as error:
+        # Something within the options holds itself, or cannot be compared with the default.
+        kind = type(error).__name__
+        raise InputError(f"{owner}: an option cannot be part of a signature: {kind}") from None
+    return chosen
 
 
 def scorer_options(
@@ -123,7 +131,7 @@ def scorer_options(
     found: dict[MetricId, Mapping[str, Any]] = {}
     given = options.get("scorer_options") or {}
     if not isinstance(given, Mapping):
-        raise InputError(f"scorer_options must be a mapping of metrics, got {given!r:.80}")
+        raise InputError(f"scorer_options must be a mapping of metrics, got {glance(given)}")
     for name, value in given.items():
         metric = to_metric_id(name)
         if not is_scorer_id(metric) or metric not in columns:
@@ -154,7 +162,7 @@ def scorer_of(
     given = dict(options.get(metric) or {})
     with_reason = given.pop("with_reason", given.pop("withReason", True))
     if not isinstance(with_reason, bool):
-        raise InputError(f"{metric}: with_reason must be true or false, got {with_reason!r}")
+        raise InputError(f"{metric}: with_reason must be true or false, got {glance(with_reason)}")
     return MASTRA_SCORERS[metric].factory(judge, given), with_reason
 
 

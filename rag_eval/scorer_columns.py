@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.blocks import SampleBlock, SampleError
 from rag_eval.errors import InputError
+from rag_eval.field_columns import FieldColumns, field_columns
 from rag_eval.options import Plan
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scorer_choices import ChosenScorer
-from rag_eval.scorer_fields import block_fields
 from rag_eval.scorers.contract import Column, Fields, Scored
 
 _MISSING: Final = int(NullReason.MISSING_FIELD)
@@ -29,7 +29,7 @@ def scorer_columns(rows: SampleBlock, plan: Plan) -> dict[MetricId, Column]:
     SampleError
         For the first row with a value that a scorer cannot read.
     """
-    fields = block_fields(rows, plan.scorer_fields)
+    fields = field_columns(rows, plan.scorer_fields)
     return {metric: _column(chosen, fields, rows) for metric, chosen in plan.scorers.items()}
 
 
@@ -44,7 +44,13 @@ def find(chosen: ChosenScorer, fields: Fields) -> Scored:
     lacking = next((name for name in chosen.spec.fields if name not in fields), None)
     if lacking is not None:
         return Scored(None, NullReason.MISSING_FIELD, f"No {lacking.replace('_', ' ')} given.")
-    found = chosen.scorer.score(_read(chosen, fields))
+    # Those that the contract names: a score depends on no others.
+    read = {name: fields[name] for name in _names(chosen) if name in fields}
+    return _checked(chosen, read)
+
+
+def _checked(chosen: ChosenScorer, fields: Fields) -> Scored:
+    found = chosen.scorer.score(fields)
     if found.score is not None and not math.isfinite(found.score):
         raise InputError(f"{chosen.spec.id} gave {found.score}, which is no score")
     if found.score is None and not found.null_reason:
@@ -63,39 +69,37 @@ def row_faults(rows: SampleBlock, plan: Plan) -> dict[int, str]:
     return found
 
 
-def _read(chosen: ChosenScorer, fields: Fields) -> dict[str, Any]:
-    """The fields that the contract names: a score depends on no others."""
-    names = (*chosen.spec.fields, *chosen.spec.optional)
-    return {name: fields[name] for name in names if name in fields}
+def _names(chosen: ChosenScorer) -> tuple[str, ...]:
+    return (*chosen.spec.fields, *chosen.spec.optional)
 
 
-def _column(chosen: ChosenScorer, rows: Sequence[Fields], block: SampleBlock) -> Column:
-    scores = np.full(len(rows), math.nan)
-    reasons = np.full(len(rows), _MISSING, np.uint8)
-    needed = chosen.spec.fields
-    places = [place for place, row in enumerate(rows) if all(name in row for name in needed)]
-    read = [_read(chosen, rows[place]) for place in places]
-    if chosen.scorer.column is None or not read:
-        found = None
-    else:
+def _column(chosen: ChosenScorer, fields: FieldColumns, block: SampleBlock) -> Column:
+    places = fields.places(chosen.spec.fields)
+    read = fields.rows(_names(chosen), places)
+    found = None
+    if chosen.scorer.column is not None and read:
         try:
             found = chosen.scorer.column(read)
         except InputError:
             found = None  # row by row, its row will be known
     if found is None:
         found = _one_by_one(chosen, read, places, block)
+    if len(places) == fields.n_rows:
+        return found
+    scores = np.full(fields.n_rows, math.nan)
+    reasons = np.full(fields.n_rows, _MISSING, np.uint8)
     scores[places], reasons[places] = found
     return scores, reasons
 
 
 def _one_by_one(
-    chosen: ChosenScorer, rows: Sequence[Mapping[str, Any]], places: list[int], block: SampleBlock
+    chosen: ChosenScorer, rows: Sequence[Fields], places: Sequence[int], block: SampleBlock
 ) -> Column:
     scores = np.full(len(rows), math.nan)
     reasons = np.zeros(len(rows), np.uint8)
     for index, row in enumerate(rows):
         try:
-            found = find(chosen, row)
+            found = _checked(chosen, row)
         except InputError as error:
             raise SampleError(block.name(places[index]), str(error)) from None
         except Exception as error:

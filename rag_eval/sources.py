@@ -106,6 +106,12 @@ class RowBlock:
         key = self.renamed.get(name, name)
         return [row.get(key) if isinstance(row, Mapping) else None for row in self.rows]
 
+    def plain_rows(self, names: Sequence[str]) -> list[dict[str, Any]] | None:
+        """All rows, if they are dicts that hold columns of these names as the input has them."""
+        if not self.renamed.keys().isdisjoint(names) or set(map(type, self.rows)) != {dict}:
+            return None
+        return self.rows  # type: ignore[return-value]  # the line before has checked
+
     def pack(self, needs: FieldNeeds) -> SampleBatch:
         """The texts as kernels read them, read from the rows first where that was not done."""
         if self.is_read:

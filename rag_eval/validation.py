@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rag_eval import scorer_columns
 from rag_eval.blocks import FileOrigin, RowFault, SampleBlock, SampleError
@@ -39,6 +40,7 @@ def validate_file(
     metrics: Iterable[str] | None = None,
     *,
     profile: Profile = "overlap",
+    scorer_options: Mapping[str, Mapping[str, Any]] | None = None,
     reading: InputOptions | None = None,
     on_fault: Callable[[RowFault], object] | None = None,
 ) -> Validation:
@@ -52,6 +54,8 @@ def validate_file(
         Only the fields that these read have to be there; all seven by default.
     profile : {"overlap", "grounded"}
         In the grounded profile a missing field makes scores null and is no fault.
+    scorer_options : mapping, optional
+        Options of scorers among the metrics, by their ids.
     reading : InputOptions, optional
         How its columns become our fields.
     on_fault : callable, optional
@@ -62,7 +66,7 @@ def validate_file(
     InputError
         When the file cannot be read to its end, or holds no samples.
     """
-    plan = make_plan(metrics, {"profile": profile})
+    plan = make_plan(metrics, {"profile": profile, "scorer_options": scorer_options})
     needs = FieldNeeds.of(plan.native_columns, profile)
     n_rows = n_invalid = 0
     ids = RepeatedIds()

@@ -1,4 +1,4 @@
-"""Keeps README.md and docs/metrics.md true: runs what they show and puts the real output back.
+"""Keeps README.md and some of docs/ true: runs what they show and puts the real output back.
 
     python tools/update_readme.py [--check]
 
@@ -24,7 +24,7 @@ from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.samples import Profile, camel_case
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "metrics.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "metrics.md", ROOT / "docs" / "golden.md")
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 # What is said of each family, in the order of the catalogue; the first has tables of its own.
 _FAMILIES = {
@@ -88,9 +88,8 @@ def family_table() -> str:
     rows = ["| family | what | natively or in Python | by a judge |", "|---|---|---|---|"]
     for family, about in _FAMILIES.items():
         names: dict[bool, list[str]] = {True: [], False: []}
-        for entry in catalogue():
-            if entry.family == family:
-                names[entry.judge == "must"].append(f"`{entry.id.partition('.')[2]}`")
+        for entry in _entries(family):
+            names[entry.judge == "must"].append(f"`{entry.id.partition('.')[2]}`")
         cells = [", ".join(names[judged]) or "–" for judged in (False, True)]
         rows.append(f"| `{family}.` | {about} | {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
@@ -102,8 +101,17 @@ def scorer_table(family: str) -> str:
         "| metric | rule | needs | also reads | options | range | threshold | cost |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    rows += [_scorer_row(entry) for entry in catalogue() if entry.family == family]
+    rows += [_scorer_row(entry) for entry in _entries(family)]
     return "\n".join(rows) + "\n"
+
+
+def _entries(family: str) -> list[CatalogueEntry]:
+    """Those of a family; of a measure with a cutoff the usual ones, 10 stands for all."""
+    return [
+        entry
+        for entry in catalogue()
+        if entry.family == family and entry.id.partition("@")[2] in ("", "10")
+    ]
 
 
 def _scorer_row(entry: CatalogueEntry) -> str:
@@ -113,6 +121,7 @@ def _scorer_row(entry: CatalogueEntry) -> str:
     judge = " A judge can score it." if entry.judge == "can" else ""
     threshold = ", ".join(f"{bar:g}" for bar in entry.thresholds.values()) or "–"
     summary = entry.summary.rstrip(".").replace("|", "\\|")
+    summary = summary[:1].upper() + summary[1:]
     cells = (
         f"`{entry.id}`",
         f"{summary}.{extra}{judge}",

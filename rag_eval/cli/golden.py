@@ -23,14 +23,20 @@ format_flag = click.option(
 )
 
 
-@click.group("golden")
+@click.group(
+    "golden", epilog="Exit codes: 0 done · 1 a run failed · 2 bad input or usage · 130 interrupted"
+)
 def golden_command() -> None:
     """Run, check, compare, split and clean golden datasets.
 
+    A golden dataset is a JSON or YAML file of inputs and of what is expected of the outputs, in the
+    form of HazelJS, Regtrace or omk.
+
     \b
     Examples:
-      rag-eval golden validate examples/golden.json
-      rag-eval golden run examples/golden.json --runner my_app:answer --ci
+      rag-eval golden validate golden.yaml
+      rag-eval golden run golden.yaml --runner my_app:answer --ci
+      rag-eval golden dedupe golden.yaml -o clean.json
     """
 
 
@@ -117,7 +123,7 @@ def _echo(dataset: GoldenDataset) -> Callable[[Any], str]:
 
 
 def _runner(name: str) -> Callable[..., Any]:
-    from rag_eval.golden.imported import imported_function
+    from rag_eval.cli.user_code import imported_function
 
     return imported_function(name, "--runner")
 
@@ -143,6 +149,8 @@ def _print_result(result: EvalRunResult, form: str, stdout: Any) -> None:
 @format_flag
 def validate_command(file: str, form: str) -> int:
     """List everything that is wrong with FILE, each with its place.
+
+    FILE is JSON or YAML, in the form of HazelJS, Regtrace or omk, told apart by what is in it.
 
     \b
     Examples:
@@ -176,7 +184,9 @@ def validate_command(file: str, form: str) -> int:
 @click.argument("new", metavar="NEW")
 @format_flag
 def diff_command(old: str, new: str, form: str) -> None:
-    """List the cases that were added, removed or changed from OLD to NEW, by their ids.
+    """List the cases that were added, removed or changed from OLD to NEW.
+
+    Cases are told apart by their ids; the order that they stand in does not count.
 
     \b
     Examples:
@@ -228,8 +238,8 @@ def split_command(
 
     \b
     Examples:
-      rag-eval golden split examples/golden.json --holdout 0.4 --rest-file /tmp/rest.json \\
-        --holdout-file /tmp/holdout.json
+      rag-eval golden split golden.yaml --by tags
+      rag-eval golden split golden.json --rest-file work.json --holdout-file held.json
     """
     from rag_eval.golden.loading import load_golden_dataset
     from rag_eval.golden.split import split_golden_dataset
@@ -279,6 +289,8 @@ def _write(dataset: GoldenDataset, target: str) -> None:
 @format_flag
 def dedupe_command(file: str, threshold: float, ngrams: int, output: str | None, form: str) -> None:
     """List the cases whose input is nearly that of an earlier case.
+
+    How near two inputs are is the share of their words that both have (Jaccard).
 
     \b
     Examples:

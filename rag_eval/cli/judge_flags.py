@@ -185,7 +185,7 @@ def judge_options(flags: dict[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {
         "metric_modes": _metric_modes(flags.pop("metric_modes")),
         "prompt_overrides": _prompts(flags.pop("prompt_overrides")),
-        "scorer_options": _scorer_options(flags.pop("scorer_options")),
+        "scorer_options": scorer_options_of(flags.pop("scorer_options")),
         "cascade_band": _bands(flags.pop("cascade_band")),
         "judge_cache": _cache(
             flags.pop("use_cache"), flags.pop("cache_file"), flags.pop("cache_max_age")
@@ -244,7 +244,8 @@ def _prompts(texts: Iterable[str]) -> dict[MetricId, Any]:
     return found
 
 
-def _scorer_options(texts: Iterable[str]) -> dict[MetricId, Any]:
+def scorer_options_of(texts: Iterable[str]) -> dict[MetricId, Any]:
+    """Options of scorers, from flags such as ``omk.contains={"value": "a"}``."""
     found: dict[MetricId, Any] = {}
     for name, text in _pairs("--scorer-options", texts, "SCORER=JSON").items():
         try:

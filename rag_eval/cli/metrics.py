@@ -7,22 +7,24 @@ import sys
 import rich_click as click
 
 from rag_eval.errors import InputError
+from rag_eval.metric_catalogue import FAMILIES
 from rag_eval.samples import to_metric_id
-
-_FAMILIES = ("rag_eval", "ir", "mastra", "hazel", "regtrace", "omk", "own")
 
 
 @click.command("metrics", epilog="Exit codes: 0 printed · 2 there is no such metric")
 @click.argument("ids", metavar="[METRIC…]", nargs=-1)
 @click.option(
     "--family",
-    type=click.Choice(_FAMILIES),
-    help="Those of one tool alone; rag_eval: of this library, ir: measures of retrieval.",
+    type=click.Choice(FAMILIES),
+    metavar="FAMILY",
+    help="Those of one tool alone: mastra, hazel, regtrace or omk; ir: measures of retrieval, "
+    "rag_eval: of this library, own: of a module of yours.",
 )
 @click.option(
     "--kind",
     type=click.Choice(["deterministic", "statistical", "judged"]),
-    help="Those of one kind alone; judged ones need a judge.",
+    metavar="KIND",
+    help="Those of one kind alone: deterministic, statistical, or judged, which need a judge.",
 )
 @click.option(
     "--format",

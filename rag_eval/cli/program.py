@@ -116,6 +116,8 @@ def _fail(message: str) -> int:
 
 
 def _usage_text(error: click.UsageError) -> str:
+    if isinstance(error, click.NoSuchOption) and error.option_name == "--import":
+        return "--import stands before the command: rag-eval --import MODULE run …"
     where = f"; see {error.ctx.command_path} --help" if error.ctx is not None else ""
     return error.format_message().rstrip(".") + where
 

@@ -1,17 +1,21 @@
-"""Modules of the user's, imported by name from the folder that the command runs in."""
+"""Modules and functions of the user's, by name, from the folder that the command runs in."""
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance, suggestion
 
 
 def imported(name: str, flag: str) -> ModuleType:
-    """The module of that name.
+    """The module of that name, which runs as it is imported.
+
+    The current folder comes first, as for ``python -m``.
 
     Raises
     ------
@@ -24,12 +28,36 @@ def imported(name: str, flag: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name.partition(".")[0] and error.name != name:
-            raise InputError(
-                f"{flag} {name}: it imports {error.name}, which is not there"
-            ) from None
+        if not f"{name}.".startswith(f"{error.name}."):
+            raise InputError(f"{flag} {name}: cannot be imported: {error}") from error
+        hint = "; a module is named without .py" if name.endswith(".py") else ""
         raise InputError(
             f"{flag} {name}: there is no such module here ({here}) nor among the installed ones"
+            f"{hint}"
         ) from None
     except (Exception, SystemExit) as error:
-        raise InputError(f"{flag} {name}: {type(error).__name__}: {error}") from error
+        text = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise InputError(f"{flag} {name}: cannot be imported: {text}") from error
+
+
+def imported_function(name: str, flag: str) -> Callable[..., Any]:
+    """The function that ``module:function`` names; dots lead into objects.
+
+    Raises
+    ------
+    InputError
+        As :func:`imported`, and when the module has no such function.
+    """
+    module_name, _, path = name.partition(":")
+    if not module_name or not path:
+        raise InputError(f"{flag}: wanted MODULE:FUNCTION, got {glance(name)}")
+    found: Any = imported(module_name, flag)
+    for part in path.split("."):
+        if not hasattr(found, part):
+            hint = suggestion(part, dir(found))
+            raise InputError(f"{flag}: {module_name} has no {part!r}{hint}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise InputError(f"{flag}: {name} is no function, but {type(found).__name__}")
+    function: Callable[..., Any] = found
+    return function

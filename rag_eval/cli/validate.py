@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import rich_click as click
 
+from rag_eval.cli.judge_flags import scorer_options_of
 from rag_eval.cli.parameters import metric_names
 from rag_eval.cli.reading import field_mapping, reading_flags
 
@@ -21,9 +22,19 @@ from rag_eval.cli.reading import field_mapping, reading_flags
     show_default=True,
     help="How metrics are computed; grounded scores null where a field is missing.",
 )
+@click.option(
+    "--scorer-options",
+    metavar="SCORER=JSON",
+    multiple=True,
+    help='Options of a scorer that it cannot do without: omk.contains={"value": "a"}.',
+)
 @reading_flags
 def validate_command(
-    data: str, metrics: str | None, profile: Literal["overlap", "grounded"], **reading: Any
+    data: str,
+    metrics: str | None,
+    profile: Literal["overlap", "grounded"],
+    scorer_options: tuple[str, ...],
+    **reading: Any,
 ) -> int:
     """List every sample in DATA that cannot be scored, each with its first fault.
 
@@ -46,6 +57,7 @@ def validate_command(
         data,
         metric_names("--metrics", metrics),
         profile=profile,
+        scorer_options=scorer_options_of(scorer_options),
         reading=input_options({**reading, "mapping": field_mapping(reading["mapping"])}),
         on_fault=lambda fault: print(plain_text(str(fault))),
     )

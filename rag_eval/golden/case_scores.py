@@ -96,8 +96,7 @@ def _assertions(case: GoldenCase, output: CaseOutput) -> CaseSignal:
     spec = spec_of("omk.assertions")
     assert spec is not None
     fields: dict[str, Any] = {**sample_of(case, output), "assertions": list(case.assertions)}
-    read = {name: fields[name] for name in (*spec.fields, *spec.optional) if name in fields}
-    found = spec.create().score(read)
+    found = spec.create().score(spec.read(fields))
     failed = [str(check["check"]) for check in found.details if check.get("passed") is False]
     named = f"; failed: {', '.join(failed[:_SHOWN_CHECKS])}" if failed else ""
     return CaseSignal("assertions", found.score, None, found.explanation + named)

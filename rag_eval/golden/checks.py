@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from rag_eval.samples import camel_case
+from rag_eval.option_values import is_number
+from rag_eval.samples import camel_case, snake_case
 
 _MISSING: Final = object()
 # Names that are nearer than this are one name, misspelt: "expectedOutputs".
@@ -172,28 +173,14 @@ class Record:
                 self._faults.append(Fault(place, f"spelt {near[0]!r}", "another name"))
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a finite number, and no bool."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
-
-
 @cache  # every case asks for the same
 def _spellings(key: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((key, _snake_case(key), camel_case(key))))
+    return tuple(dict.fromkeys((key, snake_case(key), camel_case(key))))
 
 
 @cache
 def _all_spellings(keys: tuple[str, ...]) -> frozenset[str]:
     return frozenset(name for key in keys for name in _spellings(key))
-
-
-def _snake_case(name: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
 
 
 def records(root: Record, key: str, values: Iterable[Any]) -> list[Record]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from rag_eval.samples import camel_case
+from rag_eval.samples import camel_case, snake_case
 from rag_eval.scorers.mastra.runs import assistant_text, run_of, tool_calls, user_text
 
 _PASSED_ON: Final = ("ground_truth", "expected_trajectory", "additional_context")
@@ -46,7 +46,7 @@ def sample_of_run(run: Mapping[str, Any]) -> dict[str, Any]:
         "expected_trajectory": read.expected_trajectory,
     }
     for key, value in run.items():
-        name = "".join(f"_{c.lower()}" if c.isupper() else c for c in key)
+        name = snake_case(key)
         if name not in found and name not in _OWN:
             found[name] = value
     return {name: value for name, value in found.items() if value is not None}

@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from rag_eval.errors import InputError, Interrupted, RagEvalError
+from rag_eval.errors import InputError, Interrupted, RagEvalError, glance
 from rag_eval.golden.calling import CallFailedError, Calls
-from rag_eval.golden.checks import is_number
 from rag_eval.golden.eval_items import run_of_item, sample_of_run
 from rag_eval.golden.metric_signals import metric_and_spec
 from rag_eval.golden.results import weighted_mean
 from rag_eval.judge import loop_thread
 from rag_eval.judge.workers import Job, run_jobs
+from rag_eval.option_values import is_number, whole_from_one
 
 Target: TypeAlias = Callable[[Any], Any]
 """Takes the input of an item and gives an output: a text, messages, or a mapping of them."""
@@ -118,7 +118,7 @@ def run_evals(
         On Ctrl-C; its ``partial`` is the result over the items that were done.
     """
     run = _Evals(data, scorers, target, on_item_complete)
-    width = _width(concurrency)
+    width = whole_from_one(concurrency, "concurrency")
     try:
         loop_thread.run(run.run(width))
     except KeyboardInterrupt:
@@ -137,7 +137,7 @@ async def arun_evals(
 ) -> EvalsResult:
     """As :func:`run_evals`; coroutines run in the loop of the caller."""
     run = _Evals(data, scorers, target, on_item_complete)
-    await run.run(_width(concurrency))
+    await run.run(whole_from_one(concurrency, "concurrency"))
     return run.result()
 
 
@@ -248,7 +248,7 @@ def _scorer(scorer: Any) -> tuple[str, Callable[[Mapping[str, Any]], Any]]:
     if callable(scorer):
         name = getattr(scorer, "__name__", None) or type(scorer).__name__
         return str(name), scorer
-    raise InputError(f"a scorer is an id, a function or has id and run; got {scorer!r:.80}")
+    raise InputError(f"a scorer is an id, a function or has id and run; got {glance(scorer)}")
 
 
 def _library_scorer(name: str) -> tuple[str, Callable[[Mapping[str, Any]], Any]]:
@@ -256,18 +256,11 @@ def _library_scorer(name: str) -> tuple[str, Callable[[Mapping[str, Any]], Any]]
     if spec is None:
         raise InputError(f"{metric} is no scorer without a judge; give it as an object or function")
     created = spec.create()
-    names = (*spec.fields, *spec.optional)
 
     def score(run: Mapping[str, Any]) -> float | None:
         sample = sample_of_run(run)
         if any(field not in sample for field in spec.fields):
             return None
-        return created.score({field: sample[field] for field in names if field in sample}).score
+        return created.score(spec.read(sample)).score
 
     return metric, score
-
-
-def _width(concurrency: object) -> int:
-    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
-        raise InputError(f"concurrency must be a whole number from 1 on, got {concurrency!r}")
-    return concurrency

@@ -56,10 +56,7 @@ def _signal(
     if not all(name in sample for name in spec.fields):
         missing = ", ".join(name for name in spec.fields if name not in sample)
         return CaseSignal(metric, None, None, f"missing: {missing}")
-    names = (*spec.fields, *spec.optional)
-    found = spec.create(**options.get(metric, {})).score(
-        {name: sample[name] for name in names if name in sample}
-    )
+    found = spec.create(**options.get(metric, {})).score(spec.read(sample))
     least = case.thresholds.get(metric, _default_threshold(spec))
     return _with_threshold(spec, found.score, least, found.explanation)
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rag_eval.errors import InputError
-from rag_eval.golden.checks import is_number
+from rag_eval.errors import InputError, glance
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
+from rag_eval.option_values import is_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,9 +80,9 @@ def near_duplicates(
         For a threshold outside of (0, 1] and an ``n`` below 1.
     """
     if not is_number(threshold) or not 0 < threshold <= 1:
-        raise InputError(f"threshold must be a number above 0 and up to 1, got {threshold!r}")
+        raise InputError(f"threshold must be a number above 0 and up to 1, got {glance(threshold)}")
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InputError(f"n must be a whole number from 1 on, got {n!r}")
+        raise InputError(f"n must be a whole number from 1 on, got {glance(n)}")
     cases = dataset.cases
     rows = _distinct_rows(cases, n)
     found = _nearest_earlier(rows.matrix, threshold)

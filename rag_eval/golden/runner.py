@@ -13,10 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from rag_eval.errors import InputError, Interrupted
+from rag_eval.errors import InputError, Interrupted, glance
 from rag_eval.golden.calling import CallFailedError, Calls
 from rag_eval.golden.case_scores import failed_case, scored_case
-from rag_eval.golden.checks import is_number
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
 from rag_eval.golden.loading import load_golden_dataset
 from rag_eval.golden.metric_signals import ScorerOptions, checked_options
@@ -24,6 +23,7 @@ from rag_eval.golden.outputs import CaseOutput, output_of
 from rag_eval.golden.results import CaseResult, EvalRunResult, run_result
 from rag_eval.judge import loop_thread
 from rag_eval.judge.workers import Job, run_jobs
+from rag_eval.option_values import is_number, whole_from_one
 
 CaseRunner: TypeAlias = Callable[[Mapping[str, Any]], Any]
 """Takes ``{"id", "input", "metadata", "contexts", "system_prompt", "tags"}``, gives an output.
@@ -88,7 +88,7 @@ def run_golden_dataset(
         On Ctrl-C; its ``partial`` is the result, the cases that did not run being errors in it.
     """
     run = _Run(dataset, runner, min_average_score, timeout_s, scorer_options, on_case_complete)
-    width = _width(concurrency)
+    width = whole_from_one(concurrency, "concurrency")
     try:
         loop_thread.run(run.run(width))
     except KeyboardInterrupt:
@@ -109,7 +109,7 @@ async def arun_golden_dataset(
 ) -> EvalRunResult:
     """As :func:`run_golden_dataset`; coroutines run in the loop of the caller."""
     run = _Run(dataset, runner, min_average_score, timeout_s, scorer_options, on_case_complete)
-    await run.run(_width(concurrency))
+    await run.run(whole_from_one(concurrency, "concurrency"))
     return run.result()
 
 
@@ -205,13 +205,7 @@ def _check(runner: object, min_score: object, timeout_s: object, on_case: object
         raise InputError(f"the runner must be callable, got {type(runner).__name__}")
     if on_case is not None and not callable(on_case):
         raise InputError(f"on_case_complete must be callable, got {type(on_case).__name__}")
-    if not is_number(min_score) or not 0 <= min_score <= 1:  # type: ignore[operator]
-        raise InputError(f"min_average_score must be a number from 0 to 1, got {min_score!r}")
-    if timeout_s is not None and (not is_number(timeout_s) or timeout_s <= 0):  # type: ignore[operator]
-        raise InputError(f"timeout_s must be a number above 0 or None, got {timeout_s!r}")
-
-
-def _width(concurrency: object) -> int:
-    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
-        raise InputError(f"concurrency must be a whole number from 1 on, got {concurrency!r}")
-    return concurrency
+    if not is_number(min_score) or not 0 <= min_score <= 1:
+        raise InputError(f"min_average_score must be a number from 0 to 1, got {glance(min_score)}")
+    if timeout_s is not None and (not is_number(timeout_s) or timeout_s <= 0):
+        raise InputError(f"timeout_s must be a number above 0 or None, got {glance(timeout_s)}")

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from rag_eval.errors import InputError
-from rag_eval.golden.checks import is_number
+from rag_eval.errors import InputError, glance
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
+from rag_eval.option_values import is_number
 
 
 class GoldenSplit(NamedTuple):
@@ -50,11 +50,11 @@ def split_golden_dataset(
         For a share outside of (0, 1), and unknown ``by``.
     """
     if not is_number(holdout) or not 0 < holdout < 1:
-        raise InputError(f"holdout must be a number between 0 and 1, got {holdout!r}")
+        raise InputError(f"holdout must be a number between 0 and 1, got {glance(holdout)}")
     if isinstance(seed, bool) or not isinstance(seed, int):
-        raise InputError(f"seed must be a whole number, got {seed!r}")
+        raise InputError(f"seed must be a whole number, got {glance(seed)}")
     if by not in (None, "tags"):
-        raise InputError(f"by must be 'tags' or None, got {by!r}")
+        raise InputError(f"by must be 'tags' or None, got {glance(by)}")
     groups: dict[frozenset[str], list[GoldenCase]] = {}
     for case in dataset:
         key = frozenset(case.tags) if by == "tags" else frozenset()

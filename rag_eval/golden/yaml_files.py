@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, NoReturn
 
-from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.errors import InputError, MissingExtraError, glance
 
 MOST_BYTES: Final = 16 * 2**20
 MOST_NODES: Final = 500_000
@@ -164,7 +164,7 @@ class _Builder:
     def _begin(self, value: Any, event: Any, line: int) -> None:
         kind = "map" if isinstance(value, dict) else "seq"
         if event.tag not in (None, "!", _TAG + kind):
-            self._fail(line, f"the tag {event.tag!r:.100} is not allowed")
+            self._fail(line, f"the tag {glance(event.tag, 100)} is not allowed")
         if self._is_key():
             self._fail(line, "a key must be a text, got a list or a mapping")
         if len(self._open) >= self._most_depth:
@@ -250,7 +250,7 @@ class _Builder:
         if event.tag is None:
             return self._plain(text, line)
         if event.tag not in (_TAG + "null", _TAG + "bool", _TAG + "int", _TAG + "float"):
-            self._fail(line, f"the tag {event.tag!r:.100} is not allowed")
+            self._fail(line, f"the tag {glance(event.tag, 100)} is not allowed")
         value = self._plain(text, line)
         if _kind(value) != event.tag[len(_TAG) :]:
             self._fail(line, f"{text[:40]!r} is no {event.tag[len(_TAG) :]}")

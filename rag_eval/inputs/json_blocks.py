@@ -225,6 +225,10 @@ class JsonBlock:
         """A key of the lines under its own name; None where a row lacks it."""
         return self.as_rows().values(name)
 
+    def plain_rows(self, names: Sequence[str]) -> list[dict[str, Any]] | None:
+        """All rows, if they hold columns of these names as the lines have them."""
+        return self.as_rows().plain_rows(names)
+
     def fault(self, index: int, needs: FieldNeeds) -> str | None:
         """What is wrong with one row; None when it can be scored."""
         return self.as_rows().fault(index, needs)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from numbers import Integral
 from typing import Final, TypeAlias
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 
 DocId: TypeAlias = "str | int"
 
@@ -52,6 +52,21 @@ def common_kind(
     )
 
 
+def check_relevant(given: object) -> None:
+    """Check that relevant ids are a list or a set of ids, or a mapping of grades.
+
+    Raises
+    ------
+    InputError
+        They are something else.
+    """
+    if not isinstance(given, (list, tuple, Set, Mapping)):
+        raise InputError(
+            "relevant_ids must be a list of ids or a mapping of id to grade, got "
+            f"{type(given).__name__}"
+        )
+
+
 def whole_grades(grades: Iterable[object], name: str) -> list[int]:
     """Grades as integers of 32 bits; 2.0 is 2.
 
@@ -75,4 +90,4 @@ def _whole(grade: object, name: str) -> int:
         return int(grade)
     if isinstance(grade, float) and grade.is_integer():
         return int(grade)
-    raise InputError(f"grades of {name} must be whole numbers, got {grade!r:.80}")
+    raise InputError(f"grades of {name} must be whole numbers, got {glance(grade)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.option_values import number, one_of, whole_from_one
 from rag_eval.retrieval_names import KINDS, WITH_CUTOFF, WITHOUT_CUTOFF, read_name
 
@@ -64,7 +64,7 @@ def parse_measure(name: str) -> Measure:
         if bare is not None and bare.kind in WITHOUT_CUTOFF:
             raise InputError(f"measure {name!r} has no cutoff; wanted {bare.kind!r}")
     raise InputError(
-        f"unknown retrieval measure {name!r:.80}{suggestion(name, _EXAMPLES)} "
+        f"unknown retrieval measure {glance(name)}{suggestion(name, _EXAMPLES)} "
         f"(known: {', '.join(_EXAMPLES[: len(KINDS)])}; @10 is the cutoff)"
     )
 

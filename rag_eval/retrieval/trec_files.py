@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
 from rag_eval.durable_files import atomic_file
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import ByteFile, opened_bytes, source_name
 from rag_eval.retrieval.id_lists import DocId
 
@@ -100,7 +100,7 @@ def _ranked(ranking: object, query: DocId) -> list[tuple[DocId, float]]:
         return [(document, float(len(documents) - i)) for i, document in enumerate(documents)]
     if not isinstance(ranking, Mapping):
         raise InputError(
-            f"query {query!r:.80}: a mapping of scores or a list of ids was expected, got "
+            f"query {glance(query)}: a mapping of scores or a list of ids was expected, got "
             f"{type(ranking).__name__}"
         )
     from rag_eval.retrieval.trec_order import trec_order
@@ -116,7 +116,7 @@ def _name(name: object, what: str) -> bytes:
     except UnicodeEncodeError:
         encoded = b""
     if encoded.split() != [encoded]:
-        raise InputError(f"{what} {name!r:.80} cannot stand in a file of TREC")
+        raise InputError(f"{what} {glance(name)} cannot stand in a file of TREC")
     return encoded
 
 
@@ -149,7 +149,7 @@ def _read(
                 document = fields[2].decode()
                 if document in documents:
                     raise ValueError(
-                        f"query {query.decode()!r:.80} has document {document!r:.80} already"
+                        f"query {glance(query.decode())} has document {glance(document)} already"
                     )
                 documents[document] = value_of(fields[place])
         except UnicodeDecodeError:

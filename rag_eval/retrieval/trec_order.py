@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.retrieval.id_lists import DocId
 from rag_eval.retrieval.kernels import order_by_score
 from rag_eval.retrieval.packing import offsets_of
@@ -63,7 +63,7 @@ def _scores(scored: Sequence[Mapping[DocId, float]]) -> npt.NDArray[np.float64]:
     if np.isnan(scores).any():
         pairs = chain.from_iterable(row.items() for row in scored)
         document = next(name for name, score in pairs if score != score)
-        raise InputError(f"the score of document {document!r:.80} is NaN")
+        raise InputError(f"the score of document {glance(document)} is NaN")
     return scores
 
 

@@ -87,10 +87,13 @@ class JudgedRule:
     judged : callable
         ``await judged(asker, fields, tally, **options)`` with the fields and the options of the
         scorer's contract. A JudgeFailure where the judge gave no usable verdict.
+    stand_in : mapping
+        The finding that marks a score of the scorer itself where the judge failed.
     """
 
     steps: tuple[Step[Any], ...]
     judged: Callable[..., Awaitable[Scored]]
+    stand_in: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,3 +151,16 @@ class ScorerSpec:
     null_when: str = ""
     extra: str = ""
     version: int = 1
+
+    def read(self, fields: Fields) -> dict[str, Any]:
+        """Those fields that the scorer reads: its score depends on no others."""
+        names = (*self.fields, *self.optional)
+        return {name: fields[name] for name in names if name in fields}
+
+
+def truths_of(fields: Fields) -> list[str]:
+    """The acceptable answers of a sample, as a list; empty where it has none."""
+    truth = fields.get("ground_truth")
+    if truth is None:
+        return []
+    return [truth] if isinstance(truth, str) else list(truth)

@@ -7,7 +7,7 @@ of 0.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import InputError
@@ -123,16 +123,12 @@ def _column(name: MeasureName, rules: RankingRules, rows: Sequence[Fields]) -> C
 
 def _row(fields: Fields) -> tuple[list[DocId], Mapping[DocId, Any]]:
     """Distinct retrieved ids, and grades by id."""
-    from rag_eval.retrieval.id_lists import common_kind, id_kind
+    from rag_eval.retrieval.id_lists import check_relevant, common_kind, id_kind
 
     retrieved, relevant = fields["retrieved_ids"], fields["relevant_ids"]
     if not isinstance(retrieved, (list, tuple)):
         raise InputError(f"retrieved_ids must be a list, got {type(retrieved).__name__}")
-    if not isinstance(relevant, (list, tuple, Set, Mapping)):
-        raise InputError(
-            "relevant_ids must be a list of ids or a mapping of id to grade, got "
-            f"{type(relevant).__name__}"
-        )
+    check_relevant(relevant)
     kinds = id_kind(retrieved, "retrieved_ids"), id_kind(relevant, "relevant_ids")
     common_kind(kinds[0], "retrieved_ids", kinds[1], "relevant_ids")
     judged = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)

@@ -1,21 +1,12 @@
-"""Texts trimmed and JSON decoded as JavaScript does, for contracts that come from there."""
+"""JSON decoded as JavaScript does, for contracts that come from there."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Final
 
-SPACE: Final = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-"""What counts as white space, as ranges of a regular expression."""
-
-_TRIMMED: Final = SPACE.replace("-", "".join(map(chr, range(0x2001, 0x200A))))
 # Longer integers are read as floats, which all numbers are there.
 _MOST_DIGITS: Final = 15
-
-
-def trimmed(text: str) -> str:
-    """``text.trim()``."""
-    return text.strip(_TRIMMED)
 
 
 def parsed(text: str) -> Any:

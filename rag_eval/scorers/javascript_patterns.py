@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 
 _SPACES: Final = (
     r"\t\n\v\f\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}"
@@ -80,10 +80,10 @@ class _Reader:
         return "".join(parts)
 
     def _refuse(self, reason: str) -> NoReturn:
-        raise InputError(f"pattern {self.source!r:.80}: {reason}")
+        raise InputError(f"pattern {glance(self.source)}: {reason}")
 
     def _unsupported(self, reason: str) -> NoReturn:
-        raise UnsupportedPatternError(f"pattern {self.source!r:.80}: {reason}")
+        raise UnsupportedPatternError(f"pattern {glance(self.source)}: {reason}")
 
     def _take(self, size: int = 1) -> str:
         taken = self.source[self.place : self.place + size]

@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.scorers.schema_work import MOST_DEPTH, SchemaWork, node_count_and_depth
+from rag_eval.scorers.short_texts import cut
 
 MOST_ERRORS: Final = 10
-MOST_MESSAGE: Final = 80
 
 # A step takes some 30 nanoseconds, and 60 microseconds where errors are collected.
 _MOST_STEPS: Final = 100_000_000
@@ -64,7 +64,7 @@ class SchemaCheck:
         except UnicodeEncodeError:
             return [SchemaError("$", "a string holds a lone surrogate")]
         except ValueError as error:
-            return [SchemaError("$", _cut(f"cannot be checked: {error}"))]
+            return [SchemaError("$", cut(f"cannot be checked: {error}"))]
 
     def _first_error(self, value: Any) -> SchemaError:
         if self._work.has_alternatives:
@@ -106,9 +106,9 @@ def validator(schema: Any) -> SchemaCheck:
         )
     except package.ValidationError as error:
         path = json_path(error.instance_path)
-        raise InputError(f"schema is invalid at {path}: {_cut(error.message)}") from None
+        raise InputError(f"schema is invalid at {path}: {cut(error.message)}") from None
     except (ValueError, package.ReferencingError) as error:
-        raise InputError(f"schema is invalid: {_cut(str(error))}") from None
+        raise InputError(f"schema is invalid: {cut(str(error))}") from None
     return SchemaCheck(made, work)
 
 
@@ -170,11 +170,7 @@ def _type_name(value: Any) -> str:
 
 
 def _schema_error(error: Any) -> SchemaError:
-    return SchemaError(_cut(json_path(error.instance_path)), _cut(error.message))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_MESSAGE else text[: MOST_MESSAGE - 1] + "…"
+    return SchemaError(cut(json_path(error.instance_path)), cut(error.message))
 
 
 def _never_fetched(address: str) -> NoReturn:

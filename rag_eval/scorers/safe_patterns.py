@@ -10,8 +10,9 @@ import functools
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.errors import InputError, MissingExtraError, glance
 from rag_eval.scorers.javascript_patterns import UnsupportedPatternError, re2_source
+from rag_eval.scorers.javascript_strings import well_formed
 
 __all__ = ["Pattern", "UnsupportedPatternError", "compiled"]
 
@@ -51,11 +52,11 @@ class Pattern:
         try:
             data = text.encode()
         except UnicodeEncodeError:
-            data = _whole(text).encode()
+            data = well_formed(text).encode()
         size = self._program.programsize
         if size * len(data) > _MOST_WORK:
             raise UnsupportedPatternError(
-                f"pattern {self.source!r:.80} is too complex for a text of {len(data)} bytes: "
+                f"pattern {glance(self.source)} is too complex for a text of {len(data)} bytes: "
                 f"it has {size} steps, and steps times bytes are at most {_MOST_WORK}"
             )
         return self._program.search(data) is not None
@@ -105,8 +106,8 @@ def _compiled(pattern: str, flags: str) -> Pattern:
         raise UnsupportedPatternError("the flag v of patterns is not supported")
     unknown = set(flags) - set(_FLAGS)
     if unknown or len(set(flags)) < len(flags):
-        raise InputError(f"flags of a pattern are of {_FLAGS}, each once, got {flags!r:.40}")
-    source = re2_source(_whole(pattern), unicode="u" in flags, dot_all="s" in flags)
+        raise InputError(f"flags of a pattern are of {_FLAGS}, each once, got {glance(flags, 40)}")
+    source = re2_source(well_formed(pattern), unicode="u" in flags, dot_all="s" in flags)
     inner = "".join(flag for flag in "im" if flag in flags)
     source = f"(?{inner}:{source})"
     if "y" in flags:
@@ -131,9 +132,4 @@ def _program(source: str, pattern: str) -> Any:
     except re2.error as fault:
         reason = fault.args[0] if fault.args else ""
         reason = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        raise UnsupportedPatternError(f"pattern {pattern!r:.80}: {reason:.120}") from None
-
-
-def _whole(text: str) -> str:
-    """The text with halves of characters joined, and lone ones replaced."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        raise UnsupportedPatternError(f"pattern {glance(pattern)}: {reason:.120}") from None

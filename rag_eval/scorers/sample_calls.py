@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final
 
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored
+from rag_eval.scorers.contract import Fields, Scored
+from rag_eval.scorers.short_texts import cut
 from rag_eval.scorers.tool_calls import UNWRITTEN, ToolCall, called_names, made_calls
 
 CALL_FIELDS: Final = ("tool_calls", "messages")
@@ -15,7 +15,6 @@ CALL_FIELDS: Final = ("tool_calls", "messages")
 
 EXPECTED: Final = "expected_tool_calls"
 
-RowScore: TypeAlias = "float | NullReason"
 _SHOWN: Final = 20
 _NOT_THE_AGENT: Final = ("user", "system")
 
@@ -70,18 +69,5 @@ def check(
 
 def _shown(names: Sequence[str]) -> list[str]:
     if len(names) <= _SHOWN:
-        return list(names)
-    return [*names[:_SHOWN], f"and {len(names) - _SHOWN} more"]
-
-
-def column_of(rows: Sequence[Fields], score: Callable[[Fields], RowScore]) -> Column:
-    """A score or a null reason of every row, as columns."""
-    import numpy as np
-
-    found = [score(row) for row in rows]
-    null = [isinstance(each, NullReason) for each in found]
-    scores = np.array(
-        [math.nan if is_null else each for each, is_null in zip(found, null, strict=True)]
-    )
-    reasons = [int(each) if is_null else 0 for each, is_null in zip(found, null, strict=True)]
-    return scores.astype(np.float64), np.array(reasons, np.uint8)
+        return [cut(name) for name in names]
+    return [*map(cut, names[:_SHOWN]), f"and {len(names) - _SHOWN} more"]

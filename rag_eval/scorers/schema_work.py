@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 
 MOST_DEPTH: Final = 500
 MOST_SCHEMA_NODES: Final = 100_000
 MOST_SCHEMA_DEPTH: Final = 200
 MOST_PATTERNS: Final = 500
 
+_MOST_NODES: Final = 20_000_000
 _MOST_STATES: Final = 500_000
 _ENOUGH: Final = 10**12
 _CHARACTERS_PER_NODE: Final = 1000
@@ -64,7 +65,7 @@ class SchemaWork:
     __slots__ = ("_known", "_order", "has_alternatives")
 
     def __init__(self, schema: Any) -> None:
-        n_nodes, depth = node_count_and_depth(schema)
+        n_nodes, depth = node_count_and_depth(schema, MOST_SCHEMA_NODES)
         if n_nodes > MOST_SCHEMA_NODES:
             raise InputError(f"schema must have at most {MOST_SCHEMA_NODES:,} values, has more")
         if depth > MOST_SCHEMA_DEPTH:
@@ -84,14 +85,15 @@ class SchemaWork:
         return self._known[depth]
 
 
-def node_count_and_depth(value: Any) -> tuple[int, int]:
+def node_count_and_depth(value: Any, most: int = _MOST_NODES) -> tuple[int, int]:
     """How many values there are in a JSON value, long strings counting more; and its depth.
 
-    Stops at a depth of 500, which it then exceeds.
+    Stops at a depth of 500, or when there are more values than ``most``, which it then exceeds: a
+    list that holds itself twice has no end at all.
     """
     count, depth = 0, 0
     level = [value]
-    while level and depth <= MOST_DEPTH:
+    while level and depth <= MOST_DEPTH and count <= most:
         count += len(level)
         below: list[Any] = []
         for one in level:
@@ -167,13 +169,13 @@ class _Reader:
     def _target(self, reference: str) -> Any:
         if not reference.startswith("#"):
             raise InputError(
-                f"schema must refer to places inside itself only, '#/...', got {reference!r:.80}"
+                f"schema must refer to places inside itself only, '#/...', got {glance(reference)}"
             )
         if reference in ("#", "#/"):
             return self._root
         if not reference.startswith("#/"):
             if reference not in self._anchors:
-                raise InputError(f"schema refers to {reference!r:.80}, which it does not have")
+                raise InputError(f"schema refers to {glance(reference)}, which it does not have")
             return self._anchors[reference]
         found = self._root
         for step in unquote(reference[2:]).split("/"):
@@ -209,7 +211,7 @@ def _below(value: Any, step: str, reference: str) -> Any:
         return value[step]
     if isinstance(value, (list, tuple)) and step.isdecimal() and int(step[:9]) < len(value):
         return value[int(step[:9])]
-    raise InputError(f"schema refers to {reference!r:.80}, which it does not have")
+    raise InputError(f"schema refers to {glance(reference)}, which it does not have")
 
 
 def _values(of: Any) -> list[Any]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.errors import InputError
-from rag_eval.scorers.javascript_json import SPACE, trimmed
+from rag_eval.errors import InputError, glance
+from rag_eval.scorers.javascript_strings import SPACE, trimmed
 
 Lexicon: TypeAlias = Mapping[str, float]
 """Words in lower case, and how positive they are; the lists in use go from -5 to 5."""
@@ -83,7 +83,9 @@ def load_lexicon(source: Mapping[str, float] | str | Path | None = None) -> Lexi
     if source is None:
         return _own_lexicon()
     if isinstance(source, Mapping):
-        return _checked(((f"lexicon: {word!r:.80}", word, value) for word, value in source.items()))
+        return _checked(
+            ((f"lexicon: {glance(word)}", word, value) for word, value in source.items())
+        )
     if isinstance(source, (str, Path)):
         return _checked(_entries(str(source), _file_text(Path(source))))
     raise InputError(f"lexicon must be a mapping or a path, got {type(source).__name__}")
@@ -118,25 +120,29 @@ def _entries(owner: str, text: str) -> Iterable[tuple[str, str, Any]]:
         word, tab, value = line.rstrip("\r").rpartition("\t")
         if not tab:
             if value.strip() and not value.startswith("#"):
-                raise InputError(f"{where}: must be a word, a tab and a number, got {value!r:.80}")
+                raise InputError(
+                    f"{where}: must be a word, a tab and a number, got {glance(value)}"
+                )
             continue
         try:
             yield where, word, float(value)
         except ValueError:
-            raise InputError(f"{where}: {value!r:.80} is no number") from None
+            raise InputError(f"{where}: {glance(value)} is no number") from None
 
 
 def _checked(entries: Iterable[tuple[str, Any, Any]]) -> Lexicon:
     found: dict[str, float] = {}
     for where, word, value in entries:
         if not isinstance(word, str) or not word.strip():
-            raise InputError(f"{where}: a word must be a text that is not empty, got {word!r:.80}")
+            raise InputError(
+                f"{where}: a word must be a text that is not empty, got {glance(word)}"
+            )
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"{where}: must be a number, got {type(value).__name__}")
         if not abs(value) <= _LARGEST:
             raise InputError(f"{where}: must be from {-_LARGEST:g} to {_LARGEST:g}, got {value}")
         if found.setdefault(word.lower(), float(value)) != value:
-            raise InputError(f"{where}: {word.lower()!r:.80} has two values")
+            raise InputError(f"{where}: {glance(word.lower())} has two values")
     if not found:
         raise InputError("lexicon must have words")
     return MappingProxyType(found)

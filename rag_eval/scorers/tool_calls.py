@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 
 CallState: TypeAlias = Literal["result", "call", "partial-call", "output-error"]
 
@@ -53,7 +53,7 @@ def tool_call_of(value: object, owner: str) -> ToolCall:
     if isinstance(value, str) and value:
         return ToolCall(value)
     if not isinstance(value, Mapping):
-        found = repr(value) if value == "" else type(value).__name__
+        found = "''" if isinstance(value, str) else type(value).__name__
         raise InputError(f"{owner}: a tool call must be a mapping or a name, got {found}")
     function = value.get("function")
     called = function if isinstance(function, Mapping) else value
@@ -73,7 +73,7 @@ def tool_call_of(value: object, owner: str) -> ToolCall:
         args=_arguments(called.get("args", called.get("arguments"))),
         result=value.get("result"),
         state=state,
-        id=None if place is None else str(place),
+        id=None if place is None else _id(place, owner),
         is_error=value.get("isError", value.get("is_error")) is True,
     )
 
@@ -106,6 +106,12 @@ def _listed(calls: object, owner: str) -> list[Any]:
     if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Sequence):
         raise InputError(f"{owner} must be a list of names or calls, got {type(calls).__name__}")
     return list(calls)
+
+
+def _id(value: object, owner: str) -> str:
+    if isinstance(value, (str, float)) or (isinstance(value, int) and value.bit_length() <= 128):
+        return str(value)
+    raise InputError(f"{owner}: the id of a tool call must be a text, got {glance(value)}")
 
 
 def _arguments(value: object) -> object:

@@ -84,11 +84,23 @@ def test_a_module_of_ones_own_brings_metrics(tmp_path: Path) -> None:
     assert "shop.price mean 6.00 is 3.00 above the baseline's 3.00" in risen.stdout
 
 
+def test_a_module_that_is_named_too_late_is_told_where_it_goes(tmp_path: Path) -> None:
+    done = command("run", "rows.jsonl", "--import", "shop_metrics", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --import stands before the command: rag-eval --import")
+    done = command("run", "rows.jsonl", "--metrics", "shop.price", cwd=tmp_path)
+    assert "one of your own is known once its module was imported" in done.stderr
+
+
 def test_a_module_that_is_not_there_or_fails_is_named(tmp_path: Path) -> None:
     done = command("--import", "no_such_module", "metrics", cwd=tmp_path)
     assert done.returncode == 2
     assert "--import no_such_module: there is no such module here" in done.stderr
+    assert "without .py" not in done.stderr
+    done = command("--import", "no_such_module.py", "metrics", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.endswith("; a module is named without .py\n")
     (tmp_path / "broken.py").write_text("1 / 0\n")
     done = command("--import", "broken", "metrics", cwd=tmp_path)
     assert done.returncode == 2
-    assert "--import broken: ZeroDivisionError" in done.stderr
+    assert "--import broken: cannot be imported: ZeroDivisionError" in done.stderr

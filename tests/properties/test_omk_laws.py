@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions
 from rag_eval.scorers.omk.layers import layered_scores, ratio_to_score
 from rag_eval.scorers.omk.specs import SPECS
-from rag_eval.scorers.omk.text_lengths import word_count, word_counts
+from rag_eval.scorers.omk.word_counts import word_count, word_counts
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n, tokens_of
 from tests.strategies import texts
 

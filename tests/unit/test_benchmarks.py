@@ -28,6 +28,9 @@ from benchmarks import (
 )
 from benchmarks.pure_python_baseline import tokens, tokens_by_bytes
 from rag_eval import evaluate_batch
+from rag_eval.retrieval import evaluate_rankings
+from rag_eval.string_similarity import dice_similarities
+from tests.oracle.string_similarity import lcs_length
 from tests.oracle.tokens import tokenize
 
 SMALL = {"typical": 10, "long": 1, "nonlatin": 15, "many_contexts": 2, "repeated": 5}
@@ -49,6 +52,29 @@ def test_kernel_workload_scores_like_the_library(name: str) -> None:
     assert kernel_workload.score_rows(rows).tolist() == got.tolist()
     got = evaluate_batch(rows, threads=1, profile="grounded").scores
     assert kernel_workload.score_grounded(rows).tolist() == got.tolist()
+
+
+@pytest.mark.parametrize("name", list(SMALL))
+def test_the_workload_of_strings_compares_as_the_library_does(name: str) -> None:
+    rows = corpora.generate(name, SMALL[name])
+    left, right = ([row[side] for row in rows] for side in ("answer", "groundTruth"))
+    assert kernel_workload.score_dice(rows).tolist() == dice_similarities(left, right).tolist()
+    lengths = [lcs_length(a, b) for a, b in zip(left, right, strict=True)]
+    assert kernel_workload.score_lcs(rows).tolist() == lengths
+
+
+def test_the_workload_of_rankings_scores_like_the_library() -> None:
+    rows = corpora.rankings(5)
+    run = {
+        str(number): {str(id): -float(place) for place, id in enumerate(row["ids"])}
+        for number, row in enumerate(rows)
+    }
+    qrels = {
+        str(number): dict(zip(map(str, row["judged"]), row["grades"], strict=True))
+        for number, row in enumerate(rows)
+    }
+    want = evaluate_rankings(run, qrels, ["P@10", "map", "ndcg@10"]).values
+    assert kernel_workload.score_rankings(rows).tolist() == want.tolist()
 
 
 def test_baseline_cuts_every_ascii_character_as_the_oracle_does() -> None:
@@ -378,6 +404,91 @@ def test_results_have_files_and_sizes() -> None:
     assert f"| {name} | 0.50 | 0.980 | 1.010 |" in page
     assert "Lost: none." in page
     assert all(line.count("|") != 1 for line in page.splitlines())
+
+
+RANKING_INFO: dict[str, Any] = {
+    "what": "rankings",
+    "queries": 2000,
+    "documents": 100,
+    "measures": 5,
+    "queries_per_second": {
+        "library": [110_000.0, 100_000.0, 120_000.0],
+        "trec_eval": [9_000.0, 8_000.0, 10_000.0],
+    },
+    "bar": 100_000,
+}
+RUN_FILE_INFO: dict[str, Any] = {
+    "what": "run_files",
+    "lines": 1_000_000,
+    "writing_seconds": 1.5,
+    "reading_seconds": [2.0, 1.0, 4.0],
+    "bar": 200_000,
+}
+
+
+def string_info(rate: float, script: str = "english") -> dict[str, Any]:
+    return {
+        "what": "strings",
+        "measure": "dice",
+        "set": script,
+        "pairs_a_second": [rate, rate - 1, rate + 1],
+        "times": {"plain Python": [60.0, 50.0, 70.0]},
+        "bar": 50_000,
+    }
+
+
+def check_info(rate: float, bar: int | None) -> dict[str, Any]:
+    return {
+        "what": "checks",
+        "scorer": "omk.contains",
+        "set": "mixed",
+        "rows_a_second": [rate, rate - 1, rate + 1],
+        "times": [0.5, 0.4, 0.6],
+        "bar": bar,
+    }
+
+
+def pipeline_info(micros: float) -> dict[str, Any]:
+    return {
+        "what": "scorer_pipeline",
+        "scorer": "omk.levenshtein",
+        "fields": 2,
+        "whole_us": [micros + 5, micros + 4, micros + 6],
+        "column_us": [5.0, 4.0, 6.0],
+        "overhead_us": [micros, micros - 1, micros + 1],
+        "bar": 2.0,
+    }
+
+
+def test_results_have_rankings_strings_and_checks() -> None:
+    infos = [RANKING_INFO, RUN_FILE_INFO, string_info(51_000.0), check_info(2e5, 200_000)]
+    page = rendered([*infos, check_info(1e5, None), pipeline_info(4.0)], "no figures")
+    bars = page[: page.index("Lost: ")]
+    assert "Lost: none." in page
+    assert (
+        "| 5 measures of rankings of 100 documents | ≥ 100,000 queries/s | "
+        "110,000 (100,000–120,000) | met |" in bars
+    )
+    assert "| ≥ 200,000 lines/s | 500,000 (250,000–1,000,000) | met |" in bars
+    assert "| ≥ 50,000 pairs/s | 51,000 (50,999–51,001) | met |" in bars
+    assert bars.count("`omk.contains`, mixed") == 1
+    assert "fields read: 2 | ≤ 4 µs a row | 4.00 (3.00–5.00) µs | met |" in bars
+    assert "| pytrec_eval, mappings, judgements read before | 9,000 (8,000–10,000) |" in page
+    assert "| dice | english | 51,000 (50,999–51,001) | 60.0 (50.0–70.0) × plain Python |" in page
+    assert "| omk.contains | mixed | 100,000 (99,999–100,001) | 0.50 (0.40–0.60) |" in page
+    assert (
+        "| omk.levenshtein | 2 | 9.00 (8.00–10.00) | 5.00 (4.00–6.00) | 4.00 (3.00–5.00) |" in page
+    )
+
+
+def test_results_name_the_lost_bars_of_strings_and_checks() -> None:
+    infos = [string_info(49_999.0), string_info(1.0, "nonlatin"), check_info(199_999.0, 200_000)]
+    page = rendered([*infos, pipeline_info(4.1)], "no figures")
+    lost = next(line for line in page.splitlines() if line.startswith("Lost: "))
+    assert lost == (
+        "Lost: `dice` of texts of 80 words; `omk.contains`, mixed; "
+        "`evaluate_batch` besides `omk.levenshtein`, fields read: 2."
+    )
 
 
 def test_results_name_the_lost_bars() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import os
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +14,8 @@ from rag_eval.judge.metrics import JUDGED_METRICS, STEPS_OF
 from rag_eval.judge.steps import Step
 from rag_eval.samples import JUDGED_SCORER_IDS, METRIC_IDS, NullReason
 from rag_eval.scorers.mastra import MASTRA_SCORERS
+from tests.docs_pages import ROOT, update_tool
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "judge.md"
 README = ROOT / "README.md"
 
@@ -107,12 +105,7 @@ def updated(text: str) -> str:
         before, _, rest = text.partition(opening)
         _, _, after = rest.partition(closing)
         text = before + opening + make() + closing + after
-    path = ROOT / "tools" / "update_readme.py"
-    spec = importlib.util.spec_from_file_location("update_readme", path)
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = update_tool()
     blocks = r"(?<=```console\n)(.*?)(?=```)"
     return re.sub(blocks, lambda match: tool.console_block(match[1]), text, flags=re.DOTALL)
 
@@ -145,15 +138,3 @@ def test_the_readme_shows_means_of_the_measured_cascade() -> None:
 
 def test_every_way_to_fail_is_explained() -> None:
     assert set(NULLS) == set(JUDGE_FAILURES)
-
-
-def test_links_lead_to_files_and_headings() -> None:
-    for target in re.findall(r"\]\((?!http)([^)]+)\)", PAGE.read_text("utf-8")):
-        name, _, heading = target.partition("#")
-        text = (PAGE.parent / name).resolve().read_text("utf-8")
-        headings = {
-            re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
-            for line in text.splitlines()
-            if line.startswith("#")
-        }
-        assert not heading or heading in headings, target

@@ -83,6 +83,7 @@ LAYERS = {
     "verdicts": "scores and a plan to composites and who passed",
     "regressions": "two runs' aggregates to differences",
     "scorer_fields": "rows of blocks to the fields that scorers read",
+    "field_columns": "the same, column by column",
     "rows": "where texts of scored rows are kept: columns and fields",
     "scorer_columns": "rows to columns of scores and to findings, by scorers of a plan",
     "explaining": "one row through kernels, verdicts and words",

@@ -13,12 +13,13 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import ScorerSpec
+from rag_eval.scorers.javascript_strings import utf16_length
 from rag_eval.scorers.omk.assertion_reading import JudgedAssertion
 from rag_eval.scorers.omk.assertion_runs import AssertionCall, AssertionRun, run_of_fields
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions, validate_assertions
 from rag_eval.scorers.omk.specs import SPECS
-from rag_eval.scorers.omk.text_lengths import utf16_length, word_count, word_counts
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n, tokens_of
+from rag_eval.scorers.omk.word_counts import word_count, word_counts
 
 BY_ID = {spec.id: spec for spec in SPECS}
 CALLS = [
@@ -441,9 +442,30 @@ def test_the_score_of_assertions_is_the_share_of_weight_that_passed() -> None:
     assertions = [contains("a", weight=3), contains("z"), {"type": "faithfulness", "weight": 9}]
     found = spec("assertions").create().score({"answer": "a", "assertions": assertions})
     assert found.score == 0.75
-    assert found.explanation == "1 of 2 assertions passed; 1 need a judge and were not checked"
+    assert found.explanation == "1 of 2 assertions passed; not checked, as they need a judge: 1"
     assert [detail["passed"] for detail in found.details] == [True, False, None]
     json.dumps(found.details, allow_nan=False)
+
+
+def test_errors_are_of_the_public_class_and_name_the_place_once() -> None:
+    inner = {"type": "contains", "weight": 2}
+    nested = {"type": "assert-set", "mode": "all", "children": [inner]}
+    for assertion, place in ((inner, "[0]"), (nested, "[0].children[0]")):
+        with pytest.raises(InputError) as caught:
+            validate_assertions([assertion])
+        assert type(caught.value) is InputError
+        wanted = f"assertions{place} (contains): value is missing: it must be a text that is not"
+        assert str(caught.value).startswith(wanted)
+
+
+def test_a_layer_counts_its_own_assertions() -> None:
+    assertions = [contains("a"), contains("z"), {"type": "min_length", "value": 1}]
+    fields = {"answer": "a", "assertions": assertions}
+    counts = {name: spec(name).create().score(fields).explanation for name in ("fact", "behaviour")}
+    assert counts == {
+        "fact": "1 of 2 assertions passed",
+        "behaviour": "1 of 1 assertions passed",
+    }
 
 
 @pytest.mark.parametrize("assertions", [[], [{"type": "faithfulness"}]])

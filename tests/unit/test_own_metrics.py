@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import rag_eval
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, UnsupportedModeError
 from rag_eval.own_metrics import metric
 from rag_eval.run import run_file
 from rag_eval.samples import EvalSample, NullReason
@@ -136,6 +137,35 @@ def test_a_weight_of_its_own_makes_it_part_of_the_composite(brevity: str, thrift
         rag_eval.evaluate(ROWS[0], metrics=[thrift], composite_weights={thrift: 1})
 
 
+def test_a_function_that_is_defined_anew_takes_its_own_place() -> None:
+    cell = "@metric('again')\ndef again(answer): return {}"
+    room = {"metric": metric, "__name__": "notebook"}
+    try:
+        for score in (0.25, 0.75):
+            exec(cell.format(score), room)
+            assert rag_eval.evaluate(ROWS[0], metrics=["again"]).metrics["again"].score == score
+        for other in ({"metric": metric, "__name__": "another"}, room):
+            name = "again" if other is not room else "once_more"
+            with pytest.raises(InputError, match="'again' is taken"):
+                exec(cell.replace("def again", f"def {name}").format(1), other)
+    finally:
+        unregister("again")
+
+
+def test_functions_within_a_function_do_not_take_each_others_place() -> None:
+    def made(score: float) -> None:
+        @metric("made")
+        def found(answer: str) -> float:
+            return score
+
+    try:
+        made(0.25)
+        with pytest.raises(InputError, match="'made' is taken"):
+            made(0.75)
+    finally:
+        unregister("made")
+
+
 @pytest.mark.parametrize(
     "name", ["faithfulness", "answerRelevance", "mastra.completeness", "ndcg@10", "brevity"]
 )
@@ -244,3 +274,93 @@ def test_a_file_of_words_signs_with_its_words(tmp_path: Path) -> None:
     assert signatures[0] != signatures[1]
     assert signatures[0] == signatures[2]
     assert str(words) not in str(signatures)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_files_on_two_threads_score_as_on_one(
+    brevity: str, thrift: str, tmp_path: Path, suffix: str
+) -> None:
+    rows = [
+        {"id": f"q{n}", "answer": "word " * (n % 5), "contexts": ["word"], "cost": n % 90}
+        for n in range(5000)
+    ]
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    else:
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    written = []
+    for threads in (1, 2):
+        target = tmp_path / f"scores{threads}.jsonl"
+        score_file(path, target, ["faithfulness", brevity, thrift], threads=threads)
+        written.append(target.read_bytes())
+    assert written[0] == written[1]
+    found = [json.loads(line) for line in written[1].splitlines()]
+    assert [row[thrift] for row in found] == [row["cost"] for row in rows]
+    assert [row[brevity] for row in found[:6]] == [None, 0.75, 0.5, 0.25, 0, None]
+
+
+def test_a_failing_function_names_metric_and_row_on_any_number_of_threads(tmp_path: Path) -> None:
+    @metric("failing")
+    def found(answer: str) -> float:
+        return 1 / (len(answer) - 3)
+
+    try:
+        path = tmp_path / "rows.jsonl"
+        rows = [{"id": f"q{n}", "answer": "bad" if n == 3000 else "good"} for n in range(5000)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        for threads in (1, 2):
+            with pytest.raises(ZeroDivisionError) as failed:
+                score_file(path, tmp_path / "out.jsonl", ["failing"], threads=threads)
+            assert any(
+                "failing scored" in note and '("q3000")' in note for note in failed.value.__notes__
+            )
+    finally:
+        unregister("failing")
+
+
+def test_a_batch_scorer_goes_to_a_process_that_knows_the_metric_and_to_no_other() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from rag_eval.record_batches import BatchScorer
+
+    @metric("shop.known", range=(0, 9))
+    def found(answer: str, *, factor: int = 1) -> float:
+        return len(answer) * factor
+
+    try:
+        options = {"shop.known": {"factor": 2}}
+        sent = pickle.dumps(BatchScorer(["shop.known"], scorer_options=options))
+        table = pyarrow.table({"answer": ["abc", "d"]})
+        (batch,) = table.to_batches()
+        assert pickle.loads(sent)(batch).column("shop.known").to_pylist() == [6, 2]
+    finally:
+        unregister("shop.known")
+    with pytest.raises(InputError, match=r"unknown metric 'shop\.known'.*once its module"):
+        pickle.loads(sent)
+
+
+def test_options_of_scorers_are_no_judge_to_record_batches() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from rag_eval.record_batches import BatchScorer
+
+    scorer = BatchScorer(["omk.contains"], scorer_options={"omk.contains": {"value": "a"}})
+    (batch,) = pyarrow.table({"answer": ["abc", "d"]}).to_batches()
+    assert scorer(batch).column("omk.contains").to_pylist() == [1, 0]
+    with pytest.raises(UnsupportedModeError, match="record batches are scored without a judge"):
+        BatchScorer(["mastra.bias"])
+
+
+def test_a_transformer_has_columns_of_scorers() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone
+
+    from rag_eval.estimators import RagScorer
+
+    options = {"omk.contains": {"value": "two"}}
+    scorer = clone(RagScorer(metrics=["omk.contains", "ir.P@1"], scorer_options=options))
+    rows = [{**ROWS[0], "retrieved_ids": ["a"], "relevant_ids": ["a"]}, ROWS[1]]
+    np.testing.assert_array_equal(scorer.fit_transform(rows), [[1, 1], [0, np.nan]])
+    assert scorer.get_feature_names_out().tolist() == ["omk.contains", "ir.P@1"]

@@ -16,6 +16,7 @@ from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import Scored
 from rag_eval.scorers.regtrace.claim_support import ClaimRow, Verdict, claims_of
 from rag_eval.scorers.regtrace.clauses import ClausedText, numbers_of
+from rag_eval.scorers.regtrace.details import MOST_FINDINGS
 from rag_eval.scorers.regtrace.factuality import (
     FactualitySettings,
     factuality,
@@ -23,7 +24,6 @@ from rag_eval.scorers.regtrace.factuality import (
     json_structural,
 )
 from rag_eval.scorers.regtrace.factuality_formulas import MODES
-from rag_eval.scorers.regtrace.findings import MOST_FINDINGS
 from rag_eval.scorers.regtrace.json_structure import (
     compare_json,
     compare_json_as_code,

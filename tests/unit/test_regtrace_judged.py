@@ -11,6 +11,7 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.judge.asking import DryAsker, Tally
 from rag_eval.judge.failures import JudgeFailure
+from rag_eval.judge.metrics.claims import MOST_CLAIMS
 from rag_eval.judge.rendering import PromptStyle
 from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import JudgedRule, Scored
@@ -19,7 +20,6 @@ from rag_eval.scorers.regtrace.factuality_formulas import ngram_factuality
 from rag_eval.scorers.regtrace.judge import RegtraceJudgement
 from rag_eval.scorers.regtrace.judged import (
     JUDGED,
-    MOST_CLAIMS,
     JudgedOrNative,
     judged_factuality,
     judged_or_native,

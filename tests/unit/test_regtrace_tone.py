@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError
 from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import Scored
+from rag_eval.scorers.javascript_strings import utf16_length
 from rag_eval.scorers.regtrace.meaning_specs import SPECS
 from rag_eval.scorers.regtrace.text_languages import languages_of
 from rag_eval.scorers.regtrace.tone import ToneScorer, ToneSettings, weighed
 from rag_eval.scorers.regtrace.tone_formulas import (
     DIMENSIONS,
     length_score,
-    n_units,
     tone_heuristic,
     verbosity,
 )
@@ -134,7 +134,7 @@ def test_lengths_from_half_to_double_are_fine(ratio: float, score: float) -> Non
 
 
 def test_the_tool_counts_letters_beyond_16_bits_twice() -> None:
-    assert n_units("a😀\ud800") == 4
+    assert utf16_length("a😀\ud800") == 4
     assert verbosity("😀", "a" * 5) == pytest.approx(0.8)
 
 

@@ -167,7 +167,7 @@ def test_an_unknown_option_is_named_with_the_nearest() -> None:
     ("source", "message"),
     [
         ("search", "must be a list of steps, got str"),
-        (["search"], "step 0 must be a mapping, got str"),
+        (["search"], "step 0 must be a mapping such as .* got str"),
         ([{"name": "a"}, {"stepType": "tool_call"}], "step 1 must have a name"),
         ([{"name": "a", "stepType": 3}], "stepType of step 0"),
         ({"steps": [{"name": "a", "children": 3}]}, "children"),

@@ -87,11 +87,12 @@ def support_of(
 
 async def _extracted(steps: RowSteps, text: str, tally: Tally) -> list[str]:
     fields: Fields = {"question": steps.row.asked, "text": text}
-    reply = await steps.ask(EXTRACT_CLAIMS, fields, tally, _too_many)
+    reply = await steps.ask(EXTRACT_CLAIMS, fields, tally, too_many)
     return list(dict.fromkeys(claim.strip() for claim in reply.claims if claim.strip()))
 
 
-def _too_many(reply: ClaimsReply) -> str | None:
+def too_many(reply: ClaimsReply) -> str | None:
+    """What is wrong with a reply of too many claims; None where they are not."""
     return f"list at most {MOST_CLAIMS} claims" if len(reply.claims) > MOST_CLAIMS else None
 
 

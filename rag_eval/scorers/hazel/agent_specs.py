@@ -6,18 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.hazel.trajectory import called_share, ordered_share
 from rag_eval.scorers.sample_calls import (
     CALL_FIELDS,
     EXPECTED,
-    RowScore,
     check,
-    column_of,
     names_called,
     names_expected,
     no_calls_given,
 )
+from rag_eval.scorers.score_columns import RowScore, column_of
 
 _SOURCE: Final = "@hazeljs/eval"
 
@@ -39,10 +38,7 @@ def _scorer(name: str, share: Callable[[Sequence[str], Sequence[str]], float]) -
         expected = names_expected(fields)
         return NullReason.MISSING_FIELD if actual is None else share(actual, expected)
 
-    def column(rows: Sequence[Fields]) -> Column:
-        return column_of(rows, row_score)
-
-    return Scorer(score, column)
+    return Scorer(score, lambda rows: column_of(rows, row_score))
 
 
 def _trajectory_score() -> Scorer:

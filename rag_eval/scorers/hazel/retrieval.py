@@ -6,10 +6,9 @@ no score in place of 0 or 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from rag_eval.errors import InputError
 from rag_eval.option_values import one_of, whole_from_one
 from rag_eval.scorers.contract import Fields, Scored, Scorer
 
@@ -80,17 +79,13 @@ def _scorer(measure: _Measure, k: int | None) -> Scorer:
     return Scorer(score)
 
 
-def _relevant(given: object) -> list[Any]:
+def _relevant(given: Any) -> list[Any]:
     """Relevant ids; of grades by id those above 0."""
-    if not isinstance(given, (list, tuple, Set, Mapping)):
-        raise InputError(
-            "relevant_ids must be a list of ids or a mapping of id to grade, got "
-            f"{type(given).__name__}"
-        )
+    from rag_eval.retrieval.id_lists import check_relevant, whole_grades
+
+    check_relevant(given)
     if not isinstance(given, Mapping):
         return list(given)
-    from rag_eval.retrieval.id_lists import whole_grades
-
     grades = whole_grades(given.values(), "relevant_ids")
     return [document for document, grade in zip(given, grades, strict=True) if grade > 0]
 

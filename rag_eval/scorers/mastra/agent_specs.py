@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from rag_eval.errors import InputError
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.mastra import (
     tool_call_accuracy_code,
     trajectory_accuracy_code,
@@ -41,14 +41,13 @@ from rag_eval.scorers.mastra.trajectory_unified import (
 from rag_eval.scorers.sample_calls import (
     CALL_FIELDS,
     EXPECTED,
-    RowScore,
     calls_made,
     check,
-    column_of,
     names_called,
     names_expected,
     no_calls_given,
 )
+from rag_eval.scorers.score_columns import RowScore, column_of
 
 Settings = TypeVar("Settings")
 
@@ -86,10 +85,7 @@ def _tool_call_accuracy(
     def score(fields: Fields) -> Scored:
         return _calls_scored(fields, wanted, row_score(fields))
 
-    def column(rows: Sequence[Fields]) -> Column:
-        return column_of(rows, row_score)
-
-    return Scorer(score, column)
+    return Scorer(score, lambda rows: column_of(rows, row_score))
 
 
 def _calls_score(

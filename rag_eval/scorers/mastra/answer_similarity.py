@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.judge.metrics.imagining import sentences, text_of, texts_of
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.samples import NullReason
@@ -75,7 +75,8 @@ class AnswerSimilarityOptions:
     def __post_init__(self) -> None:
         if not isinstance(self.require_ground_truth, bool):
             raise InputError(
-                f"require_ground_truth must be true or false, got {self.require_ground_truth!r}"
+                "require_ground_truth must be true or false, "
+                f"got {glance(self.require_ground_truth)}"
             )
         check_numbers(
             self,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.mastra import checks
 from rag_eval.scorers.mastra.check_rules import (
     CallOptions,
@@ -16,15 +16,14 @@ from rag_eval.scorers.mastra.check_rules import (
     failed_calls,
     in_order,
 )
-from rag_eval.scorers.regtrace.details import cut
 from rag_eval.scorers.sample_calls import (
     CALL_FIELDS,
-    RowScore,
     calls_made,
-    column_of,
     names_called,
     no_calls_given,
 )
+from rag_eval.scorers.score_columns import RowScore, column_of
+from rag_eval.scorers.short_texts import cut
 
 # Of the names called what passes, what was expected and what was found.
 Judged: TypeAlias = tuple[bool, str, str]
@@ -42,13 +41,6 @@ def _calls_scorer(name: str, judged: Callable[[list[str]], Judged]) -> Scorer:
         return no_calls_given() if names is None else _calls_scored(name, *judged(names))
 
     return Scorer(score, lambda rows: column_of(rows, row_score))
-
-
-def measured(passed: Sequence[bool]) -> Column:
-    """The column of rows that all have a score: 1 where they passed, else 0"""
-    import numpy as np
-
-    return np.array(passed, np.float64), np.zeros(len(passed), np.uint8)
 
 
 def _calls_scored(name: str, passed: bool, expected: str, actual: str) -> Scored:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.option_values import share, whole_from_zero
 from rag_eval.scorers.safe_patterns import Pattern, compiled
 from rag_eval.scorers.tool_calls import ToolCall
@@ -144,7 +144,7 @@ class OrderOptions:
     def __post_init__(self) -> None:
         listed = isinstance(self.names, (list, tuple))
         if not listed or not all(isinstance(name, str) for name in self.names):
-            raise InputError(f"names must be a list of names of tools, got {self.names!r:.80}")
+            raise InputError(f"names must be a list of names of tools, got {glance(self.names)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,11 +160,6 @@ class MostCallsOptions:
 
     def __post_init__(self) -> None:
         whole_from_zero(self.most, "most")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoOptions:
-    """There are no options."""
 
 
 def _checked_text(value: object, name: str) -> None:

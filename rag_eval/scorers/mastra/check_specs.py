@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec, truths_of
 from rag_eval.scorers.mastra import checks
-from rag_eval.scorers.mastra.check_call_specs import CALL_SPECS, measured
+from rag_eval.scorers.mastra.check_call_specs import CALL_SPECS
 from rag_eval.scorers.mastra.check_rules import (
     PatternOptions,
     SimilarityOptions,
@@ -16,12 +16,12 @@ from rag_eval.scorers.mastra.check_rules import (
     decided,
     folded,
 )
-from rag_eval.scorers.mastra.runs import run_of, run_of_sample
-from rag_eval.scorers.regtrace.details import cut
-from rag_eval.scorers.sample_calls import RowScore, column_of
+from rag_eval.scorers.mastra.run_texts import NO_OUTPUT
+from rag_eval.scorers.mastra.runs import run_of_messages
+from rag_eval.scorers.score_columns import RowScore, column_of, column_of_verdicts
+from rag_eval.scorers.short_texts import cut
 
 _TEXT_FIELDS: Final = ("answer", "messages")
-_NO_TEXT: Final = Scored(None, NullReason.MISSING_FIELD, "Neither an answer nor messages given.")
 _NO_TRUTH: Final = Scored(
     None, NullReason.MISSING_FIELD, "Neither the option text nor a ground truth given."
 )
@@ -34,7 +34,7 @@ def _spoken(fields: Fields, between: str) -> str | None:
     """What the assistant said; None where the sample does not say."""
     if "messages" not in fields:
         return fields.get("answer")
-    run = run_of(run_of_sample({"messages": fields["messages"]}))
+    run = run_of_messages(fields["messages"])
     return checks.spoken_text(run, between)
 
 
@@ -49,7 +49,7 @@ def _text_scorer(
 
     def score(fields: Fields) -> Scored:
         text = _spoken(fields, between)
-        return _NO_TEXT if text is None else _text_scored(name, passes(text), wanted, text, rule)
+        return NO_OUTPUT if text is None else _text_scored(name, passes(text), wanted, text, rule)
 
     def column(rows: Sequence[Fields]) -> Column:
         try:
@@ -58,7 +58,7 @@ def _text_scorer(
             answers = []
         if not answers or any("messages" in row for row in rows):
             return column_of(rows, row_score)
-        return measured([passes(answer) for answer in answers])
+        return column_of_verdicts([passes(answer) for answer in answers])
 
     return Scorer(score, column)
 
@@ -117,7 +117,7 @@ def _equals(text: str | None = None, ignore_case: bool = True) -> Scorer:
     def score(fields: Fields) -> Scored:
         output, wanted = _spoken(fields, ""), _wanted(fields, text)
         if output is None or not wanted:
-            return _NO_TEXT if output is None else _NO_TRUTH
+            return NO_OUTPUT if output is None else _NO_TRUTH
         passed = is_any(output, wanted)
         rule = "does {}equal the text" if len(wanted) == 1 else "does {}equal one of the texts"
         return _text_scored("check_equals", passed, " | ".join(wanted[:3]), output, rule)
@@ -132,12 +132,7 @@ def _checked_options(text: str | None, ignore_case: bool) -> None:
 
 def _wanted(fields: Fields, text: str | None) -> Sequence[str]:
     """The text of the options, else the ground truths."""
-    if text is not None:
-        return (text,)
-    truth = fields.get("ground_truth")
-    if truth is None:
-        return ()
-    return (truth,) if isinstance(truth, str) else truth
+    return truths_of(fields) if text is None else (text,)
 
 
 def _similarity(
@@ -153,7 +148,7 @@ def _similarity(
     def score(fields: Fields) -> Scored:
         output, wanted = _spoken(fields, " "), _wanted(fields, text)
         if output is None or not wanted:
-            return _NO_TEXT if output is None else _NO_TRUTH
+            return NO_OUTPUT if output is None else _NO_TRUTH
         found = best([fields])[0]
         message = f"The answer and the text are alike by {float(found):.2f}."
         detail = {"check": "check_similarity", "expected": cut(wanted[0]), "actual": cut(output)}

@@ -15,7 +15,6 @@ from rag_eval.scorers.mastra.check_rules import (
     CallOptions,
     MostCallsOptions,
     NoCallOptions,
-    NoOptions,
     OrderOptions,
     PatternOptions,
     SimilarityOptions,
@@ -27,6 +26,7 @@ from rag_eval.scorers.mastra.check_rules import (
 )
 from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
 from rag_eval.scorers.mastra.findings import Findings
+from rag_eval.scorers.mastra.options import NoOptions
 from rag_eval.scorers.mastra.runs import Run, tool_calls
 from rag_eval.scorers.tool_calls import ToolCall
 

@@ -9,13 +9,14 @@ from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.mastra import completeness as rule
 from rag_eval.scorers.mastra.elements import element_coverage, text_elements
-from rag_eval.scorers.mastra.runs import run_of, run_of_sample
+from rag_eval.scorers.mastra.run_texts import NO_OUTPUT
+from rag_eval.scorers.mastra.runs import run_of_messages
 from rag_eval.scorers.mastra.verb_forms import Lemmas
-from rag_eval.scorers.sample_calls import RowScore, column_of
+from rag_eval.scorers.score_columns import RowScore, column_of
+from rag_eval.scorers.short_texts import cut
 
 _SHOWN: Final = 20
 _NO_INPUT: Final = Scored(None, NullReason.MISSING_FIELD, "Neither a question nor messages given.")
-_NO_OUTPUT: Final = Scored(None, NullReason.MISSING_FIELD, "Neither an answer nor messages given.")
 
 
 def _completeness(lemmas: str = "own") -> Scorer:
@@ -37,14 +38,14 @@ def _texts(fields: Fields) -> tuple[str | None, str | None]:
     """What came in and what went out; None where the sample does not say."""
     if "messages" not in fields:
         return fields.get("question"), fields.get("answer")
-    run = run_of(run_of_sample({"messages": fields["messages"]}))
+    run = run_of_messages(fields["messages"])
     return rule.joined(run.input), rule.joined(run.output)
 
 
 def _scored(fields: Fields, chosen: Lemmas) -> Scored:
     given, output = _texts(fields)
     if given is None or output is None:
-        return _NO_INPUT if given is None else _NO_OUTPUT
+        return _NO_INPUT if given is None else NO_OUTPUT
     found = rule.completeness(given, output, lemmas=chosen)
     total = found.element_counts.input
     words = f"{round(found.score * total)} of {total} elements of the question are in the answer."
@@ -63,7 +64,7 @@ def _detail(found: rule.Completeness) -> Mapping[str, Any]:
 
 def _shown(elements: Sequence[str]) -> list[str]:
     more = [f"and {len(elements) - _SHOWN} more"] if len(elements) > _SHOWN else []
-    return [*elements[:_SHOWN], *more]
+    return [*(cut(element) for element in elements[:_SHOWN]), *more]
 
 
 SPECS: Final[tuple[ScorerSpec, ...]] = (

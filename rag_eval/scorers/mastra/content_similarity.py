@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError
-from rag_eval.scorers.javascript_json import SPACE, trimmed
+from rag_eval.scorers.javascript_strings import SPACES, trimmed
 from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
 from rag_eval.scorers.mastra.options import settings_of
 from rag_eval.scorers.mastra.run_texts import input_text, output_text
@@ -15,7 +14,6 @@ from rag_eval.scorers.mastra.runs import Run, RunError
 from rag_eval.scorers.mastra.scorer import Options
 
 ID: Final = "mastra.content_similarity"
-_SPACES: Final = re.compile(f"[{SPACE}]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,7 @@ def content_similarity(
 
 def collapsed(text: str) -> str:
     """A text with one space for each run of white space, as JavaScript has it, and none around."""
-    return trimmed(_SPACES.sub(" ", text))
+    return trimmed(SPACES.sub(" ", text))
 
 
 def _found(run: Run, settings: ContentSimilarityOptions) -> Finding:

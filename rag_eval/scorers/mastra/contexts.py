@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.scorers.mastra.runs import Run, RunError, json_text, tool_results
 
 OF_THE_RUN: Final = "run"
@@ -77,5 +77,5 @@ def context_or_tools(context: Context, run: Run) -> list[str]:
 def _listed(value: object, name: str) -> list[str]:
     listed = isinstance(value, (list, tuple))
     if not listed or not all(isinstance(text, str) for text in value):  # type: ignore[attr-defined]
-        raise InputError(f"{name} must be a list of strings, got {value!r:.80}")
+        raise InputError(f"{name} must be a list of strings, got {glance(value)}")
     return list(value)  # type: ignore[call-overload,no-any-return]

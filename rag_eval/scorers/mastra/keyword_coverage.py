@@ -11,7 +11,7 @@ import re
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-from rag_eval.scorers.javascript_json import SPACE, trimmed
+from rag_eval.scorers.javascript_strings import SPACE, trimmed
 from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
 from rag_eval.scorers.mastra.options import NoOptions, settings_of
 from rag_eval.scorers.mastra.run_texts import input_text, output_text

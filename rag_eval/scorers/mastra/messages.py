@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.scorers.tool_calls import ToolCall, tool_call_of
 
 
@@ -46,7 +46,7 @@ def _message(value: object, owner: str) -> Message:
         raise InputError(f"{owner} must be a mapping, got {type(value).__name__}")
     role = value.get("role")
     if not isinstance(role, str):
-        raise InputError(f"{owner} must have a role that is a text, got {role!r}")
+        raise InputError(f"{owner} must have a role that is a text, got {glance(role)}")
     body = _body(value, owner)
     texts = [text for part in body.parts if (text := _part_text(part)) is not None]
     own = body.text or (texts[-1] if texts else "")

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.scorers.mastra.imagined import NOTE, REASON
 from rag_eval.scorers.mastra.options import check_numbers, checked_text, settings_of
@@ -96,7 +96,7 @@ class NoiseSensitivityOptions:
         checked_text(self.baseline_response, "baseline_response")
         checked_text(self.noisy_query, "noisy_query")
         if self.noise_type is not None and not isinstance(self.noise_type, str):
-            raise InputError(f"noise_type must be a text, got {self.noise_type!r:.80}")
+            raise InputError(f"noise_type must be a text, got {glance(self.noise_type)}")
 
 
 def noise_sensitivity_score(found: Robustness, scoring: NoiseScoring) -> float:

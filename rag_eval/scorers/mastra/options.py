@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.samples import camel_case
 
 Settings = TypeVar("Settings")
@@ -81,8 +81,9 @@ def checked_number(value: object, name: str) -> float:
     """A finite number from 0 on, or an InputError that names it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{name} must be a number, got {type(value).__name__}")
-    if not math.isfinite(value) or value < 0:
-        raise InputError(f"{name} must be a finite number from 0 on, got {value}")
+    # Not by isfinite, which fails for a whole number that no float can hold.
+    if not 0 <= value <= sys.float_info.max:
+        raise InputError(f"{name} must be a finite number from 0 on, got {glance(value)}")
     return float(value)
 
 
@@ -103,5 +104,5 @@ def check_numbers(settings: object, *names: str) -> None:
 def checked_text(value: object, name: str) -> str:
     """A text that says something."""
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{name} must be a text that is not empty, got {value!r:.80}")
+        raise InputError(f"{name} must be a text that is not empty, got {glance(value)}")
     return value

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.judge.metrics.imagining import sentences, text_of
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.scorers.mastra.imagined import NOTE, REASON
@@ -87,7 +87,7 @@ class PromptAlignmentOptions:
     def __post_init__(self) -> None:
         if self.evaluation_mode not in _ANALYZE:
             known = ", ".join(map(repr, _ANALYZE))
-            raise InputError(f"evaluation_mode must be {known}, got {self.evaluation_mode!r}")
+            raise InputError(f"evaluation_mode must be {known}, got {glance(self.evaluation_mode)}")
         checked_scale(self.scale)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.judge.metrics.imagining import texts_of
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.scorers.mastra.imagined import NOTE, REASON
@@ -85,7 +85,7 @@ def _criterion(value: object) -> Criterion:
     described = value.get("description") if isinstance(value, Mapping) else value
     required = value.get("required", True) if isinstance(value, Mapping) else True
     if not isinstance(described, str) or not isinstance(required, bool):
-        raise InputError(f"a criterion must be {{description, required}}, got {value!r:.80}")
+        raise InputError(f"a criterion must be {{description, required}}, got {glance(value)}")
     return Criterion(described, required)
 
 

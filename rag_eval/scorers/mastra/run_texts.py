@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import Column, Fields, Scored
-from rag_eval.scorers.mastra.runs import Run, RunError, run_of, run_of_sample
+from rag_eval.scorers.mastra.runs import Run, RunError, run_of_messages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 TEXT_FIELDS: Final = ("question", "answer", "messages")
 """What a sample may hold of them."""
+
+NO_OUTPUT: Final = Scored(None, NullReason.MISSING_FIELD, "Neither an answer nor messages given.")
+"""The finding in a sample that does not say what went out."""
 
 _BETWEEN: Final = ", "
 
@@ -49,7 +52,7 @@ def sample_texts(fields: Fields) -> TextPair:
         When the sample has none of either kind.
     """
     if "messages" in fields:
-        run = run_of(run_of_sample(fields))
+        run = run_of_messages(fields["messages"])
         if not run.input:
             raise RunError("No message of the user given.")
         return TextPair(input_text(run), _sample_output(run))
@@ -68,7 +71,7 @@ def sample_output(fields: Fields) -> str:
         When the sample has neither an answer nor messages of the agent.
     """
     if "messages" in fields:
-        return _sample_output(run_of(run_of_sample(fields)))
+        return _sample_output(run_of_messages(fields["messages"]))
     if "answer" not in fields:
         raise RunError("No answer given.")
     answer: str = fields["answer"]

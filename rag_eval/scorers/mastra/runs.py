@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.samples import EvalSample, NullReason
 from rag_eval.scorers.mastra.messages import Message, messages_of
 from rag_eval.scorers.tool_calls import UNWRITTEN, ToolCall
@@ -110,7 +110,7 @@ def _contexts(value: object) -> tuple[str, ...] | None:
         return None
     listed = isinstance(value, (list, tuple))
     if not listed or not all(isinstance(text, str) for text in value):  # type: ignore[attr-defined]
-        raise InputError(f"contexts of a run must be a list of strings, got {value!r:.80}")
+        raise InputError(f"contexts of a run must be a list of strings, got {glance(value)}")
     return tuple(value)  # type: ignore[arg-type]
 
 
@@ -231,6 +231,8 @@ def run_of_sample(sample: Mapping[str, Any] | EvalSample) -> dict[str, Any]:
     if messages is None:
         given, output = fields.get("question"), _answer(fields)
     else:
+        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+            raise InputError(f"messages must be a list of messages, got {type(messages).__name__}")
         given = [item for item in messages if _role(item) in ("user", "system")]
         output = [item for item in messages if _role(item) not in ("user", "system")]
     run = {
@@ -244,6 +246,16 @@ def run_of_sample(sample: Mapping[str, Any] | EvalSample) -> dict[str, Any]:
         "trajectory": fields.get("trajectory"),
     }
     return {name: value for name, value in run.items() if value is not None}
+
+
+def run_of_messages(messages: object) -> Run:
+    """The run that the messages of a sample are; an InputError names them."""
+    try:
+        return run_of(run_of_sample({"messages": messages}))
+    except InputError as error:
+        if str(error).startswith("messages"):
+            raise
+        raise InputError(f"messages: {error}") from None
 
 
 def _answer(fields: Mapping[str, Any]) -> Any:

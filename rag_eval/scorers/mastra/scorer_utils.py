@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.scorers.mastra.findings import Findings
 from rag_eval.scorers.mastra.messages import messages_of
 from rag_eval.scorers.mastra.rounding import round_to_two_decimals
@@ -146,7 +146,9 @@ def get_conversation_history_from_run_input(source: object, max_messages: int = 
         A line ``role: text`` for each; empty where nothing is remembered.
     """
     if isinstance(max_messages, bool) or not isinstance(max_messages, int) or max_messages < 1:
-        raise InputError(f"max_messages must be a whole number from 1 on, got {max_messages!r:.80}")
+        raise InputError(
+            f"max_messages must be a whole number from 1 on, got {glance(max_messages)}"
+        )
     remembered = next(
         (source[key] for key in _REMEMBERED if isinstance(source, Mapping) and source.get(key)), ()
     )

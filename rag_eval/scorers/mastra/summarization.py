@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.judge.metrics.imagining import sentences, text_of, texts_of
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.scorers.mastra.contexts import check_callable
@@ -69,7 +69,7 @@ class SummarizationOptions:
         check_callable(self.source_extractor, "source_extractor")
         asked = self.max_questions
         if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-            raise InputError(f"max_questions must be a whole number from 1 on, got {asked!r}")
+            raise InputError(f"max_questions must be a whole number from 1 on, got {glance(asked)}")
         checked_scale(self.scale)
 
 

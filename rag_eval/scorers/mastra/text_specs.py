@@ -25,6 +25,7 @@ from rag_eval.scorers.mastra.run_texts import (
 )
 from rag_eval.scorers.mastra.tone_consistency import ToneConsistencyOptions, ToneMatch, tone_of
 from rag_eval.scorers.sentiment_lexicon import lexicon_digest
+from rag_eval.scorers.short_texts import cut
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +99,7 @@ def _keyword_coverage() -> Scorer:
             )
         details = {
             **keyword_coverage.counts(found),
-            "missingKeywords": missing[:_SHOWN],
+            "missingKeywords": [cut(word) for word in missing[:_SHOWN]],
         }
         return found.coverage, words, details
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.judge.metrics.imagining import texts_of
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.scorers.mastra.imagined import NOTE
@@ -45,7 +45,7 @@ class ToolCallAccuracyOptions:
         tools = self.available_tools
         if not isinstance(tools, (list, tuple)) or not all(_tool_name(tool) for tool in tools):
             raise InputError(
-                f"available_tools must be a list of {{id, description}}, got {tools!r:.80}"
+                f"available_tools must be a list of {{id, description}}, got {glance(tools)}"
             )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.scorers.mastra.findings import Findings
 from rag_eval.scorers.mastra.rounding import round_to_two_decimals
 from rag_eval.scorers.mastra.trajectory_expectations import TrajectoryExpectation, expectation_of
@@ -191,7 +191,7 @@ def _total_duration(trajectory: Trajectory, *, needed: bool) -> float:
 def _measured(step: TrajectoryStep, name: str, budget: str | None) -> float:
     value = step.amount(name)
     if value is None and budget is not None:
-        raise InputError(f"{budget} needs {name} of every step, {step.name!r:.80} has none")
+        raise InputError(f"{budget} needs {name} of every step, {glance(step.name)} has none")
     return value or 0
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.samples import camel_case
 from rag_eval.scorers.mastra.options import checked_number
 from rag_eval.scorers.mastra.trajectory_steps import (
@@ -204,7 +204,7 @@ def _known(given: object, owner: str) -> str | None:
     """The field of that name; None for what a trajectory has and an expectation does not."""
     name = _SPELLINGS.get(given) if isinstance(given, str) else None
     if name is None and camel_case(str(given)) not in _UNREAD:
-        raise InputError(f"{owner} has no field {given!r:.80}{suggestion(given, _SPELLINGS)}")
+        raise InputError(f"{owner} has no field {glance(given)}{suggestion(given, _SPELLINGS)}")
     return name
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.samples import camel_case
 from rag_eval.scorers.mastra.options import checked_number
 from rag_eval.scorers.mastra.runs import Run, run_of, tool_calls
@@ -59,7 +59,7 @@ class TrajectoryStep:
         try:
             return value_text(self.value(name))
         except InputError as error:
-            raise InputError(f"{name} of step {self.name!r:.80}: {error}") from None
+            raise InputError(f"{name} of step {glance(self.name)}: {error}") from None
 
     def amount(self, name: str) -> float | None:
         """The value, which has to be a finite number from 0 on; None where there is none."""
@@ -69,7 +69,7 @@ class TrajectoryStep:
         try:
             checked_number(value, name)
         except InputError as error:
-            raise InputError(f"step {self.name!r:.80}: {error}") from None
+            raise InputError(f"step {glance(self.name)}: {error}") from None
         return value  # type: ignore[no-any-return]
 
 
@@ -120,7 +120,8 @@ def steps_of(trajectory: object, owner: str) -> list[Mapping[str, Any]]:
     for place, step in enumerate(steps):
         if not isinstance(step, Mapping):
             kind = type(step).__name__
-            raise InputError(f"{owner}: step {place} must be a mapping, got {kind}")
+            wanted = 'a mapping such as {"name": "search"}'
+            raise InputError(f"{owner}: step {place} must be {wanted}, got {kind}")
     return list(steps)
 
 

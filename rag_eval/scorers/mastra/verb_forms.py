@@ -1,4 +1,8 @@
-"""English verbs.  In: a word in lower case.  Out: the infinitive it is a form of, or itself."""
+"""English verbs.  In: a word in lower case.  Out: the infinitive it is a form of, or itself.
+
+The lists are our own. Which endings of stems get an e, and which verbs are exceptions from that,
+was counted on the dictionary of lemminflect 0.2.3: MIT licence, copyright (c) 2019 Brad Jascob.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.scorers.omk import parameters as p
 from rag_eval.scorers.omk.assertion_runs import AssertionRun
 from rag_eval.scorers.omk.assertion_types import (
@@ -130,21 +130,19 @@ class _Reader:
             raise InputError(f"{place}: at most {_MOST_ASSERTIONS} assertions are taken")
         name = assertion.get("type")
         if not isinstance(name, str) or name not in ALL_TYPES:
-            known = ", ".join(ALL_TYPES)
-            raise InputError(
-                f"{place}: unknown assertion type {name!r:.80}{suggestion(name, ALL_TYPES)}"
-                f" (known types: {known})"
-            )
+            hint = suggestion(name, ALL_TYPES) or f" (known types: {', '.join(ALL_TYPES)})"
+            raise InputError(f"{place}: unknown assertion type {glance(name)}{hint}")
         if depth and (name in JUDGED or name == CUSTOM):
             raise InputError(f"{place}: {name} cannot be within an {SET}")
         try:
             if name == SET:
                 return self._set(assertion, place, depth + 1)
             return self._leaf(name, assertion, place)
-        except _Placed:
-            raise
         except InputError as error:
-            raise _Placed(f"{place} ({name}): {error}") from None
+            is_placed = isinstance(error, _Placed)
+            message = str(error) if is_placed else f"{place} ({name}): {error}"
+            # The caller's tracebacks show the public class alone.
+            raise (_Placed if depth else InputError)(message) from None
 
     def _leaf(self, name: str, assertion: Values, place: str) -> Prepared:
         if name == CUSTOM:
@@ -221,7 +219,7 @@ def _values(
     unknown = [key for key in assertion if key not in names and key not in _REMARKS]
     if unknown and not extra:
         raise InputError(
-            f"{unknown[0]!r:.80} is not read{suggestion(unknown[0], names)}"
+            f"{glance(unknown[0])} is not read{suggestion(unknown[0], names)}"
             f" (it takes {', '.join(names)})"
         )
     return {parameter.name: parameter.read(assertion) for parameter in parameters}
@@ -279,7 +277,7 @@ def _custom(assertion: Values) -> Callable[[AssertionRun, Helpers], Finding]:
         if check is None:
             known = ", ".join(map(repr, helpers.checks)) or "none"
             raise InputError(
-                f"there is no check {name!r:.80}"
+                f"there is no check {glance(name)}"
                 f"{suggestion(name, helpers.checks)} (checks that were given: {known})"
             )
         try:
@@ -291,7 +289,7 @@ def _custom(assertion: Values) -> Callable[[AssertionRun, Helpers], Finding]:
         passed, message = found if isinstance(found, tuple) else (found, "")
         if not isinstance(passed, bool):
             raise InputError(
-                f"the check {name!r:.80} must return True or False, got {passed!r:.80}"
+                f"the check {glance(name)} must return True or False, got {glance(passed)}"
             )
         return Finding(passed, None, message)
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
-from rag_eval.scorers.javascript_json import trimmed
+from rag_eval.scorers.javascript_strings import trimmed, utf16_length
 from rag_eval.scorers.omk.assertion_runs import AssertionCall, call_text
 from rag_eval.scorers.omk.parameters import Values
-from rag_eval.scorers.omk.text_lengths import utf16_length
 
 Measure: TypeAlias = Callable[[Any], Any]
 Verdict: TypeAlias = Callable[[Any], bool]

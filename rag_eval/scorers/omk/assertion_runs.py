@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 
 RUN_FIELDS: Final = (
     "answer",
@@ -125,12 +125,12 @@ def _call(value: object, owner: str) -> AssertionCall:
     if isinstance(value, str) and value:
         return AssertionCall(value)
     if not isinstance(value, Mapping):
-        raise InputError(f"{owner} must be a name or a mapping, got {value!r:.80}")
+        raise InputError(f"{owner} must be a name or a mapping, got {glance(value)}")
     function = value.get("function")
     called = function if isinstance(function, Mapping) else value
     name = _first(called, _NAMES)
     if not isinstance(name, str) or not name:
-        raise InputError(f"{owner} must name its tool with a text, got {name!r:.80}")
+        raise InputError(f"{owner} must name its tool with a text, got {glance(name)}")
     given, result = _first(called, _INPUTS), _first(called, _OUTPUTS)
     return AssertionCall(name, given, _first(value, _OUTPUTS) if result is None else result)
 
@@ -159,7 +159,7 @@ def _texts(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
-        raise InputError(f"contexts must be a list of texts, got {value!r:.80}")
+        raise InputError(f"contexts must be a list of texts, got {glance(value)}")
     return tuple(value)
 
 
@@ -169,7 +169,7 @@ def _amount(value: object, name: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{name} must be a number, got {type(value).__name__}")
     if not 0 <= value <= sys.float_info.max:
-        raise InputError(f"{name} must be a finite number of at least 0, got {value!r:.80}")
+        raise InputError(f"{name} must be a finite number of at least 0, got {glance(value)}")
     return value
 
 
@@ -179,5 +179,5 @@ def _hits(value: object) -> Mapping[str, float] | None:
     if not isinstance(value, Mapping):
         raise InputError(f"mock_hits must map names to counts, got {type(value).__name__}")
     for name, count in value.items():
-        _amount(count, f"mock_hits[{name!r:.80}]")
+        _amount(count, f"mock_hits[{glance(name)}]")
     return value

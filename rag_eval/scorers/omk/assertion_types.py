@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.scorers.javascript_json import trimmed
+from rag_eval.scorers.javascript_strings import trimmed, utf16_length
 from rag_eval.scorers.omk import assertion_rules as rules
 from rag_eval.scorers.omk import parameters as p
 from rag_eval.scorers.omk.assertion_rules import Measure, Verdict
 from rag_eval.scorers.omk.parameters import Parameter, Values
-from rag_eval.scorers.omk.text_lengths import utf16_length, word_count, word_counts
+from rag_eval.scorers.omk.word_counts import word_count, word_counts
 
 Layer: TypeAlias = Literal["fact", "behavior"]
 

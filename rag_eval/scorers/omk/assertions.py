@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.scorers.omk.assertion_reading import (
     AssertionJudge,
     CustomCheck,
@@ -21,6 +21,7 @@ from rag_eval.scorers.omk.assertion_reading import (
 from rag_eval.scorers.omk.assertion_runs import AssertionCall, AssertionRun, run_of_fields
 from rag_eval.scorers.omk.assertion_types import Layer
 from rag_eval.scorers.omk.layers import layer_of, ratio_to_score, share_passed
+from rag_eval.scorers.short_texts import cut
 
 __all__ = [
     "AssertionCall",
@@ -39,7 +40,6 @@ __all__ = [
 RunLike: TypeAlias = "AssertionRun | Mapping[str, Any] | str"
 """A run, the fields of a sample by their snake_case names, or an output alone."""
 
-_SHOWN: Final = 80
 _MOST_SHOWN: Final = 10
 _NOT_CHECKED: Final = "not checked: it needs a judge; ask for the metric omk.{} with one"
 
@@ -237,15 +237,14 @@ def _result(prepared: Prepared, run: AssertionRun, helpers: Helpers) -> Assertio
 def _message(prepared: Prepared, finding: Finding, actual: Any) -> str:
     if finding.message:
         return finding.message
-    return f"wanted: {prepared.expected}; got: {actual!r:.120}"
+    return f"wanted: {prepared.expected}; got: {glance(actual, 120)}"
 
 
 def shown(actual: Any) -> Any:
     """A value as results hold it: texts of at most 80 characters, lists of at most ten."""
     if isinstance(actual, str):
-        text = actual if len(actual) <= _SHOWN else actual[: _SHOWN - 1] + "…"
         # Half a character cannot be written to a file of results.
-        return text.encode(errors="replace").decode()
+        return cut(actual).encode(errors="replace").decode()
     if isinstance(actual, (list, tuple)):
         return [shown(item) for item in actual[:_MOST_SHOWN]]
     return actual

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.judge.agreement import agreement_of
 from rag_eval.judge.independence import independence_of
 from rag_eval.judge.repeats import mean_of, repeat_summary
-
-# Wide enough for any score with all its binary digits.
-_EXACT: Final = Context(prec=400)
+from rag_eval.scorers.omk.rounding import rounded
 
 _VENDORS: Final = {
     "claude": "anthropic",
@@ -43,9 +40,9 @@ def repeated_score(scores: Sequence[float]) -> dict[str, Any]:
     """
     found = repeat_summary(_without_failures(scores))
     return {
-        "score": _rounded(found.mean or 0.0, 2),
+        "score": rounded(found.mean or 0.0, 2),
         "samples": list(scores),
-        "stddev": _rounded(found.spread or 0.0, 3),
+        "stddev": rounded(found.spread or 0.0, 3),
         "failures": found.n_failed,
     }
 
@@ -62,7 +59,7 @@ def ensemble_score(scores_per_judge: Sequence[Sequence[float]]) -> dict[str, Any
     """
     per_judge = [repeated_score(scores) for scores in scores_per_judge]
     scores = [found["score"] for found in per_judge]
-    score = _rounded(mean_of(_without_failures(scores)) or 0.0, 2)
+    score = rounded(mean_of(_without_failures(scores)) or 0.0, 2)
     if len(scores) < 2:
         return {"score": score}
     for found in per_judge:
@@ -71,7 +68,7 @@ def ensemble_score(scores_per_judge: Sequence[Sequence[float]]) -> dict[str, Any
     return {
         "score": score,
         "per_judge": per_judge,
-        "mean_abs_diff": _rounded(agreed.mean_abs_diff or 0.0, 3),
+        "mean_abs_diff": rounded(agreed.mean_abs_diff or 0.0, 3),
         "pair_count": sum(pair.n_rows for pair in agreed.pairs),
         "pearson": None,
     }
@@ -90,9 +87,9 @@ def judge_agreement(matrix: Sequence[Sequence[float]]) -> dict[str, Any]:
         return {"meanAbsDiff": 0.0, "pairCount": 0, "pearson": None}
     found = agreement_of(matrix, n_resamples=1)
     return {
-        "meanAbsDiff": _rounded(found.mean_abs_diff or 0.0, 3),
+        "meanAbsDiff": rounded(found.mean_abs_diff or 0.0, 3),
         "pairCount": len(found.pairs),
-        "pearson": None if found.pearson is None else _rounded(found.pearson, 3),
+        "pearson": None if found.pearson is None else rounded(found.pearson, 3),
     }
 
 
@@ -153,7 +150,7 @@ def parse_judge_models(text: str) -> tuple[tuple[str, str], ...]:
     for part in filter(None, map(str.strip, text.split(","))):
         executor, _, model = (piece.strip() for piece in part.partition(":"))
         if not executor or not model:
-            raise InputError(f"a judge is written executor:model, got {part!r}")
+            raise InputError(f"a judge is written executor:model, got {glance(part)}")
         if (executor, model) in found:
             raise InputError(f"the judge {part} is named twice")
         found.append((executor, model))
@@ -168,8 +165,3 @@ def _vendor(executor: str) -> str | None:
 
 def _without_failures(scores: Sequence[float]) -> list[float | None]:
     return [score if score > 0 else None for score in scores]
-
-
-def _rounded(value: float, digits: int) -> float:
-    step = Decimal(1).scaleb(-digits)
-    return float(Decimal(value).quantize(step, ROUND_HALF_UP, _EXACT))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
+from rag_eval.option_values import is_number
 from rag_eval.scorers.omk.assertion_types import layer_of
-from rag_eval.scorers.omk.parameters import is_number
+from rag_eval.scorers.omk.rounding import rounded
 
 __all__ = [
     "composite",
@@ -25,9 +25,6 @@ __all__ = [
 GATE: Final = 3.5
 """What the average of every layer has to reach."""
 
-_STEP: Final = Decimal("0.01")
-# Wide enough for any score with all its binary digits.
-_EXACT: Final = Context(prec=400)
 _AVERAGES: Final = ("avgFactScore", "avgBehaviorScore", "avgJudgeScore")
 _BETWEEN_WORDS: Final = re.compile(r"[\s_-]+")
 
@@ -46,8 +43,8 @@ def ratio_to_score(ratio: float) -> float:
         From 1 to 5; exact ties go up, 1.125 to 1.13.
     """
     if not is_number(ratio) or not 0 <= ratio <= 1:
-        raise InputError(f"a ratio must be a number from 0 to 1, got {ratio!r:.80}")
-    return _two_decimals(1 + 4 * ratio)
+        raise InputError(f"a ratio must be a number from 0 to 1, got {glance(ratio)}")
+    return rounded(1 + 4 * ratio, 2)
 
 
 def mean_score(scores: Iterable[float]) -> float | None:
@@ -57,7 +54,7 @@ def mean_score(scores: Iterable[float]) -> float | None:
     for score in scores:
         total += score
         count += 1
-    return _two_decimals(total / count) if count else None
+    return rounded(total / count, 2) if count else None
 
 
 def composite(
@@ -104,7 +101,7 @@ def layered_scores(
         any.
     """
     if llm_score and not (is_number(llm_score) and 1 <= llm_score <= 5):
-        raise InputError(f"llm_score must be a number from 1 to 5, got {llm_score!r:.80}")
+        raise InputError(f"llm_score must be a number from 1 to 5, got {glance(llm_score)}")
     layers: dict[str, list[tuple[float, bool]]] = {"fact": [], "behavior": []}
     for place, detail in enumerate(details or ()):
         layer = detail.get("layer") or layer_of(detail.get("type", ""))
@@ -139,13 +136,13 @@ def layer_gates(
         ``all_pass``, and ``per_variant`` by name.
     """
     if not is_number(threshold):
-        raise InputError(f"threshold must be a number, got {threshold!r:.80}")
+        raise InputError(f"threshold must be a number, got {glance(threshold)}")
     passed = {}
     for variant, averages in summary.items():
         there = [averages[name] for name in _AVERAGES if averages.get(name) is not None]
         for average in there:
             if not is_number(average):
-                raise InputError(f"an average of {variant!r:.80} is no number: {average!r:.80}")
+                raise InputError(f"an average of {glance(variant)} is no number: {glance(average)}")
         passed[variant] = bool(there) and all(average >= threshold for average in there)
     return {"all_pass": all(passed.values()), "per_variant": passed}
 
@@ -158,9 +155,5 @@ def normalize_capability(raw: str) -> str:
 def _weight(detail: Mapping[str, Any], place: int) -> float:
     weight = detail.get("weight", 1)
     if not is_number(weight) or weight <= 0:
-        raise InputError(f"details[{place}]: weight must be above 0, got {weight!r:.80}")
+        raise InputError(f"details[{place}]: weight must be above 0, got {glance(weight)}")
     return float(weight)
-
-
-def _two_decimals(value: float) -> float:
-    return float(Decimal(value).quantize(_STEP, ROUND_HALF_UP, _EXACT))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
+from rag_eval.option_values import is_number
 
 Values: TypeAlias = Mapping[str, Any]
 
@@ -43,15 +43,8 @@ class Parameter:
                 raise InputError(f"{self.name} is missing: it must be {self.wanted}")
             return self.default
         if not self.accepts(value):
-            raise InputError(f"{self.name} must be {self.wanted}, got {value!r:.80}")
+            raise InputError(f"{self.name} must be {self.wanted}, got {glance(value)}")
         return value
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite number; True and False are none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return abs(value) <= sys.float_info.max
 
 
 def _is_text(value: object) -> bool:

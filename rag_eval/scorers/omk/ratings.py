@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 
 LOWEST: Final = 1.0
 HIGHEST: Final = 5.0
@@ -103,7 +103,7 @@ def omk_passes(reply: OmkReply, threshold: float = DEFAULT_THRESHOLD) -> bool:
     """
     is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
     if not is_number or not LOWEST <= threshold <= HIGHEST:
-        raise InputError(f"an omk threshold must be a number from 1 to 5, got {threshold!r}")
+        raise InputError(f"an omk threshold must be a number from 1 to 5, got {glance(threshold)}")
     return reply.score is not None and reply.score >= threshold
 
 

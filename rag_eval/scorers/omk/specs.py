@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
+from rag_eval.option_values import is_number
 from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.omk import parameters as p
@@ -23,6 +24,7 @@ from rag_eval.scorers.omk.assertion_types import TYPES, AssertionType
 from rag_eval.scorers.omk.assertions import AssertionScore, score_of, shown
 from rag_eval.scorers.omk.layers import GATE, layered_scores
 from rag_eval.scorers.omk.text_specs import TEXT_SPECS
+from rag_eval.scorers.score_columns import column_of_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,9 +56,12 @@ def _details(found: AssertionScore) -> list[dict[str, Any]]:
 
 
 def _counts(found: AssertionScore) -> str:
-    unchecked = len(found.results) - found.n_checked
-    left_out = f"; {unchecked} need a judge and were not checked" if unchecked else ""
-    return f"{found.n_passed} of {found.n_checked} assertions passed{left_out}"
+    return _counted(found.n_passed, found.n_checked, len(found.results))
+
+
+def _counted(n_passed: int, n_checked: int, n_all: int) -> str:
+    left_out = f"; not checked, as they need a judge: {n_all - n_checked}"
+    return f"{n_passed} of {n_checked} assertions passed{left_out if n_all > n_checked else ''}"
 
 
 def _create_assertions(checks: Mapping[str, CustomCheck] | None = None) -> Scorer:
@@ -81,7 +86,10 @@ def _create_layer(layer: str) -> Callable[..., Scorer]:
             details = [d for d in _details(found) if d["layer"] == layer]
             if rating is None:
                 return Scored.nothing(f"no assertion of the {layer} layer was checked")
-            return Scored(rating, explanation=_counts(found), details=details)
+            outcomes = [detail["passed"] for detail in details]
+            n_checked = len(outcomes) - outcomes.count(None)
+            explanation = _counted(outcomes.count(True), n_checked, len(outcomes))
+            return Scored(rating, explanation=explanation, details=details)
 
         return Scorer(score)
 
@@ -95,8 +103,8 @@ def _create_composite(checks: Mapping[str, CustomCheck] | None = None) -> Scorer
         judged = fields.get("judge_score")
         if "assertions" not in fields and judged is None:
             return Scored(None, NullReason.MISSING_FIELD, "neither assertions nor judge_score")
-        if judged is not None and not (p.is_number(judged) and 1 <= judged <= 5):
-            raise InputError(f"judge_score must be a number from 1 to 5, got {judged!r:.80}")
+        if judged is not None and not (is_number(judged) and 1 <= judged <= 5):
+            raise InputError(f"judge_score must be a number from 1 to 5, got {glance(judged)}")
         found = _found(fields, known) if "assertions" in fields else AssertionScore(None, ())
         layers = layered_scores(found.details, judged)
         shown_layers = [f"{name} {value:g}" for name, value in layers.items() if value]
@@ -198,7 +206,7 @@ def _create_type(kind: AssertionType) -> Callable[..., Scorer]:
 
 def _scored(name: str, passed: bool, expected: str, finding: Finding) -> Scored:
     actual = shown(finding.actual)
-    message = "" if passed else f"wanted: {expected}; got: {actual!r:.120}"
+    message = "" if passed else f"wanted: {expected}; got: {glance(actual, 120)}"
     detail = {
         "check": name,
         "passed": passed,
@@ -218,12 +226,9 @@ def _column_of(
     measure, holds, negated = kind.measure(values), kind.holds(values), values["not"]
 
     def column(rows: Sequence[Fields]) -> Column:
-        import numpy as np
-
         texts = [row[field] for row in rows]
         measured = map(measure, texts) if kind.measure_all is None else kind.measure_all(texts)
-        met = [holds(one) is not negated for one in measured]
-        return np.array(met, dtype=np.float64), np.zeros(len(met), dtype=np.uint8)
+        return column_of_verdicts([holds(one) is not negated for one in measured])
 
     return column
 

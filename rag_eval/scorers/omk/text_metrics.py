@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.string_similarity import levenshtein
 
 __all__ = ["bleu", "levenshtein", "rouge_n", "tokens_of"]
@@ -45,7 +45,7 @@ def rouge_n(candidate: str, reference: str, n: int = 1) -> float:
     with one reference.
     """
     if isinstance(n, bool) or not isinstance(n, int):
-        raise InputError(f"n must be a whole number, got {n!r:.80}")
+        raise InputError(f"n must be a whole number, got {glance(n)}")
     if n < 1:
         return 0.0
     found, wanted = _grams(_numbered(candidate, reference), n)

@@ -7,15 +7,10 @@ from typing import Any, Final
 
 from rag_eval.option_values import whole_from_one
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec, truths_of
 
 _SOURCE: Final = "omk 0.54"
 _FIELDS: Final = ("answer", "ground_truth")
-
-
-def _truths(fields: Fields) -> list[str]:
-    truths = fields["ground_truth"]
-    return [truths] if isinstance(truths, str) else list(truths)
 
 
 def _create_rouge_n(n: int = 1) -> Scorer:
@@ -24,7 +19,7 @@ def _create_rouge_n(n: int = 1) -> Scorer:
     def score(fields: Fields) -> Scored:
         from rag_eval.scorers.omk.text_metrics import rouge_n, tokens_of
 
-        truths = [truth for truth in _truths(fields) if len(tokens_of(truth)) >= n]
+        truths = [truth for truth in truths_of(fields) if len(tokens_of(truth)) >= n]
         if not truths:
             return Scored.nothing(f"the ground truth has fewer than {n} tokens")
         best = max(rouge_n(fields["answer"], truth, n) for truth in truths)
@@ -37,7 +32,7 @@ def _create_bleu() -> Scorer:
     def score(fields: Fields) -> Scored:
         from rag_eval.scorers.omk.text_metrics import bleu, tokens_of
 
-        truths = [truth for truth in _truths(fields) if tokens_of(truth)]
+        truths = [truth for truth in truths_of(fields) if tokens_of(truth)]
         if not truths:
             return Scored.nothing("the ground truth has no token")
         best = max(bleu(fields["answer"], truth) for truth in truths)
@@ -50,7 +45,7 @@ def _create_levenshtein() -> Scorer:
     def score(fields: Fields) -> Scored:
         from rag_eval.scorers.omk.text_metrics import levenshtein
 
-        best = min(levenshtein(fields["answer"], truth) for truth in _truths(fields))
+        best = min(levenshtein(fields["answer"], truth) for truth in truths_of(fields))
         return Scored(float(best), explanation=f"{best} edits from the ground truth")
 
     return Scorer(score, _distances)
@@ -62,7 +57,7 @@ def _distances(rows: Sequence[Fields]) -> Column:
 
     from rag_eval.string_similarity import levenshteins
 
-    truths = [_truths(row) for row in rows]
+    truths = [truths_of(row) for row in rows]
     answers = [row["answer"] for row, own in zip(rows, truths, strict=True) for _ in own]
     distances = levenshteins(answers, [truth for own in truths for truth in own])
     scores = np.full(len(rows), np.nan)

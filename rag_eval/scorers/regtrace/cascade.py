@@ -15,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
 from rag_eval.option_values import from_zero, number, share
+from rag_eval.scorers.javascript_strings import well_formed
 
 Severity: TypeAlias = Literal["pass", "warn", "fail"]
 
@@ -292,5 +293,4 @@ def detect_metrics(output: str) -> list[str]:
 
 def hash_content(text: str) -> str:
     """SHA-256 of a text in UTF-8, in hexadecimal; halves of characters count as U+FFFD."""
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return hashlib.sha256(whole.encode()).hexdigest()
+    return hashlib.sha256(well_formed(text).encode()).hexdigest()

@@ -6,6 +6,7 @@ profile's finding, too; whether it is contradicted is decided here, by numbers, 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,17 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from rag_eval.scorers.regtrace.clauses import Clause, ClausedText, n_words, numbers_of, overlap
+from rag_eval.errors import InputError
+from rag_eval.judge.metrics.judgements import has_word
+from rag_eval.scorers.regtrace.clauses import (
+    Clause,
+    ClausedText,
+    n_words,
+    numbers_of,
+    overlap,
+    word_counts,
+)
+from rag_eval.scorers.short_texts import cut
 
 if TYPE_CHECKING:
     from rag_eval.kernels import Evidence
@@ -25,6 +36,19 @@ VERDICTS: Final[tuple[Verdict, ...]] = ("supported", "contradicted", "unverifiab
 SUPPORT_CUT: Final = 0.60
 """Support from which a claim counts as carried: that of the grounded profile."""
 
+MOST_SENTENCES: Final = 20_000
+"""Claims of one answer that are looked at, about ten seconds' worth."""
+
+MOST_CHARACTERS: Final = 2_000_000
+"""Characters of an answer, a question, or all that an answer is held against."""
+
+MOST_PAIRS: Final = 100_000_000
+"""Pairs of a claim and a place in the references that has one of its words, as many seconds' worth.
+
+A claim is held against every such place.
+"""
+
+_SENTENCE_ENDS: Final = re.compile(r"[.!?…。！？।؟\n]+")
 _COVERED_CUT: Final = 0.70
 # Enough of the words to say that both speak of the same thing.
 _SAME_SUBJECT: Final = 0.50
@@ -91,7 +115,9 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
     Raises
     ------
     InputError
-        For an unknown language tag.
+        For an unknown language tag, and where texts have more than ``MOST_CHARACTERS``, or
+        claims are more than ``MOST_SENTENCES`` or would be held against more than ``MOST_PAIRS``
+        places.
     """
     import numpy as np
 
@@ -106,20 +132,50 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
     settings = GroundedSettings()
     for first in range(0, len(rows), _BLOCK_ROWS):
         block = rows[first : first + _BLOCK_ROWS]
+        for row in block:
+            _check_size(row)
         batch = read_rows([_sample(row) for row in block], first, needs).pack(needs)
         for place, row in enumerate(block):
-            if not any(map(_has_word, row.references)):
+            if not any(map(has_word, row.references)):
                 yield None
                 continue
             details = kernels.grounded_details(batch, place, settings, metrics)
+            claims = details.answer or ()
+            if len(claims) > MOST_SENTENCES:
+                raise InputError(f"answer must have at most {MOST_SENTENCES:,} claims, has more")
             reader = _Reader(row, LISTED[details.language])
-            yield [reader.claim(found) for found in details.answer or ()]
+            yield [reader.claim(found) for found in claims]
 
 
 def counted(claims: Sequence[Claim]) -> str:
     """``"2 supported, 1 contradicted"``."""
     counts = Counter(claim.verdict for claim in claims)
     return ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
+
+
+def _check_size(row: ClaimRow) -> None:
+    """An InputError where words are repeated so often that it would take minutes."""
+    n_there = sum(map(len, row.references))
+    for name, size in (
+        ("answer", len(row.answer)),
+        ("question", len(row.question or "")),
+        ("ground_truth" if row.is_expected else "contexts", n_there),
+    ):
+        if size > MOST_CHARACTERS:
+            raise InputError(f"{name} must have at most {MOST_CHARACTERS:,} characters, has {size:,}")
+    if len(row.answer) * n_there <= MOST_PAIRS:
+        return
+    # A word counts once in a sentence, however often it is there.
+    said = Counter(
+        word for sentence in _SENTENCE_ENDS.split(row.answer) for word in word_counts(sentence)
+    )
+    there = sum((word_counts(text) for text in row.references), Counter())
+    pairs = sum(count * there[word] for word, count in said.items())
+    if pairs > MOST_PAIRS:
+        raise InputError(
+            f"answer must have at most {MOST_PAIRS:,} pairs of a claim and a place with one of its "
+            f"words in what it is held against, has {pairs:,}"
+        )
 
 
 def _sample(row: ClaimRow) -> dict[str, object]:
@@ -167,9 +223,9 @@ class _Reader:
             return "supported", "the number is there"
         numbers = self._missing_numbers(found)
         if numbers:
-            return "unverifiable", f"the number {numbers[0]} is not there"
+            return "unverifiable", f"the number {cut(numbers[0])} is not there"
         if found.missing_names:
-            return "unverifiable", f"the name {found.missing_names[0]} is not there"
+            return "unverifiable", f"the name {cut(found.missing_names[0])} is not there"
         if found.support >= SUPPORT_CUT and found.covered >= _COVERED_CUT:
             return "supported", f"{round(100 * found.covered)} % of its words are in one place"
         return "unverifiable", f"no place has more than {round(100 * found.covered)} % of its words"
@@ -227,7 +283,7 @@ class _Reader:
             return ""
         said = frozenset[Decimal]().union(*(clause.numbers for clause in claim))
         there = frozenset[Decimal]().union(*(clause.numbers for clause in near))
-        return f"another number stands there than {missing[0]}" if there - said else ""
+        return f"another number stands there than {cut(missing[0])}" if there - said else ""
 
     def _other_name(self, claim: list[Clause], found: Evidence, near: list[Clause]) -> str:
         if found.covered == 1 and not found.missing_names:
@@ -236,7 +292,7 @@ class _Reader:
         said = frozenset[str]().union(*(clause.tokens for clause in claim))
         others = there - said
         if found.missing_names:
-            name = found.missing_names[0]
+            name = cut(found.missing_names[0])
             return f"another name stands there than {name}" if others else ""
         return self._other_opening(claim, near) if others else ""
 
@@ -261,7 +317,7 @@ class _Reader:
                 other = clause.tokens[0]
                 is_name = other in clause.names and other not in claim[0].tokens
                 if is_name and not (opening.endswith("s") and other.endswith("s")):
-                    return f"another name stands there than {opening}"
+                    return f"another name stands there than {cut(opening)}"
         return ""
 
     def _swapped_number(self, claim: list[Clause], near: list[Clause]) -> str:
@@ -278,10 +334,6 @@ class _Reader:
     def _says_so(self, claim: ClausedText) -> bool:
         """Whether the references have all clauses of a claim word by word."""
         return any(claim.keys <= reference.keys for reference in self._references)
-
-
-def _has_word(text: str) -> bool:
-    return any(map(str.isalnum, text))
 
 
 def _denied(claim: list[Clause], near: list[Clause]) -> str:

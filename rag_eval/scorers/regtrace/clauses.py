@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, lru_cache
@@ -140,7 +141,20 @@ def numbers_of(text: str) -> frozenset[Decimal]:
 
 def n_words(text: str) -> int:
     """How many words a text has; in scripts without spaces each letter is one."""
-    return sum(len(_letters(word)) for word in _WORD.findall(text))
+    words = _WORD.findall(text)
+    if text.isascii() or not _UNSPACED.search(text):
+        return len(words)
+    return sum(len(_letters(word)) for word in words)
+
+
+def word_counts(text: str) -> Counter[str]:
+    """How often each word of a text is there; in scripts without spaces each letter is one."""
+    found = Counter(_WORD.findall(text.lower()))
+    for word in [word for word in found if _UNSPACED.search(word)]:
+        count = found.pop(word)
+        for letter in word:
+            found[letter] += count
+    return found
 
 
 def overlap(part: frozenset[str], whole: Sequence[str] | frozenset[str]) -> float:

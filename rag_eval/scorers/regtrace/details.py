@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
-MOST_CHARACTERS: Final = 80
+from rag_eval.scorers.short_texts import cut
+
 MOST_SHOWN: Final = 10
+Finding: TypeAlias = dict[str, Any]
+
+MOST_FINDINGS: Final = 1000
+"""Details of a result; a last one counts the rest, of which a text can have millions."""
 
 
 class AssertionDetail(NamedTuple):
@@ -52,11 +57,6 @@ def detail(
     )
 
 
-def cut(text: str, most: int = MOST_CHARACTERS) -> str:
-    """A text of at most so many characters; an ellipsis ends one that was longer."""
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def documents(details: Iterable[AssertionDetail]) -> list[dict[str, Any]]:
     """All details as JSON values."""
     return [one.document() for one in details]
@@ -77,3 +77,30 @@ def _sentence(one: AssertionDetail) -> str:
     if one.expected is None and one.actual is None:
         return "failed"
     return f"expected {one.expected or 'nothing'}, got {one.actual or 'nothing'}"
+
+
+def finding(
+    check: str,
+    passed: bool,
+    *,
+    expected: str | None = None,
+    actual: str | None = None,
+    message: str = "",
+) -> Finding:
+    """One check and how it went; empty values are left out."""
+    return detail(
+        check, passed, expected=expected or None, actual=actual or None, message=message or None
+    ).document()
+
+
+def limited(check: str, found: Sequence[Finding], n_all: int) -> list[Finding]:
+    """The first findings, and one that says how many more there are."""
+    shown = list(found[:MOST_FINDINGS])
+    if n_all > len(shown):
+        shown.append(finding(check, False, message=f"+ {n_all - len(shown)} more"))
+    return shown
+
+
+def judged_by(evaluation_type: str, confidence: float) -> Finding:
+    """Who scored and how sure of it: ``llm_judged`` or ``deterministic``, and 0 to 1."""
+    return {"evaluationType": evaluation_type, "confidence": confidence}

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.samples import NullReason
 from rag_eval.scorers.contract import Column, Fields, Scored
 from rag_eval.scorers.regtrace.claim_support import Claim, ClaimRow, claims_of, counted
-from rag_eval.scorers.regtrace.factuality_formulas import Mode, checked_mode
-from rag_eval.scorers.regtrace.findings import (
+from rag_eval.scorers.regtrace.details import (
     MOST_FINDINGS,
     Finding,
     finding,
     judged_by,
     limited,
 )
+from rag_eval.scorers.regtrace.factuality_formulas import Mode, checked_mode
 from rag_eval.scorers.regtrace.json_structure import (
     ABSENT,
     Comparison,
@@ -30,6 +30,7 @@ from rag_eval.scorers.regtrace.json_structure import (
     compare_json,
 )
 from rag_eval.scorers.regtrace.judge import strip_code_fences
+from rag_eval.scorers.score_columns import column_of_findings
 from rag_eval.scorers.strict_json import JsonFault, parse_json
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ class FactualitySettings:
     def __post_init__(self) -> None:
         checked_mode(self.mode)
         depth = self.claim_extraction_depth
-        if depth not in _DEPTHS:
+        if not isinstance(depth, str) or depth not in _DEPTHS:
             hint = suggestion(depth, _DEPTHS)
             raise InputError(
-                f"claim_extraction_depth must be shallow or deep, got {depth!r:.80}{hint}"
+                f"claim_extraction_depth must be shallow or deep, got {glance(depth)}{hint}"
             )
         if not isinstance(self.rag_faithfulness_only, bool):
             kind = type(self.rag_faithfulness_only).__name__
@@ -121,19 +122,12 @@ def factuality(fields: Fields, settings: FactualitySettings | None = None) -> Sc
 
 def factuality_column(samples: Sequence[Fields], settings: FactualitySettings) -> Column:
     """The scores of many samples; the claims of all are found in one go."""
-    import numpy as np
-
-    scores = np.full(len(samples), np.nan)
-    reasons = np.zeros(len(samples), np.uint8)
     plans = [structure_or_rows(fields, settings) for fields in samples]
     found = claims_of([row for plan in plans if not isinstance(plan, Scored) for row in plan])
-    for place, plan in enumerate(plans):
-        scored = plan if isinstance(plan, Scored) else _best(found, settings, plan, words=False)
-        if scored.score is None:
-            reasons[place] = scored.null_reason
-        else:
-            scores[place] = scored.score
-    return scores, reasons
+    return column_of_findings(
+        plan if isinstance(plan, Scored) else _best(found, settings, plan, words=False)
+        for plan in plans
+    )
 
 
 def structure_or_rows(fields: Fields, settings: FactualitySettings) -> Scored | list[ClaimRow]:

@@ -10,8 +10,9 @@ import re
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from rag_eval.errors import InputError, suggestion
-from rag_eval.scorers.javascript_json import SPACE, parsed
+from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.scorers.javascript_json import parsed
+from rag_eval.scorers.javascript_strings import SPACE, SPACES
 from rag_eval.scorers.regtrace.json_structure import Comparison, compare_json_as_code
 from rag_eval.scorers.regtrace.judge import strip_code_fences
 
@@ -26,7 +27,6 @@ _STRICT_FROM: Final = 0.3
 _STRICT_LESS: Final = 0.1
 
 _NO_WORD: Final = re.compile(f"[^a-z0-9{SPACE}]")
-_SPACES: Final = re.compile(f"[{SPACE}]+")
 
 
 class ShallowFactuality(NamedTuple):
@@ -47,10 +47,10 @@ class ShallowFactuality(NamedTuple):
 def checked_mode(mode: object) -> Mode:
     """A mode, or an InputError that names it."""
     for known in MODES:
-        if mode == known:
+        if isinstance(mode, str) and mode == known:
             return known
     hint = suggestion(mode, MODES)
-    raise InputError(f"mode must be strict, lenient or json_structural, got {mode!r:.80}{hint}")
+    raise InputError(f"mode must be strict, lenient or json_structural, got {glance(mode)}{hint}")
 
 
 def ngram_factuality(actual: str, expected: str, mode: Mode = "strict") -> ShallowFactuality:
@@ -76,7 +76,7 @@ def ngram_factuality(actual: str, expected: str, mode: Mode = "strict") -> Shall
     structure = structure_as_code(actual, expected)
     if structure is not None:
         return ShallowFactuality(structure.score, structure)
-    score = _overlap(_words(actual), _words(expected))
+    score = _overlap(words_of_letters(actual), words_of_letters(expected))
     if score is None:
         return ShallowFactuality(1.0 if actual == expected else None)
     if mode == "strict" and _STRICT_FROM < score < 1:
@@ -96,11 +96,7 @@ def structure_as_code(actual: str, expected: str) -> Comparison | None:
 
 def words_of_letters(text: str) -> list[str]:
     """Runs of ASCII letters and digits in lower case; everything else parts them."""
-    return _words(text)
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in _SPACES.split(_NO_WORD.sub(" ", text.lower())) if word]
+    return [word for word in SPACES.split(_NO_WORD.sub(" ", text.lower())) if word]
 
 
 def _overlap(found: list[str], wanted: list[str]) -> float | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.option_values import share
 from rag_eval.scorers.json_schemas import SchemaCheck, derived_schema, validator
 from rag_eval.scorers.regtrace import format_checks
@@ -155,6 +155,9 @@ class FormatCheck:
             self._pattern = compiled(
                 options.pattern, options.pattern_flags, longest=LONGEST_PATTERN
             )
+        elif not isinstance(options.pattern_flags, str):
+            kind = type(options.pattern_flags).__name__
+            raise InputError(f"pattern_flags must be a text, got {kind}")
         elif self._switches.get("regex_match"):
             raise InputError("sub_checks has regex_match, which needs a pattern")
         required, forbidden = options.required_fields, options.forbidden_content
@@ -278,22 +281,22 @@ def _switches(given: object) -> dict[str, bool]:
     elif isinstance(given, (list, tuple)):
         named = {name: True for name in given if isinstance(name, str)}
         if len(named) < len(given):
-            raise InputError(f"sub_checks must name each check once, got {list(given)!r:.80}")
+            raise InputError(f"sub_checks must name each check once, got {glance(list(given))}")
         named = dict.fromkeys(SUB_CHECKS, False) | named
     else:
         raise InputError(f"sub_checks must be a list or a mapping, got {type(given).__name__}")
     for name, switch in named.items():
         if name not in SUB_CHECKS:
             near = suggestion(name, SUB_CHECKS)
-            raise InputError(f"sub_checks has no {name!r:.40}{near}; they are {SUB_CHECKS}")
+            raise InputError(f"sub_checks has no {glance(name, 40)}{near}; they are {SUB_CHECKS}")
         if not isinstance(switch, bool):
-            raise InputError(f"sub_checks.{name} must be true or false, got {switch!r:.40}")
+            raise InputError(f"sub_checks.{name} must be true or false, got {glance(switch, 40)}")
     return named
 
 
 def _terms(given: object, name: str) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)) or not all(isinstance(term, str) for term in given):
-        raise InputError(f"{name} must be a list of strings, got {given!r:.80}")
+        raise InputError(f"{name} must be a list of strings, got {glance(given)}")
     if len(given) > MOST_TERMS:
         raise InputError(f"{name} must have at most {MOST_TERMS} terms, got {len(given)}")
     terms = tuple(folded(term) for term in given)

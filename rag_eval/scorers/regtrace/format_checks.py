@@ -8,9 +8,10 @@ from typing import Final
 
 from rag_eval.errors import InputError
 from rag_eval.scorers.json_schemas import SchemaCheck
-from rag_eval.scorers.regtrace.details import AssertionDetail, cut, detail
+from rag_eval.scorers.regtrace.details import AssertionDetail, detail
 from rag_eval.scorers.regtrace.markdown_structure import MarkdownStructure, markdown_structure
 from rag_eval.scorers.safe_patterns import Pattern
+from rag_eval.scorers.short_texts import cut
 from rag_eval.scorers.strict_json import JsonFault, read_json
 
 FORBIDDEN: Final = (
@@ -45,7 +46,7 @@ FORBIDDEN: Final = (
 """Phrases that refuse, hedge, or speak of the speaker instead of the matter; English."""
 
 _FENCE: Final = "```"
-_QUOTES: Final = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'"})
+_QUOTES: Final = "\u2018\u2019\u02bc"
 _WORD: Final = re.compile(r"[^\W_]+(?:['.\-_][^\W_]+)*")
 _SHORTEST_WORD: Final = 4
 _FLOAT_NOISE: Final = 1e-9
@@ -71,7 +72,11 @@ def unfenced(text: str) -> str:
 
 def folded(text: str) -> str:
     """A text in one case, with single spaces and straight apostrophes."""
-    text = text.lower() if text.isascii() else text.casefold().translate(_QUOTES)
+    if text.isascii():
+        return " ".join(text.lower().split())
+    text = text.casefold()
+    for quote in _QUOTES:  # a tenth of the time of str.translate
+        text = text.replace(quote, "'")
     return " ".join(text.split())
 
 

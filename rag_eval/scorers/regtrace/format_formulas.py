@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rag_eval.errors import InputError
-from rag_eval.scorers.javascript_json import SPACE
+from rag_eval.scorers.javascript_strings import SPACE, utf16_length
 from rag_eval.scorers.regtrace.details import AssertionDetail, detail
 from rag_eval.scorers.regtrace.json_comparison import json_validity, value_similarity
 from rag_eval.scorers.regtrace.judge import strip_code_fences
@@ -115,8 +115,8 @@ def length_ratio(actual: str, expected: str, tolerance: float = 0.2) -> float:
     Lengths are in UTF-16 units; code fences at the ends of the actual text do not count. 0 from
     twice the upper bound on. If nothing is expected, 1 for nothing, else 0.
     """
-    n_actual = _utf16_length(strip_code_fences(actual))
-    n_expected = _utf16_length(expected)
+    n_actual = utf16_length(strip_code_fences(actual))
+    n_expected = utf16_length(expected)
     if not n_expected:
         return float(not n_actual)
     ratio = n_actual / n_expected
@@ -216,9 +216,3 @@ def _phrases(phrases: tuple[str, ...]) -> list[tuple[str, re.Pattern[str]]]:
         )
         for phrase in dict.fromkeys(phrases)
     ]
-
-
-def _utf16_length(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.option_values import share
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec, truths_of
 from rag_eval.scorers.regtrace.details import documents, shown
 from rag_eval.scorers.regtrace.format import FormatCheck, FormatOptions, FormatResult
 from rag_eval.scorers.regtrace.format_formulas import (
@@ -23,6 +23,7 @@ from rag_eval.scorers.regtrace.format_formulas import (
 )
 from rag_eval.scorers.regtrace.json_comparison import value_similarity
 from rag_eval.scorers.safe_patterns import UnsupportedPatternError
+from rag_eval.scorers.score_columns import RowScore, column_of
 
 _THRESHOLD: Final = 0.7
 _DOCUMENTED: Final = "Regtrace, metrics reference"
@@ -41,53 +42,41 @@ def _format(**options: Any) -> Scorer:
         lines += [f"not applied: {reason}" for reason in found.not_applied]
         return Scored(found.score, explanation="; ".join(lines), details=documents(found.details))
 
-    return Scorer(score)
+    def row_score(fields: Fields) -> RowScore:
+        found = _best_format(check, fields).score
+        return NullReason.NOTHING_TO_MEASURE if found is None else found
+
+    return Scorer(score, lambda rows: column_of(rows, row_score))
 
 
 def _best_format(check: FormatCheck, fields: Fields) -> FormatResult:
     """The finding for the expected output that suits the answer best; the first of equals."""
-    truths: Sequence[str | None] = _truths(fields) or [None]
+    truths: Sequence[str | None] = truths_of(fields) or [None]
     found = [check(fields["answer"], truth) for truth in truths]
     return max(found, key=lambda one: -1.0 if one.score is None else one.score)
-
-
-def _truths(fields: Fields) -> list[str]:
-    truth = fields.get("ground_truth")
-    if truth is None:
-        return []
-    return [truth] if isinstance(truth, str) else list(truth)
 
 
 def _of_answer(formula: Callable[[str], float]) -> Scorer:
     return Scorer(
         lambda fields: Scored(formula(fields["answer"])),
-        lambda rows: _column(rows, lambda fields: formula(fields["answer"])),
+        lambda rows: column_of(rows, lambda fields: formula(fields["answer"])),
     )
 
 
 def _of_both(formula: Callable[[str, str], float]) -> Scorer:
     """The best score over the expected outputs."""
 
-    def best(fields: Fields) -> float | None:
-        truth = fields["ground_truth"]
-        if isinstance(truth, str):
-            return formula(fields["answer"], truth)
-        return max((formula(fields["answer"], one) for one in truth), default=None)
+    def best(fields: Fields) -> RowScore:
+        scores = [formula(fields["answer"], truth) for truth in truths_of(fields)]
+        return max(scores, default=NullReason.NOTHING_TO_MEASURE)
 
     def score(fields: Fields) -> Scored:
         found = best(fields)
-        return Scored.nothing("ground_truth is empty") if found is None else Scored(found)
+        if isinstance(found, NullReason):
+            return Scored.nothing("ground_truth is empty")
+        return Scored(found)
 
-    return Scorer(score, lambda rows: _column(rows, best))
-
-
-def _column(rows: Sequence[Fields], value: Callable[[Fields], float | None]) -> Column:
-    import numpy as np
-
-    found = [value(fields) for fields in rows]
-    scores = np.array([np.nan if one is None else one for one in found], dtype=np.float64)
-    reasons = np.where(np.isnan(scores), NullReason.NOTHING_TO_MEASURE, NullReason.MEASURED)
-    return scores, reasons.astype(np.uint8)
+    return Scorer(score, lambda rows: column_of(rows, best))
 
 
 def _format_mean(sub_checks: Mapping[str, bool] | None, length_tolerance: float) -> Scorer:
@@ -98,11 +87,11 @@ def _format_mean(sub_checks: Mapping[str, bool] | None, length_tolerance: float)
         if name not in SUB_CHECKS or not isinstance(switch, bool):
             raise InputError(
                 f"sub_checks must map names of {SUB_CHECKS} to true or false, "
-                f"got {name!r:.40}: {switch!r:.40}"
+                f"got {glance(name, 40)}: {glance(switch, 40)}"
             )
 
     def score(fields: Fields) -> Scored:
-        truths = _truths(fields)
+        truths = truths_of(fields)
         if not truths:
             return Scored.nothing("ground_truth is empty")
         try:
@@ -134,7 +123,7 @@ def _phrase_penalty(phrases: Sequence[str] | None) -> Scorer:
     if not isinstance(phrases, (list, tuple)) or not all(
         isinstance(phrase, str) and phrase for phrase in phrases
     ):
-        raise InputError(f"phrases must be a list of texts, got {phrases!r:.80}")
+        raise InputError(f"phrases must be a list of texts, got {glance(phrases)}")
     if len(phrases) > _MOST_PHRASES:
         raise InputError(f"phrases must be at most {_MOST_PHRASES}, got {len(phrases)}")
     return _of_answer(lambda answer: phrase_penalty(answer, phrases))
@@ -144,7 +133,7 @@ def _regex_match() -> Scorer:
     def score(fields: Fields) -> Scored:
         found: list[float] = []
         reasons: list[str] = []
-        for truth in _truths(fields):
+        for truth in truths_of(fields):
             try:
                 found.append(regex_match(fields["answer"], truth))
             except UnsupportedPatternError as fault:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from rag_eval.scorers.javascript_json import parsed
+from rag_eval.scorers.regtrace.json_structure import keyed
 from rag_eval.scorers.regtrace.judge import strip_code_fences
 from rag_eval.scorers.strict_json import MOST_DEPTH, json_depth
 
@@ -41,7 +42,7 @@ def _alike(found: Any, wanted: Any) -> float:
     if isinstance(found, list) and isinstance(wanted, list):
         return _lists_alike(found, wanted)
     if isinstance(found, (dict, list)) and isinstance(wanted, (dict, list)):
-        return _objects_alike(_by_key(found), _by_key(wanted))
+        return _objects_alike(keyed(found), keyed(wanted))
     if isinstance(found, bool) or isinstance(wanted, bool):
         return float(found is wanted)
     return float(found == wanted)
@@ -65,12 +66,6 @@ def _lists_alike(found: list[Any], wanted: list[Any]) -> float:
     for one, other in zip(found, wanted, strict=False):
         total += _alike(one, other)
     return total / longer
-
-
-def _by_key(value: Any) -> dict[str, Any]:
-    if isinstance(value, list):
-        return {str(place): item for place, item in enumerate(value)}
-    return value  # type: ignore[no-any-return]
 
 
 def _value(text: str) -> Any:

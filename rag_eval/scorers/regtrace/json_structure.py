@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.number_text import shortest
-from rag_eval.scorers.javascript_json import trimmed
+from rag_eval.scorers.javascript_strings import trimmed
 
 Kind: TypeAlias = Literal["missing", "extra", "type_mismatch", "wrong"]
 
@@ -198,7 +198,7 @@ def _visit(
     if isinstance(expected, list) and isinstance(actual, list):
         return _lists(rule, found, path, expected, actual)
     if isinstance(expected, (dict, list)) and isinstance(actual, (dict, list)):
-        return _objects(rule, found, path, _keyed(expected), _keyed(actual))
+        return _objects(rule, found, path, keyed(expected), keyed(actual))
     if rule.equal(expected, actual):
         found.agree()
     else:
@@ -349,7 +349,8 @@ def _inner(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _keyed(value: dict[str, Any] | list[Any]) -> dict[str, Any]:
+def keyed(value: dict[str, Any] | list[Any]) -> dict[str, Any]:
+    """An object, or a list as an object whose keys are its places."""
     if isinstance(value, dict):
         return value
     return {str(place): item for place, item in enumerate(value)}

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.replies import Usage
-from rag_eval.scorers.javascript_json import SPACE, parsed, trimmed
+from rag_eval.scorers.javascript_json import parsed
+from rag_eval.scorers.javascript_strings import SPACE, trimmed
 
 _FENCE_BEFORE: Final = re.compile(r"\A```[a-zA-Z]*\n?")
 _FENCE_AFTER: Final = "```"

@@ -7,7 +7,6 @@ score that needs no judge: see :func:`judged_or_native` for the order.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
@@ -17,33 +16,26 @@ from msgspec import Meta
 
 from rag_eval.judge.asking import Asker, Tally
 from rag_eval.judge.failures import JudgeFailure
+from rag_eval.judge.metrics.claims import ClaimsReply, too_many
 from rag_eval.judge.metrics.imagining import REASON, sentences, text_of, texts_of
 from rag_eval.judge.metrics.ratings import HIGHEST, LOWEST, score_of
 from rag_eval.judge.metrics.replies import in_slices, label, numbering_complaint
+from rag_eval.judge.metrics.row_steps import together
 from rag_eval.judge.steps import Fields as Texts
 from rag_eval.judge.steps import Step
 from rag_eval.samples import MetricId
 from rag_eval.scorers.contract import Fields, JudgedRule, Scored
 from rag_eval.scorers.regtrace import factuality, tone
 from rag_eval.scorers.regtrace.claim_support import VERDICTS, Claim
+from rag_eval.scorers.regtrace.details import finding, judged_by
 from rag_eval.scorers.regtrace.factuality import FactualitySettings
-from rag_eval.scorers.regtrace.findings import finding, judged_by
 from rag_eval.scorers.regtrace.judge import RegtraceJudgement
 from rag_eval.scorers.regtrace.tone import ToneSettings
 from rag_eval.scorers.regtrace.tone_formulas import DIMENSIONS
 
-MOST_CLAIMS: Final = 200
-"""Claims that a judge may list: they bound the calls that a reply can cause."""
-
 _RATINGS: Final = list(range(LOWEST, HIGHEST + 1))
 
 VerdictLabel = Annotated[str, Meta(extra_json_schema={"enum": list(VERDICTS)})]
-
-
-class ClaimsReply(msgspec.Struct):
-    """The claims of an answer."""
-
-    claims: list[str]
 
 
 class ClaimVerdict(msgspec.Struct, kw_only=True):
@@ -154,14 +146,16 @@ async def judged_factuality(asker: Asker, fields: Fields, tally: Tally, **settin
     question = fields.get("question") or ""
     reply = (
         await asker.ask(
-            LIST_CLAIMS, {"question": question, "answer": fields["answer"]}, tally, _too_many
+            LIST_CLAIMS, {"question": question, "answer": fields["answer"]}, tally, too_many
         )
     ).value
     said = list(dict.fromkeys(claim.strip() for claim in reply.claims if claim.strip()))
     if not said:
         return Scored.nothing("The answer claims nothing.")
     references = _references(fields, wanted)
-    replies = await _all([_verdicts(asker, part, references, tally) for part in in_slices(said)])
+    replies = await together(
+        [_verdicts(asker, part, references, tally) for part in in_slices(said)]
+    )
     claims = [
         Claim(said_claim, (0, 0), _verdict(found.verdict), found.reason, "")
         for part, answer in zip(in_slices(said), replies, strict=True)
@@ -173,10 +167,6 @@ async def judged_factuality(asker: Asker, fields: Fields, tally: Tally, **settin
     scored = factuality.claims_scored(claims, wanted.mode)
     details = [*scored.details, judged_by("llm_judged", confidence)]
     return Scored(scored.score, scored.null_reason, scored.explanation, details)
-
-
-def _too_many(reply: ClaimsReply) -> str | None:
-    return f"list at most {MOST_CLAIMS} claims" if len(reply.claims) > MOST_CLAIMS else None
 
 
 def _references(fields: Fields, settings: FactualitySettings) -> dict[str, list[str]]:
@@ -195,16 +185,6 @@ async def _verdicts(
 
     texts: Texts = {**references, "claim": claims}
     return (await asker.ask(JUDGE_CLAIMS, texts, tally, check)).value
-
-
-async def _all(asked: Sequence[Awaitable[VerdictsReply]]) -> list[VerdictsReply]:
-    """All replies; when one fails the others are not waited for."""
-    tasks = [asyncio.ensure_future(one) for one in asked]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
 
 
 def _verdict(found: str) -> Literal["supported", "contradicted", "unverifiable"]:
@@ -306,8 +286,16 @@ async def judged_or_native(
 
 JUDGED: Final[Mapping[MetricId, JudgedRule]] = MappingProxyType(
     {
-        "regtrace.factuality": JudgedRule(steps=FACTUALITY_STEPS, judged=judged_factuality),
-        "regtrace.tone": JudgedRule(steps=TONE_STEPS, judged=judged_tone),
+        "regtrace.factuality": JudgedRule(
+            steps=FACTUALITY_STEPS,
+            judged=judged_factuality,
+            stand_in=judged_by("deterministic", factuality.FALLBACK_CONFIDENCE),
+        ),
+        "regtrace.tone": JudgedRule(
+            steps=TONE_STEPS,
+            judged=judged_tone,
+            stand_in=judged_by("deterministic", tone.FALLBACK_CONFIDENCE),
+        ),
     }
 )
 """How a judge scores what can do without one, too."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec, truths_of
 
 _DOCUMENTED: Final = "Regtrace 0.10, as documented"
 _CODE: Final = "Regtrace 0.10, as its code does"
@@ -41,7 +41,7 @@ def _ngram_factuality(*, mode: Any = "strict") -> Scorer:
     def score(fields: Fields) -> Scored:
         from rag_eval.scorers.regtrace.factuality import structure_scored
 
-        found = [ngram_factuality(fields["answer"], truth, mode) for truth in _truths(fields)]
+        found = [ngram_factuality(fields["answer"], truth, mode) for truth in truths_of(fields)]
         known = [one for one in found if one.score is not None]
         if not known:
             return Scored.nothing("Neither text has a letter from a to z or a digit.")
@@ -58,7 +58,7 @@ def _json_structure() -> Scorer:
     from rag_eval.scorers.regtrace.factuality_formulas import structure_as_code
 
     def score(fields: Fields) -> Scored:
-        pairs = [structure_as_code(fields["answer"], truth) for truth in _truths(fields)]
+        pairs = [structure_as_code(fields["answer"], truth) for truth in truths_of(fields)]
         found = [one for one in pairs if one is not None]
         if not found:
             return Scored.nothing("The answer or what is expected is not JSON.")
@@ -68,7 +68,7 @@ def _json_structure() -> Scorer:
 
 
 def _tone_heuristic(*, sub_dimensions: Any = None, lexicon: Any = None) -> Scorer:
-    from rag_eval.scorers.regtrace.findings import finding
+    from rag_eval.scorers.regtrace.details import finding
     from rag_eval.scorers.regtrace.tone import checked_dimensions
     from rag_eval.scorers.regtrace.tone_formulas import HeuristicTone, tone_heuristic
     from rag_eval.scorers.regtrace.tone_words import checked_lexicon, heuristic_words
@@ -80,7 +80,7 @@ def _tone_heuristic(*, sub_dimensions: Any = None, lexicon: Any = None) -> Score
         return tone_heuristic(answer, truth, words, wanted)
 
     def score(fields: Fields) -> Scored:
-        found = [heard(fields["answer"], truth) for truth in _truths(fields)]
+        found = [heard(fields["answer"], truth) for truth in truths_of(fields)]
         best = max(found, key=lambda one: one.score)
         said = ", ".join(f"{name} {value:.2f}" for name, value in best.dimensions.items())
         details = [
@@ -90,11 +90,6 @@ def _tone_heuristic(*, sub_dimensions: Any = None, lexicon: Any = None) -> Score
         return Scored(best.score, explanation=f"{said}.", details=details)
 
     return Scorer(score)
-
-
-def _truths(fields: Fields) -> list[str]:
-    truth = fields["ground_truth"]
-    return [truth] if isinstance(truth, str) else list(truth)
 
 
 def _spec(name: str, summary: str, create: Any, source: str, **more: Any) -> ScorerSpec:

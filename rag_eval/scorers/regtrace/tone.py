@@ -11,14 +11,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.scorers.contract import Column, Fields, Scored
+from rag_eval.scorers.regtrace.details import Finding, finding
 from rag_eval.scorers.regtrace.factuality import texts_of
-from rag_eval.scorers.regtrace.findings import Finding, finding
 from rag_eval.scorers.regtrace.text_languages import languages_of
 from rag_eval.scorers.regtrace.tone_formulas import DIMENSIONS, Dimension, length_score
 from rag_eval.scorers.regtrace.tone_voice import Voice, VoiceReader
 from rag_eval.scorers.regtrace.tone_words import checked_lexicon
+from rag_eval.scorers.score_columns import column_of_findings
 
 THRESHOLD: Final = 0.7
 FALLBACK_CONFIDENCE: Final = 0.7
@@ -61,7 +62,9 @@ class ToneSettings:
     def __post_init__(self) -> None:
         profile = self.tone_profile
         if profile is not None and (not isinstance(profile, str) or not profile.strip()):
-            raise InputError(f"tone_profile must be a text that is not blank, got {profile!r:.80}")
+            raise InputError(
+                f"tone_profile must be a text that is not blank, got {glance(profile)}"
+            )
         wanted = checked_dimensions(self.sub_dimensions)
         given = _checked_weights(self.sub_dimension_weights)
         weights: dict[Dimension, float] = {name: given.get(name, 1.0) for name in wanted}
@@ -100,17 +103,8 @@ class ToneScorer:
 
     def column(self, samples: Sequence[Fields]) -> Column:
         """The scores of many samples."""
-        import numpy as np
-
-        scores = np.full(len(samples), np.nan)
-        reasons = np.zeros(len(samples), np.uint8)
-        for place, (fields, language) in enumerate(zip(samples, _languages(samples), strict=True)):
-            scored = self._scored(fields, language)
-            if scored.score is None:
-                reasons[place] = scored.null_reason
-            else:
-                scores[place] = scored.score
-        return scores, reasons
+        pairs = zip(samples, _languages(samples), strict=True)
+        return column_of_findings(self._scored(fields, language) for fields, language in pairs)
 
     def _scored(self, fields: Fields, language: str) -> Scored:
         truths = texts_of(fields.get("ground_truth"))
@@ -177,7 +171,7 @@ def checked_dimensions(sub_dimensions: object) -> tuple[Dimension, ...]:
         for name, value in sub_dimensions.items():
             if not isinstance(value, bool):
                 raise InputError(
-                    f"sub_dimensions[{name!r}] must be true or false, got {value!r:.80}"
+                    f"sub_dimensions[{name!r}] must be true or false, got {glance(value)}"
                 )
         off = [name for name, value in sub_dimensions.items() if not value]
         names, wanted = list(sub_dimensions), [name for name in DIMENSIONS if name not in off]
@@ -205,15 +199,15 @@ def _checked_weights(weights: object) -> dict[str, float]:
         if not is_number or not 0 <= value <= _MOST_WEIGHT:
             raise InputError(
                 f"sub_dimension_weights[{name!r}] must be from 0 to {_MOST_WEIGHT:g}, "
-                f"got {value!r:.80}"
+                f"got {glance(value)}"
             )
     return {name: float(value) for name, value in weights.items()}
 
 
 def _check_name(owner: str, name: object) -> None:
-    if name not in DIMENSIONS:
+    if not isinstance(name, str) or name not in DIMENSIONS:
         hint = suggestion(name, DIMENSIONS)
-        raise InputError(f"{owner}: {name!r:.80} is no dimension of tone{hint}")
+        raise InputError(f"{owner}: {glance(name)} is no dimension of tone{hint}")
 
 
 def _languages(samples: Sequence[Fields]) -> list[str]:

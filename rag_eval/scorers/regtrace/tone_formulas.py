@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from rag_eval.scorers.javascript_json import SPACE
+from rag_eval.scorers.javascript_strings import SPACES, utf16_length
 from rag_eval.scorers.regtrace.factuality_formulas import words_of_letters
 
 Dimension: TypeAlias = Literal[
@@ -37,7 +37,6 @@ _NEUTRAL: Final = 0.5
 _SHORTEST: Final = 0.5
 _LONGEST: Final = 2.0
 
-_SPACES: Final = re.compile(f"[{SPACE}]+")
 _PRONOUNS: Final = re.compile(r"\b(?:i|you|he|she|it|we|they)\b", re.ASCII | re.IGNORECASE)
 
 
@@ -76,7 +75,7 @@ def formality(actual: str, words: Words) -> float:
     """
     tokens = words_of_letters(actual)
     # What a split at spaces has: an empty piece at an end that is a space.
-    most = max(1.0, _FORMAL_SHARE * len(_SPACES.split(actual)))
+    most = max(1.0, _FORMAL_SHARE * len(SPACES.split(actual)))
     formal = min(1.0, _hits(tokens, words, "formal") / most)
     informal = min(1.0, _hits(tokens, words, "informal") / most)
     return _share(formal - _INFORMAL_WEIGHT * informal)
@@ -125,10 +124,10 @@ def verbosity(actual: str, expected: str) -> float:
 
     Below and above it falls in a line, to 0 for an empty one and one four times as long.
     """
-    wanted = n_units(expected)
+    wanted = utf16_length(expected)
     if not wanted:
         return float(not actual)
-    return length_score(n_units(actual) / wanted)
+    return length_score(utf16_length(actual) / wanted)
 
 
 def length_score(ratio: float) -> float:
@@ -136,11 +135,6 @@ def length_score(ratio: float) -> float:
     if ratio < _SHORTEST:
         return ratio / _SHORTEST
     return 1.0 if ratio <= _LONGEST else max(0.0, (2 * _LONGEST - ratio) / _LONGEST)
-
-
-def n_units(text: str) -> int:
-    """Length of a text in UTF-16 units."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _hits(tokens: list[str], words: Words, name: str) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rag_eval.judge.metrics.judgements import has_word
 from rag_eval.scorers.regtrace.clauses import n_words
 from rag_eval.scorers.regtrace.tone_words import (
     LISTS,
@@ -104,10 +106,11 @@ def _balance(high: float, low: float, size: int) -> float:
 
 
 def _persons(words: list[str]) -> tuple[float, ...]:
-    counts = [sum(word in listed for word in words) for listed in _PERSONS]
+    times = Counter(words)
+    counts = [sum(times[word] for word in listed) for listed in _PERSONS]
     total = sum(counts) + 1
     return tuple(count / total for count in (*counts, 1))
 
 
 def _n_sentences(text: str) -> int:
-    return sum(any(map(str.isalnum, piece)) for piece in _SENTENCE_END.split(text))
+    return sum(has_word(piece) for piece in _SENTENCE_END.split(text))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.scorers.sentiment_lexicon import Lexicon, load_lexicon
 
 
@@ -141,10 +141,10 @@ def checked_lexicon(lexicon: object) -> dict[str, frozenset[str]]:
 
 
 def _known(name: object) -> str:
-    if name not in NAMES:
+    if not isinstance(name, str) or name not in NAMES:
         hint = suggestion(name, NAMES)
         raise InputError(
-            f"lexicon must have lists named {', '.join(NAMES)}, got {name!r:.80}{hint}"
+            f"lexicon must have lists named {', '.join(NAMES)}, got {glance(name)}{hint}"
         )
     return str(name)
 
@@ -156,7 +156,7 @@ def _checked(name: object, words: Any) -> frozenset[str]:
         raise InputError(f"lexicon[{name!r}] has {len(words)} words; at most {_MOST_WORDS} can be")
     for word in words:
         if not isinstance(word, str) or not words_of(word):
-            raise InputError(f"lexicon[{name!r}] must hold words, got {word!r:.80}")
+            raise InputError(f"lexicon[{name!r}] must hold words, got {glance(word)}")
         if name in ("positive", "negative") and len(word.split()) > 1:
-            raise InputError(f"lexicon[{name!r}] must hold single words, got {word!r:.80}")
+            raise InputError(f"lexicon[{name!r}] must hold single words, got {glance(word)}")
     return frozenset(" ".join(word.lower().replace("’", "'").split()) for word in words)

@@ -1,4 +1,4 @@
-"""Lengths of texts as JavaScript counts them: characters in UTF-16, words between its spaces."""
+"""Texts -> how many words they have, between the spaces of JavaScript."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from rag_eval.scorers.javascript_json import SPACE
+from rag_eval.scorers.javascript_strings import SPACE
 
 _WORD: Final = re.compile(f"[^{SPACE}]+")
 # Where Python and JavaScript differ on what a space is.
@@ -14,13 +14,6 @@ _DISPUTED: Final = "\x1c\x1d\x1e\x1f\x85\ufeff"
 # 1 for each ASCII character that is no space.
 _IN_WORD: Final = bytes(chr(code) not in "\t\n\v\f\r " for code in range(256))
 _PIECE: Final = 1 << 19
-
-
-def utf16_length(text: str) -> int:
-    """Code units of UTF-16: characters beyond U+FFFF count twice."""
-    if text.isascii():
-        return len(text)
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def word_count(text: str) -> int:
