@@ -118,7 +118,7 @@ def _map_reader(cells: Cells) -> Reader:
     key, value = (value_reader(entries.member(index)) for index in range(2))
 
     def read(row: int) -> dict[Any, Any]:
-        begin = int(starts[0])
+        begin = int(starts[row])
         places = range(begin, begin + int(lengths[row]))
         try:
             found = {key(at): value(at) for at in places}

@@ -22,6 +22,10 @@ def imported(name: str, flag: str) -> ModuleType:
     InputError
         When there is none, or it fails as it is imported; the message names the flag.
     """
+    if not name or name.startswith(".") or "/" in name or "\\" in name:
+        raise InputError(
+            f"{flag}: a module is named package.module, not by a path; got {glance(name)}"
+        )
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)

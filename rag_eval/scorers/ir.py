@@ -115,7 +115,10 @@ def _column(name: MeasureName, rules: RankingRules, rows: Sequence[Fields]) -> C
         ids, offsets_of(rankings), judged_ids, np.array(grades, np.int32), offsets_of(judged)
     )
     measure = Measure(name.canonical, name.kind, name.cutoff)
-    values, n_relevant = score_rankings(packed, [measure], rules)
+    try:
+        values, n_relevant = score_rankings(packed, [measure], rules)
+    except InputError as error:
+        raise InputError(f"relevant_ids: {error}") from None
     scores = np.where(n_relevant > 0, values[:, 0], np.nan)
     reasons = np.where(n_relevant > 0, NullReason.MEASURED, NullReason.NOTHING_TO_MEASURE)
     return scores, reasons.astype(np.uint8)

@@ -162,3 +162,19 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path: Path, run: Any, message
 def test_a_tag_is_one_word(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="tag 'two words' cannot stand"):
         write_run(tmp_path / "run.txt", {}, tag="two words")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"q 0 d\n" * 1_000_000, 1),
+        (b"q 0 d 1\n" + b"\n" * 1_000_000 + b"\0" * 5_000_000, 1_000_002),
+    ],
+)
+def test_the_first_of_a_million_bad_lines_is_the_error(
+    tmp_path: Path, content: bytes, line: int
+) -> None:
+    with pytest.raises(InputError, match=f"line {line}: 4 fields were expected") as caught:
+        read_qrels(file_of(tmp_path, content))
+    assert len(str(caught.value)) < 300

@@ -1,0 +1,126 @@
+"""Rules of the Python sources: what a sample, a schema or a file says is never run, nor opened."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "rag_eval"
+SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+BUILTINS = {"eval", "exec", "compile", "__import__", "breakpoint"}
+MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "subprocess", "pty"}
+METHODS = {"system", "popen", "allow_pickle", "unsafe_load", "full_load"}
+
+# Modules by name: those of the package, one of scikit-learn, and what the command line names.
+IMPORTERS = {
+    "__init__.py",
+    "cli/user_code.py",
+    "distributed.py",
+    "probability_maps.py",
+    "scorers/late_names.py",
+    "scorers/registry.py",
+}
+# Patterns that are put together when they are used: of escaped words, and of a name in our table.
+PATTERN_MAKERS = {
+    "adapters/served_judge.py": "name",
+    "scorers/regtrace/format_formulas.py": "re.escape(phrase)",
+    "scorers/regtrace/tone_formulas.py": "re.escape(phrase)",
+}
+# Files: what the caller names in an argument or an option, and lists of words of our own.
+OPENERS = {
+    "golden/loading.py",
+    "scorers/mastra/keyword_coverage.py",
+    "scorers/sentiment_lexicon.py",
+}
+ROOMS_OF_DATA = ("scorers/", "retrieval/", "golden/")
+
+
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+def dangers(tree: ast.AST) -> list[str]:
+    """What runs code, or reads what can."""
+    found = [name for name, _ in calls(tree) if name in BUILTINS]
+    found += [name for name, _ in calls(tree) if name.rpartition(".")[2] in METHODS]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [each.name for each in node.names if each.name.partition(".")[0] in MODULES]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in MODULES:
+            found.append(str(node.module))
+        elif isinstance(node, ast.keyword) and node.arg in {"shell", "allow_pickle"}:
+            found.append(str(node.arg))
+    return found
+
+
+def late_patterns(tree: ast.AST) -> list[ast.expr]:
+    """Patterns of the interpreter's own engine, which can hang, that no literal is."""
+    inside = [
+        node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    found = {
+        id(call): call.args[0]
+        for function in inside
+        for name, call in calls(function)
+        if name.startswith("re.") and name != "re.escape" and call.args
+    }
+    return [each for each in found.values() if not isinstance(each, ast.Constant)]
+
+
+def opened(tree: ast.AST) -> list[str]:
+    return [
+        name
+        for name, _ in calls(tree)
+        if name in {"open", "io.open"}
+        or name.rpartition(".")[2] in {"read_text", "read_bytes", "open", "urlopen"}
+    ]
+
+
+def test_the_rules_see_what_they_are_for() -> None:
+    bad = ast.parse(
+        "import pickle\nfrom marshal import loads\n"
+        "def f(x):\n"
+        "    eval(x); os.system(x); re.compile(x); re.search(f'{x}', ''); open(x)\n"
+        "    np.load(x, allow_pickle=True)\n"
+    )
+    assert sorted(dangers(bad)) == ["allow_pickle", "eval", "marshal", "os.system", "pickle"]
+    assert len(late_patterns(bad)) == 2
+    assert opened(bad) == ["open"]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_nothing_runs_what_it_reads(name: str) -> None:
+    assert dangers(tree_of(name)) == []
+
+
+def test_modules_are_imported_by_names_of_ours_or_of_the_command_line() -> None:
+    found = {
+        name
+        for name in SOURCES
+        if any(each.rpartition(".")[2] == "import_module" for each, _ in calls(tree_of(name)))
+    }
+    assert found == IMPORTERS
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_no_pattern_of_a_user_reaches_an_engine_that_can_hang(name: str) -> None:
+    for pattern in late_patterns(tree_of(name)):
+        assert name in PATTERN_MAKERS, ast.unparse(pattern)
+        assert isinstance(pattern, ast.JoinedStr)
+        values = [ast.unparse(x.value) for x in pattern.values if isinstance(x, ast.FormattedValue)]
+        assert values == [PATTERN_MAKERS[name]]
+
+
+def test_scorers_and_data_sets_open_no_file_that_data_names() -> None:
+    found = {name for name in SOURCES if name.startswith(ROOMS_OF_DATA) and opened(tree_of(name))}
+    assert found == OPENERS
