@@ -79,7 +79,7 @@ CHECKS: Final[dict[str, Check]] = {
     "omk.word_count_min": Check({"value": 80}, lambda row: len(row["answer"].split()) >= 80),
 }
 # One scorer for each number of fields that it reads.
-PIPELINES: Final = ("omk.min_length", "omk.levenshtein", "mastra.check_equals")
+PIPELINES: Final = ("omk.min_length", "mastra.check_includes", "mastra.check_equals")
 
 
 @cache

@@ -20,6 +20,7 @@ from rag_eval.samples import (
     METRIC_IDS,
     EvaluationMode,
     MetricId,
+    are_of_kernels,
     can_be_judged,
     is_scorer_id,
     needs_judge,
@@ -121,7 +122,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         When a judge is needed and none was given.
     """
     asks = any(name in JUDGE_KEYS and value is not None for name, value in options.items())
-    if not asks and not any(map(needs_judge, columns)):
+    if not asks and (are_of_kernels(columns) or not any(map(needs_judge, columns))):
         # Most calls are of this kind, and one sample is scored in a third of a millisecond.
         return None
     mode = _mode(options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -185,6 +185,11 @@ def is_scorer_id(metric: MetricId) -> bool:
 def needs_judge(metric: MetricId) -> bool:
     """Whether only a judge can score a metric."""
     return metric in _ONLY_JUDGED
+
+
+def are_of_kernels(metrics: Iterable[MetricId]) -> bool:
+    """Whether kernels compute all of some metrics: the usual case, told at once."""
+    return _KERNEL_METRICS.issuperset(metrics)
 
 
 def can_be_judged(metric: MetricId) -> bool:

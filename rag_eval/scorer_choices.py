@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.judge.replies import JudgeFn
 from rag_eval.metrics.registry import MetricSpec
-from rag_eval.samples import MetricId, is_scorer_id, needs_judge, snake_case, to_metric_id
+from rag_eval.samples import (
+    MetricId,
+    are_of_kernels,
+    is_scorer_id,
+    needs_judge,
+    snake_case,
+    to_metric_id,
+)
 from rag_eval.scorers.contract import JudgedRule, Scorer, ScorerSpec
 
 if TYPE_CHECKING:
@@ -53,6 +60,8 @@ def chosen_scorers(
     InputError
         For an option that a scorer does not have, lacks, or whose value is none of it.
     """
+    if are_of_kernels(columns):
+        return {}
     wanted = [metric for metric in columns if is_scorer_id(metric) and not needs_judge(metric)]
     if not wanted:
         return {}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions
 from rag_eval.scorers.omk.layers import layered_scores, ratio_to_score
 from rag_eval.scorers.omk.specs import SPECS
-from rag_eval.scorers.omk.word_counts import word_count, word_counts
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n, tokens_of
+from rag_eval.scorers.omk.word_counts import word_count, word_counts
 from tests.strategies import texts
 
 COLUMNS: list[tuple[str, dict[str, Any]]] = [

@@ -162,7 +162,9 @@ def _check_size(row: ClaimRow) -> None:
         ("ground_truth" if row.is_expected else "contexts", n_there),
     ):
         if size > MOST_CHARACTERS:
-            raise InputError(f"{name} must have at most {MOST_CHARACTERS:,} characters, has {size:,}")
+            raise InputError(
+                f"{name} must have at most {MOST_CHARACTERS:,} characters, has {size:,}"
+            )
     if len(row.answer) * n_there <= MOST_PAIRS:
         return
     # A word counts once in a sentence, however often it is there.

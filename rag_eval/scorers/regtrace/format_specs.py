@@ -189,7 +189,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         cost="python",
         source=_DOCUMENTED,
         null_when="no sub-check applies",
-        extra="markdown",
+        extra="markdown,schema,safe-regex",
     ),
     _formula(
         "format_mean",
