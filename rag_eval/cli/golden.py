@@ -103,10 +103,11 @@ def run_command(
             )
         except Interrupted as interrupted:
             result, partial = interrupted.partial, interrupted
-    _print_result(result, "ci" if ci and form == "table" else form, stdout)
+    is_echo = runner is None and not gate
+    _print_result(result, "ci" if ci and form == "table" else form, stdout, is_echo=is_echo)
     if partial is not None:
         raise partial
-    if runner is None and not gate:
+    if is_echo:
         print("no --runner: a smoke check of the file, its scores decide nothing", file=sys.stderr)
         return 0
     return 0 if result.passed else 1
@@ -128,7 +129,7 @@ def _runner(name: str) -> Callable[..., Any]:
     return imported_function(name, "--runner")
 
 
-def _print_result(result: EvalRunResult, form: str, stdout: Any) -> None:
+def _print_result(result: EvalRunResult, form: str, stdout: Any, *, is_echo: bool = False) -> None:
     if form == "json":
         from rag_eval import json_text
 
@@ -141,7 +142,7 @@ def _print_result(result: EvalRunResult, form: str, stdout: Any) -> None:
         from rag_eval.reports.console import console_for
         from rag_eval.reports.golden import print_golden_run
 
-        print_golden_run(result, console_for(stdout))
+        print_golden_run(result, console_for(stdout), is_echo=is_echo)
 
 
 @golden_command.command("validate", epilog="Exit codes: 0 sound · 2 not sound, or cannot be read")

@@ -67,10 +67,10 @@ def golden_lines(result: EvalRunResult) -> Iterator[str]:
         yield "     a dataset without cases fails"
 
 
-def _verdict_line(result: EvalRunResult) -> str:
+def _verdict_line(result: EvalRunResult, *, is_echo: bool = False) -> str:
     n_cases, failed = len(result.case_results), result.failed
     name = plain_text(f"{result.dataset} {result.version}".strip(), _ID_LIMIT)
-    verdict = "PASSED" if result.passed else "FAILED"
+    verdict = "ECHOED" if is_echo else "PASSED" if result.passed else "FAILED"
     counts = f"{n_cases - len(failed):,} of {n_cases:,} cases passed"
     errors = f", {result.n_errors:,} with errors" if result.n_errors else ""
     least = f"average {result.average:.3f} (at least {result.min_average_score:g})"
@@ -92,8 +92,8 @@ def _signal_lines(case: CaseResult) -> Iterator[str]:
         yield f"{text}: {why}" if why else text
 
 
-def print_golden_run(result: EvalRunResult, console: Console) -> None:
-    """Print the cases as a table, and the verdict."""
+def print_golden_run(result: EvalRunResult, console: Console, *, is_echo: bool = False) -> None:
+    """Print the cases as a table, and the verdict; of an echo there is none."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("case", overflow="fold")
     table.add_column("score", justify="right")
@@ -107,7 +107,7 @@ def print_golden_run(result: EvalRunResult, console: Console) -> None:
             Text(_expectations(case)),
         )
     console.print(table)
-    console.print(Text(_verdict_line(result)), soft_wrap=True)
+    console.print(Text(_verdict_line(result, is_echo=is_echo)), soft_wrap=True)
 
 
 def _expectations(case: CaseResult) -> str:
