@@ -2,7 +2,8 @@
 
 One after another, so run it on a machine that does nothing else.
 
-    python -m benchmarks.write_results [--output FILE] [--memory-rows N,N,...] [--scoring-only]
+    python -m benchmarks.write_results [--output FILE] [--memory-rows N,N,...]
+    python -m benchmarks.write_results --sections NAME,NAME
 """
 
 from __future__ import annotations
@@ -23,16 +24,13 @@ from typing import Final
 
 from benchmarks import gate, memory
 from benchmarks.file_results import arrow_lines, file_lines, rate_bars, size_bars, size_lines
-from benchmarks.judge_results import judge_bars, judge_lines
 from benchmarks.rendering import Bar, Info, of_kind, spread, table
-from benchmarks.scoring_results import scoring_bars, scoring_lines
+from benchmarks.result_sections import SECTIONS, bar_table, lost_line, with_section
 
 HERE: Final = Path(__file__).resolve().parent
 PACKAGES: Final = (
     "Cython", "numpy", "scipy", "msgspec", "openai", "anthropic", "pytest", "pytest-benchmark",
 )  # fmt: skip
-SCORING: Final = "Retrieval, strings and checks"
-SCORING_BENCHES: Final = "bench_retrieval or bench_strings or bench_scorers"
 IMPORT_ROUNDS: Final = 11
 _IMPORT: Final = "import time; b = time.perf_counter(); import {}; print(time.perf_counter() - b)"
 
@@ -274,8 +272,7 @@ def render(
         *other_bars(costs, imports),
         *size_bars(figures),
         *time_bars(infos),
-        *judge_bars(infos),
-        *scoring_bars(infos),
+        *(bar for part in SECTIONS.values() for bar in part.bars(infos)),
     ]
     lost = [bar.what for bar in bars if bar.met is False]
     section: Callable[[str, list[str]], list[str]] = lambda title, lines: [  # noqa: E731
@@ -289,9 +286,8 @@ def render(
         "",
         *machine_lines(),
         "",
-        *section("Bars", table(["what", "bar", "measured", ""], [
-            [bar.what, bar.bar, bar.measured, bar.verdict] for bar in bars])),
-        f"Lost: {'; '.join(lost) if lost else 'none'}.",
+        *section("Bars", bar_table(bars)),
+        lost_line(lost),
         "",
         *section("Beside plain Python", ["`python -m pytest benchmarks -k plain_python`", ""]),
         *plain_python_lines(infos),
@@ -310,22 +306,17 @@ def render(
         *arrow_lines(infos),
         *section("Any size", ["`python -m benchmarks.memory`", ""]),
         *size_lines(figures),
-        *section("Judging", ["`python -m pytest benchmarks -k judge`", ""]),
-        *judge_lines(infos),
-        *section(SCORING, [f"`python -m pytest benchmarks -k '{SCORING_BENCHES}'`", ""]),
-        *scoring_lines(infos),
+        *(line for part in SECTIONS.values() for line in part.render(infos)),
     ]  # fmt: skip
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def scoring_page() -> str:
-    """The section on scoring without kernels of texts and judges, and its bars, by itself."""
-    infos = run_benches("-k", SCORING_BENCHES)
-    bars = table(
-        ["what", "bar", "measured", ""],
-        [[bar.what, bar.bar, bar.measured, bar.verdict] for bar in scoring_bars(infos)],
-    )
-    return "\n".join([f"## {SCORING}", "", *bars, *scoring_lines(infos)])
+def renewed(page: str, names: Sequence[str]) -> str:
+    """The page with some sections measured anew."""
+    for name in names:
+        section = SECTIONS[name]
+        page = with_section(page, section, run_benches("-k", section.benches))
+    return page
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -333,12 +324,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.write_results", description=__doc__)
     parser.add_argument("--output", type=Path, default=HERE / "RESULTS.md", metavar="FILE")
     parser.add_argument(
-        "--scoring-only", action="store_true", help=f"print {SCORING!r} alone, and write nothing"
+        "--sections",
+        metavar="NAME,NAME",
+        help=f"measure only these anew and put them into the page: {', '.join(SECTIONS)}",
     )
     memory.add_rows_option(parser, "--memory-rows")
     options = parser.parse_args(arguments)
-    if options.scoring_only:
-        print(scoring_page())
+    if options.sections:
+        page = renewed(options.output.read_text("utf-8"), options.sections.split(","))
+        options.output.write_text(page, encoding="utf-8")
         return 0
     begin = time.perf_counter()
     # One after another: nothing runs beside what is timed.

@@ -23,6 +23,8 @@ from benchmarks import (
     kernel_workload,
     memory,
     pure_python_baseline,
+    rendering,
+    result_sections,
     skew,
     write_results,
 )
@@ -506,3 +508,39 @@ def test_results_without_figures_say_so() -> None:
     assert page.count("not measured |") == 1 + len(memory.WAYS)
     unknown = file_results.size_bars(size_figures(100, None))
     assert [bar.met for bar in unknown] == [True] * 3 + [None] * 3
+
+
+def test_a_section_measured_anew_replaces_the_old_one_and_its_bars() -> None:
+    def section(measured: str, met: bool) -> result_sections.Section:
+        return result_sections.Section(
+            "Judging",
+            "judge",
+            lambda infos: [rendering.Bar("calls", "≥ 2", measured, met)],
+            lambda infos: [f"made {measured}", ""],
+        )
+
+    page = "\n".join(
+        [
+            "# Results",
+            "",
+            "## Bars",
+            "",
+            *result_sections.bar_table([rendering.Bar("rows", "≥ 1", "3", False)]),
+            result_sections.lost_line(["rows"]),
+            "",
+            "## Any size",
+            "",
+            "large",
+            "",
+        ]
+    )
+    first = result_sections.with_section(page, section("5", True), [])
+    assert "| calls | ≥ 2 | 5 | met |" in first
+    assert "Lost: rows." in first
+    assert first.endswith("made 5\n")
+    second = result_sections.with_section(first, section("1", False), [])
+    assert "| calls | ≥ 2 | 5 |" not in second
+    assert "Lost: rows; calls." in second
+    assert second.count("## Judging") == 1
+    assert "large" in second
+    assert "made 5" not in second
