@@ -141,13 +141,18 @@ def test_grade(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "metric"),
-    [("omk.rouge_n", rouge_n), ("omk.bleu", bleu), ("omk.levenshtein", levenshtein)],
+    ("loaded", "metric"),
+    [
+        (cases("omk.rouge_n"), rouge_n),
+        (cases("omk.bleu"), bleu),
+        (cases("omk.levenshtein"), levenshtein),
+    ],
+    ids=["rouge_n", "bleu", "levenshtein"],
 )
-def test_text_metric(function: str, metric: Callable[..., float]) -> None:
+def test_text_metric(loaded: list[dict[str, Any]], metric: Callable[..., float]) -> None:
     wrong = [
         (case["id"], found)
-        for case in cases(function)
+        for case in loaded
         if not same(found := metric(**case["args"]), case["expected"])
     ]
     assert wrong == []

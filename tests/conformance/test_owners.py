@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
 
-from tests.conformance.other_tools import functions
+from tests.conformance.other_tools import ASKED_FOR, functions
 
 FOLDER = Path(__file__).parent
 
@@ -148,7 +149,10 @@ def test_every_function_is_owned_or_has_a_reason() -> None:
 
 
 @pytest.mark.parametrize("function", sorted(OWNED))
-def test_an_owner_names_what_it_owns(function: str) -> None:
+def test_an_owner_loads_what_it_owns(function: str) -> None:
+    package = "tests.unit" if OWNED[function].startswith("../unit/") else "tests.conformance"
+    importlib.import_module(f"{package}.{Path(OWNED[function]).name}")
+    assert function in ASKED_FOR
     source = (FOLDER / f"{OWNED[function]}.py").read_text("utf-8")
     # Those of one tool, or of one of its rooms, may go without its name there.
     names = {function, function.partition(".")[2], function.rpartition(".")[2]}

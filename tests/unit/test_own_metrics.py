@@ -93,7 +93,8 @@ def test_scores_are_the_same_for_every_kind_of_input(brevity: str, tmp_path: Pat
         result = rag_eval.evaluate_batch(given, metrics=metrics, threads=2)
         np.testing.assert_array_equal(result.scores, expected)
         assert result.results[0].metrics[brevity].score == 0.25
-    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow
+
     table = pyarrow.table(
         {name: [row.get(name) for row in ROWS] for name in ("id", "answer", "contexts")}
     )
@@ -323,7 +324,8 @@ def test_a_failing_function_names_metric_and_row_on_any_number_of_threads(tmp_pa
 
 
 def test_a_batch_scorer_goes_to_a_process_that_knows_the_metric_and_to_no_other() -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow
+
     from rag_eval.record_batches import BatchScorer
 
     @metric("shop.known", range=(0, 9))
@@ -343,7 +345,8 @@ def test_a_batch_scorer_goes_to_a_process_that_knows_the_metric_and_to_no_other(
 
 
 def test_options_of_scorers_are_no_judge_to_record_batches() -> None:
-    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow
+
     from rag_eval.record_batches import BatchScorer
 
     scorer = BatchScorer(["omk.contains"], scorer_options={"omk.contains": {"value": "a"}})

@@ -22,11 +22,16 @@ def _lines(name: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
+ASKED_FOR: set[str] = set()
+"""The functions whose cases some test has loaded."""
+
+
 def cases(function: str) -> list[dict[str, Any]]:
     """The cases of one function, ``omk.bleu`` and the like: ``id``, ``args``, ``expected``."""
     system, _, name = function.partition(".")
     found = [c for c in _lines("vectors.jsonl.gz") if (c["system"], c["fn"]) == (system, name)]
     assert found, f"no vectors of {function}"
+    ASKED_FOR.add(function)
     return found
 
 
