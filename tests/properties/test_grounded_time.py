@@ -1,6 +1,6 @@
 """Long texts cost the grounded profile time in proportion to their length, however odd they are.
 
-No bar is absolute: an odd text is held against prose of its size, a long one against half of it.
+No bar is absolute: an odd text is held against prose of its size, a long one against its quarter.
 """
 
 from __future__ import annotations
@@ -122,17 +122,19 @@ def one_long_word(n: int) -> Sample:
         (one_long_word, 1_000_000),
     ],
 )
-def test_twice_as_much_takes_twice_as_long(make: Callable[[int], Sample], n: int) -> None:
-    """Four times as long where something is quadratic; memory that is farther away takes its own.
+def test_four_times_as_much_takes_four_times_as_long(make: Callable[[int], Sample], n: int) -> None:
+    """Sixteen times as long where something is quadratic.
 
-    The diagnostics hold sentences against chunks one by one, so that they are left out here.
+    Memory that is farther away takes its own, a half of it or so: the limit is as far, in
+    proportion, from the one as from the other. The diagnostics hold sentences against chunks one
+    by one, so that they are left out here.
     """
-    half, full = make(n // SCALE // 2), make(n // SCALE)
+    quarter, full = make(n // SCALE // 4), make(n // SCALE)
     shortest = longest = math.inf
     for _ in range(_ROUNDS):
         # Whatever else the machine does makes times longer: the best of more rounds is truer.
-        shortest = min(shortest, best_of(3, half, METRIC_IDS))
+        shortest = min(shortest, best_of(3, quarter, METRIC_IDS))
         longest = min(longest, best_of(3, full, METRIC_IDS))
-        if longest <= 3.2 * shortest:
+        if longest <= 8 * shortest:
             return
-    assert longest <= 3.2 * shortest
+    assert longest <= 8 * shortest
