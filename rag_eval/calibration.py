@@ -32,7 +32,8 @@ from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.probability_maps import FITS, Method, ProbabilityMap, scikit_learn
 from rag_eval.samples import MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
-from rag_eval.stats import Interval, group_bootstrap
+from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.intervals import Interval
 from rag_eval.threshold_choice import LabelledScores, balanced_accuracies
 
 FEW_LABELS: Final = 30

@@ -19,7 +19,7 @@ from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.probability_maps import IsotonicMap, LogisticMap, Method, ProbabilityMap
 from rag_eval.samples import MetricId, camel_case, to_metric_id
 from rag_eval.signature import Signature
-from rag_eval.stats import Interval
+from rag_eval.stats.intervals import Interval
 
 _LARGEST: Final = sys.float_info.max
 

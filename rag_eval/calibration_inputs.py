@@ -17,7 +17,7 @@ from rag_eval.metric_directions import higher_is_better
 from rag_eval.option_values import number
 from rag_eval.samples import MetricId, to_metric_id
 from rag_eval.signature import Signature
-from rag_eval.stats import group_numbers
+from rag_eval.stats.groups import group_numbers
 from rag_eval.threshold_choice import LabelledScores
 
 Objective: TypeAlias = Literal["balanced_accuracy", "precision"]

@@ -19,7 +19,7 @@ from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.options import Plan
 from rag_eval.results import CostTracker, cost_of
 from rag_eval.samples import MetricId, camel_case, needs_judge
-from rag_eval.stats import Interval, wilson_interval
+from rag_eval.stats.intervals import Interval, wilson_interval
 
 if TYPE_CHECKING:
     from rag_eval.judge.agreement import AgreementReport

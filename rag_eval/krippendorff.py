@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from rag_eval.correlations import Floats, Weights, mid_ranks, one_each, varies
 from rag_eval.errors import InputError
-from rag_eval.stats import Interval, group_bootstrap
+from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.intervals import Interval
 
 Measurement: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 """What of two values counts: that they differ, how many values lie between them, how far they are

@@ -15,7 +15,7 @@ from rag_eval.errors import InputError
 from rag_eval.judge.figures import interval_text, shown
 from rag_eval.judge.repeats import mean_of, measured, passes
 from rag_eval.krippendorff import Ratings, alpha_with_interval, krippendorff_alpha
-from rag_eval.stats import Interval
+from rag_eval.stats.intervals import Interval
 
 # Krippendorff's own bounds for alpha come first (Content Analysis, 2004, section 11.4.2).
 _BANDS: Final = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rag_eval.stats import Interval
+from rag_eval.stats.intervals import Interval
 
 
 def shown(value: float | None) -> str:

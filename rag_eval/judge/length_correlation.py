@@ -20,7 +20,8 @@ from rag_eval.correlations import (
 from rag_eval.errors import InputError
 from rag_eval.judge.figures import interval_text, shown
 from rag_eval.judge.repeats import measured
-from rag_eval.stats import Interval, group_bootstrap
+from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

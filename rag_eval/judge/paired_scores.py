@@ -11,7 +11,8 @@ import numpy as np
 from rag_eval.correlations import Floats, Weights
 from rag_eval.judge.figures import interval_text, shown
 from rag_eval.judge.repeats import mean_of, measured
-from rag_eval.stats import Interval, group_bootstrap
+from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.intervals import Interval
 
 FEW_PAIRS: Final = 20
 """Below so many pairs an interval is only a hint."""

@@ -20,7 +20,7 @@ from rag_eval.reports.plain_text import plain_text
 from rag_eval.result_summaries import Comparison, MeanScore
 from rag_eval.run import RunReport
 from rag_eval.score_files import ScoreFileReport
-from rag_eval.stats import Interval
+from rag_eval.stats.intervals import Interval
 from rag_eval.worst_rows import WorstRow
 
 # In a file or a pipe, where nobody's window sets the width.

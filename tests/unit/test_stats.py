@@ -12,7 +12,7 @@ import scipy.stats
 
 from rag_eval import stats
 from rag_eval.errors import InputError
-from rag_eval.stats import Interval, group_bootstrap, group_numbers, wilson_interval
+from rag_eval.stats import Interval, bootstrap, group_bootstrap, group_numbers, wilson_interval
 
 Weights = npt.NDArray[np.int64]
 
@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_interval(monkeypatch: pytest.MonkeyPatch) 
     first = group_bootstrap(means_of(values), groups, seed=5)
     assert group_bootstrap(means_of(values), groups, seed=5) == first
     assert group_bootstrap(means_of(values), groups, seed=6) != first
-    monkeypatch.setattr(stats, "_CELLS", 100)  # resamples in blocks of three
+    monkeypatch.setattr(bootstrap, "_CELLS", 100)  # resamples in blocks of three
     assert group_bootstrap(means_of(values), groups, seed=5) == first
 
 

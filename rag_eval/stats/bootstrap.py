@@ -1,93 +1,22 @@
-"""Statistics of labelled or scored rows: arrays in, numbers with their intervals out."""
+"""The bootstrap: a statistic and groups of rows in, its percentile intervals out."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from statistics import NormalDist
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.option_values import number, whole_from_one
+from rag_eval.stats.intervals import Interval
 
 Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
 """Takes how often each row counts, int64 (B, R); gives one row of S numbers each, (B, S)."""
 
 # Weights of so many rows are held at once: 8 MB, and a few times that in a statistic.
 _CELLS: Final = 1 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """A number measured on some rows, and where other rows of the same kind could have put it.
-
-    Attributes
-    ----------
-    estimate : float
-        On the rows as they are.
-    low, high : float or None
-        The interval; None where there is none, as with a single group.
-    level : float
-        Share of such intervals that should hold the true value, for example 0.95.
-    n_resamples : int
-        Resamples the interval is made of. Those on which the number does not exist (one that needs
-        two classes, where only one was drawn) are not among them.
-    n_groups : int
-        Independent groups of rows.
-    """
-
-    estimate: float
-    low: float | None
-    high: float | None
-    level: float
-    n_resamples: int
-    n_groups: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "estimate": self.estimate,
-            "low": self.low,
-            "high": self.high,
-            "level": self.level,
-            "nResamples": self.n_resamples,
-            "nGroups": self.n_groups,
-        }
-
-
-def group_numbers(groups: Iterable[object]) -> npt.NDArray[np.int64]:
-    """Number groups from 0 on in the order of their first rows.
-
-    Parameters
-    ----------
-    groups : iterable of str, int or anything else that is hashable
-        The group of each row.
-
-    Returns
-    -------
-    int64, shape (R,)
-
-    Raises
-    ------
-    InputError
-        For a row without a group (None, NaN), or with one that cannot be compared.
-    """
-    known: dict[object, int] = {}
-    numbers: list[int] = []
-    for row, group in enumerate(groups):
-        try:
-            if group is None or group != group:  # NaN
-                raise InputError(f"group of row {row} is missing; wanted a name or a number")
-            numbers.append(known.setdefault(group, len(known)))
-        except TypeError:
-            raise InputError(
-                f"group of row {row} must be a name or a number, got {type(group).__name__}"
-            ) from None
-    return np.array(numbers, np.int64)
 
 
 def group_bootstrap(
@@ -173,27 +102,4 @@ def _percentile_interval(
         level=level,
         n_resamples=len(found),
         n_groups=n_groups,
-    )
-
-
-def wilson_interval(n_found: int, n_trials: int, level: float = 0.95) -> Interval:
-    """A share and its score interval.
-
-    References
-    ----------
-    Wilson, Probable inference, the law of succession, and statistical inference (1927).
-    """
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    share = n_found / n_trials
-    center = share + z * z / (2 * n_trials)
-    reach = z * math.sqrt((share * (1 - share) + z * z / (4 * n_trials)) / n_trials)
-    scale = 1 + z * z / n_trials
-    return Interval(
-        estimate=share,
-        # At the edges rounding would leave the range by one part in 1e17.
-        low=max(0.0, (center - reach) / scale) if n_found else 0.0,
-        high=min(1.0, (center + reach) / scale) if n_found < n_trials else 1.0,
-        level=level,
-        n_resamples=0,
-        n_groups=n_trials,
     )

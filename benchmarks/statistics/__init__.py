@@ -1,0 +1,1 @@
+"""How often our statistics are right, by simulation: intervals, tests, gates, estimates."""

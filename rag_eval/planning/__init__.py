@@ -1,0 +1,1 @@
+"""What a data set can show before a run, and how steady runs are: warnings, splits, diagnostics."""

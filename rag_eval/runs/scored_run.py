@@ -1,0 +1,77 @@
+"""A scored run: what a file or a result holds of its rows, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.samples import MetricId
+from rag_eval.signature import Signature
+
+NOT_JUDGED = -1
+"""In ``metric_passed``: there is no verdict, or the file does not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredRun:
+    """Rows of scores under their ids, without their texts.
+
+    Attributes
+    ----------
+    name : str
+        A file, or what its owner calls the run; for messages.
+    ids : list of str
+        One for each row. A row that was repeated comes as often, under one id.
+    metrics : tuple of MetricId
+    scores : float64, shape (R, M)
+        NaN where null.
+    null_reasons : uint8, shape (R, M)
+        A :class:`~rag_eval.samples.NullReason` per score, 0 where measured.
+    metric_passed : int8, shape (R, M)
+        1 and 0 for verdicts, :data:`NOT_JUDGED` elsewhere.
+    composite : float64, shape (R,)
+        NaN where null.
+    passed : int8, shape (R,)
+        Of the row as a whole; :data:`NOT_JUDGED` where the file does not say.
+    columns : mapping of str to sequence of str or None
+        Metadata that was asked for by name, a value for each row; None where a row has none.
+    signature : Signature or None
+    dataset_hash : str or None
+        Of the rows' ids and questions and true answers, in any order; None where it is not known.
+    n_judgements, n_failed_judgements : int
+        What judges were asked for, and could not say; 0 without a judge.
+    """
+
+    name: str
+    ids: list[str]
+    metrics: tuple[MetricId, ...]
+    scores: npt.NDArray[np.float64] = field(repr=False)
+    null_reasons: npt.NDArray[np.uint8] = field(repr=False)
+    metric_passed: npt.NDArray[np.int8] = field(repr=False)
+    composite: npt.NDArray[np.float64] = field(repr=False)
+    passed: npt.NDArray[np.int8] = field(repr=False)
+    columns: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
+    signature: Signature | None = field(default=None, repr=False)
+    dataset_hash: str | None = None
+    n_judgements: int = 0
+    n_failed_judgements: int = 0
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def column(self, metric: MetricId) -> npt.NDArray[np.float64]:
+        """The scores of one metric, shape (R,).
+
+        Raises
+        ------
+        InputError
+            When the run has no such metric.
+        """
+        if metric not in self.metrics:
+            known = ", ".join(self.metrics) or "none"
+            raise InputError(f"{self.name} has no scores of {metric} (metrics: {known})")
+        return np.asarray(self.scores[:, self.metrics.index(metric)], np.float64)
