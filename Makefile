@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
-.PHONY: demo test engines lint types package gate bench sanitize checked clean
+.PHONY: demo test engines crosscheck lint types package gate bench sanitize checked clean
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
@@ -20,6 +20,10 @@ test: $(VENV)/test.stamp
 # Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
 engines: $(VENV)-engines/test.stamp
 	$(VENV)-engines/bin/python -m pytest -m engines tests/engines
+
+# Our statistics beside those of packages that neither users nor the other tests need.
+crosscheck: $(VENV)-crosscheck/test.stamp
+	$(VENV)-crosscheck/bin/python -m pytest -m crosscheck tests/crosscheck
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .
@@ -87,6 +91,12 @@ $(VENV)-engines/test.stamp: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)-engines
 	$(VENV)-engines/bin/pip install --quiet --disable-pip-version-check \
 		--editable '.[test,spark,ray,dask]' 'datasets>=2.14'
+	@touch $@
+
+$(VENV)-crosscheck/test.stamp: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)-crosscheck
+	$(VENV)-crosscheck/bin/pip install --quiet --disable-pip-version-check \
+		--editable '.[test]' 'statsmodels>=0.14' 'ppi-python>=0.2'
 	@touch $@
 
 $(VENV)/lint.stamp: $(VENV)/test.stamp
