@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval import kernels
-from rag_eval.metric_directions import higher_is_better
+from rag_eval.metric_directions import bounds_of, higher_is_better
 from rag_eval.samples import MetricId, camel_case
+from rag_eval.stats.intervals import Interval, wilson_interval
+from rag_eval.stats.moment_intervals import Bounds, interval_of_moments
 
 _SCALE = 1074  # exact sums count in units of 2**-1074, the least double above 0
 _FLUSH_ROWS = 1 << 24
@@ -70,7 +72,8 @@ class ExactMoments:
 class ScoreStatistics:
     """Statistics of the scores that are not null; all NaN when there are none.
 
-    ``std_dev`` is that of a population (divided by n).
+    ``std_dev`` is that of a population (divided by n). ``n_modal`` counts the rows with the least
+    or the greatest score, whichever is more frequent.
     """
 
     n: int
@@ -79,6 +82,13 @@ class ScoreStatistics:
     min: float
     max: float
     std_dev: float
+    n_modal: int = 0
+
+    @classmethod
+    def of_nothing(cls) -> ScoreStatistics:
+        """Of no scores."""
+        nan = math.nan
+        return cls(n=0, mean=nan, median=nan, min=nan, max=nan, std_dev=nan)
 
     @classmethod
     def of(cls, scores: npt.NDArray[np.float64]) -> ScoreStatistics:
@@ -86,15 +96,17 @@ class ScoreStatistics:
         moments = ExactMoments()
         moments.add(scores)
         if not moments.count:
-            return cls(0, *[math.nan] * 5)
+            return cls.of_nothing()
         measured = scores[~np.isnan(scores)]
+        least, greatest = float(measured.min()), float(measured.max())
         return cls(
             n=moments.count,
             mean=moments.mean,
             median=_median(measured),
-            min=float(measured.min()),
-            max=float(measured.max()),
+            min=least,
+            max=greatest,
             std_dev=moments.standard_deviation,
+            n_modal=max(int((measured == end).sum()) for end in (least, greatest)),
         )
 
 
@@ -117,6 +129,8 @@ class MetricAggregate:
         Over the rows with a score; NaN when there are none. ``std_dev`` divides by n.
     pass_rate, null_rate : float
         Shares of all rows; a null score lowers the pass rate. 0 for an empty batch.
+    interval : Interval or None
+        Of the mean, at 95 %, were the rows drawn one by one; None where there is no mean.
     """
 
     metric_id: MetricId
@@ -129,6 +143,12 @@ class MetricAggregate:
     std_dev: float
     pass_rate: float
     null_rate: float
+    interval: Interval | None = field(default=None, repr=False)
+
+    @property
+    def pass_interval(self) -> Interval | None:
+        """Of the pass rate, at 95 %; None without rows."""
+        return _pass_interval(self.pass_rate, self.n_rows)
 
     @classmethod
     def of(
@@ -140,6 +160,7 @@ class MetricAggregate:
             n_rows=n_rows,
             pass_rate=_share(n_passed, n_rows),
             null_rate=_share(n_rows - statistics.n, n_rows),
+            interval=_interval_of(statistics, bounds_of(metric)),
             **_fields(statistics),
         )
 
@@ -153,6 +174,7 @@ class MetricAggregate:
             **_statistics(self),
             "passRate": self.pass_rate,
             "nullRate": self.null_rate,
+            **_intervals(self),
             **({} if higher_is_better(self.metric_id) else {"higherIsBetter": False}),
         }
 
@@ -173,15 +195,26 @@ class CompositeAggregate:
     max: float
     std_dev: float
     pass_rate: float
+    interval: Interval | None = field(default=None, repr=False)
+
+    @property
+    def pass_interval(self) -> Interval | None:
+        """Of the pass rate, at 95 %; None without rows."""
+        return _pass_interval(self.pass_rate, self.n_rows)
 
     @classmethod
     def of(cls, statistics: ScoreStatistics, n_rows: int, n_passed: int) -> CompositeAggregate:
         """From the statistics of ``n_rows`` rows, of which ``n_passed`` passed."""
-        return cls(n_rows=n_rows, pass_rate=_share(n_passed, n_rows), **_fields(statistics))
+        return cls(
+            n_rows=n_rows,
+            pass_rate=_share(n_passed, n_rows),
+            interval=_interval_of(statistics, (0.0, 1.0)),
+            **_fields(statistics),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """In the schema of result files, where statistics of nothing are 0."""
-        return {**_statistics(self), "passRate": self.pass_rate}
+        return {**_statistics(self), "passRate": self.pass_rate, **_intervals(self)}
 
 
 def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> dict[str, float | None]:
@@ -215,7 +248,40 @@ def aggregate_composite(
 
 
 def _fields(statistics: ScoreStatistics) -> dict[str, Any]:
-    return {name: getattr(statistics, name) for name in ScoreStatistics.__slots__}
+    names = ("n", "mean", "median", "min", "max", "std_dev")
+    return {name: getattr(statistics, name) for name in names}
+
+
+def _interval_of(statistics: ScoreStatistics, bounds: Bounds | None) -> Interval | None:
+    if not statistics.n:
+        return None
+    if bounds and not bounds[0] <= statistics.min <= statistics.max <= bounds[1]:
+        bounds = None  # a caller's metric that leaves the range it declared
+    found = interval_of_moments(
+        statistics.n,
+        statistics.mean,
+        statistics.std_dev,
+        n_modal=statistics.n_modal,
+        bounds=bounds,
+    )
+    if found.low is None or found.high is None:
+        return found
+    return found if math.isfinite(found.high - found.low) else None
+
+
+def _pass_interval(pass_rate: float, n_rows: int) -> Interval | None:
+    return wilson_interval(round(pass_rate * n_rows), n_rows) if n_rows else None
+
+
+def _intervals(aggregate: MetricAggregate | CompositeAggregate) -> dict[str, Any]:
+    found = {"meanInterval": aggregate.interval, "passRateInterval": aggregate.pass_interval}
+    return {name: None if one is None else _bounds(one) for name, one in found.items()}
+
+
+def _bounds(interval: Interval) -> dict[str, Any]:
+    known = interval.to_dict()
+    names = ("low", "high", "level", "method", "tooFew")
+    return {name: known[name] for name in names if name in known}
 
 
 def _share(count: int, total: int) -> float:

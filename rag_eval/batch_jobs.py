@@ -13,12 +13,12 @@ import numpy.typing as npt
 from rag_eval.batch_results import BatchEvalResult, assemble, stacked
 from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
-from rag_eval.engine import ScoredBlock, score_blocks, thread_count
+from rag_eval.engine import ScoredBlock, score_blocks
 from rag_eval.errors import InputError, Interrupted
 from rag_eval.inputs.objects import is_table, object_blocks, row_count
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.judged_scores import JudgedRowScores
-from rag_eval.option_values import number
+from rag_eval.option_values import number, thread_count
 from rag_eval.options import REGRESSION_THRESHOLD, Plan, make_plan
 from rag_eval.plan_signature import signature_of
 from rag_eval.progress import Progress

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from rag_eval.judge_report import JudgeReport
     from rag_eval.rows import RowStore
+    from rag_eval.stats.intervals import Interval
+    from rag_eval.stats.moment_intervals import MeanMethod
 
 
 class Results(Sequence[EvalResult]):
@@ -56,6 +58,15 @@ class Results(Sequence[EvalResult]):
         row = range(len(self))[index]  # negative indices, and IndexError
         return self._opener.open(row)
 
+    @property
+    def plan(self) -> Plan:
+        """What was computed, by which thresholds."""
+        return self._opener.plan
+
+    def sample(self, row: int) -> Any:
+        """The sample of a row, which is not explained for that."""
+        return self._opener.sample(row)
+
     def __repr__(self) -> str:
         return f"<{len(self)} results>"
 
@@ -70,23 +81,31 @@ class RowOpener:
     evaluated_at: str
     judged: Sequence[JudgedRowScores] | None = None
 
-    def open(self, row: int) -> EvalResult:
-        """The explained result of one row."""
+    def sample(self, row: int) -> Any:
+        """The sample of one row, as it is echoed."""
+        return self._kept(row).sample(row)
+
+    def _kept(self, row: int) -> RowStore:
         if self.rows is None:
             raise TextsNotKeptError(
                 f"row {row} cannot be opened: its texts were not kept (keep_texts=False); "
                 "its scores are in .scores"
             )
-        batch, place = self.rows.packed(row)
+        return self.rows
+
+    def open(self, row: int) -> EvalResult:
+        """The explained result of one row."""
+        rows = self._kept(row)
+        batch, place = rows.packed(row)
         return explain_row(
-            self.rows.sample(row),
+            rows.sample(row),
             batch,
             place,
             self.plan,
             self.evaluated_at,
             scored=(row, self.scores[row]),
             judged=None if self.judged is None else self.judged[row],
-            fields=self.rows.fields(row, self.plan.scorer_fields) if self.plan.scorers else None,
+            fields=rows.fields(row, self.plan.scorer_fields) if self.plan.scorers else None,
         )
 
 
@@ -196,6 +215,23 @@ class BatchEvalResult(BatchSummary):
         from rag_eval import result_files
 
         return result_files.write_or_return(result_files.jsonl_parts(self.results, details), path)
+
+    def mean_intervals(
+        self,
+        *,
+        cluster_by: str | Sequence[object] | None = None,
+        level: float = 0.95,
+        method: MeanMethod | None = None,
+    ) -> dict[MetricId, Interval]:
+        """The mean of every metric and of ``"composite"`` with its interval.
+
+        Aggregates have those of rows drawn one by one; where rows come in clusters, ``cluster_by``
+        names a field of their metadata, or is a value for each row. See
+        :func:`rag_eval.stats.mean_interval`.
+        """
+        from rag_eval.runs.metric_intervals import mean_intervals
+
+        return mean_intervals(self, cluster_by=cluster_by, level=level, method=method)
 
     @staticmethod
     def from_json(source: str | bytes | Path) -> BatchEvalResult:

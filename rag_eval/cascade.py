@@ -164,5 +164,11 @@ def without_means(plan: Plan, aggregates: ByMetric[MetricAggregate]) -> ByMetric
 
 def _without_mean(found: MetricAggregate) -> MetricAggregate:
     return replace(
-        found, mean=math.nan, median=math.nan, min=math.nan, max=math.nan, std_dev=math.nan
+        found,
+        mean=math.nan,
+        median=math.nan,
+        min=math.nan,
+        max=math.nan,
+        std_dev=math.nan,
+        interval=None,
     )

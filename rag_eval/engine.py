@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -17,7 +16,6 @@ from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
 from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.metrics.registry import metric_numbers
-from rag_eval.option_values import whole_from_one
 from rag_eval.options import Plan
 from rag_eval.profiles import score_batch
 from rag_eval.scorer_columns import assembled, scorer_columns
@@ -61,15 +59,6 @@ def scored_block(block: SampleBlock, batch: SampleBatch, plan: Plan) -> ScoredBl
     if plan.scorers:
         native = assembled(plan, native, scorer_columns(block, plan))
     return ScoredBlock(block, batch, *native)
-
-
-def thread_count(threads: int | None) -> int:
-    """``threads``, or the number of cores this process may use."""
-    if threads is not None:
-        return whole_from_one(threads, "threads")
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def score_blocks(

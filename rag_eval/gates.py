@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rag_eval.batch_results import BatchSummary
 from rag_eval.errors import InputError
@@ -13,9 +13,6 @@ from rag_eval.metric_directions import higher_is_better
 from rag_eval.option_values import number, share
 from rag_eval.regressions import MetricRegression
 from rag_eval.samples import MetricId, camel_case, is_scorer_id, to_metric_id
-
-if TYPE_CHECKING:
-    from rag_eval.judge_report import JudgeReport
 
 _MOST_DIGITS: Final = 17
 
@@ -66,8 +63,8 @@ class Gates:
             For a bar outside 0 to 1, or on a metric that is not computed.
         """
         computed = list(metrics)
-        least = _bars("min_mean", min_mean, computed, rises=True)
-        largest = _bars("max_mean", max_mean, computed, rises=False)
+        least = bars_on_means("min_mean", min_mean, computed, rises=True)
+        largest = bars_on_means("max_mean", max_mean, computed, rises=False)
         rate = None if min_pass_rate is None else share(min_pass_rate, "min_pass_rate")
         failures = (
             0.0 if max_judge_failures is None else share(max_judge_failures, "max_judge_failures")
@@ -77,10 +74,10 @@ class Gates:
         )
 
 
-def _bars(
+def bars_on_means(
     option: str, given: Mapping[str, object] | None, computed: list[MetricId], *, rises: bool
 ) -> dict[MetricId, float]:
-    """The bars on means, checked."""
+    """The bars on means that an option gives, checked against the metrics that there are."""
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"{option} must be a mapping of metrics, got {given!r}")
     bars: dict[MetricId, float] = {}
@@ -107,7 +104,8 @@ class GateOutcome:
 
     Attributes
     ----------
-    gate : {"min_pass_rate", "min_mean", "max_mean", "regression", "max_judge_failures"}
+    gate : {"min_pass_rate", "min_mean", "max_mean", "regression", "max_judge_failures", ...}
+        Those of a stored run are more: see :class:`rag_eval.gating.guards.Guards`.
     metric_id : MetricId or None
         None where the gate is about samples.
     found, wanted : float or None
@@ -143,20 +141,22 @@ def check_gates(
     """The outcome of every gate, the default gate where none was given."""
     bars = {**gates.min_mean, **gates.max_mean}
     outcomes = [_mean_outcome(result, metric, bar) for metric, bar in bars.items()]
-    outcomes += [_regression_outcome(row, regression_threshold) for row in result.regressions or ()]
+    outcomes += [regression_outcome(row, regression_threshold) for row in result.regressions or ()]
     if gates.min_pass_rate is not None or not outcomes:
         bar = 1.0 if gates.min_pass_rate is None else gates.min_pass_rate
-        outcomes.insert(0, _pass_rate_outcome(result, bar))
+        outcomes.insert(0, pass_rate_outcome(result.n_passed, result.n_rows, bar))
     if result.judging is not None:
-        outcomes.append(_failure_outcome(result.judging, gates.max_judge_failures))
+        judging = result.judging
+        outcomes.append(
+            judge_failure_outcome(judging.n_failed, judging.n_wanted, gates.max_judge_failures)
+        )
     return outcomes
 
 
-def _failure_outcome(judging: JudgeReport, bar: float) -> GateOutcome:
+def judge_failure_outcome(failed: int, wanted: int, bar: float) -> GateOutcome:
     """The judge may fail so often and not more: what it did not judge is no evidence."""
-    wanted, failed = judging.n_wanted, judging.n_failed
     rate = failed / wanted if wanted else 0.0
-    found, limit = _apart(rate, bar)
+    found, limit = apart(rate, bar)
     held = rate <= bar
     verb = "is at most" if held else "is above"
     return GateOutcome(
@@ -168,11 +168,11 @@ def _failure_outcome(judging: JudgeReport, bar: float) -> GateOutcome:
     )
 
 
-def _pass_rate_outcome(result: BatchSummary, bar: float) -> GateOutcome:
-    n_rows, n_passed = result.n_rows, result.n_passed
+def pass_rate_outcome(n_passed: int, n_rows: int, bar: float) -> GateOutcome:
+    """At least so many of the rows pass; of none, too few."""
     rate = n_passed / n_rows if n_rows else 0.0
     held = n_rows > 0 and rate >= bar
-    found, wanted = _apart(rate, bar)
+    found, wanted = apart(rate, bar)
     verb = "is at least" if held else "is below"
     return GateOutcome(
         gate="min_pass_rate",
@@ -185,28 +185,34 @@ def _pass_rate_outcome(result: BatchSummary, bar: float) -> GateOutcome:
 
 def _mean_outcome(result: BatchSummary, metric: MetricId, bar: float) -> GateOutcome:
     aggregate = result.aggregates[metric]
-    share = f"({aggregate.n}/{aggregate.n_rows})"
-    has_mean = aggregate.n > 0 and not math.isnan(aggregate.mean)
+    return mean_outcome(metric, aggregate.mean, aggregate.n, aggregate.n_rows, bar)
+
+
+def mean_outcome(metric: MetricId, mean: float, n: int, n_rows: int, bar: float) -> GateOutcome:
+    """A mean over ``n`` of ``n_rows`` is on the right side of a bar; without scores it is not."""
+    share = f"({n}/{n_rows})"
+    has_mean = n > 0 and not math.isnan(mean)
     rises = higher_is_better(metric)
-    held = has_mean and (aggregate.mean >= bar if rises else aggregate.mean <= bar)
-    found, wanted = _apart(aggregate.mean, bar)
+    held = has_mean and (mean >= bar if rises else mean <= bar)
+    found, wanted = apart(mean, bar)
     least, beyond = ("at least", "below") if rises else ("at most", "above")
     if has_mean:
         message = f"{metric} mean {found} {share} is {least if held else beyond} {wanted}"
     else:
-        lack = "verdicts and no mean" if aggregate.n else "no scores"
+        lack = "verdicts and no mean" if n else "no scores"
         message = f"{metric} has {lack} {share}; wanted a mean of {least} {wanted}"
     return GateOutcome(
         gate="min_mean" if rises else "max_mean",
         metric_id=metric,
         held=held,
-        found=aggregate.mean if has_mean else None,
+        found=mean if has_mean else None,
         wanted=bar,
         message=message,
     )
 
 
-def _regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
+def regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
+    """A mean against that of a baseline, in words."""
     metric = row.metric_id
     measured = row.delta == row.delta  # not NaN
     rises = higher_is_better(metric)
@@ -215,8 +221,8 @@ def _regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
     elif not measured:
         message = f"{metric} has no scores, and none in the baseline"
     else:
-        now, before = _apart(row.current_mean, row.baseline_mean)
-        change, limit = _apart(abs(row.delta), threshold)
+        now, before = apart(row.current_mean, row.baseline_mean)
+        change, limit = apart(abs(row.delta), threshold)
         way = "below" if row.delta < 0 else "above"
         message = f"{metric} mean {now} is {change} {way} the baseline's {before}"
         if now == before:
@@ -233,7 +239,7 @@ def _regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
     )
 
 
-def _apart(found: float, wanted: float) -> tuple[str, str]:
+def apart(found: float, wanted: float) -> tuple[str, str]:
     """Two numbers with as many decimals, two or more, as it takes to tell them apart."""
     for digits in range(2, _MOST_DIGITS + 1):
         texts = f"{found:.{digits}f}", f"{wanted:.{digits}f}"

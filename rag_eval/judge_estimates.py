@@ -7,7 +7,6 @@ from contextlib import closing
 from typing import Any, Unpack
 
 from rag_eval.calibrating import calibrated
-from rag_eval.engine import thread_count
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import DataSource, Input
 from rag_eval.judge.addresses import parsed_address
@@ -15,6 +14,7 @@ from rag_eval.judge.replies import JudgeIdentity, JudgeReply
 from rag_eval.judge.server_urls import VENDOR_URLS
 from rag_eval.judge_report import JudgeReport
 from rag_eval.judge_runs import dry_run
+from rag_eval.option_values import thread_count
 from rag_eval.options import EVALUATE_KEYS, make_plan, normalized
 from rag_eval.run_options import RunOptions, input_options
 from rag_eval.streaming import RowStream

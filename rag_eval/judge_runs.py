@@ -22,6 +22,7 @@ from rag_eval.judge.session import JudgeSession
 from rag_eval.judge_report import JudgeReport, JudgeTotals
 from rag_eval.judging import Askers, BlockJudge, DryAskers
 from rag_eval.judging_plan import Judging
+from rag_eval.length_notes import LengthNotes
 from rag_eval.options import Plan
 from rag_eval.samples import NullReason
 
@@ -68,6 +69,7 @@ class JudgeRun:
         assert plan.judging is not None
         self._piece_rows = max(_PIECE_ROWS, 2 * plan.judging.limits.concurrency)
         self.totals = JudgeTotals(plan)
+        self._lengths = LengthNotes(tuple(plan.judging.judged))
 
     def blocks(
         self, scored: Iterable[ScoredBlock], on_rows: OnRows | None = None
@@ -145,11 +147,13 @@ class JudgeRun:
         """What judging came to, as far as blocks were given back."""
         session = self._session
         if session is None:
-            return self.totals.report(stopped=self._stopped)
-        totals = session.totals
-        return self.totals.report(
-            cost_usd=totals.cost_usd, late_replies=totals.late_replies, stopped=self._stopped
-        )
+            found = self.totals.report(stopped=self._stopped)
+        else:
+            totals = session.totals
+            found = self.totals.report(
+                cost_usd=totals.cost_usd, late_replies=totals.late_replies, stopped=self._stopped
+            )
+        return replace(found, notes=[*found.notes, *self._lengths.notes()])
 
     def _wait(self, news: threading.Event, on_rows: OnRows | None) -> None:
         """Until something has come to an end; Ctrl-C comes here."""
@@ -186,6 +190,7 @@ class JudgeRun:
     def _counted(self, block: ScoredBlock) -> ScoredBlock:
         assert block.judged is not None
         self.totals.add(block.judged, block.null_reasons)
+        self._lengths.add(block)
         return block
 
     def _check_available(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Final, Literal, TypeAlias
@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from rag_eval.correlations import Floats, Weights, mid_ranks, one_each, varies
 from rag_eval.errors import InputError
-from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.index_sources import Indices
 from rag_eval.stats.intervals import Interval
+from rag_eval.stats.undefined_resamples import checked_bootstrap
 
 Measurement: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 """What of two values counts: that they differ, how many values lie between them, how far they are
@@ -21,8 +22,7 @@ apart, or how far in relation to their size."""
 
 MEASUREMENTS: Final[tuple[Measurement, ...]] = ("nominal", "ordinal", "interval", "ratio")
 
-# Of two squares, the share of their difference below which it may be nothing but rounding.
-_NEARLY_CANCELLED: Final = 1e-6
+_VALUES_AT_ONCE: Final = 512
 
 Ratings: TypeAlias = "Sequence[Sequence[float | None]] | npt.NDArray[np.float64]"
 """A row per coder, a column per unit; None or NaN where a coder gave none."""
@@ -67,26 +67,64 @@ def krippendorff_alpha(ratings: Ratings, *, measurement: Measurement = "interval
 
 
 def alpha_with_interval(
-    ratings: Ratings, *, seed: int = 0, n_resamples: int = 1000, level: float = 0.95
+    ratings: Ratings,
+    *,
+    measurement: Measurement = "interval",
+    seed: int = 0,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    indices: Indices | None = None,
 ) -> Interval | None:
-    """Krippendorff's alpha of scores (interval measurement), and its interval over the units.
+    """Krippendorff's alpha and its interval over the units.
 
     Parameters
     ----------
-    ratings : as for :func:`krippendorff_alpha`
-    seed, n_resamples, level
-        As for :func:`rag_eval.stats.group_bootstrap`. Resamples without variety have no alpha and
-        are left out.
+    ratings, measurement
+        As for :func:`krippendorff_alpha`.
+    seed, n_resamples, level, indices
+        As for :func:`rag_eval.stats.group_bootstrap`. Ranks of ordinal ratings are taken anew in
+        each resample.
 
     Returns
     -------
     Interval or None
-        Its ``n_groups`` are the units with two ratings or more. None where there is no alpha.
+        Its ``n_groups`` are the units with two ratings or more. Resamples without variety have no
+        alpha: they are counted in ``n_undefined``, and above 5 % of them there are no bounds. None
+        where there is no alpha.
     """
-    values = _comparable(_matrix(ratings, "interval"))
-    estimate = krippendorff_alpha(values)
+    estimate = krippendorff_alpha(ratings, measurement=measurement)
     if estimate is None:
         return None
+    values = _comparable(_matrix(ratings, measurement))
+    given = ~np.isnan(values)
+    largest = np.where(given, values, -np.inf).max(axis=0)
+    smallest = np.where(given, values, np.inf).min(axis=0)
+    parts = _PARTS[measurement](values)
+
+    def alphas(weights: Weights) -> Floats:
+        n = weights @ given.sum(axis=0)
+        observed, expected = parts(weights)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Floats = 1 - observed * (n - 1) / expected
+        # Rounding can leave differences where there are none.
+        found[~varies(smallest, largest, weights)] = np.nan
+        return found[:, np.newaxis]
+
+    units = np.arange(values.shape[1], dtype=np.int64)
+    (found,) = checked_bootstrap(
+        alphas, units, seed=seed, n_resamples=n_resamples, level=level, indices=indices
+    )
+    # To the last digit what the definition gives.
+    return replace(found, estimate=estimate)
+
+
+# ------------------------------------------------------------ disagreements under each weighting
+
+_Parts: TypeAlias = Callable[[Weights], tuple[Floats, Floats]]
+"""Observed disagreement of each weighting of the units, and that of all its ordered pairs."""
+
+
+def _interval_parts(values: Floats) -> _Parts:
     given = ~np.isnan(values)
     # Centred, so that the squares below do not cancel.
     centred = np.where(given, values - values[given].mean(), 0.0)
@@ -99,25 +137,81 @@ def alpha_with_interval(
         ],
         axis=1,
     )
-    largest = np.where(given, values, -np.inf).max(axis=0)
-    smallest = np.where(given, values, np.inf).min(axis=0)
 
-    def alphas(weights: Weights) -> Floats:
+    def parts(weights: Weights) -> tuple[Floats, Floats]:
         observed, n, sums, squares = (weights.astype(np.float64) @ per_unit).T
-        differences = 2 * (n * squares - sums**2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found: Floats = 1 - observed * (n - 1) / differences
-        # Rounding can leave differences where there are none, but only small ones.
-        doubtful = differences <= _NEARLY_CANCELLED * n * squares
-        found[doubtful] = np.where(
-            varies(smallest, largest, weights[doubtful]), found[doubtful], np.nan
-        )
-        return found[:, np.newaxis]
+        return observed, 2 * (n * squares - sums**2)
 
-    units = np.arange(values.shape[1], dtype=np.int64)
-    (found,) = group_bootstrap(alphas, units, seed=seed, n_resamples=n_resamples, level=level)
-    # To the last digit what the definition gives.
-    return replace(found, estimate=estimate)
+    return parts
+
+
+def _ordinal_parts(values: Floats) -> _Parts:
+    """Squared differences of mid-ranks, which every resample has of its own."""
+    units, coders = np.nonzero(~np.isnan(values.T))
+    ratings = values.T[units, coders]
+    n_coders = np.bincount(units)
+    starts = np.cumsum(n_coders) - n_coders
+
+    def parts(weights: Weights) -> tuple[Floats, Floats]:
+        each = weights[:, units]
+        n = each.sum(axis=1)
+        # Centred: a rank is at most n, and its square would cost the digits of small differences.
+        ranks = mid_ranks(ratings, each) - n[:, np.newaxis] / 2
+        sums = np.add.reduceat(ranks, starts, axis=1)
+        squares = np.add.reduceat(ranks**2, starts, axis=1)
+        observed = 2 * (weights * (n_coders * squares - sums**2) / (n_coders - 1)).sum(axis=1)
+        all_sums, all_squares = (weights * sums).sum(axis=1), (weights * squares).sum(axis=1)
+        return observed, 2 * (n * all_squares - all_sums**2)
+
+    return parts
+
+
+def _nominal_parts(values: Floats) -> _Parts:
+    observed, (_, counts) = _disagreements(values, "nominal"), _value_counts(values)
+
+    def parts(weights: Weights) -> tuple[Floats, Floats]:
+        each = weights.astype(np.float64)
+        totals = each @ counts
+        return each @ observed, totals.sum(axis=1) ** 2 - (totals**2).sum(axis=1)
+
+    return parts
+
+
+def _ratio_parts(values: Floats) -> _Parts:
+    observed, (distinct, counts) = _disagreements(values, "ratio"), _value_counts(values)
+
+    def parts(weights: Weights) -> tuple[Floats, Floats]:
+        each = weights.astype(np.float64)
+        totals = each @ counts
+        expected = np.zeros(len(weights))
+        # Some values at a time: a table of all pairs would not fit into memory.
+        for begin in range(0, len(distinct), _VALUES_AT_ONCE):
+            some = slice(begin, begin + _VALUES_AT_ONCE)
+            apart = _difference(distinct[:, np.newaxis], distinct[np.newaxis, some], "ratio")
+            expected += ((totals @ apart) * totals[:, some]).sum(axis=1)
+        return each @ observed, expected
+
+    return parts
+
+
+_PARTS: Final[dict[Measurement, Callable[[Floats], _Parts]]] = {
+    "nominal": _nominal_parts,
+    "ordinal": _ordinal_parts,
+    "interval": _interval_parts,
+    "ratio": _ratio_parts,
+}
+
+
+def _value_counts(values: Floats) -> tuple[Floats, Floats]:
+    """The distinct values, and how often each unit has each of them, shape (U, V)."""
+    units, coders = np.nonzero(~np.isnan(values.T))
+    distinct, places = np.unique(values.T[units, coders], return_inverse=True)
+    counts = np.zeros((values.shape[1], len(distinct)))
+    np.add.at(counts, (units, places), 1.0)
+    return distinct, counts
+
+
+# ------------------------------------------------------------------------------- one table as it is
 
 
 def _matrix(ratings: Ratings, measurement: Measurement) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TypeGuard
 
@@ -36,6 +37,15 @@ def whole_from_zero(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InputError(f"{name} must be a whole number from 0 on, got {glance(value)}")
     return value
+
+
+def thread_count(threads: int | None) -> int:
+    """``threads``, or the number of cores this process may use."""
+    if threads is not None:
+        return whole_from_one(threads, "threads")
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def positive(value: object, name: str) -> float:

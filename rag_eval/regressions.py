@@ -158,20 +158,29 @@ def compare_means(
     A drop of more than ``threshold`` is a regression, or a rise where lower is better; one of
     exactly that much is not.
     """
-    rows = []
-    for metric in metrics:
-        if metric not in baseline.means:
-            continue
-        before, now = baseline.means[metric], current[metric].mean
-        delta = now - before
-        rows.append(
-            MetricRegression(
-                metric_id=metric,
-                baseline_mean=before,
-                current_mean=now,
-                delta=delta,
-                regressed=(delta if higher_is_better(metric) else -delta) < -threshold,
-                not_comparable=math.isnan(now) and metric not in baseline.unscored,
-            )
+    shared = [metric for metric in metrics if metric in baseline.means]
+    return [
+        mean_regression(
+            metric,
+            baseline.means[metric],
+            current[metric].mean,
+            threshold,
+            unscored=metric in baseline.unscored,
         )
-    return rows
+        for metric in shared
+    ]
+
+
+def mean_regression(
+    metric: MetricId, before: float, now: float, threshold: float, *, unscored: bool = False
+) -> MetricRegression:
+    """One metric's means held against each other; ``unscored``: the baseline has no scores."""
+    delta = now - before
+    return MetricRegression(
+        metric_id=metric,
+        baseline_mean=before,
+        current_mean=now,
+        delta=delta,
+        regressed=(delta if higher_is_better(metric) else -delta) < -threshold,
+        not_comparable=math.isnan(now) and not unscored,
+    )

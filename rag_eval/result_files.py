@@ -18,6 +18,7 @@ from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
+from rag_eval.option_values import is_number
 from rag_eval.results import (
     ByMetric,
     CostTracker,
@@ -28,6 +29,7 @@ from rag_eval.results import (
 )
 from rag_eval.samples import MetricId, NullReason, camel_case, metric_of_file
 from rag_eval.signature import Signature
+from rag_eval.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +171,7 @@ def _matrices(results: list[EvalResult], metrics: tuple[MetricId, ...]) -> tuple
 _STATISTICS = {"mean": "mean", "median": "median", "min": "min", "max": "max", "std_dev": "stdDev"}
 
 
-def _numbers(entry: Mapping[str, Any], n: int) -> dict[str, float]:
+def _numbers(entry: Mapping[str, Any], n: int) -> dict[str, Any]:
     return {
         # Columns of verdicts have null for them.
         name: math.nan if not n or entry.get(key) is None else float(entry[key])
@@ -187,6 +189,7 @@ def _aggregate(metric: MetricId, entry: Mapping[str, Any], n_rows: int) -> Metri
         n_rows=n_rows,
         pass_rate=float(entry.get("passRate", 0)),
         null_rate=null_rate,
+        interval=_interval(entry, n if n_rows else 0),
         **_numbers(entry, n),
     )
 
@@ -197,7 +200,30 @@ def _composite(entry: Mapping[str, Any], composites: list[float | None]) -> Comp
         n=n,
         n_rows=len(composites),
         pass_rate=float(entry.get("passRate", 0)),
+        interval=_interval(entry, n),
         **_numbers(entry, n),
+    )
+
+
+def _interval(entry: Mapping[str, Any], n: int) -> Interval | None:
+    """That of the mean, which files of other tools and of earlier versions do not have."""
+    found = entry.get("meanInterval")
+    if not n or not isinstance(found, Mapping):
+        return None
+    ends = (found.get("low"), found.get("high"))
+    if not all(end is None or is_number(end) for end in ends) or not is_number(found.get("level")):
+        return None
+    low, high = (None if end is None else float(end) for end in ends)
+    method = found.get("method")
+    return Interval(
+        estimate=_numbers(entry, n)["mean"],
+        low=low,
+        high=high,
+        level=float(found["level"]),
+        n_resamples=0,
+        n_groups=n,
+        method=method if isinstance(method, str) else None,
+        too_few=found.get("tooFew") is True,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -175,10 +176,15 @@ class MeanChange:
     @property
     def improved(self) -> bool:
         """The mean got better, whichever way that is."""
+        return self.delta > 0 if self.higher_is_better else self.delta < 0
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way is better, by the files and by what is known of the metric."""
+        if self.name == COMPOSITE:
+            return True
         rises = self.old.higher_is_better and self.new.higher_is_better
-        if self.name == COMPOSITE or (rises and higher_is_better(self.name)):
-            return self.delta > 0
-        return self.delta < 0
+        return rises and higher_is_better(self.name)
 
     def to_dict(self) -> dict[str, Any]:
         """In the style of result files; a mean that does not exist is null."""
@@ -238,12 +244,9 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
     shared: list[MetricId] = [metric for metric in before.means if metric in after.means]
     if not shared:
         raise InputError(f"{old} and {new} have no metric in common")
-    differences, notes = _settings(before, after, shared)
-    if differences and not force:
-        raise SignatureMismatchError(
-            f"{new} was scored under other settings than {old} ({'; '.join(differences)}); "
-            "score one again, or force the comparison"
-        )
+    differences = setting_differences(before.signature, after.signature, shared)
+    check_differences(before.name, after.name, differences, force=force)
+    notes = unsigned_notes(run.name for run in (before, after) if run.signature is None)
     missing = MeanScore(math.nan, 0, 0)
     changes = [
         MeanChange(metric, before.means.get(metric, missing), after.means.get(metric, missing))
@@ -257,17 +260,39 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
     return Comparison(before, after, changes, differences, notes)
 
 
-def _settings(
-    old: ResultSummary, new: ResultSummary, metrics: list[MetricId]
-) -> tuple[list[str], list[str]]:
-    unsigned = [run.name for run in (old, new) if run.signature is None]
-    notes = [
-        f"{name} has no signature: taken as profile overlap with default options, unverified"
-        for name in unsigned
-    ]
-    if old.signature is None or new.signature is None:
-        known = new.signature or old.signature
+def setting_differences(
+    old: Signature | None, new: Signature | None, metrics: Iterable[MetricId]
+) -> list[str]:
+    """What makes scores of these metrics incomparable, as far as signatures tell.
+
+    A result file without one is of rag-eval-node-ts and counts as profile overlap.
+    """
+    if old is None or new is None:
+        known = new or old
         if known is not None and known.profile != "overlap":
-            return [f"profile: {known.profile}, not overlap (no signature)"], notes
-        return [], notes
-    return new.signature.differences(old.signature, metrics), notes
+            return [f"profile: {known.profile}, not overlap (no signature)"]
+        return []
+    return new.differences(old, metrics)
+
+
+def unsigned_notes(names: Iterable[str]) -> list[str]:
+    """What to say about result files without a signature."""
+    return [
+        f"{name} has no signature: taken as profile overlap with default options, unverified"
+        for name in names
+    ]
+
+
+def check_differences(old: str, new: str, differences: Sequence[str], *, force: bool) -> None:
+    """Refuse to compare two runs, named, that were scored under different settings.
+
+    Raises
+    ------
+    SignatureMismatchError
+        Unless ``force`` is true.
+    """
+    if differences and not force:
+        raise SignatureMismatchError(
+            f"{new} was scored under other settings than {old} ({'; '.join(differences)}); "
+            "score one again, or force the comparison"
+        )

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from rag_eval.batch_results import BatchSummary
 from rag_eval.blocks import RowFault
 from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
 from rag_eval.durable_files import atomic_file
-from rag_eval.engine import ScoredBlock, thread_count
+from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
 from rag_eval.gates import GateOutcome, Gates, check_gates
 from rag_eval.inputs.opened import DataSource, Input
 from rag_eval.interrupts import deferred_interrupts
 from rag_eval.judge.failures import JudgeUnavailableError
+from rag_eval.option_values import thread_count
 from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized
 from rag_eval.progress import Progress
 from rag_eval.regressions import compare_means
@@ -36,14 +37,22 @@ from rag_eval.run_options import (
     checked_quantiles,
     checked_regression_threshold,
     checked_row_count,
+    checked_store_columns,
     input_options,
+    kept_config,
 )
+from rag_eval.samples import MetricId
 from rag_eval.score_totals import ScoreSpool
 from rag_eval.scorer_fields import columns_of_scorers, row_fields
 from rag_eval.streaming import RowStream
 from rag_eval.summarizing import summary_of
 from rag_eval.verdicts import judge_rows
 from rag_eval.worst_rows import WorstRow, WorstRows
+
+if TYPE_CHECKING:
+    from rag_eval.labels.comparisons import LabelComparison
+    from rag_eval.labels.gold_scores import GoldScores
+    from rag_eval.runs.keeping import RunKeeper
 
 _NO_WORST: Final = (
     "no sample has a composite score, so that none is the worst; a scorer gets into it by a weight "
@@ -77,6 +86,12 @@ class RunReport:
         Why the judge could not be asked any more; empty where it could.
     written : Path or None
         The result file.
+    run_id : str or None
+        The run in the store.
+    dataset_hash : str or None
+        Of the samples that were scored; None without a store.
+    gold : mapping of LabelComparison
+        Per metric how far it agrees with people's labels; empty without labels.
     """
 
     source: str
@@ -89,6 +104,9 @@ class RunReport:
     interrupted: bool
     unavailable: str = ""
     written: Path | None = None
+    run_id: str | None = None
+    dataset_hash: str | None = None
+    gold: Mapping[MetricId, LabelComparison] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -102,6 +120,10 @@ class RunReport:
             summary["nSkipped"] = self.n_skipped
         if self.interrupted:
             summary["interrupted"] = True
+        if self.dataset_hash is not None:
+            summary["datasetHash"] = self.dataset_hash
+        if self.gold:
+            summary["humanAgreement"] = [found.to_dict() for found in self.gold.values()]
         return summary
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,6 +135,7 @@ class RunReport:
             "nRows": self.result.n_rows,
             "nSkipped": self.n_skipped,
             **self.file_summary(),
+            **({} if self.run_id is None else {"runId": self.run_id}),
             "worst": [row.to_dict() for row in self.worst],
         }
 
@@ -155,7 +178,7 @@ def run_file(
         report = run.report()
         if writer is not None:
             writer.finish(report.file_summary())
-    return report
+    return run.kept(report)
 
 
 class _Run:
@@ -181,8 +204,12 @@ class _Run:
             options.get("max_mean"),
         )
         threads = thread_count(options.get("threads"))
+        store_columns = checked_store_columns(options)
+        holders = ["metadata"] if store_columns else []
         self.source = Input(
-            data, input_options(options), optional_columns=columns_of_scorers(self.plan)
+            data,
+            input_options(options),
+            optional_columns=[*columns_of_scorers(self.plan), *store_columns, *holders],
         )
         self.output = checked_output(options.get("output"), self.source.paths)
         self.quantiles = checked_quantiles(options)
@@ -190,6 +217,8 @@ class _Run:
         self.baseline, self.notes = checked_baseline(self.plan, options)
         self.notes += notes
         self.details = bool(options.get("details"))
+        self.keeper = self._keeper(store_columns)
+        self.gold = self._gold()
         self.worst = WorstRows(
             self.plan, checked_row_count(options.get("worst"), "worst"), self.details
         )
@@ -279,18 +308,24 @@ class _Run:
         self.worst.add(scored, composite, self.stream.n_rows)
         if writer is not None:
             writer.write(rows)
+        if self.keeper is not None:
+            self.keeper.add(scored)
+        if self.gold is not None:
+            self.gold.add(scored)
         self.spool.add(scored.scores)
         self.stream.count(scored)
 
     def report(self) -> RunReport:
         """Statistics, regressions and gates of what was scored."""
+        gold = {} if self.gold is None else self.gold.comparisons(self.source.name)
+        gold_notes = dict.fromkeys(note for found in gold.values() for note in found.notes)
         result = summary_of(
             self.plan,
             self.stream.totals,
             None if self.quantiles == "sketch" else self.spool.blocks,
             evaluated_at=self.evaluated_at,
             duration_ms=self.clock.elapsed_ms,
-            notes=[*self.notes, *self.stream.notes()],
+            notes=[*self.notes, *self.stream.notes(), *self._keeper_notes(), *gold_notes],
             judging=self.stream.judge_report(),
         )
         self.spool.close()
@@ -312,4 +347,33 @@ class _Run:
             interrupted=self.interrupted,
             unavailable=self.unavailable,
             written=self.written,
+            dataset_hash=None if self.keeper is None else self.keeper.dataset_hash,
+            gold=gold,
         )
+
+    def _gold(self) -> GoldScores | None:
+        source = self.options.get("gold_dir")
+        if source is None:
+            return None
+        from rag_eval.labels.gold_scores import GoldScores
+
+        return GoldScores(source, self.plan)
+
+    def _keeper(self, columns: list[str]) -> RunKeeper | None:
+        store = self.options.get("store")
+        if store is None:
+            return None
+        # Imported where a store is asked for: it takes a database.
+        from rag_eval.runs.keeping import RunKeeper
+
+        return RunKeeper(store, self.plan, columns, kept_config(self.options, self.plan))
+
+    def _keeper_notes(self) -> list[str]:
+        return [] if self.keeper is None else self.keeper.notes(interrupted=self.interrupted)
+
+    def kept(self, report: RunReport) -> RunReport:
+        """The report of a run that is in the store, when one is and the run came to its end."""
+        if self.keeper is None or report.interrupted:
+            return report
+        run_id = self.keeper.keep(report.source, report.result, passed=report.passed)
+        return replace(report, run_id=run_id)

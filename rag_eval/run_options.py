@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict, get_type_hints
 
@@ -96,6 +96,14 @@ class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
         How many of the rows that score lowest to keep, explained.
     on_row : callable
         Gets the result of each row as one line of JSON.
+    store : str or Path
+        Run store that gets the scores, with whether the gates held; made when it is not there.
+    store_columns : sequence of str
+        Fields of the samples, or of their metadata, that the store keeps beside the scores: what
+        later comparisons cluster or slice by.
+    gold_dir : str or Path
+        People's labels of some of the samples, a folder in omk's form or a table of ids and labels:
+        the report says how far the scores agree with them.
     """
 
     min_pass_rate: float | None
@@ -109,9 +117,21 @@ class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
     details: bool | None
     worst: int | None
     on_row: Callable[[bytes], object] | None
+    store: str | Path | None
+    store_columns: Sequence[str] | None
+    gold_dir: str | Path | None
 
 
 RUN_KEYS: Final = frozenset(get_type_hints(RunOptions))
+# What a store notes of them: settings, by name. What could hold a text, a key or an address is
+# left out; what changes a number is in the signature, too.
+_KEPT_KEYS: Final = (
+    *("profile", "language", "stemmer", "thresholds", "composite_threshold", "composite_weights"),
+    *("heuristic", "mode", "metric_modes", "judge_style", "judge_repeat", "length_debias"),
+    *("on_judge_failure", "cascade_band", "audit_share", "judge_seed", "schema", "mapping"),
+    *("skip_invalid", "quantiles", "min_pass_rate", "min_mean", "max_mean", "max_judge_failures"),
+    *("regression_threshold", "store_columns"),
+)
 
 
 def input_options(options: Mapping[str, Any]) -> InputOptions:
@@ -167,6 +187,24 @@ def checked_baseline(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline |
         return baseline, ["settings of the baseline were not checked"]
     note = check_signatures(signature_of(plan), baseline, plan.columns)
     return baseline, [note] if note else []
+
+
+def checked_store_columns(options: Mapping[str, Any]) -> list[str]:
+    """The fields that a store is to keep beside the scores."""
+    given = options.get("store_columns")
+    if not given:
+        return []
+    if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
+        raise InputError(f"store_columns must be a list of names, got {given!r:.80}")
+    if options.get("store") is None:
+        raise InputError("store_columns needs a store")
+    return list(dict.fromkeys(given))
+
+
+def kept_config(options: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    """What a store notes of the options of a run, as JSON values."""
+    given = {name: options[name] for name in _KEPT_KEYS if options.get(name) is not None}
+    return {"metrics": list(plan.metrics), **given}
 
 
 def checked_row_count(value: object, name: str) -> int:

@@ -110,6 +110,7 @@ CODE_SCORER_IDS: Final[tuple[MetricId, ...]] = (
     "regtrace.ngram_factuality",
     "regtrace.json_structure",
     "regtrace.tone_heuristic",
+    "regtrace.regression",
     "omk.assertions",
     "omk.composite",
     "omk.fact",

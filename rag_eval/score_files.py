@@ -12,13 +12,13 @@ from rag_eval.batch_results import BatchSummary
 from rag_eval.blocks import RowFault, SampleError
 from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
-from rag_eval.engine import ScoredBlock, thread_count
+from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import STANDARD_INPUT
 from rag_eval.inputs.opened import DataSource, Input, Position
 from rag_eval.interrupts import deferred_interrupts
 from rag_eval.judge.failures import JudgeUnavailableError
-from rag_eval.option_values import whole_from_one
+from rag_eval.option_values import thread_count, whole_from_one
 from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized
 from rag_eval.outputs.columns import ScoreColumns
 from rag_eval.outputs.formats import RowFormat, format_of

@@ -41,6 +41,8 @@ class ColumnTotals:
         self.moments = ExactMoments()
         self.least = math.inf
         self.greatest = -math.inf
+        self.n_least = 0
+        self.n_greatest = 0
         self.n_passed = 0
         self.bins: dict[int, int] = {}
 
@@ -51,8 +53,10 @@ class ColumnTotals:
         if not len(measured):
             return
         self.moments.add(measured)
-        self.least = min(self.least, float(measured.min()))
-        self.greatest = max(self.greatest, float(measured.max()))
+        least, greatest = float(measured.min()), float(measured.max())
+        self._see_ends(
+            least, int((measured == least).sum()), greatest, int((measured == greatest).sum())
+        )
         bins, counts = np.unique(_keys(measured) >> np.uint64(_BIN_SHIFT), return_counts=True)
         for place, count in zip(bins.tolist(), counts.tolist(), strict=True):
             self.bins[place] = self.bins.get(place, 0) + count
@@ -60,11 +64,19 @@ class ColumnTotals:
     def merge(self, other: ColumnTotals) -> None:
         """Add all that ``other`` has seen."""
         self.moments.merge(other.moments)
-        self.least = min(self.least, other.least)
-        self.greatest = max(self.greatest, other.greatest)
+        self._see_ends(other.least, other.n_least, other.greatest, other.n_greatest)
         self.n_passed += other.n_passed
         for place, count in other.bins.items():
             self.bins[place] = self.bins.get(place, 0) + count
+
+    def _see_ends(self, least: float, n_least: int, greatest: float, n_greatest: int) -> None:
+        """Extremes of other rows, and how many of them have these scores."""
+        kept = self.n_least * (self.least <= least)
+        self.n_least = kept + n_least * (least <= self.least)
+        self.least = min(self.least, least)
+        kept = self.n_greatest * (self.greatest >= greatest)
+        self.n_greatest = kept + n_greatest * (greatest >= self.greatest)
+        self.greatest = max(self.greatest, greatest)
 
     @property
     def middle_ranks(self) -> tuple[int, ...]:
@@ -89,7 +101,7 @@ class ColumnTotals:
     def statistics(self, middle: Sequence[float]) -> ScoreStatistics:
         """The statistics, with the values of :attr:`middle_ranks`."""
         if not middle:
-            return ScoreStatistics(0, *[math.nan] * 5)
+            return ScoreStatistics.of_nothing()
         lower, upper = middle
         return ScoreStatistics(
             n=self.moments.count,
@@ -98,6 +110,7 @@ class ColumnTotals:
             min=self.least,
             max=self.greatest,
             std_dev=self.moments.standard_deviation,
+            n_modal=max(self.n_least, self.n_greatest),
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -108,6 +121,8 @@ class ColumnTotals:
             "squares": str(self.moments.squares),
             "min": self.least if self.moments.count else None,
             "max": self.greatest if self.moments.count else None,
+            "nMin": self.n_least,
+            "nMax": self.n_greatest,
             "nPassed": self.n_passed,
             "bins": sorted(self.bins.items()),
         }
@@ -121,6 +136,7 @@ class ColumnTotals:
         totals.moments.squares = int(value["squares"])
         if value["n"]:
             totals.least, totals.greatest = float(value["min"]), float(value["max"])
+            totals.n_least, totals.n_greatest = value["nMin"], value["nMax"]
         totals.n_passed = value["nPassed"]
         totals.bins = dict(value["bins"])
         return totals

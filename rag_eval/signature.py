@@ -19,6 +19,9 @@ SCORE_VERSIONS: Final[dict[Profile, int]] = {"overlap": 1, "grounded": 1}
 
 UNICODE_VERSION: Final = "17.0.0"
 
+SIGNATURE_KEY: Final = b"rag_eval.signature"
+"""Under this name the schema of an Arrow table holds it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Signature:

@@ -13,11 +13,17 @@ import click
 import rich_click
 
 import rag_eval
+from rag_eval.cli.baseline import baseline_command
 from rag_eval.cli.cache import cache_command
 from rag_eval.cli.calibrate import calibrate_command
 from rag_eval.cli.compare import compare_command
+from rag_eval.cli.estimate import estimate_command
+from rag_eval.cli.gate import gate_command
 from rag_eval.cli.golden import golden_command
+from rag_eval.cli.history import history_command
 from rag_eval.cli.judge import judge_command
+from rag_eval.cli.label_sampling import sample_command
+from rag_eval.cli.labels import labels_command
 from rag_eval.cli.metrics import metrics_command
 from rag_eval.cli.run import run_command
 from rag_eval.cli.score import score_command
@@ -160,8 +166,14 @@ program.add_command(run_command)
 program.add_command(score_command)
 program.add_command(validate_command)
 program.add_command(compare_command)
+program.add_command(gate_command)
 program.add_command(calibrate_command)
 program.add_command(metrics_command)
 program.add_command(judge_command)
 program.add_command(cache_command)
 program.add_command(golden_command)
+program.add_command(history_command)
+program.add_command(baseline_command)
+program.add_command(labels_command)
+program.add_command(estimate_command)
+labels_command.add_command(sample_command)

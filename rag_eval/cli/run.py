@@ -9,9 +9,10 @@ import rich_click as click
 
 from rag_eval.cli.judge_flags import judge_flags
 from rag_eval.cli.judging import exit_code, print_estimate
-from rag_eval.cli.parameters import EXIT_CODES
+from rag_eval.cli.parameters import EXIT_CODES, column_names
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
+from rag_eval.runs.store_names import DEFAULT_STORE
 
 if TYPE_CHECKING:
     from rag_eval.run import RunReport
@@ -84,6 +85,26 @@ if TYPE_CHECKING:
     metavar="N",
     help="Show the N rows with the lowest composite score, with their signals [0].",
 )
+@click.option(
+    "--store",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value=DEFAULT_STORE,
+    help="Keep the run in this store, for gates and comparisons to come; some 10 bytes a score, no "
+    f"texts [{DEFAULT_STORE}].",
+)
+@click.option(
+    "--store-columns",
+    metavar="NAME,…",
+    help="Fields of the samples, or of their metadata, that the store keeps beside the scores: "
+    "what gates cluster or slice by.",
+)
+@click.option(
+    "--gold-dir",
+    metavar="DIR",
+    help="People's labels, as rag-eval labels init begins them: show how far scores agree with "
+    "them.",
+)
 @click.option("--quiet", is_flag=True, help="No progress, warnings or notes; errors stay.")
 def run_command(data: str, **flags: Any) -> int:
     """Score every sample in DATA, print statistics per metric, and pass or fail.
@@ -93,11 +114,16 @@ def run_command(data: str, **flags: Any) -> int:
     size: memory does not grow with it. Each mean is printed with how many of the samples
     had a score. The run passes when every gate holds; without any gate, when every sample passes.
 
+    With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
+    lists such runs, and rag-eval gate holds later ones against them. Give DATA before it: what
+    follows --store is taken for its file. A run that was interrupted is not kept.
+
     \b
     Examples:
       rag-eval run samples.jsonl --metrics faithfulness --min-pass-rate 0.9
       rag-eval run samples.jsonl.gz --baseline main.json --output today.json
       rag-eval run samples.jsonl --profile grounded --details --format jsonl
+      rag-eval run samples.jsonl --min-mean faithfulness=0.4 --store
     """
     from rag_eval.reports.progress_bar import shown_progress
     from rag_eval.run import run_file
@@ -105,6 +131,8 @@ def run_command(data: str, **flags: Any) -> int:
     form, quiet = flags.pop("form"), flags.pop("quiet")
     options = options_of(flags)
     metrics = options.pop("metrics", None)
+    if "store_columns" in options:
+        options["store_columns"] = column_names(options["store_columns"])
     if options.pop("dry_run", False):
         return print_estimate(data, metrics, options, form)
     if form == "jsonl":
@@ -132,6 +160,10 @@ def _print_report(report: RunReport, form: str) -> None:
         from rag_eval.reports.console import console_for, print_run
 
         print_run(report, console_for())
+        if report.gold:
+            from rag_eval.reports.labels import print_gold_agreement
+
+            print_gold_agreement(report.gold, console_for())
 
 
 def _print_talk(report: RunReport, *, with_verdict: bool) -> None:
@@ -142,6 +174,8 @@ def _print_talk(report: RunReport, *, with_verdict: bool) -> None:
     print_skipped(report, console)
     print_notes(report.result.notes, console)
     print_judging(report.result.judging, console)
+    if report.run_id is not None:
+        print(f"kept as {report.run_id}", file=sys.stderr)
     if report.interrupted:
         written = f"; partial result written to {report.written}" if report.written else ""
         why = report.unavailable or "interrupted"

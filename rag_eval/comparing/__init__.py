@@ -1,1 +1,20 @@
-"""Two runs to what changed between them, row by row and on the mean, with its uncertainty."""
+"""Two scored runs in; what changed between them, with its uncertainty, out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rag_eval.late_names import late_names
+
+if TYPE_CHECKING:
+    from rag_eval.comparing.run_comparison import MetricChange, RunComparison, Slice
+    from rag_eval.comparing.two_runs import compare
+
+_HOMES: Final = {
+    "run_comparison": ("MetricChange", "RunComparison", "Slice"),
+    "two_runs": ("compare",),
+}
+
+__all__ = ["MetricChange", "RunComparison", "Slice", "compare"]
+
+__getattr__ = late_names(__name__, _HOMES)

@@ -170,8 +170,8 @@ def _from_row(
 
 
 @contextmanager
-def opened_columns(path: Path) -> Iterator[ColumnFile]:
-    """Open a Parquet or Arrow file.
+def opened_batches(path: Path) -> Iterator[_ParquetBatches | _ArrowBatches]:
+    """Open a Parquet or Arrow file, to read batches of some of its columns.
 
     Raises
     ------
@@ -183,8 +183,21 @@ def opened_columns(path: Path) -> Iterator[ColumnFile]:
     pa = pyarrow(f"reading {path}")
     opened = _ParquetBatches if path.suffix.lower() == ".parquet" else _ArrowBatches
     try:
-        yield ColumnFile(path, opened(path))
+        yield opened(path)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except pa.ArrowException as error:
         raise InputError(f"{path} is not sound {path.suffix[1:].capitalize()}: {error}") from None
+
+
+@contextmanager
+def opened_columns(path: Path) -> Iterator[ColumnFile]:
+    """Open a Parquet or Arrow file of samples.
+
+    Raises
+    ------
+    InputError, MissingExtraError
+        As for :func:`opened_batches`.
+    """
+    with opened_batches(path) as batches:
+        yield ColumnFile(path, batches)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
 
-import numpy as np
-
-from rag_eval.correlations import correlations, one_each
 from rag_eval.errors import InputError
 from rag_eval.judge.figures import interval_text, shown
 from rag_eval.judge.repeats import mean_of, measured, passes
 from rag_eval.krippendorff import Ratings, alpha_with_interval, krippendorff_alpha
+from rag_eval.stats.agreement import pearson
 from rag_eval.stats.intervals import Interval
 
 # Krippendorff's own bounds for alpha come first (Content Analysis, 2004, section 11.4.2).
@@ -124,15 +121,6 @@ class AgreementReport:
                 f"of the verdicts {shown(self.alpha_verdicts)}",
             ]
         )
-
-
-def pearson(left: Sequence[float], right: Sequence[float]) -> float | None:
-    """Pearson's correlation; None for fewer than two rows or a column that never changes."""
-    if len(left) < 2:
-        return None
-    columns = np.array([left, right], np.float64)
-    (found,) = correlations(columns[0], columns[1], one_each(len(left))).tolist()
-    return None if math.isnan(found) else found
 
 
 def agreement_of(

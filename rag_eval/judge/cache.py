@@ -19,13 +19,13 @@ from rag_eval.errors import InputError
 from rag_eval.judge.cache_file import (
     CacheInfo,
     clear_rows,
-    connected,
     evict,
     info_of,
     open_cache_file,
 )
 from rag_eval.judge.cache_keys import cache_key
 from rag_eval.judge.replies import Usage
+from rag_eval.sqlite_files import connected
 
 __all__ = ["CachedReply", "JudgeCache", "JudgeCacheWarning", "cache_key"]
 

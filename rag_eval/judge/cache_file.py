@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -17,10 +16,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag_eval.errors import InputError
+from rag_eval.sqlite_files import (
+    bears_mark,
+    connected,
+    is_taken,
+    make_file,
+    number,
+    write_ahead,
+)
 
 _VERSION: Final = 1
 _APPLICATION_ID: Final = 0x52654A63  # marks the file as ours; "ReJc"
-_BUSY_S: Final = 10.0
 _LEAST_FREED: Final = 0.1  # of the cap: to evict in bulk is cheaper than one for each put
 _MOST_ROUNDS: Final = 20
 _OPENING: Final = threading.Lock()
@@ -105,7 +111,7 @@ def open_cache_file(path: Path) -> sqlite3.Connection:
         It cannot be opened or made.
     """
     with _OPENING:
-        _make_file(path)
+        make_file(path)
         connection = connected(path)
     try:
         if not _is_ours(connection, path):
@@ -117,11 +123,6 @@ def open_cache_file(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def connected(path: Path) -> sqlite3.Connection:
-    """A connection in which each statement is on its own, for any thread."""
-    return sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
 
 
 @contextmanager
@@ -143,35 +144,13 @@ def existing_cache(path: Path) -> Iterator[sqlite3.Connection | None]:
         raise InputError(f"the cache {path} cannot be used: {error}") from None
 
 
-def _make_file(path: Path) -> None:
-    """Folders and an empty file that their owner alone can read; SQLite's own follow the file.
-
-    A file that is there is left closed: closing it would drop the locks that another connection
-    of this process has on it.
-    """
-    missing = []
-    folder = path.parent
-    while not folder.exists():
-        missing.append(folder)
-        folder = folder.parent
-    for folder in reversed(missing):
-        folder.mkdir(mode=0o700, exist_ok=True)
-    if not path.exists():
-        try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        except FileExistsError:
-            return  # another process was first
-
-
 def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the tables are there; False for an empty database."""
-    if not _bears_our_id(connection):
-        has_tables = _number(connection, "SELECT count(*) FROM sqlite_master")
-        # Read again: another process may have made the tables, and set the id, between the two.
-        if has_tables and not _bears_our_id(connection):
+    if not bears_mark(connection, _APPLICATION_ID):
+        if is_taken(connection, _APPLICATION_ID):
             raise InputError(f"{path} is a database of something else")
         return False
-    version = _number(connection, "PRAGMA user_version")
+    version = number(connection, "PRAGMA user_version")
     if version > _VERSION:
         raise InputError(
             f"{path} has version {version} of the cache's form; this package knows up to {_VERSION}"
@@ -179,14 +158,10 @@ def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
     return version == _VERSION
 
 
-def _bears_our_id(connection: sqlite3.Connection) -> bool:
-    return _number(connection, "PRAGMA application_id") == _APPLICATION_ID
-
-
 def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
     """The tables; other processes may be at it at the same time."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    _write_ahead(connection)
+    write_ahead(connection)
     connection.execute("BEGIN IMMEDIATE")
     try:
         if not _is_ours(connection, path):
@@ -196,20 +171,6 @@ def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    deadline = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            # SQLite does not wait by itself for the lock that this takes.
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 def info_of(connection: sqlite3.Connection, path: Path) -> CacheInfo:
@@ -242,7 +203,7 @@ def evict(connection: sqlite3.Connection, max_bytes: int) -> None:
         return
     wanted = max_bytes * (1 - _LEAST_FREED)
     for _ in range(_MOST_ROUNDS):
-        entries = _number(connection, "SELECT count(*) FROM replies")
+        entries = number(connection, "SELECT count(*) FROM replies")
         if used <= wanted or not entries:
             break
         connection.execute(
@@ -255,9 +216,5 @@ def evict(connection: sqlite3.Connection, max_bytes: int) -> None:
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:
-    pages = _number(connection, "PRAGMA page_count") - _number(connection, "PRAGMA freelist_count")
-    return pages * _number(connection, "PRAGMA page_size")
-
-
-def _number(connection: sqlite3.Connection, statement: str) -> int:
-    return int(connection.execute(statement).fetchone()[0])
+    pages = number(connection, "PRAGMA page_count") - number(connection, "PRAGMA freelist_count")
+    return pages * number(connection, "PRAGMA page_size")

@@ -17,12 +17,11 @@ from rag_eval.arrow_package import pyarrow
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.outputs.columns import REASON_NAMES, RowScores, ScoreColumns, row_ids
-from rag_eval.signature import Signature
+from rag_eval.signature import SIGNATURE_KEY, Signature
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SIGNATURE_KEY: Final = b"rag_eval.signature"
 # A row group, or a batch of an Arrow file, has at most so many bytes of columns and so many rows.
 _MOST_BYTES: Final = 32 << 20
 _MOST_ROWS: Final = 1 << 20

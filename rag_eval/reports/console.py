@@ -17,7 +17,7 @@ from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.calibration import Calibration
 from rag_eval.gates import GateOutcome
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.result_summaries import Comparison, MeanScore
+from rag_eval.result_summaries import MeanScore
 from rag_eval.run import RunReport
 from rag_eval.score_files import ScoreFileReport
 from rag_eval.stats.intervals import Interval
@@ -29,8 +29,11 @@ _LOG_WIDTH: Final = 120
 _LEAST_WIDTH: Final = 80
 # From here on there is room for columns three spaces apart.
 _ROOMY_WIDTH: Final = 100
+# And from here on for the interval of a mean beside it, not below.
+_WIDE_WIDTH: Final = 115
 _TEXT_LIMIT: Final = 200
 _NONE: Final = "–"
+_MEAN: Final = "mean [95%]"
 _SHOWN_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 _STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
@@ -55,7 +58,7 @@ def print_run(report: RunReport, console: Console) -> None:
     samples = _samples_text(result.n_rows, report.n_skipped)
     if report.interrupted:
         samples += ", then interrupted"
-    _print_line(console, samples)
+    print_line(console, samples)
     for row in report.worst:
         _print_worst(row, console)
     print_verdict(report, console)
@@ -64,13 +67,13 @@ def print_run(report: RunReport, console: Console) -> None:
 def print_score_file(report: ScoreFileReport, console: Console) -> None:
     """Print the statistics of a file of scores, and where it is."""
     result = report.result
-    table = _table(console, "mean", "median", "min", "max", "std", "pass rate", "null rate")
+    table = number_table(console, _MEAN, "median", "min", "max", "std", "pass rate", "null rate")
     for metric, aggregate in result.aggregates.items():
-        table.add_row(metric, *_statistics(aggregate), f"{aggregate.null_rate:.2f}")
+        table.add_row(metric, *_statistics(aggregate, console), f"{aggregate.null_rate:.2f}")
     composite = result.composite_aggregate
     null_rate = 1 - composite.n / composite.n_rows if composite.n_rows else 0.0
     table.add_section()
-    table.add_row("composite", *_statistics(composite), f"{null_rate:.2f}")
+    table.add_row("composite", *_statistics(composite, console), f"{null_rate:.2f}")
     console.print(table)
     text = _samples_text(result.n_rows, report.n_skipped)
     if report.interrupted:
@@ -79,7 +82,7 @@ def print_score_file(report: ScoreFileReport, console: Console) -> None:
             text += f"; they are kept in {report.kept}: go on with --resume"
     elif str(report.target) != "-":
         text += f"; written to {report.target}"
-    _print_line(console, text)
+    print_line(console, text)
 
 
 def _samples_text(n_scored: int, n_skipped: int) -> str:
@@ -89,7 +92,8 @@ def _samples_text(n_scored: int, n_skipped: int) -> str:
     return text
 
 
-def _print_line(console: Console, text: str | Text) -> None:
+def print_line(console: Console, text: str | Text) -> None:
+    """Print a line, however long."""
     # Long lines are left to the terminal to wrap, so that they can be searched for in a log.
     console.print(text, soft_wrap=True)
 
@@ -97,13 +101,13 @@ def _print_line(console: Console, text: str | Text) -> None:
 def print_verdict(report: RunReport, console: Console) -> None:
     """Print one line per gate, those that failed first."""
     if report.interrupted:
-        _print_line(console, Text("INTERRUPTED  the verdict is on a part of the samples", "yellow"))
+        print_line(console, Text("INTERRUPTED  the verdict is on a part of the samples", "yellow"))
     for gate in sorted(report.gates, key=lambda gate: gate.held):
         text = Text("PASS", "green") if gate.held else Text("FAIL", "bold red")
-        _print_line(console, text.append(f"  {gate.message}", "default"))
+        print_line(console, text.append(f"  {gate.message}", "default"))
 
 
-def _table(console: Console, *columns: str, first: str = "metric") -> Table:
+def number_table(console: Console, *columns: str, first: str = "metric") -> Table:
     """A table of a name and numbers, and of a verdict."""
     roomy = console.width >= _ROOMY_WIDTH
     gap = 1 if roomy else 0
@@ -117,26 +121,43 @@ def _table(console: Console, *columns: str, first: str = "metric") -> Table:
 
 
 def _run_table(report: RunReport, console: Console) -> Table:
-    table = _table(console, "mean", "median", "min", "max", "std", "pass rate", "null rate")
+    table = number_table(console, _MEAN, "median", "min", "max", "std", "pass rate", "null rate")
     table.add_column("verdict", no_wrap=True)
     for metric, aggregate in report.result.aggregates.items():
         verdict = _metric_verdict(report, aggregate)
-        table.add_row(metric, *_statistics(aggregate), f"{aggregate.null_rate:.2f}", verdict)
+        table.add_row(
+            metric, *_statistics(aggregate, console), f"{aggregate.null_rate:.2f}", verdict
+        )
     composite = report.result.composite_aggregate
     null_rate = 1 - composite.n / composite.n_rows if composite.n_rows else 0.0
     verdict = _verdict_text(report.passed)
     table.add_section()
-    table.add_row("composite", *_statistics(composite), f"{null_rate:.2f}", verdict)
+    table.add_row("composite", *_statistics(composite, console), f"{null_rate:.2f}", verdict)
     return table
 
 
-def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> list[str]:
+def _statistics(aggregate: MetricAggregate | CompositeAggregate, console: Console) -> list[str]:
     spread = (aggregate.median, aggregate.min, aggregate.max, aggregate.std_dev)
     return [
-        mean_text(MeanScore(aggregate.mean, aggregate.n, aggregate.n_rows)),
+        _mean_cell(aggregate, console.width >= _WIDE_WIDTH),
         *(_NONE if math.isnan(value) else f"{value:.2f}" for value in spread),
         f"{aggregate.pass_rate:.2f}",
     ]
+
+
+def _mean_cell(aggregate: MetricAggregate | CompositeAggregate, beside: bool) -> str:
+    """``0.83 [0.79, 0.86] (412/500)``, or the interval in a line of its own."""
+    mean = mean_text(MeanScore(aggregate.mean, aggregate.n, aggregate.n_rows))
+    if aggregate.interval is None:
+        return mean
+    interval = f"[{_bounds_text(aggregate.interval)}]"
+    return mean.replace(" ", f" {interval} ", 1) if beside else f"{mean}\n{interval}"
+
+
+def _bounds_text(interval: Interval) -> str:
+    if interval.too_few or interval.low is None or interval.high is None:
+        return "too few"
+    return f"{interval.low:.2f}, {interval.high:.2f}"
 
 
 def mean_text(mean: MeanScore) -> str:
@@ -168,37 +189,25 @@ def _print_worst(row: WorstRow, console: Console) -> None:
     head = Text(plain_text(row.name), "bold")
     head.append(f"  composite {shown}", "default")
     console.print()
-    _print_line(console, head)
+    print_line(console, head)
     scores = Text("  ")
     for metric in result.metrics.values():
         text = "null" if metric.score is None else f"{metric.score:.2f}"
         scores.append(f"{metric.metric_id} ").append(text, "red" if metric.passed is False else "")
         scores.append("  ")
     scores.rstrip()
-    _print_line(console, scores)
+    print_line(console, scores)
     for name in ("question", "answer"):
         text = result.sample.get(name)
         if isinstance(text, str):
-            _print_line(console, f"  {name}: {plain_text(text, _TEXT_LIMIT)}")
+            print_line(console, f"  {name}: {plain_text(text, _TEXT_LIMIT)}")
     for metric in result.metrics.values():
         for signal in metric.signals:
             line = Text("  ").append(signal.severity, _STYLES[signal.severity])
             line.append(f" {metric.metric_id}: {plain_text(signal.message)}")
             if signal.evidence:
                 line.append(f" “{plain_text(signal.evidence, _TEXT_LIMIT)}”")
-            _print_line(console, line)
-
-
-def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print the means of two runs side by side."""
-    table = _table(console, "old mean", "new mean", "delta")
-    for change in comparison.changes:
-        delta = change.delta
-        style = "" if math.isnan(delta) or delta == 0 else "green" if change.improved else "red"
-        shown = _NONE if math.isnan(delta) else f"{delta:+.4f}"
-        table.add_row(change.name, mean_text(change.old), mean_text(change.new), Text(shown, style))
-    console.print(table)
-    print_notes([f"settings differ: {text}" for text in comparison.differences], console)
+            print_line(console, line)
 
 
 def print_calibration(calibration: Calibration, console: Console) -> None:
@@ -210,10 +219,10 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
     rows += f", {calibration.share_good:.0%} good"
     if calibration.n_null:
         rows += f"; {calibration.n_null:,} without a score left out"
-    _print_line(console, rows)
+    print_line(console, rows)
     console.print()
     threshold = calibration.threshold_interval
-    table = _table(console, "value", f"{threshold.level * 100:g} % interval", first="")
+    table = number_table(console, "value", f"{threshold.level * 100:g} % interval", first="")
     table.add_row("threshold", f"{threshold.estimate:.4f}", _interval_text(threshold, 4))
     accuracy = calibration.balanced_accuracy_interval
     table.add_row("balanced accuracy", f"{accuracy.estimate:.2f}", _interval_text(accuracy, 2))
@@ -221,12 +230,10 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
     shown = _NONE if validated is None else f"{validated:.2f}"
     table.add_row("  on rows held out", shown, _NONE)
     if calibration.precision is not None:
-        _print_line(
-            console, f"the lowest threshold of precision {calibration.precision:g} and more"
-        )
+        print_line(console, f"the lowest threshold of precision {calibration.precision:g} and more")
     console.print(table)
     console.print()
-    meaning = _table(console, *(f"{score:.2f}" for score in _SHOWN_SCORES), first="score")
+    meaning = number_table(console, *(f"{score:.2f}" for score in _SHOWN_SCORES), first="score")
     found = calibration.probabilities(_SHOWN_SCORES)
     meaning.add_row("probability of good", *(f"{probability:.2f}" for probability in found))
     console.print(meaning)
@@ -241,13 +248,13 @@ def _interval_text(interval: Interval, digits: int) -> str:
 def print_notes(notes: Iterable[str], console: Console) -> None:
     """Print remarks, one a line."""
     for note in notes:
-        _print_line(console, f"note: {plain_text(note)}")
+        print_line(console, f"note: {plain_text(note)}")
 
 
 def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None:
     """Print the first rows that were skipped, and how many more there were."""
     for fault in report.faults:
-        _print_line(console, f"skipped {plain_text(str(fault))}")
+        print_line(console, f"skipped {plain_text(str(fault))}")
     more = report.n_skipped - len(report.faults)
     if more:
-        _print_line(console, f"skipped {more:,} more")
+        print_line(console, f"skipped {more:,} more")

@@ -42,6 +42,8 @@ class ScoredRun:
     signature : Signature or None
     dataset_hash : str or None
         Of the rows' ids and questions and true answers, in any order; None where it is not known.
+    lower_is_better : frozenset of MetricId
+        Metrics of which the file says so; of known ones that goes without saying.
     n_judgements, n_failed_judgements : int
         What judges were asked for, and could not say; 0 without a judge.
     """
@@ -57,6 +59,7 @@ class ScoredRun:
     columns: Mapping[str, Sequence[str | None]] = field(default_factory=dict, repr=False)
     signature: Signature | None = field(default=None, repr=False)
     dataset_hash: str | None = None
+    lower_is_better: frozenset[MetricId] = frozenset()
     n_judgements: int = 0
     n_failed_judgements: int = 0
 

@@ -20,7 +20,7 @@ _ROOMS: Final[dict[str, tuple[str, ...]]] = {
         "mastra.check_specs",
     ),
     "hazel": ("hazel.specs", "hazel.agent_specs"),
-    "regtrace": ("regtrace.format_specs", "regtrace.meaning_specs"),
+    "regtrace": ("regtrace.format_specs", "regtrace.meaning_specs", "regtrace.regression"),
     "omk": ("omk.specs",),
 }
 _MEASURES: Final = "ir"

@@ -1,22 +1,33 @@
-"""The bootstrap: a statistic and groups of rows in, its percentile intervals out."""
+"""The bootstrap: numbers and groups of rows in, their intervals by resampling out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import number, whole_from_one
+from rag_eval.option_values import number, one_of, whole_from_one, whole_from_zero
+from rag_eval.stats.bca import bca_bounds, percentile_bounds
+from rag_eval.stats.index_sources import Indices, checked_places, numpy_indices
 from rag_eval.stats.intervals import Interval
+from rag_eval.stats.resampling import resampled_sums
 
 Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
 """Takes how often each row counts, int64 (B, R); gives one row of S numbers each, (B, S)."""
 
+BootstrapMethod: TypeAlias = Literal["percentile", "bca"]
+METHODS: Final[tuple[BootstrapMethod, ...]] = ("percentile", "bca")
+
 # Weights of so many rows are held at once: 8 MB, and a few times that in a statistic.
 _CELLS: Final = 1 << 20
+# Of the largest deviation from the mean: means closer than this differ by rounding. In a constant
+# column the deviations are themselves rounding, and all the same.
+_ROUNDING: Final = 1e-12
+
+_Numbers: TypeAlias = npt.NDArray[np.float64]
 
 
 def group_bootstrap(
@@ -26,6 +37,7 @@ def group_bootstrap(
     seed: int = 0,
     n_resamples: int = 1000,
     level: float = 0.95,
+    indices: Indices | None = None,
 ) -> tuple[Interval, ...]:
     """Percentile intervals of some numbers, by drawing whole groups with replacement.
 
@@ -44,6 +56,9 @@ def group_bootstrap(
     n_resamples : int
     level : float
         Between 0 and 1.
+    indices : iterable of int64 arrays of shape (B, G), optional
+        Drawn groups, counted from 0 in the order of their numbers, in place of those of ``seed``
+        and ``n_resamples``.
 
     Returns
     -------
@@ -54,47 +69,45 @@ def group_bootstrap(
     ----------
     Davison and Hinkley, Bootstrap Methods and their Application (1997), sections 3.8 and 5.3.1.
     """
-    if not 0 < number(level, "level") < 1:
-        raise InputError(f"level must be between 0 and 1, got {level}")
-    whole_from_one(n_resamples, "n_resamples")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"seed must be a whole number from 0 on, got {seed!r}")
+    _check_options(seed, n_resamples, level)
     (estimates,) = statistic(np.ones((1, len(groups)), np.int64))
     # Numbered anew: a group whose rows were all left out must not be drawn.
     known, numbers = np.unique(groups, return_inverse=True)
     n_groups = len(known)
     draws = np.empty((0, len(estimates)))
     if n_groups > 1:
-        blocks = _resampled_weights(numbers, n_groups, n_resamples, seed)
-        draws = np.concatenate([statistic(weights) for weights in blocks])
+        if indices is None:
+            indices = numpy_indices(n_groups, n_resamples, seed)
+        draws = resampled_numbers(statistic, numbers, n_groups, indices)
     return tuple(
         _percentile_interval(float(estimate), draws[:, column], float(level), n_groups)
         for column, estimate in enumerate(estimates)
     )
 
 
-def _resampled_weights(
-    groups: npt.NDArray[np.intp], n_groups: int, n_resamples: int, seed: int
-) -> Iterator[npt.NDArray[np.int64]]:
-    """How often each row is in each resample, some resamples at a time."""
-    generator = np.random.default_rng(seed)
-    n_at_once = max(1, _CELLS // len(groups))
-    for begin in range(0, n_resamples, n_at_once):
-        n = min(n_at_once, n_resamples - begin)
-        drawn = generator.integers(n_groups, size=(n, n_groups))
-        # One count of all resamples of the block: each has its own range of numbers.
-        drawn += n_groups * np.arange(n)[:, np.newaxis]
-        counts = np.bincount(drawn.ravel(), minlength=n * n_groups).reshape(n, n_groups)
-        yield counts[:, groups]
+def resampled_numbers(
+    statistic: Statistic, groups: npt.NDArray[np.intp], n_groups: int, indices: Indices
+) -> _Numbers:
+    """The numbers of each resample, shape (B, S); ``groups`` are 0 to ``n_groups - 1``."""
+    found = []
+    at_once = max(1, _CELLS // len(groups))
+    for block in indices:
+        places = checked_places(block, n_groups)
+        for begin in range(0, len(places), at_once):
+            drawn = places[begin : begin + at_once]
+            n = len(drawn)
+            # One count of all resamples of the block: each has its own range of numbers.
+            drawn = drawn + n_groups * np.arange(n)[:, np.newaxis]
+            counts = np.bincount(drawn.ravel(), minlength=n * n_groups).reshape(n, n_groups)
+            found.append(statistic(counts[:, groups]))
+    if not found:
+        raise InputError("indices must hold one resample or more, got none")
+    return np.concatenate(found)
 
 
-def _percentile_interval(
-    estimate: float, draws: npt.NDArray[np.float64], level: float, n_groups: int
-) -> Interval:
+def _percentile_interval(estimate: float, draws: _Numbers, level: float, n_groups: int) -> Interval:
     found = draws[~np.isnan(draws)]
-    low, high = None, None
-    if len(found):
-        low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    low, high = percentile_bounds(found, level) if len(found) else (None, None)
     return Interval(
         estimate=estimate,
         low=low,
@@ -103,3 +116,195 @@ def _percentile_interval(
         n_resamples=len(found),
         n_groups=n_groups,
     )
+
+
+# ------------------------------------------------------------------------------------------ means
+
+
+def bootstrap_intervals(
+    values: npt.ArrayLike,
+    *,
+    groups: npt.ArrayLike | None = None,
+    method: BootstrapMethod = "percentile",
+    seed: int = 0,
+    n_resamples: int = 2000,
+    level: float = 0.95,
+    indices: Indices | None = None,
+    threads: int | None = None,
+) -> tuple[Interval, ...]:
+    """Bootstrap intervals of the means of some columns, from one draw that all of them share.
+
+    Parameters
+    ----------
+    values : float, shape (R, K) or (R,)
+        NaN where a row has no value; the row is left out of the mean of that column. It can be
+        drawn all the same, so that how many rows have values varies over resamples.
+    groups : int, shape (R,), optional
+        Rows that rise and fall together, as :func:`group_numbers` gives them; drawn as wholes.
+    method : {"percentile", "bca"}
+        ``"bca"`` corrects for bias and skewness, with the acceleration of the jackknife over
+        groups.
+    seed : int
+        The same seed and rows give the same bits at any number of threads.
+    n_resamples : int
+    level : float
+        Between 0 and 1.
+    indices : iterable of int64 arrays of shape (B, G), optional
+        Drawn groups in place of those of ``seed`` and ``n_resamples``, as for
+        :func:`group_bootstrap`.
+    threads : int, optional
+        All cores by default.
+
+    Returns
+    -------
+    tuple of Interval
+        One for each column, with ``method`` and ``seed`` (None under ``indices``). ``n_groups`` are
+        the groups with a value in the column. There are no bounds, and ``too_few`` is set, with
+        fewer than two such groups, where all resamples have the same mean (a constant column says
+        nothing about rows that were not seen), and for BCa where all are on one side of the mean.
+
+    Raises
+    ------
+    InputError
+        For infinite values, groups of another length, or options out of range.
+
+    References
+    ----------
+    Efron, Better bootstrap confidence intervals (1987). Clusters: Davison and Hinkley, Bootstrap
+    Methods and their Application (1997), section 3.8.
+    """
+    _check_options(seed, n_resamples, level)
+    one_of(method, "method", METHODS)
+    totals = _group_totals(values, groups)
+    n_groups = len(totals.counts)
+    if n_groups == 0:
+        means = np.empty((0, totals.sums.shape[1]))
+    elif indices is None:
+        means = _drawn_means(totals, n_resamples, seed, threads)
+    else:
+        means = _given_means(totals, indices)
+        if not len(means):
+            raise InputError("indices must hold one resample or more, got none")
+    return tuple(
+        _mean_interval(totals, means, column, method, level, None if indices is not None else seed)
+        for column in range(totals.sums.shape[1])
+    )
+
+
+class _GroupTotals(NamedTuple):
+    """Sums of groups, shape (G, K), of what values are above the mean of their column.
+
+    ``reaches`` are the largest of such deviations, shape (K,).
+    """
+
+    means: _Numbers
+    reaches: _Numbers
+    sums: _Numbers
+    counts: _Numbers
+
+
+def _group_totals(values: npt.ArrayLike, groups: npt.ArrayLike | None) -> _GroupTotals:
+    rows = np.asarray(values, np.float64)
+    if rows.ndim not in (1, 2):
+        raise InputError(f"values must be a column or columns, got {rows.ndim} dimensions")
+    rows = rows[:, np.newaxis] if rows.ndim == 1 else rows
+    if np.isinf(rows).any():
+        raise InputError("values must be finite, or NaN where there is none; got an infinite one")
+    given = ~np.isnan(rows)
+    n_given = given.sum(axis=0)
+    # Column by column: numpy adds a column among others in another order than one alone.
+    filled = np.ascontiguousarray(np.where(given, rows, 0.0).T)
+    with np.errstate(invalid="ignore"):
+        means = filled.sum(axis=1) / n_given
+    # About their mean: sums of numbers far from 0 would lose the digits in which they differ.
+    above = np.where(given, rows - means, 0.0)
+    reaches = np.abs(above).max(axis=0, initial=0.0)
+    if groups is None:
+        return _GroupTotals(means, reaches, above, given.astype(np.float64))
+    numbers = np.asarray(groups)
+    if numbers.shape != (len(rows),):
+        raise InputError(f"groups must be one per row, {len(rows)}, got shape {numbers.shape}")
+    known, places = np.unique(numbers, return_inverse=True)
+    sums, counts = np.zeros((2, len(known), rows.shape[1]))
+    np.add.at(sums, places, above)
+    np.add.at(counts, places, given.astype(np.float64))
+    return _GroupTotals(means, reaches, sums, counts)
+
+
+def _drawn_means(
+    totals: _GroupTotals, n_resamples: int, seed: int, threads: int | None
+) -> _Numbers:
+    """Means of each resample, less the mean of the column."""
+    n_columns = totals.sums.shape[1]
+    # A count that is the same for all groups is the same in all resamples, and columns without
+    # nulls have the same counts.
+    distinct, place = np.unique(totals.counts, axis=1, return_inverse=True)
+    varies = (distinct != distinct[:1]).any(axis=0)
+    drawn = resampled_sums(
+        np.concatenate([totals.sums, distinct[:, varies]], axis=1), n_resamples, seed, threads
+    )
+    counts = np.broadcast_to(distinct.sum(axis=0), (n_resamples, distinct.shape[1])).copy()
+    counts[:, varies] = drawn[:, n_columns:]
+    return _quotients(drawn[:, :n_columns], counts[:, place.ravel()])
+
+
+def _given_means(totals: _GroupTotals, indices: Indices) -> _Numbers:
+    """The same for drawn groups of the caller."""
+    n_groups, n_columns = totals.sums.shape
+    found = [np.empty((0, n_columns))]
+    at_once = max(1, _CELLS // (n_groups * max(1, n_columns)))
+    for block in indices:
+        places = checked_places(block, n_groups)
+        for begin in range(0, len(places), at_once):
+            some = places[begin : begin + at_once]
+            found.append(_quotients(totals.sums[some].sum(axis=1), totals.counts[some].sum(axis=1)))
+    return np.concatenate(found)
+
+
+def _quotients(sums: _Numbers, counts: _Numbers) -> _Numbers:
+    with np.errstate(invalid="ignore"):
+        return np.where(counts > 0, sums, np.nan) / counts
+
+
+def _mean_interval(
+    totals: _GroupTotals,
+    all_means: _Numbers,
+    column: int,
+    method: BootstrapMethod,
+    level: float,
+    seed: int | None,
+) -> Interval:
+    mean = float(totals.means[column])
+    sums, counts = totals.sums[:, column], totals.counts[:, column]
+    has_values = counts > 0
+    sums, counts = sums[has_values], counts[has_values]
+    draws = all_means[:, column]
+    draws = draws[~np.isnan(draws)]
+    bounds = None
+    equal = _ROUNDING * float(totals.reaches[column])
+    if len(sums) > 1 and len(draws) and np.ptp(draws) > equal:
+        if method == "percentile":
+            bounds = percentile_bounds(draws, level)
+        else:
+            left_out = (sums.sum() - sums) / (counts.sum() - counts)
+            # Not quite 0: far from 0 a mean is itself rounded.
+            center = float(sums.sum() / counts.sum())
+            bounds = bca_bounds(center, draws, left_out, level, equal)
+    return Interval(
+        estimate=mean,
+        low=None if bounds is None else mean + bounds[0],
+        high=None if bounds is None else mean + bounds[1],
+        level=float(level),
+        n_resamples=len(draws) if len(sums) > 1 else 0,
+        n_groups=len(sums),
+        method=method,
+        seed=seed,
+        too_few=bounds is None,
+    )
+
+
+def _check_options(seed: int, n_resamples: int, level: float) -> None:
+    if not 0 < number(level, "level") < 1:
+        raise InputError(f"level must be between 0 and 1, got {level}")
+    whole_from_one(n_resamples, "n_resamples")
+    whole_from_zero(seed, "seed")

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+from rag_eval.errors import InputError
+from rag_eval.option_values import number
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -25,6 +28,15 @@ class Interval:
         two classes, where only one was drawn) are not among them.
     n_groups : int
         Independent groups of rows.
+    method : str or None
+        How the bounds were found; None where the owner of the interval says it.
+    seed : int or None
+        Of the resamples; None where there are none.
+    too_few : bool
+        There are too few rows, or too few that differ, for bounds that hold at this level. Bounds
+        given all the same are for orientation only.
+    n_undefined : int
+        Resamples on which the number does not exist, where they are counted.
     """
 
     estimate: float
@@ -33,37 +45,91 @@ class Interval:
     level: float
     n_resamples: int
     n_groups: int
+    method: str | None = None
+    seed: int | None = None
+    too_few: bool = False
+    n_undefined: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "estimate": self.estimate,
+        """As JSON values; what is not known of the method is left out."""
+        found: dict[str, Any] = {
+            "estimate": None if math.isnan(self.estimate) else self.estimate,
             "low": self.low,
             "high": self.high,
             "level": self.level,
             "nResamples": self.n_resamples,
             "nGroups": self.n_groups,
         }
+        if self.method is not None:
+            found["method"] = self.method
+        if self.seed is not None:
+            found["seed"] = self.seed
+        if self.too_few:
+            found["tooFew"] = True
+        if self.n_undefined:
+            found["nUndefined"] = self.n_undefined
+        return found
 
 
 def wilson_interval(n_found: int, n_trials: int, level: float = 0.95) -> Interval:
     """A share and its score interval.
 
+    Parameters
+    ----------
+    n_found, n_trials : int
+        From 0 to ``n_trials``, which is at least 1.
+    level : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range.
+
     References
     ----------
     Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    if n_trials < 1 or not 0 <= n_found <= n_trials:
+        raise InputError(
+            f"n_found must be from 0 to n_trials, and that from 1 on, got {n_found} of {n_trials}"
+        )
     share = n_found / n_trials
-    center = share + z * z / (2 * n_trials)
-    reach = z * math.sqrt((share * (1 - share) + z * z / (4 * n_trials)) / n_trials)
-    scale = 1 + z * z / n_trials
+    low, high = score_bounds(share, n_trials, normal_reach(level))
     return Interval(
         estimate=share,
-        # At the edges rounding would leave the range by one part in 1e17.
-        low=max(0.0, (center - reach) / scale) if n_found else 0.0,
-        high=min(1.0, (center + reach) / scale) if n_found < n_trials else 1.0,
+        low=low,
+        high=high,
         level=level,
         n_resamples=0,
         n_groups=n_trials,
+        method="wilson",
     )
+
+
+def normal_reach(level: float) -> float:
+    """How many standard errors an interval of this level reaches to either side."""
+    return NormalDist().inv_cdf((1 + checked_level(level)) / 2)
+
+
+def checked_level(level: object) -> float:
+    """A level between 0 and 1, or an InputError."""
+    found = number(level, "level")
+    if not 0 < found < 1:
+        raise InputError(f"level must be between 0 and 1, got {level}")
+    return found
+
+
+def score_bounds(share: float, n_rows: float, reach: float) -> tuple[float, float]:
+    """Wilson's bounds of a share of rows, whose number need not be whole.
+
+    They are the shares from which the one found is ``reach`` of their own standard errors away,
+    so that they stay inside of 0 to 1 and have a width at its ends.
+    """
+    square = reach * reach
+    center = share + square / (2 * n_rows)
+    spread = reach * math.sqrt((share * (1 - share) + square / (4 * n_rows)) / n_rows)
+    scale = 1 + square / n_rows
+    # At the edges rounding would leave the range by one part in 1e17.
+    low = max(0.0, (center - spread) / scale) if share > 0 else 0.0
+    return low, min(1.0, (center + spread) / scale) if share < 1 else 1.0

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.judge.agreement import pearson
 from rag_eval.judge.bias_checks import DebiasReport, debias_check, sensitivity
 from rag_eval.krippendorff import krippendorff_alpha
 from rag_eval.scorers.omk.judges import (
@@ -23,6 +22,7 @@ from rag_eval.scorers.omk.judges import (
     repeat_count,
     repeated_score,
 )
+from rag_eval.stats.agreement import pearson
 from tests.conformance.other_tools import cases
 
 # ------------------------------------------------------------------- the closed list of departures

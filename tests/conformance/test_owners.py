@@ -12,6 +12,11 @@ from tests.conformance.other_tools import ASKED_FOR, functions
 FOLDER = Path(__file__).parent
 
 OWNERS = {
+    "test_regtrace_baselines": [
+        "regtrace.detect_branch",
+        "regtrace.find_baseline",
+        "regtrace.sanitize_branch",
+    ],
     "test_hazel_retrieval": [
         "hazeljs.answer_context_overlap",
         "hazeljs.answer_context_overlap_utf16",
@@ -49,6 +54,13 @@ OWNERS = {
         "omk.parse_judge_models",
         "ref.krippendorff_alpha_matrix",
     ],
+    "test_omk_gold": [
+        "omk.agreement.gold_compare",
+        "omk.agreement.weighted_kappa",
+        "omk.agreement.with_ci",
+        "omk.agreement.with_ci_nan_resample_quirk",
+        "omk.gold_dataset.load",
+    ],
     "test_omk_judge": ["omk.judge.parse", "omk.judge.prompt_contract", "omk.rag.judge"],
     "test_omk_assertions": [
         "omk.assertion",
@@ -62,6 +74,12 @@ OWNERS = {
         "omk.normalize_capability",
         "omk.ratio_to_score",
         "omk.rouge_n",
+    ],
+    "test_omk_planning": [
+        "omk.holdout_breakdown",
+        "omk.holdout_split",
+        "omk.power_warnings",
+        "omk.sample_diagnostics",
     ],
     "test_regtrace_cascade": [
         "regtrace.detect_metrics",
@@ -94,48 +112,39 @@ OWNERS = {
         "regtrace.tone.verbosity_utf16",
         "regtrace.tone.weights_ignored_quirk",
     ],
+    "test_omk_statistics": [
+        "omk.bootstrap_diff_ci",
+        "omk.bootstrap_mean_ci",
+        "omk.bootstrap_metric_ci",
+        "omk.bootstrap_paired_diff_ci",
+        "omk.ci_level_label",
+        "omk.rng_indices",
+        "omk.saturation",
+        "omk.stability_cv",
+        "omk.stats.effect_size",
+        "omk.stats.mean",
+        "omk.stats.p_value_bucket",
+        "omk.stats.stddev",
+        "omk.stats.t_interval",
+        "omk.stats.welch_t_test",
+        "omk.variance_data",
+        "omk.variant_summary",
+    ],
+    "test_omk_verdict": ["omk.verdict"],
+    "test_regtrace_regression": [
+        "regtrace.regression.block",
+        "regtrace.regression.block_exclude_quirk",
+        "regtrace.regression.metric",
+        "regtrace.regression.metric_quirk",
+    ],
     "test_regtrace_golden_set": ["regtrace.validate_golden_set"],
 }
 
 STATISTICS = "statistics over rows, runs and repeats: the library has none of them yet"
 RUNS = "comparing a run with an earlier one by that tool's rules: not in the library yet"
-LABELS = "a folder of people's labels and its comparison with a run: not in the library yet"
 CONFIG = "that tool's own configuration file; ours is rag-eval.toml"
 
 NOT_PORTED = {
-    "omk.agreement.gold_compare": LABELS,
-    "omk.agreement.weighted_kappa": LABELS,
-    "omk.agreement.with_ci": LABELS,
-    "omk.agreement.with_ci_nan_resample_quirk": LABELS,
-    "omk.gold_dataset.load": LABELS,
-    "omk.bootstrap_diff_ci": STATISTICS,
-    "omk.bootstrap_mean_ci": STATISTICS,
-    "omk.bootstrap_metric_ci": STATISTICS,
-    "omk.bootstrap_paired_diff_ci": STATISTICS,
-    "omk.ci_level_label": STATISTICS,
-    "omk.holdout_breakdown": STATISTICS,
-    "omk.holdout_split": STATISTICS,
-    "omk.power_warnings": STATISTICS,
-    "omk.rng_indices": STATISTICS,
-    "omk.sample_diagnostics": STATISTICS,
-    "omk.saturation": STATISTICS,
-    "omk.stability_cv": STATISTICS,
-    "omk.stats.effect_size": STATISTICS,
-    "omk.stats.mean": STATISTICS,
-    "omk.stats.p_value_bucket": STATISTICS,
-    "omk.stats.stddev": STATISTICS,
-    "omk.stats.t_interval": STATISTICS,
-    "omk.stats.welch_t_test": STATISTICS,
-    "omk.variance_data": STATISTICS,
-    "omk.variant_summary": STATISTICS,
-    "omk.verdict": STATISTICS,
-    "regtrace.detect_branch": RUNS,
-    "regtrace.find_baseline": RUNS,
-    "regtrace.regression.block": RUNS,
-    "regtrace.regression.block_exclude_quirk": RUNS,
-    "regtrace.regression.metric": RUNS,
-    "regtrace.regression.metric_quirk": RUNS,
-    "regtrace.sanitize_branch": RUNS,
     "regtrace.validate_config": CONFIG,
 }
 

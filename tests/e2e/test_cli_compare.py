@@ -1,8 +1,10 @@
-"""``rag-eval compare``: means of two result files side by side."""
+"""``rag-eval compare``: two runs row by row, or the means of two result files side by side."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,8 @@ def rows_of(text: str) -> list[list[str]]:
 
 def test_table(old: Path, new: Path) -> None:
     done = compare(old, new)
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.exit_code == 0
+    assert done.stderr.startswith("note: means alone are compared, without a test")
     assert rows_of(done.stdout) == [
         ["metric", "old", "mean", "new", "mean", "delta"],
         ["faithfulness", "1.00", "(2/2)", "0.50", "(2/2)", "-0.5000"],
@@ -55,10 +58,12 @@ def test_json(old: Path, new: Path) -> None:
     done = compare(old, new, "--format", "json")
     value = json.loads(done.stdout)
     assert value["old"] == str(old)
-    assert value["changes"][:2] == [
-        {"metricId": "faithfulness", "oldMean": 1.0, "newMean": 0.5, "delta": -0.5},
-        {"metricId": "contextRecall", "oldMean": None, "newMean": None, "delta": None},
+    shown = ["metricId", "oldMean", "newMean", "delta", "verdict"]
+    assert [[change[name] for name in shown] for change in value["changes"][:2]] == [
+        ["faithfulness", 1.0, 0.5, -0.5, "not compared"],
+        ["contextRecall", None, None, None, "not compared"],
     ]
+    assert value["paired"] is False
     assert value["signatureDifferences"] == []
 
 
@@ -113,6 +118,188 @@ def test_files_that_are_no_result(tmp_path: Path, old: Path, text: str, message:
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert message in done.stderr
+
+
+# ---------------------------------------------------------------------------------- row by row
+
+HOSTILE = "\x1b[2J\u202eq|`x`\n_0"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[Path]:
+    """Score files of twelve rows, of which nine fall; ids, topics and documents in all of them."""
+    files = []
+    for name, n_good in (("before", 12), ("after", 3)):
+        rows = [
+            {
+                **(GOOD if number < n_good else BAD),
+                "id": HOSTILE if number == 11 else f"q{number:02}",
+                "topic": "ab"[number % 2],
+                "doc": number // 2,
+            }
+            for number in range(12)
+        ]
+        source = tmp_path / f"{name}-rows.jsonl"
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        files.append(tmp_path / f"{name}.jsonl")
+        rag_eval.score_file(
+            source, files[-1], ["faithfulness", "context_recall"], columns=["topic", "doc"]
+        )
+    return files
+
+
+def test_a_regression_in_words(runs: list[Path]) -> None:
+    done = compare(*runs)
+    assert done.exit_code == 0
+    assert "12 rows in both" in done.stdout
+    (sentence,) = [line for line in done.stdout.splitlines() if "a regression" in line]
+    assert sentence.startswith("faithfulness fell by 0.750 [-1.000, -0.")
+    assert sentence.endswith("], p 0.002 after Holm: a regression")
+    assert "9 regressed, 3 unchanged" in done.stdout
+    assert "8 times in 10" in done.stdout
+    assert rows_of(done.stdout)[3][:3] == ["faithfulness", "1.000", "0.250"]
+    assert done.stderr == (
+        "note: the runs have no signature: that the settings were the same is not known\n"
+    )
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_ids_of_data_do_no_harm(runs: list[Path], form: str) -> None:
+    done = compare(*runs, "--format", form, "--top", "12")
+    for harm in ("\x1b", "\u202e"):
+        assert harm not in done.stdout
+    shown = "[2Jq|`x` _0" if form == "table" else r"\[2Jq\|\`x\` \_0"
+    assert shown in done.stdout
+
+
+def test_all_forms_say_the_same(runs: list[Path]) -> None:
+    value = json.loads(compare(*runs, "--format", "json").stdout)
+    change = value["changes"][0]
+    assert (change["metricId"], change["verdict"], change["test"]["name"]) == (
+        "faithfulness",
+        "regression",
+        "mcnemar",
+    )
+    assert change["test"]["pWorse"] == 2**-9
+    assert change["moved"][0]["id"] == HOSTILE
+    assert change["descriptive"]["wilcoxon"]["rankBiserial"] == -1.0
+    lines = compare(*runs, "--format", "markdown").stdout.splitlines()
+    (row,) = [line for line in lines if line.startswith("| faithfulness")]
+    assert [cell.strip() for cell in row.split("|")][-3:] == ["0.002", "regression", ""]
+
+
+def test_slices_clusters_and_margins(runs: list[Path]) -> None:
+    done = compare(*runs, "--slice", "topic", "--cluster-by", "doc", "--metric", "faithfulness")
+    assert done.exit_code == 0
+    assert "topic = a" in done.stdout
+    value = json.loads(
+        compare(
+            *runs, "--slice", "topic", "--margin", "0.5", "--margin", "context_recall=0",
+            "--seed", "7", "--resamples", "99", "--format", "json",
+        ).stdout
+    )  # fmt: skip
+    assert value["options"] == {
+        "level": 0.95,
+        "alpha": 0.05,
+        "nResamples": 99,
+        "seed": 7,
+        "epsilon": 1e-09,
+        "clusterBy": None,
+        "slices": ["topic"],
+    }
+    margins = {(c["metricId"], c["margin"]) for c in value["changes"] if c["gating"]}
+    assert margins == {("faithfulness", 0.5), ("contextRecall", 0.0)}
+    # Context recall has no score anywhere: it is in no family.
+    assert value["nTests"] == 3
+
+
+def test_patterns_are_repeats(runs: list[Path]) -> None:
+    for number in (1, 2):
+        runs[0].with_name(f"again-{number}.jsonl").write_bytes(runs[0].read_bytes())
+    pattern = str(runs[0].with_name("again-*.jsonl"))
+    once, often = (compare(first, runs[1], "--format", "json") for first in (runs[0], pattern))
+    assert json.loads(once.stdout)["changes"] == json.loads(often.stdout)["changes"]
+    assert "up to 2 repeats" in often.stderr
+
+
+def test_it_fits_in_eighty_columns(runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    table = compare(*runs, "--slice", "topic").stdout.split("\n\n")[1]
+    assert "regression" in table
+    assert max(map(len, table.splitlines())) <= 80
+
+
+def test_nothing_found_is_no_proof(runs: list[Path]) -> None:
+    lines = runs[0].read_text().splitlines()
+    value = json.loads(lines[0])
+    scores = [0.2, 0.9, 0.4, 0.5, 0.8, 0.3, 0.6, 0.7, 0.1, 0.5, 0.4, 0.6]
+    for file, turn in zip(runs, (0, 5), strict=True):
+        rows = [
+            {**value, "id": number, "faithfulness": score}
+            for number, score in enumerate(scores[turn:] + scores[:turn])
+        ]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = compare(*runs, "--metric", "faithfulness")
+    assert "no evidence of a change in 1 test at 0.05; that is no proof" in done.stdout
+    same = compare(runs[0], runs[0], "--metric", "faithfulness")
+    assert "too few pairs: of 12 no row changed" in same.stdout
+
+
+def test_lost_scores_are_told(runs: list[Path]) -> None:
+    rows = [json.loads(line) for line in runs[1].read_text().splitlines()]
+    for row in rows[:6]:
+        row["faithfulness"] = None
+    runs[1].write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = compare(*runs)
+    assert (
+        "faithfulness: 6 rows lost their score and 0 got one (12 → 6 of 12 scored, p 0.016)"
+    ) in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--margin", "x"], "wanted a number or METRIC=number, got 'x'"),
+        (["--margin", "1", "--margin", "2"], "'2' is a second one"),
+        (["--margin", "mime=1"], "margin names 'mime', which is not compared"),
+        (["--slice", "topik"], "has a row with a field 'topik'"),
+        (["--metric", "answer_relevance"], "no column 'answer_relevance'"),
+        (["--id-field", "key"], "key is missing"),
+        (["--level", "2"], "level must be between 0 and 1"),
+        (["--top", "-1"], "--top"),
+    ],
+)
+def test_options_that_do_not_fit(runs: list[Path], arguments: list[str], message: str) -> None:
+    done = compare(*runs, *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_help_teaches() -> None:
+    shown = compare("--help").stdout
+    for part in ("Exit codes", "--cluster-by", "'old-*.jsonl'", "rag-eval gate", "Holm"):
+        assert part in shown
+
+
+def test_what_takes_long_to_import_is_not(runs: list[Path]) -> None:
+    """scipy.stats alone would take a second."""
+    code = (
+        "import sys\n"
+        "from rag_eval.cli.program import program\n"
+        "try:\n"
+        "    program(['compare', *sys.argv[1:]])\n"
+        "finally:\n"
+        "    print([n for n in ('scipy.stats', 'pandas', 'sklearn') if n in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, runs), "--slice", "topic", "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    value, modules = done.stdout.splitlines()
+    assert json.loads(value)["paired"]
+    assert modules == "[]"
 
 
 def test_missing_file(old: Path) -> None:

@@ -68,6 +68,7 @@ def handbook_rows() -> list[Any]:
     return [json.loads(line) for line in Path(HANDBOOK).read_text("utf-8").splitlines()]
 
 
+INTERVAL = ("[0.05,", "0.20]")
 RECALL = ("context_recall", "0.10", "(61/66)")
 FAITH = ("--metrics", "faithfulness")
 
@@ -80,12 +81,13 @@ def test_table() -> None:
     assert done.exit_code == 1
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    header = ["metric", "mean", "median", "min", "max", "std", "pass", "null", "verdict"]
-    assert [word for word in lines[0].split() if word != "rate"] == header
+    names = "metric mean [95%] median min max std pass null verdict"
+    assert [word for word in lines[0].split() if word != "rate"] == names.split()
     recall = next(line for line in lines if line.startswith("context_recall")).split()
     assert recall == [
         "context_recall",
         "0.10",
+        *INTERVAL,
         "(61/66)",
         "0.00",
         "0.00",
@@ -95,7 +97,10 @@ def test_table() -> None:
         "0.08",
         "FAIL",
     ]
-    assert next(line for line in lines if line.startswith("composite")).split()[2] == "(66/66)"
+    # Two rows of 66 have another score than 0.
+    relevance = next(line for line in lines if line.startswith("context_relevance"))
+    assert "0.01 [too few] (66/66)" in relevance
+    assert next(line for line in lines if line.startswith("composite")).split()[4] == "(66/66)"
     assert "66 samples scored" in lines
     assert lines[-1] == "FAIL  pass rate 0.00 (0/66) is below 1.00"
 
@@ -203,9 +208,11 @@ def test_no_colour_in_a_pipe_and_the_width_of_columns() -> None:
     assert "context_recall" in wide
     for width in ("40", "80", "100"):
         narrow = run(HANDBOOK, env={"COLUMNS": width}).stdout.splitlines()
-        assert max(map(len, narrow[:11])) <= max(80, int(width))
-        recall = next(line for line in narrow if line.startswith("context_recall"))
-        assert recall.split() == [*RECALL, "0.00", "0.00", "1.00", "0.30", "0.09", "0.08", "FAIL"]
+        assert max(map(len, narrow[:20])) <= max(80, int(width))
+        place = next(n for n, line in enumerate(narrow) if line.startswith("context_recall"))
+        numbers = ["0.00", "0.00", "1.00", "0.30", "0.09", "0.08", "FAIL"]
+        assert narrow[place].split() == [*RECALL, *numbers]
+        assert narrow[place + 1].split() == list(INTERVAL)
 
 
 def test_counts_of_millions_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -650,9 +657,10 @@ def test_version() -> None:
 
 
 def test_every_command_has_help() -> None:
-    plain = {"run", "score", "validate", "compare", "calibrate", "metrics"}
+    plain = {"run", "score", "validate", "compare", "calibrate", "metrics", "history"}
     golden = {"run", "validate", "diff", "split", "dedupe"}
     groups = {"judge": {"debias-check"}, "cache": {"info", "clear"}, "golden": golden}
+    groups["baseline"] = {"pin", "unpin", "show", "export"}
     assert set(program.commands) == plain | groups.keys()
     commands = {name: program.commands[name] for name in plain}
     for group, names in groups.items():

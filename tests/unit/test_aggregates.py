@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 import pytest
+import scipy.stats
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ from rag_eval.aggregates import (
     aggregate_composite,
     aggregate_metric,
 )
+from rag_eval.stats.intervals import Interval, wilson_interval
+from rag_eval.stats.mean_intervals import mean_interval
 
 Column = npt.NDArray[np.float64]
 
@@ -147,14 +150,15 @@ def test_statistics_of_a_column(values: list[float]) -> None:
     assert found.max == max(scores)
     assert found.mean == moments(values).mean
     assert found.std_dev == moments(values).standard_deviation
-    assert all(type(value) is float for value in dataclasses.astuple(found)[1:])
+    assert found.n_modal == max(scores.count(min(scores)), scores.count(max(scores)))
+    assert all(type(value) is float for value in dataclasses.astuple(found)[1:-1])
 
 
 @pytest.mark.parametrize("values", [[], [math.nan], [math.nan] * 5])
 def test_statistics_of_nothing_are_nan(values: list[float]) -> None:
     found = dataclasses.astuple(ScoreStatistics.of(column(values)))
-    assert found[0] == 0
-    assert all(map(math.isnan, found[1:]))
+    assert found[0] == found[-1] == 0
+    assert all(map(math.isnan, found[1:-1]))
 
 
 @given(SCORES, st.randoms(use_true_random=False))
@@ -197,6 +201,7 @@ def test_a_metric_counts_all_rows_in_its_rates() -> None:
     assert (found.pass_rate, found.null_rate) == (0.5, 0.25)
     assert found.mean == float((Fraction(0.9) + Fraction(0.5) + Fraction(0.7)) / 3)
     assert (found.median, found.min, found.max) == (0.7, 0.5, 0.9)
+    assert found.interval is not None
     assert found.to_dict() == {
         "metricId": "faithfulness",
         "mean": found.mean,
@@ -206,6 +211,14 @@ def test_a_metric_counts_all_rows_in_its_rates() -> None:
         "stdDev": found.std_dev,
         "passRate": 0.5,
         "nullRate": 0.25,
+        "meanInterval": {
+            "low": found.interval.low,
+            "high": found.interval.high,
+            "level": 0.95,
+            "method": "bounded",
+            "tooFew": True,
+        },
+        "passRateInterval": shown_bounds(wilson_interval(2, 4)),
     }
 
 
@@ -225,6 +238,8 @@ def test_a_metric_without_scores_is_nan_here_and_0_in_files(n_rows: int, null_ra
         "stdDev": 0,
         "passRate": 0.0,
         "nullRate": null_rate,
+        "meanInterval": None,
+        "passRateInterval": shown_bounds(wilson_interval(0, n_rows)) if n_rows else None,
     }
 
 
@@ -241,4 +256,50 @@ def test_the_composite_passes_those_who_passed() -> None:
         "max": 1.0,
         "stdDev": 0.25,
         "passRate": 1 / 3,
+        "meanInterval": {**shown_bounds(mean_interval([0.5, 1.0])), "tooFew": True},
+        "passRateInterval": shown_bounds(wilson_interval(1, 3)),
     }
+
+
+def shown_bounds(interval: Interval) -> dict[str, object]:
+    return {
+        "low": interval.low,
+        "high": interval.high,
+        "level": interval.level,
+        "method": interval.method,
+    }
+
+
+# ------------------------------------------------------------------------------- intervals
+
+
+@given(SCORES)
+@example([1.0] * 5)
+@example([0.0, 1.0, 1.0, math.nan])
+@example([0.3] * 7)
+def test_an_aggregate_has_the_interval_of_its_rows(values: list[float]) -> None:
+    found = aggregate_metric("faithfulness", column(values), np.zeros(len(values), bool)).interval
+    if not measured(values):
+        assert found is None
+        return
+    wanted = mean_interval(column(values))
+    assert found is not None
+    assert (found.method, found.too_few) == (wanted.method, wanted.too_few)
+    assert (found.low is None) == (wanted.low is None)
+    if wanted.low is not None:
+        assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-6)
+
+
+def test_a_score_without_an_end_has_the_interval_of_t() -> None:
+    """No range is known of a metric that nobody registered here."""
+    values = [3.0, 4.0, 8.0, 9.0, 11.0]
+    found = aggregate_metric("somebody.elses", column(values), np.zeros(5, bool)).interval
+    assert found is not None
+    wanted = scipy.stats.t.interval(0.95, 4, statistics.fmean(values), scipy.stats.sem(values))
+    assert (found.low, found.high) == pytest.approx(wanted)
+    assert found.method == "t"
+
+
+def test_numbers_beyond_all_doubles_have_no_interval() -> None:
+    found = aggregate_metric("somebody.elses", column([-LARGEST, LARGEST, 0.0]), np.zeros(3, bool))
+    assert found.interval is None

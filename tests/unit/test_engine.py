@@ -12,8 +12,9 @@ import pytest
 
 from rag_eval import engine
 from rag_eval.blocks import SampleError
-from rag_eval.engine import score_blocks, thread_count
+from rag_eval.engine import score_blocks
 from rag_eval.errors import InputError
+from rag_eval.option_values import thread_count
 from rag_eval.options import make_plan
 from rag_eval.sources import FieldNeeds, RowBlock
 

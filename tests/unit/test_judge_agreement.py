@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
-from rag_eval.judge.agreement import agreement_of, pearson, reliability
+from rag_eval.judge.agreement import agreement_of, reliability
 from rag_eval.judge.independence import independence_of, independence_warnings
 from rag_eval.judge.repeats import (
     RepeatSummary,
@@ -24,6 +24,7 @@ from rag_eval.judge.repeats import (
 )
 from rag_eval.judge.replies import JudgeIdentity
 from rag_eval.krippendorff import krippendorff_alpha
+from rag_eval.stats import pearson
 
 SCORES = st.one_of(st.none(), st.floats(0, 1))
 

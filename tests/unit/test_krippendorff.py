@@ -138,26 +138,74 @@ def test_ratings_are_not_changed() -> None:
     assert np.array_equal(ratings, before, equal_nan=True)
 
 
-def test_the_interval_is_that_of_units_put_together_one_by_one() -> None:
+@pytest.mark.parametrize("measurement", MEASUREMENTS)
+def test_the_interval_is_that_of_units_put_together_one_by_one(measurement: Measurement) -> None:
     generator = np.random.default_rng(4)
-    ratings = generator.integers(1, 6, 30) + generator.normal(size=(3, 30))
+    ratings = np.clip(generator.integers(0, 6, 30) + generator.integers(-1, 2, (3, 30)), 0, 6) / 2
     ratings[generator.random((3, 30)) < 0.2] = np.nan
     ratings = ratings[:, (~np.isnan(ratings)).sum(axis=0) > 1]
     n_units = ratings.shape[1]
     drawn = np.random.default_rng(9).integers(n_units, size=(100, n_units))
-    copied = [krippendorff_alpha(ratings[:, units]) for units in drawn]
-    found = alpha_with_interval(ratings, seed=9, n_resamples=100, level=0.8)
+    copied = [krippendorff_alpha(ratings[:, units], measurement=measurement) for units in drawn]
+    found = alpha_with_interval(
+        ratings, measurement=measurement, seed=9, n_resamples=100, level=0.8
+    )
     assert found is not None
-    assert found.estimate == krippendorff_alpha(ratings)
+    assert found.estimate == krippendorff_alpha(ratings, measurement=measurement)
     assert [found.low, found.high] == pytest.approx(np.quantile(copied, [0.1, 0.9]), rel=1e-9)
     assert (found.level, found.n_resamples, found.n_groups) == (0.8, 100, n_units)
+    assert found.n_undefined == 0
 
 
-def test_resamples_without_variety_have_no_alpha() -> None:
-    """The squares of 0.1, three times, do not quite cancel: an alpha of thousands came of it."""
-    found = alpha_with_interval([[0.1, 0.1, 0.7], [0.1, 0.1, 0.3]], n_resamples=400)
+@pytest.mark.parametrize("measurement", MEASUREMENTS)
+def test_the_interval_of_values_that_are_all_different(measurement: Measurement) -> None:
+    """More values than are looked at together."""
+    generator = np.random.default_rng(7)
+    ratings = generator.random(700) + generator.random((2, 700)) / 10
+    drawn = np.random.default_rng(1).integers(700, size=(5, 700))
+    copied = [krippendorff_alpha(ratings[:, units], measurement=measurement) for units in drawn]
+    found = alpha_with_interval(
+        ratings, measurement=measurement, level=0.5, indices=[drawn[:2], drawn[2:]]
+    )
+    assert found is not None
+    assert [found.low, found.high] == pytest.approx(np.quantile(copied, [0.25, 0.75]), rel=1e-9)
+    assert found.n_resamples == 5
+
+
+@pytest.mark.parametrize("measurement", MEASUREMENTS)
+def test_many_resamples_without_variety_leave_no_interval(measurement: Measurement) -> None:
+    found = alpha_with_interval(
+        [[0.1, 0.1, 0.7], [0.1, 0.1, 0.3]], measurement=measurement, n_resamples=400
+    )
+    assert found is not None
+    assert found.estimate == krippendorff_alpha(
+        [[0.1, 0.1, 0.7], [0.1, 0.1, 0.3]], measurement=measurement
+    )
+    assert (found.low, found.high) == (None, None)
+    assert 60 < found.n_undefined < 180  # (2/3)**3 of them lack the third unit
+    assert found.n_resamples + found.n_undefined == 400
+    assert found.to_dict()["nUndefined"] == found.n_undefined
+
+
+@pytest.mark.parametrize("measurement", MEASUREMENTS)
+def test_a_few_resamples_without_variety_are_left_out(measurement: Measurement) -> None:
+    """The squares of 0.1, ten times, do not quite cancel: an alpha of thousands came of it."""
+    left, right = [0.1] * 10 + [0.7, 0.7, 0.9, 0.8], [0.1] * 10 + [0.3, 0.7, 0.8, 0.9]
+    found = alpha_with_interval([left, right], measurement=measurement, n_resamples=2000)
     assert found is not None
     assert found.low is not None
     assert found.high is not None
     assert -1 <= found.low <= found.high <= 1
-    assert 200 < found.n_resamples < 350  # (2/3)**3 of them lack the third unit
+    assert 0 < found.n_undefined <= 100
+    assert found.n_resamples + found.n_undefined == 2000
+
+
+def test_degenerate_resamples_are_counted_to_the_edge_of_what_is_allowed() -> None:
+    ratings = [[1.0, 1.0, 2.0, 3.0], [1.0, 1.0, 2.0, 2.0]]
+    sound, flat = [0, 1, 2, 3], [0, 1, 1, 0]
+    for n_flat, has_bounds in ((5, True), (6, False)):
+        drawn = np.array([flat] * n_flat + [sound] * (100 - n_flat))
+        found = alpha_with_interval(ratings, indices=[drawn])
+        assert found is not None
+        assert found.n_undefined == n_flat
+        assert (found.low is not None) is has_bounds

@@ -1,0 +1,264 @@
+"""How often intervals of means hold the true mean: populations in, a page of shares out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from benchmarks.statistics.populations import (
+    BINARY,
+    LUMPS,
+    NEAR_EDGE,
+    POPULATIONS,
+    SKEWED,
+    SMALL,
+    Floats,
+    Population,
+    cluster_numbers,
+)
+from rag_eval.stats.bootstrap import bootstrap_intervals
+from rag_eval.stats.intervals import Interval
+from rag_eval.stats.mean_intervals import FEWEST_CLUSTERED_OTHERS, mean_interval
+from rag_eval.stats.moment_intervals import MeanMethod
+
+SIZES: Final = (20, 50, 200, 1_000)
+# Rows per cluster; the last has clusters of 1 to 39 rows.
+DESIGNS: Final = {
+    "8 × 25": [25] * 8,
+    "20 × 10": [10] * 20,
+    "20 × 50": [50] * 20,
+    "50 × 4": [4] * 50,
+    "50 × 20": [20] * 50,
+    "20, of 1 to 39 rows": list(range(1, 40, 2)),
+}
+CLUSTERED: Final = (*BINARY[1:], LUMPS, NEAR_EDGE, SKEWED, SMALL)
+ICCS: Final = (0.1, 0.3)
+LEVEL: Final = 0.95
+N_RESAMPLES: Final = 999
+# Replicates that share one draw of resamples: a few dozen draws for all of them.
+_AT_ONCE: Final = 100
+# Beyond, bootstraps take half of the time of the page, and are close to one another and to t.
+_MOST_BOOTSTRAP_ROWS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What intervals of one method did over all replicates.
+
+    ``share`` counts those with bounds, the ones for orientation too; ``width`` is their mean.
+    """
+
+    share: float
+    width: float
+    too_few: float
+    n: int
+
+    @classmethod
+    def of(cls, found: Iterable[Interval], mean: float) -> Coverage:
+        """Of the intervals of all replicates."""
+        intervals = list(found)
+        ends = [(one.low, one.high) for one in intervals]
+        known = [(low, high) for low, high in ends if low is not None and high is not None]
+        held = sum(low <= mean <= high for low, high in known)
+        return cls(
+            share=held / len(known) if known else math.nan,
+            width=sum(high - low for low, high in known) / len(known) if known else math.nan,
+            too_few=sum(one.too_few for one in intervals) / len(intervals),
+            n=len(known),
+        )
+
+    @property
+    def error(self) -> float:
+        """The Monte-Carlo standard error of the share."""
+        return math.sqrt(self.share * (1 - self.share) / self.n) if self.n else math.nan
+
+    @property
+    def text(self) -> str:
+        """Share and width."""
+        return "–" if math.isnan(self.share) else f"{self.share:.3f} / {self.width:.3f}"
+
+
+def independent_coverage(
+    population: Population, n_rows: int, n_replicates: int, seed: int
+) -> dict[str, Coverage]:
+    """Coverage of all methods over independent rows."""
+    rows = population.draw(np.random.default_rng([seed, n_rows]), n_replicates, n_rows)
+    found = {
+        "default": _of(rows, population, lambda row: mean_interval(row, level=LEVEL)),
+        "t": _of(rows, population, lambda row: mean_interval(row, level=LEVEL, method="t")),
+    }
+    if n_rows <= _MOST_BOOTSTRAP_ROWS:
+        found["percentile"] = _bootstrapped(rows, population, None, "percentile", seed)
+        found["bca"] = _bootstrapped(rows, population, None, "bca", seed)
+    return found
+
+
+def clustered_coverage(
+    population: Population, sizes: Sequence[int], icc: float, n_replicates: int, seed: int
+) -> dict[str, Coverage]:
+    """Coverage of all methods over rows of clusters, and of the default that knows of none."""
+    generator = np.random.default_rng([seed, len(sizes), sum(sizes)])
+    rows = population.draw_clustered(generator, n_replicates, sizes, icc)
+    groups = cluster_numbers(sizes)
+
+    def clustered(method: MeanMethod | None) -> Callable[[Floats], Interval]:
+        return lambda row: mean_interval(row, groups=groups, level=LEVEL, method=method)
+
+    found = {
+        "default": _of(rows, population, clustered(None)),
+        "no groups": _of(rows, population, lambda row: mean_interval(row, level=LEVEL)),
+        "t": _of(rows, population, clustered("t")),
+    }
+    if len(groups) <= _MOST_BOOTSTRAP_ROWS:
+        found["percentile"] = _bootstrapped(rows, population, groups, "percentile", seed)
+    return found
+
+
+def _of(rows: Floats, population: Population, method: Callable[[Floats], Interval]) -> Coverage:
+    return Coverage.of(map(method, rows), population.mean)
+
+
+def _bootstrapped(
+    rows: Floats,
+    population: Population,
+    groups: np.ndarray | None,
+    method: str,
+    seed: int,
+) -> Coverage:
+    found: list[Interval] = []
+    for begin in range(0, len(rows), _AT_ONCE):
+        found += bootstrap_intervals(
+            rows[begin : begin + _AT_ONCE].T,
+            groups=groups,
+            method=method,  # type: ignore[arg-type]
+            seed=seed + begin,
+            n_resamples=N_RESAMPLES,
+            level=LEVEL,
+        )
+    return Coverage.of(found, population.mean)
+
+
+def bar_of(n_rows: int, n_others: float) -> float:
+    """The least share that is asked for; 0 where too few rows are expected to differ."""
+    if n_rows >= 50:
+        return 0.93
+    return 0.90 if n_others >= 3 else 0.0
+
+
+def section(n_replicates: int, seed: int) -> str:
+    """Markdown: both tables, and where a bar was missed."""
+    began = time.process_time()
+    independent, missed = _independent_table(n_replicates, seed)
+    clustered, missed_clustered = _clustered_table(n_replicates, seed)
+    took = time.process_time() - began
+    return _TEXT.format(
+        n_replicates=n_replicates,
+        n_resamples=N_RESAMPLES,
+        seconds=took,
+        independent=independent,
+        clustered=clustered,
+        missed=_missed_text(missed),
+        missed_clustered=_missed_text(missed_clustered),
+    )
+
+
+def _independent_table(n_replicates: int, seed: int) -> tuple[str, list[str]]:
+    lines, missed = [_HEAD], []
+    for population in POPULATIONS:
+        for n_rows in SIZES:
+            found = independent_coverage(population, n_rows, n_replicates, seed)
+            n_others = n_rows * (1 - population.share_modal)
+            default = found["default"]
+            cells = [population.name, f"{n_rows:,}", f"{n_others:.1f}", *_cells(found)]
+            cells += [] if "bca" in found else ["–", "–"]
+            lines.append("| " + " | ".join(cells) + " |")
+            if default.share < bar_of(n_rows, n_others):
+                missed.append(f"{population.name}, n = {n_rows:,}: {default.share:.3f}")
+    return "\n".join(lines), missed
+
+
+def _clustered_table(n_replicates: int, seed: int) -> tuple[str, list[str]]:
+    lines, missed = [_CLUSTERED_HEAD], []
+    for population in CLUSTERED:
+        for design, sizes in DESIGNS.items():
+            for icc in ICCS:
+                found = clustered_coverage(population, sizes, icc, n_replicates, seed)
+                default = found["default"]
+                cells = [population.name, design, f"{icc:g}", *_cells(found)]
+                n_others = _independent_rows(sizes, icc) * (1 - population.share_modal)
+                cells += [] if "percentile" in found else ["–"]
+                cells.insert(3, f"{n_others:.1f}")
+                lines.append("| " + " | ".join(cells) + " |")
+                if default.share < bar_of(sum(sizes), n_others):
+                    where = "" if n_others >= FEWEST_CLUSTERED_OTHERS else "outside of the bar: "
+                    missed.append(
+                        f"{where}{population.name}, {design}, ICC {icc:g}: {default.share:.3f} "
+                        f"(“too few” in {default.too_few:.0%})"
+                    )
+    return "\n".join(lines), missed
+
+
+def _independent_rows(sizes: Sequence[int], icc: float) -> float:
+    """As many independent rows would give the mean the same variance."""
+    n_rows = sum(sizes)
+    return n_rows / (1 + icc * (sum(size * size for size in sizes) / n_rows - 1))
+
+
+def _cells(found: dict[str, Coverage]) -> list[str]:
+    default = found["default"]
+    shown = f"**{default.share:.3f}** ± {default.error:.3f}"
+    others = [one.text for name, one in found.items() if name != "default"]
+    return [shown, f"{default.width:.3f}", f"{default.too_few:.2f}", *others]
+
+
+def _missed_text(missed: list[str]) -> str:
+    if not missed:
+        return "Every bar is met."
+    return "Below (lost):\n\n" + "\n".join(f"- {line}" for line in missed)
+
+
+_COLUMNS: Final = "default covers (± MC error) | width | “too few”"
+_HEAD: Final = (
+    f"| population | n | rows expected to differ | {_COLUMNS} | t | percentile | BCa |\n"
+    "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+)
+_CLUSTERED_HEAD: Final = (
+    f"| population | clusters | ICC | expected to differ | {_COLUMNS} | default without groups | "
+    "t, CR2 | percentile |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+)
+_TEXT: Final = """## Intervals of means
+
+Intervals of 95 %, {n_replicates:,} replicates each; {seconds:.0f} s of one core. The default is
+`wilson` for binary scores and `bounded` for all others. Cells of the other methods are share that
+covers / mean width. Bootstraps, up to 200 rows, have {n_resamples:,} resamples; replicates share
+draws by the hundred. Shares are over all replicates in which a method gives bounds: the default's
+“too few to say” ones are in, with the wide bounds that they have; the column says how many they
+are. `t` and the bootstraps give no bounds for constant columns, which flatters them. “Rows expected
+to differ” are those without the most frequent score.
+
+Bars: at least 0.93 from 50 rows on; 0.90 at 20 rows of which 3 and more are expected to differ.
+
+{independent}
+
+{missed}
+
+### Rows in clusters
+
+The ICC is that of the scores themselves. The default takes the larger of the cluster-robust
+variance (CR2) and that of independent rows; its degrees of freedom are Bell and McCaffrey's, and
+at most those of the clusters with a row that differs from the most frequent score. “Expected to
+differ” counts rows without the most frequent score, divided by the design effect. The bar of 0.93
+is for 10 of them and more; it was set there after a first simulation, whose lines below it were
+short of it. They are named under the table. In a sample, fewer than 5 clusters with such a row, or
+rows as good as fewer than 10 independent ones by its own variances, are “too few to say”. Clusters
+of 8 × 25 are 8 clusters of 25 rows each.
+
+{clustered}
+
+{missed_clustered}
+"""

@@ -1,0 +1,362 @@
+"""How often the paired tests cry wolf, find a drop, and their intervals cover."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.statistics.paired_draws import (
+    Draws,
+    RareChanges,
+    lumps,
+    of_scores,
+    rare_gains,
+    rare_losses,
+)
+from benchmarks.statistics.populations import SMOOTH, Floats
+from rag_eval.stats.differences import difference_interval, difference_lower_bound
+from rag_eval.stats.multiplicity import holm
+from rag_eval.stats.paired import mcnemar_test, sign_flip_tests
+
+ROWS: Final = (20, 50, 200, 1000)
+ALPHA: Final = 0.05
+# The family of the default gate.
+N_METRICS: Final = 7
+# Of them, pass/fail where a scenario says so.
+N_VERDICTS: Final = 3
+N_RESAMPLES: Final = 999
+
+
+class Alarms(NamedTuple):
+    """A row of the table of false alarms."""
+
+    draws: Draws
+    margin: float = 0.0
+    verdicts: bool = False
+    blind: bool = False
+    """Whether clusters are there and the test is not told."""
+
+
+def section(n_replicates: int, seed: int) -> str:
+    """False alarms, power and coverage as Markdown."""
+    generator = np.random.default_rng([seed, 3])
+    parts = [
+        _alarm_table(n_replicates, generator),
+        _power_table(n_replicates, generator),
+        _coverage_tables(n_replicates, generator),
+    ]
+    return "## Paired tests\n\n" + "\n\n".join(parts)
+
+
+# ------------------------------------------------------------------------------- false alarms
+
+_EXCHANGEABLE: Final = [
+    Alarms(Draws(name=f"exchangeable, {tied:.0%} of rows tie", population=lumps(tied)), margin)
+    for tied, margin in ((0.0, 0.0), (0.5, 0.0), (0.9, 0.0), (0.5, 0.01))
+]
+_VERDICTS: Final = [
+    Alarms(
+        Draws(name=f"exchangeable, {tied:.0%} tie, 3 of 7 pass/fail", population=lumps(tied)),
+        verdicts=True,
+    )
+    for tied in (0.5, 0.9)
+]
+_AT_MARGIN: Final = [
+    Alarms(Draws(name=f"true mean -0.01, {tied:.0%} tie", population=lumps(tied, -0.01)), 0.01)
+    for tied in (0.0, 0.5, 0.9)
+]
+_SKEWED: Final = [
+    *(
+        Alarms(
+            Draws(
+                name=f"mean 0: some break down, most rise; {tied:.0%} tie",
+                population=lumps(tied, skewed=True),
+            )
+        )
+        for tied in (0.0, 0.5, 0.9)
+    ),
+    Alarms(Draws(name="mean 0: 20 % gain 0.05, 4 % lose 0.25", population=rare_losses())),
+    Alarms(Draws(name="mean 0: 20 % lose 0.05, 4 % gain 0.25", population=rare_gains())),
+]
+_CLUSTERED: Final = [
+    *(
+        Alarms(
+            Draws(
+                name=f"{n_clusters} clusters, ICC 0.3, {sizes} sizes, {tied:.0%} tie",
+                population=lumps(tied),
+                n_clusters=n_clusters,
+                growing=sizes == "growing",
+            )
+        )
+        for n_clusters in (10, 30)
+        for sizes, tied in (("equal", 0.0), ("equal", 0.9), ("growing", 0.5))
+    ),
+    Alarms(
+        Draws(name="10 clusters, ICC 0.3, the test not told", population=lumps(0.5), n_clusters=10),
+        blind=True,
+    ),
+]
+ALARMS: Final = (*_EXCHANGEABLE, *_VERDICTS, *_AT_MARGIN, *_SKEWED, *_CLUSTERED)
+
+
+_WHY: Final = (
+    "Where many rows lose a little and a few gain a lot, a sample without any of those few looks "
+    "like a regression to every test; two runs of one system cannot differ like that. The last "
+    "row shows why clusters must be named."
+)
+
+
+def _alarm_table(n_replicates: int, generator: np.random.Generator) -> str:
+    rows, missed = [], []
+    bar = ALPHA + 2 * _error(ALPHA, n_replicates)
+    for alarms in ALARMS:
+        cells = [alarms.draws.name, f"{alarms.margin:g}"]
+        for n in ROWS:
+            n_clusters = alarms.draws.n_clusters
+            if n_clusters is not None and n < 2 * n_clusters:
+                cells.append("–")
+                continue
+            share = float(np.mean(family_rejects(alarms, n, n_replicates, generator)))
+            cells.append(f"{share:.3f}")
+            if share > bar and not alarms.blind:
+                missed.append(f"{alarms.draws.name}, {n:,} rows: {share:.3f}")
+        rows.append(cells)
+    head = ["differences of new less old", "margin", *(f"{n:,} rows" for n in ROWS)]
+    return "\n".join(
+        [
+            "### False alarms of the default gate rule",
+            "",
+            f"Share of {n_replicates:,} replicates in which any of {N_METRICS} correlated metrics "
+            f"(normal numbers behind them correlate by 0.5) is worse at {ALPHA:g} by Holm's "
+            "one-sided sign-flip tests (pass/fail: exact McNemar), while no mean is below -margin. "
+            "Scores have lumps at 0 (15 %) and 1 (35 %) unless said; the tests are the package's "
+            f"own, with {N_RESAMPLES:,} sign patterns (all of them where there are fewer), one "
+            "draw of which some hundred replicates share. "
+            f"Bar: {ALPHA:g} and two Monte-Carlo errors, {bar:.3f}.",
+            "",
+            _table(head, rows),
+            "",
+            _lost(missed, "Every row keeps its bar."),
+            "",
+            _WHY,
+        ]
+    )
+
+
+def family_rejects(
+    alarms: Alarms, n: int, n_replicates: int, generator: np.random.Generator
+) -> npt.NDArray[np.bool_]:
+    """Whether each replicate of the default rule finds any metric worse, shape (n_replicates,)."""
+    clusters = None if alarms.blind else alarms.draws.clusters(n)
+    rejects: list[float] = []
+    for block, differences in enumerate(alarms.draws.blocks(generator, n_replicates, n)):
+        tested = differences[:, :, : N_METRICS - N_VERDICTS] if alarms.verdicts else differences
+        p_values = worse_p_values(tested, clusters, alarms.margin, seed=block)
+        if alarms.verdicts:
+            verdicts = _verdict_p_values(differences[:, :, N_METRICS - N_VERDICTS :])
+            p_values = np.concatenate([p_values, verdicts], axis=1)
+        rejects.extend(min(p for p in holm(family) if p is not None) for family in p_values)
+    return np.array(rejects) <= ALPHA
+
+
+def worse_p_values(
+    differences: Floats, clusters: npt.NDArray[np.int64] | None, margin: float, seed: int
+) -> Floats:
+    """One-sided p values of (replicates, rows, metrics) in one call: (replicates, metrics)."""
+    n_replicates, n, n_metrics = differences.shape
+    columns = differences.transpose(1, 0, 2).reshape(n, n_replicates * n_metrics)
+    results = sign_flip_tests(
+        columns,
+        clusters=clusters,
+        margins=[margin] * columns.shape[1],
+        n_resamples=N_RESAMPLES,
+        seed=seed,
+        skew_guard=True,
+    )
+    return np.array([result.p_worse for result in results]).reshape(n_replicates, n_metrics)
+
+
+def _verdict_p_values(differences: Floats) -> Floats:
+    """McNemar's of rows that moved by half the range or more, as if that changed their verdict."""
+    worse = np.count_nonzero(differences <= -0.5, axis=1)
+    better = np.count_nonzero(differences >= 0.5, axis=1)
+    tests = [
+        mcnemar_test(int(lost), int(gained)).p_worse
+        for lost, gained in zip(worse.ravel(), better.ravel(), strict=True)
+    ]
+    return np.array(tests).reshape(worse.shape)
+
+
+# -------------------------------------------------------------------------------------- power
+
+
+def _power_table(n_replicates: int, generator: np.random.Generator) -> str:
+    rows = []
+    for tied in (0.0, 0.5, 0.9):
+        for drop in (0.01, 0.02, 0.05, 0.1):
+            if drop > (1 - tied) * 0.5:
+                continue
+            draws = Draws(name="", population=lumps(tied, -drop, n_metrics=1))
+            cells = [f"{tied:.0%}", f"{drop:g}"]
+            for n in ROWS:
+                p_values = np.concatenate(
+                    [
+                        worse_p_values(differences, None, 0.0, seed=block)
+                        for block, differences in enumerate(
+                            draws.blocks(generator, n_replicates, n)
+                        )
+                    ]
+                )
+                alone = float(np.mean(p_values <= ALPHA))
+                among = float(np.mean(p_values <= ALPHA / N_METRICS))
+                cells.append(f"{alone:.2f} / {among:.2f}")
+            rows.append(cells)
+    head = ["rows that tie", "mean drop", *(f"{n:,} rows" for n in ROWS)]
+    return "\n".join(
+        [
+            "### Power",
+            "",
+            f"Share of {n_replicates:,} replicates in which a drop of the mean is found: as the "
+            f"one gating metric / as the only one of {N_METRICS} that drops. Scores as above; some "
+            "of the rows that do not tie score 0 instead.",
+            "",
+            _table(head, rows),
+        ]
+    )
+
+
+# ----------------------------------------------------------------------------------- coverage
+
+_COVERED: Final = (
+    *(
+        Draws(
+            name=f"lumps, {tied:.0%} tie, mean {shift:g}",
+            population=lumps(tied, shift, n_metrics=1),
+        )
+        for tied, shift in ((0.0, 0.0), (0.5, 0.0), (0.5, -0.1), (0.9, 0.0), (0.9, -0.02))
+    ),
+    Draws(name="smooth scores, 90% tie, mean 0", population=of_scores(SMOOTH, 0.9)),
+    Draws(
+        name="verdicts, 10 % lost, 10 % gained",
+        population=RareChanges(shares=(0.1, 0.1), changes=(-1, 1), n_metrics=1),
+    ),
+    Draws(
+        name="verdicts, 6 % lost, 2 % gained",
+        population=RareChanges(shares=(0.06, 0.02), changes=(-1, 1), n_metrics=1),
+    ),
+    Draws(
+        name="some break down, most rise; 50% tie", population=lumps(0.5, n_metrics=1, skewed=True)
+    ),
+    Draws(name="20 % gain 0.05, 4 % lose 0.25", population=rare_losses(1)),
+    Draws(name="20 % lose 0.05, 4 % gain 0.25", population=rare_gains(1)),
+)
+_COVERED_CLUSTERS: Final = tuple(
+    Draws(
+        name=f"{n_clusters} clusters, {sizes} sizes, {tied:.0%} tie, mean {shift:g}",
+        population=lumps(tied, shift, n_metrics=1),
+        n_clusters=n_clusters,
+        growing=sizes == "growing",
+    )
+    for n_clusters in (5, 10, 30)
+    for sizes, tied, shift in (("equal", 0.0, 0.0), ("equal", 0.9, -0.02), ("growing", 0.5, 0.0))
+)
+
+
+class Coverage(NamedTuple):
+    """What the intervals of some replicates did."""
+
+    covered: float
+    """Of those with bounds."""
+    above: float
+    """Share whose one-sided lower bound at 0.05 is above the true mean."""
+    width: float
+    """Of those made from the spread of the rows."""
+    by_share: float
+    """Share with bounds from how many rows moved alone."""
+    too_few: float
+
+
+def _coverage_tables(n_replicates: int, generator: np.random.Generator) -> str:
+    rows, missed = [], []
+    for draws in (*_COVERED, *_COVERED_CLUSTERS):
+        cells = [draws.name]
+        for n in ROWS:
+            if draws.n_clusters is not None and n < 2 * draws.n_clusters:
+                cells.append("–")
+                continue
+            found = coverage(draws, n, n_replicates, generator)
+            cells.append(
+                f"{found.covered:.3f} ({found.above:.3f}) "
+                + ("–" if math.isnan(found.width) else f"{found.width:.3f}")
+                + (f", {found.by_share:.0%} by count" if found.by_share >= 0.005 else "")
+                + (f", {found.too_few:.0%} too few" if found.too_few >= 0.005 else "")
+            )
+            bar = (0.93 if n >= 50 else 0.90) - 2 * _error(0.93, n_replicates)
+            if found.covered < bar:
+                missed.append(f"{draws.name}, {n:,} rows: {found.covered:.3f}")
+        rows.append(cells)
+    head = ["differences", *(f"{n:,} rows" for n in ROWS)]
+    return "\n".join(
+        [
+            "### Intervals of the mean difference",
+            "",
+            f"`difference_interval` at 95 %, {n_replicates:,} replicates: share that covers the "
+            "true mean; in parentheses the share whose one-sided bound at 0.05 is above it (a "
+            "wrong pass of the non-inferiority policy); the mean width of intervals from the "
+            "spread of the rows; the share made by counting the rows that moved, and that of too "
+            "few to say. ICC of clusters 0.3. Bar: 0.93 from 50 rows on, 0.90 at 20, less two "
+            "Monte-Carlo errors.",
+            "",
+            _table(head, rows),
+            "",
+            _lost(missed, "Every row keeps its bar."),
+        ]
+    )
+
+
+def coverage(draws: Draws, n: int, n_replicates: int, generator: np.random.Generator) -> Coverage:
+    """Intervals of so many replicates of n rows."""
+    clusters = draws.clusters(n)
+    covered, above, widths, methods = [], [], [], []
+    for differences in draws.blocks(generator, n_replicates, n):
+        for column in differences[:, :, 0]:
+            interval = difference_interval(column, clusters=clusters)
+            methods.append(interval.method)
+            if interval.low is None or interval.high is None:
+                continue
+            covered.append(interval.low <= draws.mean <= interval.high)
+            bound = difference_lower_bound(column, clusters=clusters)
+            above.append(bound is not None and bound > draws.mean)
+            if interval.method != "share_moved":
+                widths.append(interval.high - interval.low)
+    return Coverage(
+        covered=_mean(covered),
+        above=_mean(above),
+        width=_mean(widths),
+        by_share=methods.count("share_moved") / len(methods),
+        too_few=methods.count(None) / len(methods),
+    )
+
+
+# -------------------------------------------------------------------------------------- pages
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.nan
+
+
+def _error(share: float, n_replicates: int) -> float:
+    return math.sqrt(share * (1 - share) / n_replicates)
+
+
+def _lost(missed: Sequence[str], otherwise: str) -> str:
+    return "Lost: " + "; ".join(missed) + "." if missed else otherwise
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,0 +1,226 @@
+"""``rag-eval baseline``: which runs others are held against, and a baseline as a file."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+import rich_click as click
+
+from rag_eval.cli.history import format_flag, store_flag
+from rag_eval.errors import InputError
+from rag_eval.runs.store_names import DEFAULT_PIN
+
+if TYPE_CHECKING:
+    from rag_eval.runs.run_records import RunRecord
+    from rag_eval.runs.scored_run import ScoredRun
+    from rag_eval.runs.store import RunStore
+
+_LAST_PASSING: Final = "last-passing"
+_PINNED: Final = "pinned"
+
+name_flag = click.option(
+    "--name",
+    metavar="NAME",
+    default=DEFAULT_PIN,
+    show_default=True,
+    help="The name of the pin; a store with several datasets has one for each.",
+)
+
+
+@click.group("baseline")
+def baseline_command() -> None:
+    """Choose what later runs are held against: a run in a store, or a file that is committed.
+
+    A gate takes the last run that passed, and the pinned one: held against the last alone, every
+    run may lose a little. To pin is to say: not worse than this one.
+
+    \b
+    Examples:
+      rag-eval baseline pin latest
+      rag-eval baseline export baseline.json --run pinned
+    """
+
+
+@baseline_command.command(
+    "pin", epilog="Exit codes: 0 pinned · 2 there is no such run or store, or it cannot be written"
+)
+@click.argument("run", metavar="RUN")
+@name_flag
+@store_flag
+def pin_command(run: str, name: str, store: str) -> None:
+    """Keep RUN as a baseline, in place of the one that was pinned under the same name.
+
+    RUN is the id of a run in the store, as history shows it, its first characters, or latest. A run
+    that failed can be pinned, too.
+
+    \b
+    Examples:
+      rag-eval baseline pin latest
+      rag-eval baseline pin run-20261122-143001-8f3a2c --name release
+    """
+    from rag_eval.reports.plain_text import plain_text
+
+    runs = _store(store)
+    record = runs.record(run)
+    runs.pin(record.run_id, name)
+    print(f"pinned {plain_text(record.run_id)} as {name}")
+
+
+@baseline_command.command(
+    "unpin", epilog="Exit codes: 0 nothing is pinned under the name · 2 there is no such store"
+)
+@name_flag
+@store_flag
+def unpin_command(name: str, store: str) -> None:
+    """Forget a pin; its run stays in the store.
+
+    \b
+    Examples:
+      rag-eval baseline unpin
+      rag-eval baseline unpin --name release
+    """
+    from rag_eval.reports.plain_text import plain_text
+
+    was = _store(store).unpin(name)
+    print(f"{'unpinned' if was else 'nothing was pinned as'} {plain_text(name)}")
+
+
+@baseline_command.command("show", epilog="Exit codes: 0 printed · 2 there is no such store")
+@store_flag
+@click.option("--dataset", metavar="HASH", help="Dataset of the last passing run [the newest's].")
+@click.option("--branch", metavar="NAME", help="Branch it is looked for on first [this one].")
+@format_flag
+def show_command(store: str, dataset: str | None, branch: str | None, form: str) -> None:
+    """Print what a gate would hold the next run against: what is pinned, and what passed last.
+
+    The last passing run is of the same dataset: on the branch, else on main, else on any.
+
+    \b
+    Examples:
+      rag-eval baseline show
+      rag-eval baseline show --branch main --format json
+    """
+    from rag_eval import json_text
+    from rag_eval.reports.console import console_for, print_notes
+    from rag_eval.reports.history import print_baselines
+    from rag_eval.runs.baselines import age_note
+    from rag_eval.runs.git_state import git_state
+
+    runs = _store(store)
+    known = runs.runs()
+    dataset = _whole_hash(known, dataset)
+    branch = git_state().branch if branch is None else branch
+    last = runs.last_passing(dataset, branch)
+    pins = {name: record for record in known for name in record.pins}
+    notes = {record.run_id: age_note(record) for record in (*pins.values(), last) if record}
+    if form == "json":
+        value = {
+            "pinned": {name: pins[name].to_dict() for name in sorted(pins)},
+            "lastPassing": None if last is None else last.to_dict(),
+            "datasetHash": dataset,
+            "branch": branch,
+        }
+        sys.stdout.buffer.write(json_text.dumps(value) + b"\n")
+    else:
+        print_baselines(
+            {name: pins[name] for name in sorted(pins)},
+            last,
+            console_for(),
+            dataset_hash=dataset,
+            branch=branch,
+        )
+    print_notes([note for note in notes.values() if note], console_for(sys.stderr))
+
+
+@baseline_command.command(
+    "export",
+    epilog="Exit codes: 0 written · 2 there is no such run, or a file cannot be read or written",
+)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--run",
+    metavar="RUN",
+    help="Which run of the store: an id, latest, pinned, pinned:NAME or last-passing [pinned].",
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="RESULT",
+    help="A file of results or scores in place of a run of the store.",
+)
+@click.option(
+    "--columns", metavar="NAME,…", help="With --from: metadata to keep, to cluster or slice by."
+)
+@store_flag
+def export_command(
+    file: str, run: str | None, source: str | None, columns: str | None, store: str
+) -> None:
+    """Write a baseline to FILE, a .json to commit: a line a row, sorted by id, without times.
+
+    A score that changes is one line of a diff; gate --baseline FILE and compare read it.
+
+    \b
+    Examples:
+      rag-eval baseline export baseline.json --run last-passing
+      rag-eval baseline export baseline.json --from today.json
+    """
+    from rag_eval.reports.plain_text import plain_text
+    from rag_eval.runs.baseline_files import write_baseline_file
+
+    if source is None and columns is not None:
+        raise InputError("--columns needs --from: of a run in the store all is written")
+    if source is not None and run is not None:
+        raise InputError("--run and --from exclude each other")
+    found = _stored(_store(store), run or _PINNED) if source is None else _read(source, columns)
+    write_baseline_file(found, file)
+    rows = f"{len(found):,} row{'' if len(found) == 1 else 's'}"
+    metrics = f"{len(found.metrics)} metric{'' if len(found.metrics) == 1 else 's'}"
+    print(f"wrote {plain_text(file)}: {rows}, {metrics}")
+
+
+def _store(path: str) -> RunStore:
+    from rag_eval.runs.store import RunStore
+
+    return RunStore(path, create=False)
+
+
+def _read(source: str, columns: str | None) -> ScoredRun:
+    from rag_eval.cli.parameters import column_names
+    from rag_eval.runs.run_files import read_run
+
+    return read_run(source, columns=column_names(columns))
+
+
+def _stored(store: RunStore, name: str) -> ScoredRun:
+    """The run of a store that goes by an id or by what it serves as."""
+    kind, _, pin = name.partition(":")
+    if kind == _PINNED:
+        record = store.pinned(pin or DEFAULT_PIN)
+        if record is None:
+            raise InputError(f"nothing is pinned as {pin or DEFAULT_PIN!r} in {store.path}")
+    elif name == _LAST_PASSING:
+        record = _last_passing(store)
+    else:
+        record = store.record(name)
+    return store.load(record.run_id)
+
+
+def _last_passing(store: RunStore) -> RunRecord:
+    from rag_eval.runs.git_state import git_state
+
+    found = store.last_passing(_whole_hash(store.runs(), None), git_state().branch)
+    if found is None:
+        raise InputError(f"no run of the newest run's dataset has passed in {store.path}")
+    return found
+
+
+def _whole_hash(records: list[RunRecord], digits: str | None) -> str | None:
+    """The hash that begins with some digits; that of the newest run where none are given."""
+    hashes = list(dict.fromkeys(record.dataset_hash for record in records))
+    if digits is None:
+        return hashes[0] if hashes else None
+    found = [one for one in hashes if one is not None and one.startswith(digits)]
+    if len(found) != 1:
+        raise InputError(f"--dataset: {len(found)} datasets of the store begin with {digits!r}")
+    return found[0]

@@ -1,0 +1,279 @@
+"""``rag-eval gate``: a run against limits and earlier runs, to an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import rich_click as click
+
+from rag_eval.cli.compare import margins_of
+from rag_eval.cli.parameters import metric_numbers
+from rag_eval.errors import InputError
+from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from rag_eval.gating.guards import Guards
+    from rag_eval.gating.verdicts import GateReport
+
+_POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
+
+
+@click.command("gate")
+@click.argument("new", metavar="[NEW]", required=False)
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    metavar="FILE",
+    help="Hold NEW against this run (again for more: all must hold).",
+)
+@click.option(
+    "--store",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value=DEFAULT_STORE,
+    help="Hold it against the last run that passed and the pinned one of this store "
+    f"[{DEFAULT_STORE}].",
+)
+@click.option(
+    "--run",
+    "run_id",
+    metavar="ID",
+    help="Gate this run of the store, an id or latest, and note there whether it passed.",
+)
+@click.option("--pin", default=DEFAULT_PIN, show_default=True, help="Name of the pinned run.")
+@click.option("--branch", help="Branch whose last passing run counts first [that of the run].")
+@click.option(
+    "--policy",
+    type=click.Choice(_POLICIES),
+    default="no-regression",
+    show_default=True,
+    help="By which rule it is held against them; see above.",
+)
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="X|METRIC=X",
+    help="A loss of the mean that is accepted, for all metrics or for one (again for more).",
+)
+@click.option(
+    "--alpha", type=float, default=0.05, show_default=True, help="Chance of error that is accepted."
+)
+@click.option(
+    "--care",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="A drop that is worth finding; rows too few for it are told.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    help="Let this metric decide (again for more) [all but diagnostics].",
+)
+@click.option(
+    "--slice",
+    "slices",
+    multiple=True,
+    metavar="FIELD",
+    help="Test the rows with each value of this field, too (again for more).",
+)
+@click.option("--cluster-by", metavar="FIELD", help="Rows with one value of it belong together.")
+@click.option("--min-mean", multiple=True, metavar="METRIC=X", help="Guard: least mean.")
+@click.option(
+    "--max-mean",
+    multiple=True,
+    metavar="METRIC=X",
+    help="Guard: largest mean of a metric of which lower is better.",
+)
+@click.option("--min-pass-rate", type=float, metavar="X", help="Guard: least share that passes.")
+@click.option(
+    "--max-null-rate",
+    multiple=True,
+    metavar="X|METRIC=X",
+    help="Guard: largest share of rows without a score, of all metrics or of one.",
+)
+@click.option(
+    "--max-null-rise",
+    type=float,
+    metavar="X",
+    help="Guard: by how much that share may rise against a baseline.",
+)
+@click.option(
+    "--critical",
+    multiple=True,
+    metavar="ID|@FIELD=VALUE",
+    help="Guard: this row, or rows with this value of a field, must not fail (again for more).",
+)
+@click.option(
+    "--critical-fails",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="A critical row counts when it fails in K of its repeats or more.",
+)
+@click.option(
+    "--max-judge-failures",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="X",
+    help="Guard: largest share of judgements that may fail.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "markdown"]),
+    default="table",
+    show_default=True,
+    help="Form of the verdict on stdout.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="What tests draw from.")
+@click.option(
+    "--resamples", type=int, default=9999, show_default=True, help="Sign patterns a test draws."
+)
+@click.option(
+    "--id-field", default="id", show_default=True, help="Under this name rows have their ids."
+)
+@click.option("--force", is_flag=True, help="Compare runs of different settings all the same.")
+def gate_command(new: str | None, **flags: Any) -> int:
+    """Say whether a run may pass: against limits, and against earlier runs by a policy.
+
+    NEW and the baselines are what rag-eval compare reads; a pattern in quotes stands for repeats of
+    one run. Or gate a run that rag-eval run --store has kept: --store --run latest. Give NEW before
+    --store: what follows it is taken for its file.
+
+    Policies, and what each promises:
+
+    no-regression fails when a test finds a mean that is worse by more than the margin (0). Its p
+    values are adjusted for all metrics and slices: when nothing changed, at most 5 of 100 builds
+    are red. NOISE and UNDERPOWERED pass, and say whether rows were enough to find a drop.
+
+    non-inferior passes when every mean is shown to be worse by less than the margin, which has to
+    be given. It is the one to take when a wrong pass costs more than a wrong stop: few rows fail.
+
+    omk, regtrace and node are the rules of those tools. omk passes on shown progress alone.
+    regtrace fails when the mean composite falls by more than 0.05 of itself. node fails when a mean
+    falls by more than 0.05, or rises where lower is better. They state no error rate, so the one
+    that was simulated is printed.
+
+    Against one baseline that moves, small losses add up: each run loses less than can be found, and
+    becomes the next baseline. With a store the last run that passed and the pinned one must both
+    hold; pin one with rag-eval baseline pin. Without any baseline the guards alone decide.
+
+    \b
+    Examples:
+      rag-eval gate today.jsonl --baseline main.jsonl
+      rag-eval gate 'today-*.jsonl' --baseline main.jsonl --critical q-17 --critical-fails 2
+      rag-eval gate --store --run latest --min-pass-rate 0.9
+      rag-eval gate today.jsonl --baseline main.json --policy non-inferior --margin 0.02
+      rag-eval gate today.jsonl --baseline main.jsonl --critical @tag=safety --format markdown
+
+    Exit codes: 0 passed · 1 failed · 2 bad input or usage · 130 interrupted
+    """
+    form = flags.pop("form")
+    report = _report(new, flags)
+    _print(report, form)
+    return report.exit_code
+
+
+def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
+    from rag_eval.gating.against import NamedBaseline, gate
+    from rag_eval.gating.stored import gate_against_store, gate_stored
+    from rag_eval.runs.store import RunStore
+
+    guards = _guards(flags)
+    options = {
+        "policy": flags["policy"],
+        "margin": margins_of(flags["margins"]) if flags["margins"] else None,
+        "alpha": flags["alpha"],
+        "care": flags["care"],
+        "gating": flags["metrics"] or None,
+        "slices": flags["slices"],
+        "cluster_by": flags["cluster_by"],
+        "guards": guards,
+        "id_field": flags["id_field"],
+        "n_resamples": flags["resamples"],
+        "seed": flags["seed"],
+        "force": flags["force"],
+    }
+    store, run_id = flags["store"], flags["run_id"]
+    files = [NamedBaseline("file", name) for name in flags["baselines"]]
+    if run_id is not None and store is None:
+        raise InputError("--run names a run of a store; give --store too")
+    if new is not None and run_id is not None:
+        raise InputError("give one run to gate: NEW, a file, or --run, and not both")
+    of_store = {"branch": flags["branch"], "pin": flags["pin"], "extra": files}
+    if run_id is not None:
+        return gate_stored(RunStore(store, create=False), run_id, **of_store, **options)
+    if new is None:
+        raise InputError("give a run to gate: NEW, a file, or --store with --run ID")
+    if store is not None:
+        kept = RunStore(store, create=False)
+        return gate_against_store(new, kept, **of_store, **options)
+    if not files and not guards.given:
+        raise InputError("nothing to gate by: give --baseline, --store or a guard")
+    return gate(new, files, **options)
+
+
+def _guards(flags: dict[str, Any]) -> Guards:
+    from rag_eval.gating.guards import Guards
+
+    ids, tags = _critical(flags["critical"])
+    return Guards(
+        min_mean=metric_numbers("--min-mean", flags["min_mean"]),
+        max_mean=metric_numbers("--max-mean", flags["max_mean"]),
+        min_pass_rate=flags["min_pass_rate"],
+        max_null_rate=_null_rates(flags["max_null_rate"]),
+        max_null_rise=flags["max_null_rise"],
+        critical=ids,
+        critical_tags=tags,
+        critical_fails=flags["critical_fails"],
+        max_judge_failures=flags["max_judge_failures"],
+    )
+
+
+def _critical(given: tuple[str, ...]) -> tuple[list[str], dict[str, list[str]]]:
+    """``q-17`` is an id, ``@tag=safety`` a value of a field."""
+    ids, tags = [], dict[str, list[str]]()
+    for text in given:
+        if not text.startswith("@"):
+            ids.append(text)
+            continue
+        name, equals, value = text[1:].partition("=")
+        if not name or not equals:
+            raise InputError(f"--critical: wanted an id or @FIELD=VALUE, got {text!r}")
+        tags.setdefault(name, []).append(value)
+    return ids, tags
+
+
+def _null_rates(given: tuple[str, ...]) -> float | dict[str, float] | None:
+    if not given:
+        return None
+    if "=" in given[0] or len(given) > 1:
+        return dict(metric_numbers("--max-null-rate", given))
+    try:
+        return float(given[0])
+    except ValueError:
+        raise InputError(
+            f"--max-null-rate: wanted a number or METRIC=number, got {given[0]!r}"
+        ) from None
+
+
+def _print(report: GateReport, form: str) -> None:
+    from rag_eval import json_text
+    from rag_eval.reports.console import console_for, print_notes
+    from rag_eval.reports.gate import gate_markdown, print_gate
+
+    if form == "json":
+        print(json_text.dumps(report.to_dict()).decode())
+    elif form == "markdown":
+        print(gate_markdown(report), end="")
+    else:
+        print_gate(report, console_for())
+    print_notes(report.notices, console_for(sys.stderr))

@@ -1,0 +1,91 @@
+"""``rag-eval history``: the runs in a store."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from rag_eval.runs.store_names import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from rag_eval.runs.run_records import RunRecord
+    from rag_eval.runs.store import RunStore
+
+store_flag = click.option(
+    "--store",
+    metavar="FILE",
+    default=DEFAULT_STORE,
+    show_default=True,
+    help="The run store.",
+)
+format_flag = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Form of stdout.",
+)
+
+
+@click.command(
+    "history", epilog="Exit codes: 0 printed · 2 there is no such store, or it cannot be read"
+)
+@store_flag
+@click.option(
+    "--dataset", metavar="HASH", help="Runs of this dataset alone; its first digits will do."
+)
+@click.option("--branch", metavar="NAME", help="Runs on this branch alone.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    metavar="N",
+    show_default=True,
+    help="At most so many.",
+)
+@format_flag
+def history_command(
+    store: str, dataset: str | None, branch: str | None, limit: int, form: str
+) -> None:
+    """List the runs that were kept by run --store, the newest first.
+
+    Each with its time in UTC, verdict, branch, commit (with a * when files were changed since),
+    number of rows, and the means of its metrics; and with what it serves as: pinned, or the last
+    that passed of its dataset, which is what a gate holds the next run against.
+
+    \b
+    Examples:
+      rag-eval history
+      rag-eval history --branch main --limit 5
+      rag-eval history --format json | jq '.runs[] | [.createdAt, .means.faithfulness]'
+    """
+    from rag_eval import json_text
+    from rag_eval.reports.console import console_for
+    from rag_eval.reports.history import print_history
+    from rag_eval.runs.store import RunStore
+
+    runs = RunStore(store, create=False)
+    found = runs.runs(dataset_hash=dataset, branch=branch, limit=limit)
+    passing = _last_passing(runs, found, branch)
+    if form == "json":
+        rows = [{**one.to_dict(), "lastPassing": one.run_id in passing} for one in found]
+        sys.stdout.buffer.write(json_text.dumps({"store": str(runs.path), "runs": rows}) + b"\n")
+        return
+    print_history(found, console_for(), last_passing=passing)
+    if not found:
+        print("no such runs", file=sys.stderr)
+
+
+def _last_passing(store: RunStore, records: list[RunRecord], branch: str | None) -> set[str]:
+    """The ids of the runs that a gate would take as a baseline on a branch, or on this one."""
+    from rag_eval.runs.git_state import git_state
+
+    here = git_state().branch if branch is None else branch
+    found = (
+        store.last_passing(dataset, here)
+        for dataset in dict.fromkeys(record.dataset_hash for record in records)
+    )
+    return {record.run_id for record in found if record is not None}

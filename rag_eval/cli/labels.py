@@ -1,0 +1,191 @@
+"""``rag-eval labels``: people's labels, begun, checked, and held against scores."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import rich_click as click
+
+if TYPE_CHECKING:
+    from rag_eval.labels.comparisons import LabelComparison
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+format_flag = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Form of stdout.",
+)
+
+
+def field_flags(command: _Command) -> _Command:
+    """Names of the columns of a table of labels."""
+    for name, default, what in reversed(
+        [
+            ("--id-field", "id", "Column of ids, in labels and scores."),
+            ("--label-field", "label", "Column of labels: numbers, or true and false."),
+            ("--annotator-field", "annotator", "Column that says who labelled, if there is one."),
+        ]
+    ):
+        command = click.option(name, metavar="NAME", default=default, show_default=True, help=what)(
+            command
+        )
+    return command
+
+
+@click.group("labels", epilog="Exit codes: 0 done · 2 bad input or usage · 130 interrupted")
+def labels_command() -> None:
+    """Label samples by hand, check the labels, and see how far scores agree with them.
+
+    Labels are a folder of YAML files in omk's form, one person's each, or a table (.csv, .jsonl,
+    .json) with the columns id and label, and annotator where several people labelled.
+
+    \b
+    Examples:
+      rag-eval labels init gold/anna
+      rag-eval labels validate gold/anna
+      rag-eval labels compare gold/anna results.json --metric faithfulness
+    """
+
+
+@labels_command.command("init", epilog="Exit codes: 0 written · 2 something is there already")
+@click.argument("folder", metavar="DIR")
+def init_command(folder: str) -> None:
+    """Write the files of a new set of labels into DIR, with comments that say how to label.
+
+    Nothing is ever overwritten.
+
+    \b
+    Examples:
+      rag-eval labels init gold/anna
+    """
+    from rag_eval.labels.templates import write_template
+    from rag_eval.reports.plain_text import plain_text
+
+    for path in write_template(folder):
+        print(f"written {plain_text(str(path))}", file=sys.stderr)
+
+
+@labels_command.command("validate", epilog="Exit codes: 0 sound · 2 not sound, or cannot be read")
+@click.argument("source", metavar="DIR|FILE")
+@field_flags
+@format_flag
+def validate_command(source: str, form: str, **fields: str) -> int:
+    """Check labels, and list all that is wrong with a folder, or the first fault of a table.
+
+    \b
+    Examples:
+      rag-eval labels validate gold/anna
+      rag-eval labels validate labels.csv --label-field verdict --format json
+    """
+    from rag_eval.labels.label_files import check_labels
+
+    check = check_labels(source, **fields)
+    if form == "json":
+        from rag_eval import json_text
+
+        print(json_text.dumps(check.to_dict()).decode())
+    else:
+        from rag_eval.reports.console import console_for
+        from rag_eval.reports.labels import print_label_check
+
+        print_label_check(check, console_for())
+    return 0 if check.ok else 2
+
+
+def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    low, colon, high = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return float(low), float(high)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not like 1:5") from None
+
+
+@labels_command.command(
+    "compare", epilog="Exit codes: 0 compared · 2 not comparable, or a file cannot be read"
+)
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True)
+@click.argument("scores", metavar="SCORES")
+@click.option("--metric", metavar="METRIC", help="Whose scores the labels are about.")
+@click.option(
+    "--variant",
+    metavar="NAME",
+    help="SCORES is a report of omk: the judge's scores of this variant [first: --variant ''].",
+)
+@click.option(
+    "--threshold",
+    type=float,
+    metavar="X",
+    help="From where a score is good [the verdicts in SCORES].",
+)
+@click.option(
+    "--label-threshold",
+    type=float,
+    metavar="X",
+    help="From where a label is good, on the scale of the scores [that of the scores, or 0.5].",
+)
+@click.option(
+    "--scale",
+    metavar="MIN:MAX",
+    callback=_scale,
+    help="Least and largest label, which stand for 0 and 1 [as the labels' metadata say].",
+)
+@click.option(
+    "--measurement",
+    type=click.Choice(["interval", "ordinal", "nominal", "ratio"]),
+    default="interval",
+    show_default=True,
+    help="What counts for alpha: distances, order, or being the same.",
+)
+@click.option(
+    "--judge",
+    "judges",
+    metavar="NAME",
+    multiple=True,
+    help="Who gave the scores, where SCORES does not say: an annotator of that name is no check.",
+)
+@click.option("--seed", type=int, default=0, metavar="N", help="Of the resamples [0].")
+@click.option("--level", type=float, default=0.95, metavar="X", help="Of the intervals [0.95].")
+@field_flags
+@format_flag
+def compare_command(labels: tuple[str, ...], scores: str, form: str, **options: Any) -> None:
+    """Show how far scores agree with people, and people with one another.
+
+    SCORES are results of run or score, or a table with a column of the metric; a quoted pattern
+    stands for repeats, which are averaged. Intervals come from resampling samples. Alpha and kappa
+    compare values, so labels need the scale of the scores, 0 to 1: what their metadata say, or
+    --scale. Correlations only ask whether both rise together.
+
+    \b
+    Examples:
+      rag-eval labels compare gold/anna results.json --metric faithfulness
+      rag-eval labels compare gold/anna gold/ben scores.jsonl --metric faithfulness --threshold 0.7
+      rag-eval labels compare labels.csv "runs/*.json" --metric answer_relevance --scale 1:5
+    """
+    from rag_eval.labels.label_files import compare_label_files
+
+    found = compare_label_files(labels, scores, **options)
+    _print_comparison(found, form)
+
+
+def _print_comparison(found: LabelComparison, form: str) -> None:
+    from rag_eval.reports.console import console_for, print_notes
+
+    if form == "json":
+        from rag_eval import json_text
+
+        print(json_text.dumps(found.to_dict()).decode())
+    else:
+        from rag_eval.reports.labels import print_label_comparison
+
+        print_label_comparison(found, console_for())
+    print_notes(found.notes, console_for(sys.stderr))

@@ -1,0 +1,251 @@
+"""A table of rows in two runs in; per metric and slice what changed, tested and adjusted, out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rag_eval.comparing.metric_tests import RawTest, paired_tests
+from rag_eval.comparing.null_changes import null_change
+from rag_eval.comparing.pairing import Flags, Floats, RowTable
+from rag_eval.comparing.row_changes import row_statuses, status_counts
+from rag_eval.comparing.run_comparison import (
+    Adjustment,
+    ComparisonOptions,
+    MetricChange,
+    PairedTest,
+    Slice,
+    Verdict,
+    settled,
+)
+from rag_eval.errors import InputError, glance
+from rag_eval.result_summaries import MeanScore
+from rag_eval.stats.differences import difference_interval
+from rag_eval.stats.intervals import Interval
+from rag_eval.stats.mean_intervals import mean_interval
+from rag_eval.stats.multiplicity import benjamini_hochberg, holm
+from rag_eval.stats.power import minimum_detectable_effect
+
+
+class Member(NamedTuple):
+    """A metric that is compared, and how."""
+
+    name: str
+    gating: bool
+    higher_is_better: bool
+    margin: float
+
+
+class _Part(NamedTuple):
+    """The rows of one slice, or all."""
+
+    slice: Slice | None
+    rows: Flags
+    clusters: list[str | None] | None
+    better: Floats
+    tests: list[RawTest | None]
+
+
+def metric_changes(
+    table: RowTable,
+    members: Sequence[Member],
+    slices: Sequence[Slice],
+    options: ComparisonOptions,
+) -> list[MetricChange]:
+    """What became of each metric over all rows, and then in each slice."""
+    clusters = None if options.cluster_by is None else _clusters(table, options.cluster_by)
+    wholes = [None, *slices]
+    parts = [_part(table, members, found, clusters, options) for found in wholes]
+    adjusted = _adjusted(parts, members)
+    changes = []
+    for part, tests in zip(parts, adjusted, strict=True):
+        n_family = sum(
+            one is not None and member.gating
+            for each in adjusted
+            for one, member in zip(each, members, strict=True)
+        )
+        for column, member in enumerate(members):
+            changes.append(_change(table, member, part, column, tests[column], n_family, options))
+    return changes
+
+
+def _clusters(table: RowTable, name: str) -> list[str | None]:
+    values = table.columns[name]
+    paired = table.in_both.tolist()
+    for place, value in enumerate(values):
+        if value is None and paired[place]:
+            raise InputError(
+                f"row {glance(table.ids[place])} has no {name}; rows are in clusters, so each "
+                "needs one"
+            )
+    return values
+
+
+def _part(
+    table: RowTable,
+    members: Sequence[Member],
+    within: Slice | None,
+    clusters: list[str | None] | None,
+    options: ComparisonOptions,
+) -> _Part:
+    rows = np.ones(len(table.ids), np.bool_)
+    if within is not None:
+        rows[:] = [value == within.value for value in table.columns[within.field]]
+    paired = np.flatnonzero(rows & table.in_both)
+    old, new = table.old[paired], table.new[paired]
+    turns = np.array([1.0 if member.higher_is_better else -1.0 for member in members])
+    better = settled((new - old) * turns, options)
+    with np.errstate(invalid="ignore"):
+        binary = np.isnan(better) | (((old == 0) | (old == 1)) & ((new == 0) | (new == 1)))
+    mine = None if clusters is None else [clusters[place] for place in paired.tolist()]
+    margins = [member.margin for member in members]
+    tests = paired_tests(better, binary.all(axis=0), margins, mine, options)
+    return _Part(within, rows, mine, better, tests)
+
+
+def _adjusted(parts: Sequence[_Part], members: Sequence[Member]) -> list[list[PairedTest | None]]:
+    """The tests of all parts, within the family of what gates and that of all else."""
+    found: list[list[PairedTest | None]] = [[None] * len(members) for _ in parts]
+    for gating in (True, False):
+        places = [
+            (part, column)
+            for part in range(len(parts))
+            for column, member in enumerate(members)
+            if member.gating == gating and parts[part].tests[column] is not None
+        ]
+        tests = [test for p, c in places if (test := parts[p].tests[c]) is not None]
+        adjust = holm if gating else benjamini_hochberg
+        name: Adjustment = "holm" if gating else "benjamini-hochberg"
+        worse = adjust([test.p_worse for test in tests])
+        better = adjust([test.p_better for test in tests])
+        for (part, column), test, p_worse, p_better in zip(
+            places, tests, worse, better, strict=True
+        ):
+            assert p_worse is not None
+            assert p_better is not None
+            found[part][column] = PairedTest(
+                **test._asdict(),
+                adjusted_p_worse=p_worse,
+                adjusted_p_better=p_better,
+                adjustment=name,
+            )
+    return found
+
+
+def _change(
+    table: RowTable,
+    member: Member,
+    part: _Part,
+    column: int,
+    test: PairedTest | None,
+    n_family: int,
+    options: ComparisonOptions,
+) -> MetricChange:
+    better = part.better[:, column]
+    old, new = (scores[part.rows] for scores in table.column(member.name))
+    in_old, in_new = table.in_old[part.rows], table.in_new[part.rows]
+    bounded = _are_shares(old) and _are_shares(new)
+    turn = 1.0 if member.higher_is_better else -1.0
+    # Minus 0 would be shown as a loss.
+    difference = _difference(better * turn + 0.0, part.clusters, bounded, options.level)
+    whole = part.slice is None
+    counts = {}
+    if whole:
+        statuses = row_statuses(table, member.name, member.higher_is_better, options.epsilon)
+        counts = status_counts(statuses)
+    return MetricChange(
+        name=member.name,
+        slice=part.slice,
+        gating=member.gating,
+        higher_is_better=member.higher_is_better,
+        margin=member.margin,
+        old=_mean(old, in_old),
+        new=_mean(new, in_new),
+        old_interval=_interval(table, old, in_old, part.rows, bounded, options),
+        new_interval=_interval(table, new, in_new, part.rows, bounded, options),
+        difference=difference,
+        n_pairs=int((~np.isnan(better)).sum()),
+        test=test,
+        verdict=_verdict(test, options.alpha),
+        detectable=_detectable(better, part.clusters, n_family if member.gating else 1, options),
+        nulls=null_change(table, member.name, options.alpha) if whole else None,
+        rows=counts,
+    )
+
+
+def _difference(
+    differences: Floats, clusters: list[str | None] | None, bounded: bool, level: float
+) -> Interval:
+    if not bounded:
+        return difference_interval(differences, clusters=clusters, level=level, largest=None)
+    found = difference_interval(differences, clusters=clusters, level=level, largest=1.0)
+    if found.low is None or found.high is None:
+        return found
+    # Means of scores from 0 to 1 are not further apart.
+    return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
+
+
+def _are_shares(scores: Floats) -> bool:
+    with np.errstate(invalid="ignore"):
+        return not ((scores < 0) | (scores > 1)).any()
+
+
+def _mean(scores: Floats, there: Flags) -> MeanScore:
+    measured = scores[~np.isnan(scores)]
+    mean = float(measured.mean()) if len(measured) else math.nan
+    return MeanScore(mean, len(measured), int(there.sum()))
+
+
+def _interval(
+    table: RowTable,
+    scores: Floats,
+    there: Flags,
+    rows: Flags,
+    bounded: bool,
+    options: ComparisonOptions,
+) -> Interval | None:
+    measured = there & ~np.isnan(scores)
+    groups = None
+    if options.cluster_by is not None:
+        values = table.columns[options.cluster_by]
+        places = np.flatnonzero(rows)[measured].tolist()
+        groups = [values[place] for place in places]
+        if any(group is None for group in groups):
+            return None  # a row of one run alone, which is in no cluster
+    bounds = (0.0, 1.0) if bounded else None
+    return mean_interval(scores[measured], bounds=bounds, groups=groups, level=options.level)
+
+
+def _verdict(test: PairedTest | None, alpha: float) -> Verdict:
+    if test is None:
+        return "not compared"
+    if test.adjusted_p_worse <= alpha:
+        return "regression"
+    if test.adjusted_p_better <= alpha:
+        return "improvement"
+    return "too few" if test.smallest_p > alpha else "no evidence"
+
+
+def _detectable(
+    better: Floats,
+    clusters: Sequence[str | None] | None,
+    n_tests: int,
+    options: ComparisonOptions,
+) -> float | None:
+    """At the strictest step of Holm's rule, which a loss of a single metric has to take."""
+    known = ~np.isnan(better)
+    values = better[known]
+    if clusters is not None:
+        names = [clusters[place] for place in np.flatnonzero(known).tolist()]
+        _, numbers = np.unique(np.array(names, object), return_inverse=True)
+        values = np.bincount(numbers, values) / np.bincount(numbers)
+    if len(values) < 2 or not values.any():
+        return None
+    effect = minimum_detectable_effect(
+        float(values.std(ddof=1)), len(values), alpha=options.alpha / max(1, n_tests)
+    )
+    return effect if math.isfinite(effect) else None

@@ -1,0 +1,97 @@
+"""Which rows have a score in two runs in; whether scores went missing out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from rag_eval.comparing.pairing import Floats, RowTable
+from rag_eval.stats.paired import mcnemar_test
+
+LARGE_RISE: Final = 0.01
+"""A share of nulls that rose by more is told, whatever the test says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NullChange:
+    """How many of the rows in both runs have no score.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows in both runs.
+    n_old, n_new : int
+        Of them without a score then and now.
+    n_lost, n_gained : int
+        Rows scored before and null now, and the reverse.
+    p_worse : float
+        McNemar's exact test of "as many scores come as go", one-sided.
+    flagged : bool
+        The test rejects, or the share rose by more than :data:`LARGE_RISE`: the rows that are
+        left may be other rows than those of before.
+    """
+
+    n_rows: int
+    n_old: int
+    n_new: int
+    n_lost: int
+    n_gained: int
+    p_worse: float
+    flagged: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "nRows": self.n_rows,
+            "nOld": self.n_old,
+            "nNew": self.n_new,
+            "nLost": self.n_lost,
+            "nGained": self.n_gained,
+            "pWorse": self.p_worse,
+            "flagged": self.flagged,
+        }
+
+
+def null_change(table: RowTable, name: str, alpha: float) -> NullChange:
+    """The nulls of one metric in rows of both runs."""
+    both = table.in_both
+    old, new = (np.isnan(scores[both]) for scores in table.column(name))
+    n_rows, n_lost, n_gained = len(old), int((new & ~old).sum()), int((old & ~new).sum())
+    p_worse = mcnemar_test(n_lost, n_gained).p_worse
+    rise = (n_lost - n_gained) / n_rows if n_rows else 0.0
+    return NullChange(
+        n_rows=n_rows,
+        n_old=int(old.sum()),
+        n_new=int(new.sum()),
+        n_lost=n_lost,
+        n_gained=n_gained,
+        p_worse=p_worse,
+        flagged=p_worse <= alpha or rise > LARGE_RISE,
+    )
+
+
+def worst_case_difference(
+    table: RowTable, name: str, low: float, high: float
+) -> tuple[float, float]:
+    """Least and largest mean difference of the rows in both runs, whatever their nulls hide.
+
+    Every null takes the lower or the upper bound of the metric, whichever moves the mean further.
+    No assumption on why scores are missing; without nulls both are the mean difference.
+
+    References
+    ----------
+    Manski, Partial Identification of Probability Distributions (2003), chapter 1.
+    """
+    both = table.in_both
+    old, new = (scores[both] for scores in table.column(name))
+    if not len(old):
+        return float("nan"), float("nan")
+    least = _filled(new, low) - _filled(old, high)
+    largest = _filled(new, high) - _filled(old, low)
+    return float(least.mean()), float(largest.mean())
+
+
+def _filled(scores: Floats, value: float) -> Floats:
+    return np.where(np.isnan(scores), value, scores)

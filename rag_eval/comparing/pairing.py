@@ -1,0 +1,167 @@
+"""Two scored runs in; one table of their rows, matched by id, with a column per score, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError, glance
+from rag_eval.result_summaries import COMPOSITE
+from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.samples import MetricId
+
+PASSED: Final = "passed"
+"""The verdict on a whole row, 1 or 0, compared like a metric."""
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable:
+    """All rows of two runs, sorted by id: whatever is drawn for a row depends on no file's order.
+
+    Attributes
+    ----------
+    ids : list of str
+        Of U rows that are in either run, each once.
+    names : tuple of str
+        K columns: metrics, the composite score, the verdict on the row.
+    old, new : float64, shape (U, K)
+        Means over the repeats of a row; NaN where it has no score or is not in the run.
+    in_old, in_new : bool, shape (U,)
+    columns : dict of list of str or None
+        Metadata of each row.
+    n_repeats_old, n_repeats_new : int
+        How often a row is there at most.
+    """
+
+    ids: list[str]
+    names: tuple[str, ...]
+    old: Floats = field(repr=False)
+    new: Floats = field(repr=False)
+    in_old: Flags = field(repr=False)
+    in_new: Flags = field(repr=False)
+    columns: dict[str, list[str | None]] = field(repr=False)
+    n_repeats_old: int
+    n_repeats_new: int
+
+    @property
+    def in_both(self) -> Flags:
+        """Rows that can be paired, shape (U,)."""
+        return self.in_old & self.in_new
+
+    def column(self, name: str) -> tuple[Floats, Floats]:
+        """The old and the new scores of one metric."""
+        place = self.names.index(name)
+        return self.old[:, place], self.new[:, place]
+
+
+def row_table(
+    old: ScoredRun, new: ScoredRun, names: Sequence[str], columns: Sequence[str]
+) -> RowTable:
+    """Match rows by their ids.
+
+    Parameters
+    ----------
+    old, new : ScoredRun
+    names : sequence of str
+        Metrics of both, :data:`COMPOSITE` and :data:`PASSED`.
+    columns : sequence of str
+        Metadata that either run has; where both have it they must agree.
+
+    Raises
+    ------
+    InputError
+        When no id is in both, a column is in neither, or a row has different values of it.
+    """
+    ids = sorted({*old.ids, *new.ids})
+    place_of = {name: place for place, name in enumerate(ids)}
+    old_places = np.fromiter((place_of[name] for name in old.ids), np.int64, len(old.ids))
+    new_places = np.fromiter((place_of[name] for name in new.ids), np.int64, len(new.ids))
+    n_old, n_new = (np.bincount(places, minlength=len(ids)) for places in (old_places, new_places))
+    if not (n_old.astype(bool) & n_new.astype(bool)).any():
+        raise InputError(
+            f"no id is in both runs: {old.name} has {_some(old.ids)}, {new.name} has "
+            f"{_some(new.ids)}"
+        )
+    return RowTable(
+        ids=ids,
+        names=tuple(names),
+        old=_means(_scores(old, names), old_places, n_old),
+        new=_means(_scores(new, names), new_places, n_new),
+        in_old=n_old > 0,
+        in_new=n_new > 0,
+        columns={
+            name: _values(name, ids, (old, old_places), (new, new_places)) for name in columns
+        },
+        n_repeats_old=int(n_old.max()),
+        n_repeats_new=int(n_new.max()),
+    )
+
+
+def _some(ids: Sequence[str]) -> str:
+    shown = ", ".join(glance(name) for name in ids[:3])
+    return shown + (", …" if len(ids) > 3 else "") if shown else "no rows"
+
+
+def _scores(run: ScoredRun, names: Sequence[str]) -> list[Floats]:
+    """The columns of a run, of float64 each; NaN where there is nothing."""
+    return [_column(run, name) for name in names]
+
+
+def _column(run: ScoredRun, name: MetricId) -> Floats:
+    if name == PASSED:
+        return np.where(run.passed == NOT_JUDGED, np.nan, run.passed.astype(np.float64))
+    return run.composite if name == COMPOSITE else run.column(name)
+
+
+def _means(
+    columns: Sequence[Floats], places: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> Floats:
+    """Means over the repeats that have a score, shape (U, K)."""
+    n_rows = len(counts)
+    found = np.full((n_rows, len(columns)), np.nan)
+    for number, scores in enumerate(columns):
+        if counts.max(initial=0) <= 1:
+            found[places, number] = scores
+            continue
+        measured = ~np.isnan(scores)
+        at, values = places[measured], scores[measured]
+        # Repeats may come in any order; sums of them must not depend on it.
+        order = np.lexsort((values, at))
+        at, values = at[order], values[order]
+        n = np.bincount(at, minlength=n_rows)
+        # From the least score of the row on: repeats that agree have exactly their score.
+        least = np.full(n_rows, np.inf)
+        np.minimum.at(least, at, values)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            beyond = np.bincount(at, values - least[at], n_rows) / n
+            found[:, number] = np.where(n > 0, least + beyond, np.nan)
+    return found
+
+
+def _values(
+    name: str,
+    ids: Sequence[str],
+    *runs: tuple[ScoredRun, npt.NDArray[np.int64]],
+) -> list[str | None]:
+    found: list[str | None] = [None] * len(ids)
+    for run, places in runs:
+        for place, value in zip(places.tolist(), run.columns.get(name, ()), strict=False):
+            before = found[place]
+            if before is not None and value is not None and value != before:
+                raise InputError(
+                    f"{name} of row {glance(ids[place])} is {before!r:.80} and {value!r:.80}; "
+                    "wanted one value for a row, in both runs"
+                )
+            found[place] = before if value is None else value
+    if all(value is None for value in found):
+        old, new = (run.name for run, _ in runs)
+        raise InputError(f"neither {old} nor {new} has a row with a field {name!r}")
+    return found

@@ -1,0 +1,124 @@
+"""Paired scores of one metric in; what became of each row, and which moved the mean, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rag_eval.comparing.pairing import Flags, Floats, RowTable
+
+RowStatus: TypeAlias = Literal[
+    "improved", "regressed", "unchanged", "new", "removed", "not comparable"
+]
+STATUSES: Final[tuple[RowStatus, ...]] = (
+    "improved",
+    "regressed",
+    "unchanged",
+    "new",
+    "removed",
+    "not comparable",
+)
+
+
+class RowChange(NamedTuple):
+    """What became of a row; scores are None where it has none."""
+
+    id: str
+    status: RowStatus
+    old: float | None
+    new: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRow:
+    """A row that moved the mean; ``contribution`` is its share of the mean difference."""
+
+    id: str
+    old: float
+    new: float
+    contribution: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "id": self.id,
+            "old": self.old,
+            "new": self.new,
+            "contribution": self.contribution,
+        }
+
+
+def row_statuses(table: RowTable, name: str, rises: bool, epsilon: float) -> Floats:
+    """The number of each row's status in :data:`STATUSES`, shape (U,).
+
+    Scores that differ by no more than ``epsilon`` are unchanged; a row of both runs that lacks a
+    score in one is not comparable.
+    """
+    old, new = table.column(name)
+    better = new - old if rises else old - new
+    with np.errstate(invalid="ignore"):
+        conditions = [
+            ~table.in_old,
+            ~table.in_new,
+            np.isnan(better),
+            better > epsilon,
+            better < -epsilon,
+        ]
+    numbers = [STATUSES.index(s) for s in ("new", "removed", "not comparable")] + [0, 1]
+    return np.select(conditions, numbers, STATUSES.index("unchanged"))
+
+
+def row_changes(table: RowTable, name: str, rises: bool, epsilon: float) -> Iterator[RowChange]:
+    """What became of each row, in the order of ids."""
+    old, new = table.column(name)
+    statuses = row_statuses(table, name, rises, epsilon).tolist()
+    for place, status in enumerate(statuses):
+        yield RowChange(
+            table.ids[place],
+            STATUSES[status],
+            _score(float(old[place])),
+            _score(float(new[place])),
+        )
+
+
+def _score(value: float) -> float | None:
+    return value if value == value else None
+
+
+def status_counts(statuses: Floats) -> dict[RowStatus, int]:
+    """How many rows have each status."""
+    counts = np.bincount(statuses.astype(np.int64), minlength=len(STATUSES)).tolist()
+    return dict(zip(STATUSES, counts, strict=True))
+
+
+def moved_rows(
+    table: RowTable, name: str, most: int, epsilon: float, rows: Flags | None = None
+) -> tuple[MovedRow, ...]:
+    """The pairs with the largest differences, of equal ones the first ids; at most ``most``."""
+    old, new = table.column(name)
+    difference = new - old
+    paired = ~np.isnan(difference)
+    if rows is not None:
+        paired &= rows
+    size = np.where(paired, np.abs(difference), 0.0)
+    n_pairs = int(paired.sum())
+    n_moved = int((size > epsilon).sum())
+    n_taken = min(most, n_moved)
+    if not n_taken:
+        return ()
+    # As large as the last that is taken, and then a sort of few.
+    least = np.partition(size, len(size) - n_taken)[len(size) - n_taken]
+    candidates = np.flatnonzero(size >= least)
+    order = candidates[np.argsort(-size[candidates], kind="stable")][:n_taken]
+    return tuple(
+        MovedRow(
+            table.ids[place],
+            float(old[place]),
+            float(new[place]),
+            float(difference[place]) / n_pairs,
+        )
+        for place in order.tolist()
+    )

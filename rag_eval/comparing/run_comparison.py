@@ -1,0 +1,392 @@
+"""What a comparison of two runs found: of each metric, of each slice, and of the rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from rag_eval.comparing.null_changes import NullChange, worst_case_difference
+from rag_eval.comparing.pairing import Flags, Floats, RowTable
+from rag_eval.comparing.row_changes import MovedRow, RowChange, RowStatus, moved_rows, row_changes
+from rag_eval.errors import InputError
+from rag_eval.result_summaries import MeanScore
+from rag_eval.samples import MetricId, camel_case
+from rag_eval.stats.intervals import Interval
+
+Verdict: TypeAlias = Literal["regression", "improvement", "no evidence", "too few", "not compared"]
+TestName: TypeAlias = Literal["sign-flip", "mcnemar"]
+Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg"]
+
+MOST_ROWS_TOLD: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Rows with one value of a metadata field."""
+
+    field: str
+    value: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As JSON values."""
+        return {"field": self.field, "value": self.value}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedTest:
+    """The one test that decides about a metric.
+
+    Attributes
+    ----------
+    name : {"sign-flip", "mcnemar"}
+        Of the mean difference, or of changed verdicts.
+    p_worse : float
+        Of "the mean is not worse by more than the margin".
+    p_better : float
+        Of "the mean is not better", whatever the margin.
+    p_two_sided : float
+        Of "the mean is worse by just the margin".
+    adjusted_p_worse, adjusted_p_better : float
+        Within the family of the metric; each side is a family of its own.
+    adjustment : {"holm", "benjamini-hochberg"}
+        For gating metrics the chance of one false alarm is held, for others the expected share of
+        false ones among the finds.
+    n_informative : int
+        Pairs whose scores differ.
+    n_clusters : int or None
+        None where rows are independent.
+    smallest_p : float
+        So few informative pairs, or clusters, can give no smaller p value.
+    exact : bool
+        All sign patterns were gone through, or the test has a formula.
+    n_resamples : int
+        0 for a formula.
+    """
+
+    name: TestName
+    p_worse: float
+    p_better: float
+    p_two_sided: float
+    adjusted_p_worse: float
+    adjusted_p_better: float
+    adjustment: Adjustment
+    n_informative: int
+    n_clusters: int | None
+    smallest_p: float
+    exact: bool
+    n_resamples: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "name": self.name,
+            "pWorse": self.p_worse,
+            "pBetter": self.p_better,
+            "pTwoSided": self.p_two_sided,
+            "adjustedPWorse": self.adjusted_p_worse,
+            "adjustedPBetter": self.adjusted_p_better,
+            "adjustment": self.adjustment,
+            "nInformative": self.n_informative,
+            "nClusters": self.n_clusters,
+            "smallestP": self.smallest_p,
+            "exact": self.exact,
+            "nResamples": self.n_resamples,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricChange:
+    """One metric in two runs, over all rows or over those of a slice.
+
+    Attributes
+    ----------
+    name : str
+        A metric, ``composite`` or ``passed``.
+    slice : Slice or None
+        None for all rows.
+    gating : bool
+        It is in the family that decides.
+    higher_is_better : bool
+    margin : float
+        A loss of so much is accepted.
+    old, new : MeanScore
+        Means over the rows of each run that have a score, whether paired or not.
+    old_interval, new_interval : Interval or None
+        None where rows are not known.
+    difference : Interval
+        Mean of new less old over the pairs, in units of the score: below 0 it fell, whichever way
+        is better. Without pairs the estimate is the difference of the means.
+    n_pairs : int
+        Rows with a score in both runs.
+    test : PairedTest or None
+        None without pairs.
+    verdict : {"regression", "improvement", "no evidence", "too few", "not compared"}
+        By the adjusted p values and the level of the comparison.
+    detectable : float or None
+        A plan for the next run: with as many rows like these a loss of so much beyond the margin
+        would be found 8 times in 10. None where the rows say nothing of their spread.
+    nulls : NullChange or None
+        Of all rows; None for a slice and without pairs.
+    rows : dict of int
+        How many rows improved, regressed, and so on; empty for a slice and without pairs.
+    """
+
+    name: str
+    slice: Slice | None
+    gating: bool
+    higher_is_better: bool
+    margin: float
+    old: MeanScore
+    new: MeanScore
+    old_interval: Interval | None
+    new_interval: Interval | None
+    difference: Interval
+    n_pairs: int
+    test: PairedTest | None
+    verdict: Verdict
+    detectable: float | None
+    nulls: NullChange | None
+    rows: Mapping[RowStatus, int]
+
+    @property
+    def delta(self) -> float:
+        """New less old; NaN where one of them has no score."""
+        return self.difference.estimate
+
+    @property
+    def better_by(self) -> float:
+        """The difference turned so that above 0 is better."""
+        return self.delta if self.higher_is_better else -self.delta
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the style of result files; what does not exist is null."""
+        return {
+            "metricId": camel_case(self.name),
+            "slice": None if self.slice is None else self.slice.to_dict(),
+            "gating": self.gating,
+            "higherIsBetter": self.higher_is_better,
+            "margin": self.margin,
+            "verdict": self.verdict,
+            "oldMean": _number(self.old.mean),
+            "newMean": _number(self.new.mean),
+            "delta": _number(self.delta),
+            "old": _side(self.old, self.old_interval),
+            "new": _side(self.new, self.new_interval),
+            "difference": self.difference.to_dict(),
+            "nPairs": self.n_pairs,
+            "test": None if self.test is None else self.test.to_dict(),
+            "detectable": self.detectable,
+            "nulls": None if self.nulls is None else self.nulls.to_dict(),
+            "rows": {camel_case(name.replace(" ", "_")): n for name, n in self.rows.items()},
+        }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _side(mean: MeanScore, interval: Interval | None) -> dict[str, Any]:
+    return {
+        "mean": _number(mean.mean),
+        "n": mean.n,
+        "nRows": mean.n_rows,
+        "interval": None if interval is None else interval.to_dict(),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonOptions:
+    """By what rules two runs were compared; see :func:`rag_eval.comparing.compare`."""
+
+    level: float = 0.95
+    alpha: float = 0.05
+    n_resamples: int = 9999
+    seed: int = 0
+    epsilon: float = 1e-9
+    cluster_by: str | None = None
+    slices: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "level": self.level,
+            "alpha": self.alpha,
+            "nResamples": self.n_resamples,
+            "seed": self.seed,
+            "epsilon": self.epsilon,
+            "clusterBy": self.cluster_by,
+            "slices": list(self.slices),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunComparison:
+    """Two runs side by side.
+
+    Attributes
+    ----------
+    old, new : str
+        Their names.
+    options : ComparisonOptions
+    changes : tuple of MetricChange
+        Metrics in their usual order, ``composite`` and ``passed`` last; then slice by slice.
+    differences : tuple of str
+        Settings that differ; only when the comparison was forced.
+    notes : tuple of str
+        What a reader of the numbers should know.
+    table : RowTable or None
+        The rows; None where they could not be paired and means alone were compared.
+    """
+
+    old: str
+    new: str
+    options: ComparisonOptions
+    changes: tuple[MetricChange, ...]
+    differences: tuple[str, ...]
+    notes: tuple[str, ...]
+    table: RowTable | None = field(repr=False)
+
+    @property
+    def paired(self) -> bool:
+        """Rows were matched by their ids; without that there is no test."""
+        return self.table is not None
+
+    @property
+    def regressions(self) -> tuple[MetricChange, ...]:
+        """Gating metrics that got worse by more than their margin, by the tests."""
+        return tuple(c for c in self.changes if c.gating and c.verdict == "regression")
+
+    @property
+    def n_tests(self) -> int:
+        """Tests in the family that decides."""
+        return sum(change.gating and change.test is not None for change in self.changes)
+
+    @property
+    def n_pairs(self) -> int:
+        """Rows in both runs."""
+        return 0 if self.table is None else int(self.table.in_both.sum())
+
+    def change(self, metric: MetricId, within: Slice | None = None) -> MetricChange:
+        """What became of one metric.
+
+        Raises
+        ------
+        InputError
+            When it was not compared.
+        """
+        for change in self.changes:
+            if change.name == metric and change.slice == within:
+                return change
+        names = ", ".join(dict.fromkeys(change.name for change in self.changes))
+        raise InputError(f"{metric} was not compared in such a slice (compared: {names})")
+
+    def rows_in(self, within: Slice | None = None) -> Flags:
+        """Which rows of the table a slice has, shape (U,); all for None."""
+        table = self._table()
+        if within is None:
+            return np.ones(len(table.ids), np.bool_)
+        return np.array([value == within.value for value in table.columns[within.field]], np.bool_)
+
+    def improvements(self, metric: MetricId, within: Slice | None = None) -> Floats:
+        """Per row of the slice how much better it got, shape (U,); NaN without both scores.
+
+        Differences of no more than ``epsilon`` are 0.
+        """
+        old, new = self._table().column(metric)
+        rises = self.change(metric, within).higher_is_better
+        return settled((new - old if rises else old - new)[self.rows_in(within)], self.options)
+
+    def clusters(self, within: Slice | None = None) -> list[str | None] | None:
+        """The cluster of each row of the slice; None where rows are independent."""
+        if self.options.cluster_by is None:
+            return None
+        values = self._table().columns[self.options.cluster_by]
+        rows = self.rows_in(within).tolist()
+        return [value for value, taken in zip(values, rows, strict=True) if taken]
+
+    def row_changes(self, metric: MetricId) -> Iterator[RowChange]:
+        """What became of every row, in the order of ids."""
+        rises = self.change(metric).higher_is_better
+        return row_changes(self._table(), metric, rises, self.options.epsilon)
+
+    def moved_rows(
+        self, metric: MetricId, most: int = MOST_ROWS_TOLD, within: Slice | None = None
+    ) -> tuple[MovedRow, ...]:
+        """The rows that moved the mean most."""
+        self.change(metric, within)
+        rows = None if within is None else self.rows_in(within)
+        return moved_rows(self._table(), metric, most, self.options.epsilon, rows)
+
+    def worst_case(
+        self, metric: MetricId, bounds: tuple[float, float] = (0.0, 1.0)
+    ) -> tuple[float, float]:
+        """Between what the mean difference lies, whatever the rows without a score had scored."""
+        self.change(metric)
+        return worst_case_difference(self._table(), metric, *bounds)
+
+    def descriptive(self, metric: MetricId, within: Slice | None = None) -> dict[str, Any]:
+        """Numbers that describe the pairs and decide nothing, as JSON values.
+
+        Wilcoxon's signed-rank test with its rank-biserial correlation, and Cohen's d and Hedges' g
+        of paired differences; above 0 is better.
+        """
+        from rag_eval.stats.effect_sizes import cohens_d_z, hedges_g_z
+        from rag_eval.stats.rank_tests import signed_ranks
+
+        better = self.improvements(metric, within)
+        return {
+            "wilcoxon": signed_ranks(better).to_dict(),
+            "cohensDz": cohens_d_z(better),
+            "hedgesGz": hedges_g_z(better),
+        }
+
+    def _table(self) -> RowTable:
+        if self.table is None:
+            raise InputError(f"rows of {self.old} and {self.new} were not matched: no ids")
+        return self.table
+
+    def to_dict(self, *, top: int = MOST_ROWS_TOLD, descriptive: bool = False) -> dict[str, Any]:
+        """As JSON values.
+
+        Parameters
+        ----------
+        top : int
+            How many of the rows that moved a mean most are listed.
+        descriptive : bool
+            Add :meth:`descriptive` to each metric.
+        """
+        changes = []
+        for change in self.changes:
+            value = change.to_dict()
+            if self.table is not None:
+                moved = self.moved_rows(change.name, top, change.slice)
+                value["moved"] = [row.to_dict() for row in moved]
+                if descriptive:
+                    value["descriptive"] = self.descriptive(change.name, change.slice)
+            changes.append(value)
+        table = self.table
+        return {
+            "old": self.old,
+            "new": self.new,
+            "paired": self.paired,
+            "nPairs": self.n_pairs,
+            "nRemoved": 0 if table is None else int((~table.in_new).sum()),
+            "nNew": 0 if table is None else int((~table.in_old).sum()),
+            "nRepeatsOld": 1 if table is None else table.n_repeats_old,
+            "nRepeatsNew": 1 if table is None else table.n_repeats_new,
+            "nTests": self.n_tests,
+            "options": self.options.to_dict(),
+            "changes": changes,
+            "signatureDifferences": list(self.differences),
+            "notes": list(self.notes),
+        }
+
+
+def settled(differences: Floats, options: ComparisonOptions) -> Floats:
+    """Differences, those of no more than epsilon as 0."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(differences) <= options.epsilon, 0.0, differences)

@@ -1,0 +1,299 @@
+"""Two runs, as files or results, in; what changed between them, with its uncertainty, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from rag_eval.comparing.means_alone import compare_means
+from rag_eval.comparing.metric_changes import Member, metric_changes
+from rag_eval.comparing.pairing import PASSED, RowTable, row_table
+from rag_eval.comparing.run_comparison import (
+    ComparisonOptions,
+    MetricChange,
+    RunComparison,
+    Slice,
+)
+from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.option_values import from_zero, number, whole_from_one, whole_from_zero
+from rag_eval.result_summaries import (
+    COMPOSITE,
+    check_differences,
+    setting_differences,
+    unsigned_notes,
+)
+from rag_eval.runs.run_files import RunSource, read_run
+from rag_eval.runs.run_rows import MissingIdsError
+from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.samples import DIAGNOSTIC_IDS, KNOWN_METRIC_IDS, MetricId, metric_of_file
+
+ALL_METRICS: Final = "*"
+"""In a mapping of margins: that of the metrics it does not name."""
+MOST_SLICES: Final = 100
+_EXTRAS: Final = (COMPOSITE, PASSED)
+_PLACES: Final = {metric: place for place, metric in enumerate(KNOWN_METRIC_IDS)}
+
+
+def compare(
+    old: RunSource,
+    new: RunSource,
+    *,
+    metrics: Iterable[str] | None = None,
+    gating: Iterable[str] | None = None,
+    lower_is_better: Iterable[str] = (),
+    cluster_by: str | None = None,
+    slices: Sequence[str] = (),
+    margin: float | Mapping[str, float] = 0.0,
+    level: float = 0.95,
+    n_resamples: int = 9999,
+    seed: int = 0,
+    epsilon: float = 1e-9,
+    alpha: float = 0.05,
+    id_field: str = "id",
+    force: bool = False,
+) -> RunComparison:
+    """Compare two runs row by row, and say what of the change is more than chance.
+
+    Rows are paired by id; repeats of a row are averaged first. For each metric one test decides:
+    of a mean a sign-flip test, of verdicts McNemar's exact test. Metrics that gate, over all rows
+    and over each slice, are one family whose p values are adjusted by Holm's rule: the chance of
+    one false alarm or more is at most ``alpha``. Other metrics are adjusted by Benjamini and
+    Hochberg's, for looking around.
+
+    Parameters
+    ----------
+    old, new : path, BatchEvalResult, ScoredRun, or a list of these
+        As for :func:`rag_eval.runs.run_files.read_run`; several are repeats of one run.
+    metrics : iterable of str, optional
+        Those compared; by default all that both runs have, and the ``composite`` score and
+        ``passed``, the verdict on the row, for looking around.
+    gating : iterable of str, optional
+        Those in the family that decides; by default all metrics but diagnostics, ``composite``
+        and ``passed``.
+    lower_is_better : iterable of str
+        Of metrics that this library does not know and whose file does not say so.
+    cluster_by : str, optional
+        Field of the samples, or column, that says which rows belong together.
+    slices : sequence of str
+        Fields each value of which is compared by itself too, as declared beforehand: slices that
+        are looked for in the data find something in chance.
+    margin : float or mapping of float
+        A loss of the mean that is accepted, from 0 on: for all metrics, or by name, with ``*`` for
+        those that are not named.
+    level : float
+        Of the intervals.
+    n_resamples, seed : int
+        Sign patterns drawn, and what they are drawn from.
+    epsilon : float
+        Scores that differ by no more are the same.
+    alpha : float
+        Of the verdicts.
+    id_field : str
+        Under this name samples have their ids.
+    force : bool
+        Compare runs of different settings all the same.
+
+    Returns
+    -------
+    RunComparison
+        Of means alone, with a note and without tests, for result files whose rows have no ids.
+
+    Raises
+    ------
+    SignatureMismatchError
+        When the runs were scored under different settings, unless ``force`` is true.
+    InputError
+        For a file that cannot be read, runs without a common id or metric, and options that fit
+        neither run.
+    """
+    options = _options(level, alpha, n_resamples, seed, epsilon, cluster_by, slices)
+    wanted = None if metrics is None else [_name(metric) for metric in metrics]
+    columns = list(dict.fromkeys([*([cluster_by] if cluster_by else []), *slices]))
+    try:
+        before, after = (_read(source, columns, id_field, wanted) for source in (old, new))
+    except MissingIdsError as error:
+        return compare_means(old, new, options, error, force=force)
+    names = _names(before, after, wanted)
+    found = [name for name in names if name not in _EXTRAS]
+    notes = _notes(before, after, wanted)
+    differences = _differences(before, after, found)
+    check_differences(before.name, after.name, differences, force=force)
+    table = row_table(before, after, names, columns)
+    falling = _falling([before, after], names, lower_is_better)
+    members = _members(names, _gating(gating, names), falling, _margins(margin, names))
+    changes: list[MetricChange] = metric_changes(table, members, _slices(table, slices), options)
+    return RunComparison(
+        old=before.name,
+        new=after.name,
+        options=options,
+        changes=tuple(changes),
+        differences=tuple(differences),
+        notes=(*notes, *_table_notes(table, slices)),
+        table=table,
+    )
+
+
+def _options(
+    level: float,
+    alpha: float,
+    n_resamples: int,
+    seed: int,
+    epsilon: float,
+    cluster_by: str | None,
+    slices: Sequence[str],
+) -> ComparisonOptions:
+    for value, name in ((level, "level"), (alpha, "alpha")):
+        if not 0 < number(value, name) < 1:
+            raise InputError(f"{name} must be between 0 and 1, got {value}")
+    if isinstance(slices, str):
+        raise InputError(f"slices must be a list of fields, got {slices!r}")
+    return ComparisonOptions(
+        level=float(level),
+        alpha=float(alpha),
+        n_resamples=whole_from_one(n_resamples, "n_resamples"),
+        seed=whole_from_zero(seed, "seed"),
+        epsilon=from_zero(epsilon, "epsilon"),
+        cluster_by=cluster_by,
+        slices=tuple(dict.fromkeys(slices)),
+    )
+
+
+def _name(metric: str) -> str:
+    """A metric by its name in any spelling; a column of a table may have any."""
+    if metric in _EXTRAS:
+        return metric
+    try:
+        return metric_of_file(metric)
+    except InputError:
+        return metric
+
+
+def _read(
+    source: RunSource, columns: Sequence[str], id_field: str, wanted: Sequence[str] | None
+) -> ScoredRun:
+    named = None if wanted is None else [name for name in wanted if name not in _EXTRAS]
+    # Composite scores and verdicts alone are read with whatever else there is.
+    return read_run(source, optional_columns=columns, id_field=id_field, metrics=named or None)
+
+
+# --------------------------------------------------------------------------------------- settings
+
+
+def _names(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list[str]:
+    """What is compared, in order."""
+    if wanted is not None:
+        return list(dict.fromkeys(wanted))
+    shared = [metric for metric in old.metrics if metric in new.metrics]
+    if not shared:
+        raise InputError(f"{old.name} and {new.name} have no metric in common")
+    names = sorted(shared, key=lambda metric: (_PLACES.get(metric, len(_PLACES)), metric))
+    if set(old.metrics) == set(new.metrics):
+        if not (np.isnan(old.composite).all() or np.isnan(new.composite).all()):
+            names.append(COMPOSITE)
+        if (old.passed != NOT_JUDGED).any() and (new.passed != NOT_JUDGED).any():
+            names.append(PASSED)
+    return names
+
+
+def _differences(old: ScoredRun, new: ScoredRun, metrics: Sequence[MetricId]) -> list[str]:
+    if any(run.signature is None and not _is_of_result_file(run) for run in (old, new)):
+        return []  # a table of scores may be of any profile
+    return setting_differences(old.signature, new.signature, metrics)
+
+
+def _is_of_result_file(run: ScoredRun) -> bool:
+    return bool((run.metric_passed != NOT_JUDGED).any())
+
+
+def _notes(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list[str]:
+    unsigned = [run for run in (old, new) if run.signature is None]
+    notes = unsigned_notes(run.name for run in unsigned if _is_of_result_file(run))
+    unknown = [run.name for run in unsigned if not _is_of_result_file(run)]
+    if unknown:
+        have = f"{unknown[0]} has" if len(unknown) == 1 else "the runs have"
+        notes.append(f"{have} no signature: that the settings were the same is not known")
+    if wanted is None and (other := set(old.metrics) ^ set(new.metrics)):
+        notes.append(
+            f"only one run has {', '.join(sorted(other))}: composite scores and verdicts on rows "
+            "mean different things and are not compared"
+        )
+    hashes = {old.dataset_hash, new.dataset_hash}
+    if None not in hashes and len(hashes) > 1:
+        notes.append("the runs are on different datasets: only rows with the same id are paired")
+    return notes
+
+
+def _table_notes(table: RowTable, slices: Sequence[str]) -> list[str]:
+    notes = []
+    for kind, n in (("old", table.n_repeats_old), ("new", table.n_repeats_new)):
+        if n > 1:
+            notes.append(f"rows of the {kind} run have up to {n} repeats, averaged within a row")
+    for name in slices:
+        n_without = sum(value is None for value in table.columns[name])
+        if n_without:
+            notes.append(f"{n_without:,} of {len(table.ids):,} rows have no {name}: in no slice")
+    return notes
+
+
+# --------------------------------------------------------------------------------------- families
+
+
+def _gating(given: Iterable[str] | None, names: Sequence[str]) -> set[str]:
+    if given is None:
+        return {name for name in names if name not in (*DIAGNOSTIC_IDS, *_EXTRAS)}
+    found = {_name(name) for name in given}
+    for name in sorted(found):
+        _check_compared(name, names, "gating")
+    return found
+
+
+def _check_compared(name: str, names: Sequence[str], option: str) -> None:
+    if name not in names:
+        raise InputError(
+            f"{option} names {name!r}, which is not compared{suggestion(name, names)} "
+            f"(compared: {', '.join(names)})"
+        )
+
+
+def _falling(runs: Sequence[ScoredRun], names: Sequence[str], given: Iterable[str]) -> set[str]:
+    """The metrics of which less is better."""
+    found = {_name(name) for name in given}
+    for name in sorted(found):
+        _check_compared(name, names, "lower_is_better")
+    found.update(*(run.lower_is_better for run in runs))
+    return found | {n for n in names if n not in _EXTRAS and not higher_is_better(n)}
+
+
+def _margins(given: float | Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names, from_zero(given, "margin"))
+    margins = dict.fromkeys(names, from_zero(given.get(ALL_METRICS, 0.0), "margin"))
+    for name, value in given.items():
+        if name == ALL_METRICS:
+            continue
+        metric = _name(name)
+        _check_compared(metric, names, "margin")
+        margins[metric] = from_zero(value, f"margin of {metric}")
+    return margins
+
+
+def _members(
+    names: Sequence[str], gating: set[str], falling: set[str], margins: Mapping[str, float]
+) -> list[Member]:
+    return [Member(name, name in gating, name not in falling, margins[name]) for name in names]
+
+
+def _slices(table: RowTable, fields: Sequence[str]) -> list[Slice]:
+    found = []
+    for name in dict.fromkeys(fields):
+        values = sorted({value for value in table.columns[name] if value is not None})
+        if len(values) > MOST_SLICES:
+            raise InputError(
+                f"{name} has {len(values):,} values, such as {glance(values[0])}; slices are few "
+                f"groups of rows, {MOST_SLICES} at most"
+            )
+        found += [Slice(name, value) for value in values]
+    return found

@@ -1,0 +1,112 @@
+"""Rows that must not fail.  In: a run, and which of its rows they are.  Out: whether one failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from rag_eval.errors import InputError, glance
+from rag_eval.gates import GateOutcome
+from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+
+_SHOWN: Final = 5
+_PASSED: Final = 1
+
+
+def critical_rows_outcome(
+    run: ScoredRun,
+    ids: Sequence[str] = (),
+    tagged: Mapping[str, Sequence[str]] | None = None,
+    n_fails: int = 1,
+) -> GateOutcome:
+    """No critical row fails in ``n_fails`` of its repeats or more.
+
+    A row that is named and is not in the run fails: nobody knows whether it would pass. So does one
+    of which no repeat has a verdict.
+
+    Parameters
+    ----------
+    run : ScoredRun
+        A row that was repeated comes as often, under one id.
+    ids : sequence of str
+    tagged : mapping of str to sequence of str
+        By column: the values that make a row critical.
+    n_fails : int, default 1
+        In so many repeats a row has to fail.
+
+    Raises
+    ------
+    InputError
+        When the run has no verdicts, no such column, or fewer repeats than ``n_fails``.
+    """
+    if not (run.passed != NOT_JUDGED).any():
+        raise InputError(
+            f"critical rows: {run.name} does not say which rows passed; score it with thresholds"
+        )
+    wanted = dict.fromkeys([*ids, *_tagged_ids(run, tagged or {})])
+    verdicts: dict[str, list[int]] = {row: [] for row in wanted}
+    for row, passed in zip(run.ids, run.passed.tolist(), strict=True):
+        if row in verdicts:
+            verdicts[row].append(passed)
+    _check_repeats(run, verdicts, n_fails)
+    failed = [row for row, found in verdicts.items() if _fails(found, n_fails)]
+    return GateOutcome(
+        gate="critical_rows",
+        held=not failed,
+        found=float(len(failed)),
+        wanted=0.0,
+        message=_message(failed, verdicts, n_fails),
+    )
+
+
+def _fails(verdicts: list[int], n_fails: int) -> bool:
+    known = [passed for passed in verdicts if passed != NOT_JUDGED]
+    return not known or sum(passed != _PASSED for passed in known) >= n_fails
+
+
+def _check_repeats(run: ScoredRun, verdicts: Mapping[str, list[int]], n_fails: int) -> None:
+    most = max((len(found) for found in verdicts.values()), default=0)
+    if 0 < most < n_fails:
+        times = "once" if most == 1 else f"{most} times at most"
+        raise InputError(
+            f"critical_fails is {n_fails} and the critical rows of {run.name} come {times}: "
+            "none could ever fail"
+        )
+
+
+def _tagged_ids(run: ScoredRun, tagged: Mapping[str, Sequence[str]]) -> Iterable[str]:
+    found: list[str] = []
+    for column, values in tagged.items():
+        if column not in run.columns:
+            raise InputError(
+                f"critical rows: the rows of {run.name} have no field {glance(column)}"
+            )
+        rows = [
+            row
+            for row, value in zip(run.ids, run.columns[column], strict=True)
+            if value is not None and value in values
+        ]
+        if not rows:
+            shown = ", ".join(map(glance, values))
+            raise InputError(f"critical rows: no row of {run.name} has {column} = {shown}")
+        found += rows
+    return found
+
+
+def _message(failed: list[str], verdicts: Mapping[str, list[int]], n_fails: int) -> str:
+    count = f"{len(verdicts):,} critical row{'' if len(verdicts) == 1 else 's'}"
+    if not failed:
+        rule = "" if n_fails == 1 else f" {n_fails} times or more"
+        return f"none of {count} failed{rule}"
+    shown = ", ".join(f"{row} ({_how(verdicts[row])})" for row in failed[:_SHOWN])
+    more = "" if len(failed) <= _SHOWN else f" and {len(failed) - _SHOWN:,} more"
+    return f"{len(failed):,} of {count} failed: {shown}{more}"
+
+
+def _how(verdicts: list[int]) -> str:
+    if not verdicts:
+        return "not in the run"
+    known = [passed for passed in verdicts if passed != NOT_JUDGED]
+    if not known:
+        return "no verdict"
+    return f"failed {sum(passed != _PASSED for passed in known)} of {len(known)}"

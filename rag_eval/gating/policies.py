@@ -1,0 +1,276 @@
+"""Our own policies.  In: a comparison with a baseline.  Out: which findings fail, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from rag_eval.comparing.run_comparison import MetricChange, RunComparison
+from rag_eval.errors import InputError
+from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
+from rag_eval.option_values import positive
+from rag_eval.stats.differences import difference_lower_bound
+from rag_eval.stats.intervals import Interval
+
+CARE: Final = 0.05
+"""A drop that is worth finding: rows too few for it are told."""
+
+REGRESS: Final = "REGRESS"
+PROGRESS: Final = "PROGRESS"
+NOISE: Final = "NOISE"
+UNDERPOWERED: Final = "UNDERPOWERED"
+NO_SCORES: Final = "NO SCORES"
+NON_INFERIOR: Final = "NON-INFERIOR"
+NOT_SHOWN: Final = "NOT SHOWN"
+
+_MOST_NAMED: Final = 3
+
+
+def no_regression(comparison: RunComparison, kind: str, *, care: float = CARE) -> BaselineVerdict:
+    """Fails where a test, adjusted for all of them, finds a mean worse than its margin allows.
+
+    What is not found passes, and is told apart: NOISE where enough rows were there to find a drop
+    of ``care``, UNDERPOWERED where not. PROGRESS where the other side is shown.
+    """
+    findings = [_tested(change, care) for change in _family(comparison)]
+    return _verdict(comparison, kind, findings, _regression_summary(findings, care))
+
+
+def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> BaselineVerdict:
+    """Passes where every mean is shown to be worse by less than its margin.
+
+    Each at the level ``alpha`` by itself: since all have to pass, one that is worse by the margin
+    passes with a chance of ``alpha`` at most, however many there are.
+    """
+    findings = [_bounded(change, comparison, alpha) for change in _family(comparison)]
+    count = f"{len(findings)} mean{'' if len(findings) == 1 else 's'}"
+    return _verdict(
+        comparison,
+        kind,
+        findings,
+        (NON_INFERIOR, f"all of {count} shown to be worse by less than the margin, if at all"),
+    )
+
+
+def _family(comparison: RunComparison) -> list[MetricChange]:
+    if not comparison.paired:
+        raise InputError(
+            f"rows of {comparison.new} and {comparison.old} cannot be paired: a test needs rows "
+            "with ids in both"
+        )
+    family = [change for change in comparison.changes if change.gating]
+    if not family:
+        raise InputError(f"{comparison.new} and {comparison.old} share no metric that gates")
+    return family
+
+
+def _verdict(
+    comparison: RunComparison,
+    kind: str,
+    findings: Sequence[Finding],
+    summary: tuple[str, str],
+) -> BaselineVerdict:
+    failed = [finding for finding in findings if not finding.held]
+    # The one with the strongest evidence comes first.
+    failed.sort(key=lambda finding: 0.0 if finding.p_value is None else finding.p_value)
+    status, reason = summary
+    if failed:
+        status, reason = failed[0].status, failed[0].message
+        if len(failed) > 1:
+            others = ", ".join(finding.name for finding in failed[1 : _MOST_NAMED + 1])
+            more = ", …" if len(failed) > _MOST_NAMED + 1 else ""
+            reason += f"; also {others}{more}"
+    return BaselineVerdict(
+        name=comparison.old,
+        kind=kind,
+        status=status,
+        passed=not failed,
+        reason=reason,
+        findings=tuple(findings),
+        notices=(*comparison.notes, *_notices(comparison, findings)),
+    )
+
+
+# ---------------------------------------------------------------------------------- no-regression
+
+
+def _tested(change: MetricChange, care: float) -> Finding:
+    test = change.test
+    if test is None:
+        return _without_pairs(change)
+    status = _status(change, care)
+    message = f"{_moved(change)} over {pairs_text(change.n_pairs)}"
+    if status == REGRESS:
+        message += f", p {_p_text(test.adjusted_p_worse)} after Holm{_beyond(change)}: a regression"
+    elif status == PROGRESS:
+        message += f", p {_p_text(test.adjusted_p_better)} after Holm: an improvement"
+    elif status == UNDERPOWERED:
+        message += f": too few to find a drop of {care:g}{_findable(change)}"
+    else:
+        message += f": no evidence of a drop{_beyond(change)}"
+    return _finding(change, status, status != REGRESS, message, test.adjusted_p_worse)
+
+
+def _status(change: MetricChange, care: float) -> str:
+    if change.verdict == "regression":
+        return REGRESS
+    if change.verdict == "improvement":
+        return PROGRESS
+    if change.verdict == "too few" and change.test is not None and change.test.n_informative:
+        return UNDERPOWERED
+    return NOISE if _would_find(change, care) else UNDERPOWERED
+
+
+def _would_find(change: MetricChange, care: float) -> bool:
+    """Whether as many rows like these would mostly show a drop of ``care``."""
+    if change.detectable is not None:
+        return change.detectable <= care
+    # No row moved: how many others could have, bounds the drop.
+    low = _oriented(change.difference, rises=change.higher_is_better)[0]
+    return low is not None and low >= -care
+
+
+def _without_pairs(change: MetricChange) -> Finding:
+    if change.old.n and not change.new.n:
+        message = f"{_name(change)} has no scores now; the baseline's mean is {change.old.mean:.3f}"
+        return _finding(change, NO_SCORES, False, message, None)
+    message = f"{_name(change)} has no row with a score in both runs"
+    return _finding(change, UNDERPOWERED, True, message, None)
+
+
+def _regression_summary(findings: Sequence[Finding], care: float) -> tuple[str, str]:
+    """The status of findings of which none fails, and a sentence."""
+    better = [finding for finding in findings if finding.status == PROGRESS]
+    if better:
+        best = min(better, key=lambda finding: -abs(finding.change))
+        return PROGRESS, f"{best.message}; no evidence of a drop elsewhere"
+    few = [finding for finding in findings if finding.status == UNDERPOWERED]
+    means = f"{len(findings)} mean{'' if len(findings) == 1 else 's'}"
+    pairs = pairs_text(max((finding.n_pairs for finding in findings), default=0))
+    if few:
+        return (
+            UNDERPOWERED,
+            f"no evidence of a drop in {means} over {pairs}, too few to find one of {care:g} "
+            f"in {len(few)} of them",
+        )
+    return NOISE, f"no evidence of a drop in {means} over {pairs}"
+
+
+# ----------------------------------------------------------------------------------- non-inferior
+
+
+def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> Finding:
+    margin = positive(change.margin, f"policy non-inferior: the margin of {change.name}")
+    if change.test is None:
+        nothing = _without_pairs(change)
+        return _finding(change, NOT_SHOWN, False, nothing.message, None)
+    low = difference_lower_bound(
+        comparison.improvements(change.name, change.slice),
+        clusters=comparison.clusters(change.slice),
+        alpha=alpha,
+        largest=_largest(comparison, change),
+    )
+    held = low is not None and low > -margin
+    message = f"{_moved(change)} over {pairs_text(change.n_pairs)}"
+    if low is None:
+        message += f": too few to show a loss below {margin:g}"
+    else:
+        worst = f"a loss of {-low:.3f}" if low < 0 else f"a gain of {low:.3f}"
+        where = "within" if held else "beyond"
+        message += f", at worst {worst} ({1 - alpha:.0%} bound), {where} the margin of {margin:g}"
+    return _finding(change, NON_INFERIOR if held else NOT_SHOWN, held, message, None)
+
+
+def _largest(comparison: RunComparison, change: MetricChange) -> float | None:
+    """No difference can be larger, of scores from 0 to 1."""
+    assert comparison.table is not None
+    scores = np.stack(comparison.table.column(change.name))
+    with np.errstate(invalid="ignore"):
+        return None if ((scores < 0) | (scores > 1)).any() else 1.0
+
+
+# ------------------------------------------------------------------------------------------ words
+
+
+def _finding(
+    change: MetricChange, status: str, held: bool, message: str, p_value: float | None
+) -> Finding:
+    return Finding(
+        metric=change.name,
+        slice=_slice(change),
+        status=status,
+        held=held,
+        message=message,
+        n_pairs=change.n_pairs,
+        change=change.delta,
+        low=change.difference.low,
+        high=change.difference.high,
+        p_value=p_value,
+        margin=change.margin,
+        detectable=change.detectable,
+    )
+
+
+def _slice(change: MetricChange) -> str | None:
+    return None if change.slice is None else f"{change.slice.field}={change.slice.value}"
+
+
+def _name(change: MetricChange) -> str:
+    found = _slice(change)
+    return change.name if found is None else f"{change.name} [{found}]"
+
+
+def _moved(change: MetricChange) -> str:
+    """``faithfulness fell by 0.021 [-0.034, -0.008]``."""
+    low, high = change.difference.low, change.difference.high
+    bounds = "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
+    if change.delta == 0:
+        return f"{_name(change)} did not change{bounds}"
+    way = "fell" if change.delta < 0 else "rose"
+    return f"{_name(change)} {way} by {abs(change.delta):.3f}{bounds}"
+
+
+def _oriented(interval: Interval, *, rises: bool) -> tuple[float | None, float | None]:
+    """The bounds, turned so that above 0 is better."""
+    if rises or interval.low is None or interval.high is None:
+        return interval.low, interval.high
+    return -interval.high, -interval.low
+
+
+def _beyond(change: MetricChange) -> str:
+    return f" beyond the margin of {change.margin:g}" if change.margin else ""
+
+
+def _findable(change: MetricChange) -> str:
+    if change.detectable is None:
+        return ""
+    return f"; {change.detectable:.3f} would be found 8 times in 10"
+
+
+def _p_text(p_value: float) -> str:
+    return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.1g}"
+
+
+def _notices(comparison: RunComparison, findings: Sequence[Finding]) -> list[str]:
+    found = []
+    few = [finding.name for finding in findings if finding.status == UNDERPOWERED]
+    if few:
+        found.append(
+            f"too few rows to say much about {_listed(few)}: no evidence of a drop is no evidence "
+            "that there is none"
+        )
+    for change in comparison.changes:
+        nulls = change.nulls
+        if change.gating and nulls is not None and nulls.flagged:
+            found.append(
+                f"{change.name}: rows without a score went from {nulls.n_old:,} to "
+                f"{nulls.n_new:,} of {nulls.n_rows:,}; the mean is over other rows than before"
+            )
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"

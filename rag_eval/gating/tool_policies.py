@@ -1,0 +1,289 @@
+"""The rules of other tools.  In: a run and a baseline.  Out: the verdict that tool would give.
+
+None of them states how often it is red when nothing changed; ``false_alarm_rates`` has what was
+simulated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from rag_eval.comparing.pairing import Floats, RowTable
+from rag_eval.comparing.run_comparison import MetricChange, RunComparison
+from rag_eval.comparing.two_runs import ALL_METRICS
+from rag_eval.errors import InputError
+from rag_eval.gates import regression_outcome
+from rag_eval.gating.omk_verdict import TRIVIAL, OmkVerdict, omk_verdict
+from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.regressions import mean_regression
+from rag_eval.result_summaries import COMPOSITE
+from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.samples import MetricId
+from rag_eval.scorers.omk.layers import GATE
+from rag_eval.scorers.omk.rounding import rounded
+from rag_eval.scorers.regtrace.regression import (
+    TOLERANCE,
+    RegressionBlock,
+    regression_block,
+    regression_status,
+)
+from rag_eval.stats.omk_bootstrap import OmkInterval, bootstrap_paired_diff_ci
+
+Margins: TypeAlias = "float | Mapping[str, float] | None"
+"""What a policy accepts: of every metric, by metric (``*`` for all others), or its default."""
+
+NODE_THRESHOLD: Final = 0.05
+
+_NEW: Final = "new"
+_CONTROL: Final = "baseline"
+_FEWEST_PAIRS: Final = 2
+
+
+# ------------------------------------------------------------------------------------------- node
+
+
+def node_verdict(comparison: RunComparison, kind: str, margin: Margins) -> BaselineVerdict:
+    """As rag-eval-node-ts: a plain mean must not drop by more than 0.05, pairs or no pairs."""
+    findings = []
+    for change in _gating(comparison):
+        limit = NODE_THRESHOLD if margin is None else margin_of(margin, change.name, NODE_THRESHOLD)
+        row = mean_regression(
+            change.name, change.old.mean, change.new.mean, limit, unscored=not change.old.n
+        )
+        if not change.higher_is_better and higher_is_better(change.name):
+            row = replace(row, regressed=row.delta > limit)  # the file alone says so
+        findings.append(
+            Finding(
+                metric=change.name,
+                status="REGRESS" if row.failed else "HELD",
+                held=not row.failed,
+                message=regression_outcome(row, limit).message,
+                n_pairs=change.n_pairs,
+                change=row.delta,
+                low=change.difference.low,
+                high=change.difference.high,
+                margin=limit,
+            )
+        )
+    means = f"{len(findings)} mean{'' if len(findings) == 1 else 's'}"
+    return summed_up(
+        comparison,
+        kind,
+        findings,
+        good="HELD",
+        summary=f"none of {means} got worse by more than its threshold",
+    )
+
+
+def margin_of(margin: float | Mapping[str, float], metric: str, default: float) -> float:
+    """The margin of one metric."""
+    if not isinstance(margin, Mapping):
+        return margin
+    return margin.get(metric, margin.get(ALL_METRICS, default))
+
+
+def _gating(comparison: RunComparison) -> list[MetricChange]:
+    found = [change for change in comparison.changes if change.gating and change.slice is None]
+    if not found:
+        raise InputError(f"{comparison.new} and {comparison.old} share no metric that gates")
+    return found
+
+
+def summed_up(
+    comparison: RunComparison, kind: str, findings: Sequence[Finding], *, good: str, summary: str
+) -> BaselineVerdict:
+    """The verdict of findings of which each must hold."""
+    failed = [finding for finding in findings if not finding.held]
+    return BaselineVerdict(
+        name=comparison.old,
+        kind=kind,
+        status=failed[0].status if failed else good,
+        passed=not failed,
+        reason=failed[0].message if failed else summary,
+        findings=tuple(findings),
+        notices=comparison.notes,
+    )
+
+
+# --------------------------------------------------------------------------------------- regtrace
+
+
+def regtrace_verdict(comparison: RunComparison, kind: str, margin: Margins) -> BaselineVerdict:
+    """As Regtrace documents it, on the rows that both runs have.
+
+    The relative change of the mean composite score decides; with tolerances by metric, the worst of
+    the metrics does. Warning fails as critical does.
+    """
+    table, changes = _table(comparison), _gating(comparison)
+    metrics = [change.name for change in changes]
+    before, after = (_means(table, metrics, scores) for scores in (table.old, table.new))
+    n_excluded = int((table.in_new & ~table.in_old).sum())
+    tolerance, tolerances = TOLERANCE, None
+    if isinstance(margin, Mapping):
+        tolerance = margin.get(ALL_METRICS, TOLERANCE)
+        tolerances = {
+            metric: value for metric, value in margin.items() if metric != ALL_METRICS
+        } or None
+    elif margin is not None:
+        tolerance = margin
+    block = regression_block(
+        after.pop(COMPOSITE),
+        {metric: after[metric] for metric in metrics if metric in after},
+        {
+            "run_id": comparison.old,
+            "suite_score": before.pop(COMPOSITE),
+            "metric_summary": {metric: {"score": mean} for metric, mean in before.items()},
+        },
+        tolerance=tolerance,
+        metric_tolerances=tolerances,
+        lower_is_better=[change.name for change in changes if not change.higher_is_better],
+    )
+    lost = [metric for metric in before if metric not in after]
+    verdict = summed_up(
+        comparison,
+        kind,
+        [*_regtrace_findings(block, table, tolerance), *map(_lost_finding, lost)],
+        good=block.status,
+        summary=f"the mean composite score changed by {block.suite_delta:+.1%} of itself: clean"
+        if tolerances is None
+        else f"none of {len(after)} means fell beyond its tolerance: clean",
+    )
+    notice = f"{n_excluded:,} rows that {comparison.old} lacks are in no score"
+    return replace(verdict, notices=(*verdict.notices, notice)) if n_excluded else verdict
+
+
+def _table(comparison: RunComparison) -> RowTable:
+    table = comparison.table
+    if table is None or COMPOSITE not in table.names:
+        raise InputError(
+            f"{comparison.new} and {comparison.old} cannot be held together by their composite "
+            "scores: both need them, with ids, and the same metrics"
+        )
+    return table
+
+
+def _means(table: RowTable, metrics: Sequence[str], scores: Floats) -> dict[str, float]:
+    """The mean of each column over rows of both runs, of those that have any score there."""
+    found = {}
+    for name in (COMPOSITE, *metrics):
+        column = scores[table.in_both, table.names.index(name)]
+        column = column[~np.isnan(column)]
+        if len(column):
+            found[name] = math.fsum(column) / len(column)
+    return found
+
+
+def _regtrace_findings(block: RegressionBlock, table: RowTable, tolerance: float) -> list[Finding]:
+    applied = block.metric_tolerances_applied
+    found = []
+    for name, delta in ((COMPOSITE, block.suite_delta), *block.metric_deltas.items()):
+        decides = (name == COMPOSITE) == (applied is None)
+        limit = tolerance if applied is None else applied.get(name, tolerance)
+        status = regression_status(delta, limit)
+        old, new = (scores[table.in_both] for scores in table.column(name))
+        found.append(
+            Finding(
+                metric=name,
+                status=status,
+                held=not decides or status == "clean",
+                message=f"{_whose(name)} changed by {delta:+.1%} of itself: {status}",
+                n_pairs=int((~np.isnan(old) & ~np.isnan(new)).sum()),
+                change=delta,
+                margin=limit,
+            )
+        )
+    return found
+
+
+def _whose(name: str) -> str:
+    return "the mean composite score" if name == COMPOSITE else f"the mean of {name}"
+
+
+def _lost_finding(metric: MetricId) -> Finding:
+    message = f"{metric} has no scores now, and had some in the baseline"
+    return Finding(metric=metric, status="critical", held=False, message=message)
+
+
+# -------------------------------------------------------------------------------------------- omk
+
+
+def omk_run_verdict(comparison: RunComparison, kind: str) -> BaselineVerdict:
+    """As omk 0.54, on composite scores from 1 to 5; the composite stands for its layers.
+
+    Its interval is drawn as omk draws it: 1,000 resamples of the pairs with its generator and seed.
+    """
+    table = _table(comparison)
+    before, after = (1 + 4 * scores for scores in table.column(COMPOSITE))
+    paired = ~np.isnan(before) & ~np.isnan(after)
+    pairs = [
+        (rounded(old, 2), rounded(new, 2))
+        for old, new in zip(before[paired].tolist(), after[paired].tolist(), strict=True)
+    ]
+    summary = {name: _omk_summary(scores) for name, scores in ((_CONTROL, before), (_NEW, after))}
+    meta: dict[str, Any] = {"variants": [_CONTROL, _NEW], "sampleCount": int(table.in_new.sum())}
+    interval = None
+    if len(pairs) >= _FEWEST_PAIRS:
+        interval = bootstrap_paired_diff_ci(pairs)
+        meta["pairComparisons"] = [
+            {"control": _CONTROL, "treatment": _NEW, "diffBootstrapCI": interval.to_dict()}
+        ]
+    verdict = omk_verdict({"meta": meta, "summary": summary})
+    finding = _omk_finding(verdict, interval, len(pairs))
+    return BaselineVerdict(
+        name=comparison.old,
+        kind=kind,
+        status=verdict.level,
+        passed=verdict.ships,
+        reason=finding.message,
+        findings=(finding,),
+        notices=comparison.notes,
+    )
+
+
+def omk_solo(new: ScoredRun) -> OmkVerdict:
+    """The verdict on a run without a baseline: SOLO, and whether its layers reach 3.5."""
+    scores = 1 + 4 * new.composite
+    return omk_verdict(
+        {
+            "meta": {"variants": [_NEW], "sampleCount": len(new)},
+            "summary": {_NEW: _omk_summary(scores)},
+        }
+    )
+
+
+def _omk_summary(scores: Floats) -> dict[str, float]:
+    scores = scores[~np.isnan(scores)]
+    if not len(scores):
+        return {}
+    mean = rounded(math.fsum(scores) / len(scores), 2)
+    return {"avgFactScore": mean, "avgCompositeScore": mean}
+
+
+def _omk_finding(verdict: OmkVerdict, interval: OmkInterval | None, n_pairs: int) -> Finding:
+    message = "composite scores, from 1 to 5,"
+    if interval is None:
+        message += f" have {pairs_text(n_pairs)} and no interval"
+    else:
+        message += (
+            f" changed by {interval.estimate:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}] "
+            f"over {pairs_text(n_pairs)}"
+        )
+    if verdict.level == "CAUTIOUS" and interval is not None:
+        trivial = interval.estimate < TRIVIAL
+        message += f", a gain below {TRIVIAL:g}" if trivial else f", and their mean misses {GATE:g}"
+    return Finding(
+        metric=COMPOSITE,
+        status=verdict.level,
+        held=verdict.ships,
+        message=message,
+        n_pairs=n_pairs,
+        change=math.nan if interval is None else interval.estimate,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+    )

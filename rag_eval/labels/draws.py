@@ -1,0 +1,283 @@
+"""Rows to be labelled, as a table.  In: a draw.  Out: a file with all that an estimate needs.
+
+Every row says how it was drawn, so that a table survives being sorted, split into columns of
+another order or saved by a spreadsheet; nothing has to lie beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from rag_eval import json_text
+from rag_eval.durable_files import atomic_file
+from rag_eval.errors import InputError, glance
+from rag_eval.inputs.byte_files import plain_name, source_name
+from rag_eval.inputs.tables import table_rows
+
+DESIGNS: Final = ("uniform", "proportional", "strata")
+"""Ways to draw that have known probabilities."""
+
+COLUMNS: Final = (
+    "id",
+    "label",
+    "inclusion_probability",
+    "stratum",
+    "score",
+    "design",
+    "seed",
+    "n_rows",
+    "n_drawn",
+    "drawn_by",
+    "drawn_from",
+    "ids_digest",
+)
+_SHARED: Final = ("design", "seed", "n_rows", "n_drawn", "ids_digest")
+HOW_TO_DRAW: Final = (
+    "draw rows to be labelled with: rag-eval labels sample N SCORES --output labels.csv"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelDraw:
+    """Rows that were drawn to be labelled.
+
+    Attributes
+    ----------
+    design : {"uniform", "proportional", "strata"}
+    seed : int
+    n_rows : int
+        Rows that were drawn from.
+    n_drawn : int
+        Rows that were drawn, whether or not they are still there.
+    ids_digest : str
+        Of the ids of all rows, see :func:`ids_digest`.
+    probabilities : mapping of str to float
+        By the ids of drawn rows: how probably each was to be drawn.
+    strata : mapping of str to str, or None
+        By the same ids.
+    scores : mapping of str to float or None
+        As they were when the rows were drawn.
+    drawn_by : str or None
+        The metric that probabilities or strata were made of.
+    drawn_from : str
+        The file of scores.
+    """
+
+    design: str
+    seed: int
+    n_rows: int
+    n_drawn: int
+    ids_digest: str
+    probabilities: Mapping[str, float] = field(repr=False)
+    strata: Mapping[str, str] | None = field(default=None, repr=False)
+    scores: Mapping[str, float | None] = field(default_factory=dict, repr=False)
+    drawn_by: str | None = None
+    drawn_from: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, without the rows."""
+        return {
+            "design": self.design,
+            "seed": self.seed,
+            "nRows": self.n_rows,
+            "nDrawn": self.n_drawn,
+            "idsDigest": self.ids_digest,
+            "drawnBy": self.drawn_by,
+            "drawnFrom": self.drawn_from,
+        }
+
+
+def ids_digest(ids: Iterable[str]) -> str:
+    """Stands for the ids of a file, in whatever order they are."""
+    digest = hashlib.sha256()
+    for name in sorted(ids):
+        data = name.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    # Letters in front: digits with an e among them are a number to a spreadsheet.
+    return f"ids-{digest.hexdigest()[:16]}"
+
+
+# ------------------------------------------------------------------------------------- writing
+
+
+def write_draw(
+    draw: LabelDraw,
+    path: str | Path,
+    *,
+    id_field: str = "id",
+    texts: Mapping[str, Sequence[str | None]] | None = None,
+) -> None:
+    """Write a table whose labels are to be filled in: JSON lines or CSV, by the name.
+
+    Parameters
+    ----------
+    draw : LabelDraw
+    path : path
+        Of a file that is not there yet: labels are never written over.
+    id_field : str
+    texts : mapping of str to sequence of str, optional
+        Further columns, a value for each drawn row.
+
+    Raises
+    ------
+    InputError
+    """
+    target, columns = Path(path), (id_field, *COLUMNS[1:])
+    if target.exists():
+        raise InputError(f"{target} is there already: labels in it would be lost")
+    is_csv = plain_name(target).endswith(".csv")
+    if not is_csv and not plain_name(target).endswith((".jsonl", ".ndjson")):
+        raise InputError(f"{target}: wanted a name that ends in .csv or .jsonl")
+    texts = texts or {}
+    if taken := [name for name in texts if name in columns]:
+        raise InputError(f"{taken[0]!r} is a column that the draw itself writes")
+    rows = [
+        {**row, **{name: values[place] for name, values in texts.items()}}
+        for place, row in enumerate(_rows(draw, id_field))
+    ]
+    with atomic_file(target) as file:
+        if is_csv:
+            # Spreadsheets take a file without the mark for one in the code page of the machine.
+            file.write(b"\xef\xbb\xbf" + _csv_text([*columns, *texts], rows).encode())
+        else:
+            file.writelines(json_text.dumps(row) + b"\n" for row in rows)
+
+
+def _rows(draw: LabelDraw, id_field: str) -> list[dict[str, Any]]:
+    return [
+        {
+            id_field: name,
+            "label": None,
+            "inclusion_probability": probability,
+            "stratum": None if draw.strata is None else draw.strata[name],
+            "score": draw.scores.get(name),
+            "design": draw.design,
+            "seed": draw.seed,
+            "n_rows": draw.n_rows,
+            "n_drawn": draw.n_drawn,
+            "drawn_by": draw.drawn_by,
+            "drawn_from": draw.drawn_from,
+            "ids_digest": draw.ids_digest,
+        }
+        for name, probability in draw.probabilities.items()
+    ]
+
+
+def _csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def read_draw(path: str | Path, *, id_field: str = "id") -> LabelDraw:
+    """How the rows of a table of labels were drawn.
+
+    Order of rows and columns does not matter, and other columns are passed over. A row that comes
+    twice, by two annotators, counts once.
+
+    Raises
+    ------
+    InputError
+        When rows do not say how probably they were to be drawn, were chosen in another way than at
+        random, or come from different draws.
+    """
+    source = source_name(path)
+    shared: dict[str, str] | None = None
+    probabilities: dict[str, float] = {}
+    strata: dict[str, str] = {}
+    first: Mapping[str, Any] = {}
+    for place, row in table_rows(path):
+        where = f"{source}, {place}"
+        found = _shared_of(row, where)
+        if shared is None:
+            shared, first = found, row
+        elif found != shared:
+            name = next(name for name in _SHARED if found[name] != shared[name])
+            raise InputError(
+                f"{where}: {name} is {found[name]!r:.80}, and {shared[name]!r:.80} above: "
+                "these rows are of two draws"
+            )
+        name = _text(row, id_field, where)
+        probability = _probability(row, where)
+        if probabilities.setdefault(name, probability) != probability:
+            raise InputError(f"{where}: {id_field} {name!r} has two inclusion probabilities")
+        strata[name] = str(row.get("stratum") or "")
+    if shared is None:
+        raise InputError(f"{source} holds no rows; {HOW_TO_DRAW}")
+    return LabelDraw(
+        design=shared["design"],
+        seed=_whole(shared, "seed", source),
+        n_rows=_whole(shared, "n_rows", source),
+        n_drawn=_whole(shared, "n_drawn", source),
+        ids_digest=shared["ids_digest"],
+        probabilities=probabilities,
+        strata=_strata(strata, source) if shared["design"] == "strata" else None,
+        drawn_by=str(first.get("drawn_by") or "") or None,
+        drawn_from=str(first.get("drawn_from") or ""),
+    )
+
+
+def _shared_of(row: Mapping[str, Any], where: str) -> dict[str, str]:
+    """What all rows of a draw have in common; refuses rows that were not drawn at random."""
+    design = str(row.get("design") or "").strip()
+    if design and design not in DESIGNS:
+        raise InputError(
+            f"{where}: rows were chosen by {design!r:.80}, not at random, and say nothing about "
+            f"the others; {HOW_TO_DRAW}"
+        )
+    missing = [name for name in ("inclusion_probability", *_SHARED) if row.get(name) in (None, "")]
+    if missing:
+        raise InputError(
+            f"{where}: no {missing[0]}: labels of rows that were picked, or were at hand, say "
+            f"nothing about the others; {HOW_TO_DRAW}"
+        )
+    return {name: str(row[name]).strip() for name in _SHARED}
+
+
+def _text(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name)
+    if value is None or value == "" or isinstance(value, (bool, float, list, dict)):
+        raise InputError(f"{where}: {name} must be a text or a whole number, got {glance(value)}")
+    return str(value)
+
+
+def _probability(row: Mapping[str, Any], where: str) -> float:
+    value = row["inclusion_probability"]
+    try:
+        # Spreadsheets of many countries write a comma.
+        found = float(value.replace(",", ".") if isinstance(value, str) else value)
+    except (TypeError, ValueError):
+        found = -1.0
+    if isinstance(value, bool) or not 0 < found <= 1:
+        raise InputError(
+            f"{where}: inclusion_probability must be above 0 and at most 1, got {glance(value)}"
+        )
+    return found
+
+
+def _whole(shared: Mapping[str, str], name: str, source: str) -> int:
+    try:
+        found = float(shared[name])
+    except ValueError:
+        found = -1.0
+    if found < 0 or found != int(found):
+        raise InputError(f"{source}: {name} must be a whole number, got {shared[name]!r:.80}")
+    return int(found)
+
+
+def _strata(strata: Mapping[str, str], source: str) -> Mapping[str, str]:
+    for name, stratum in strata.items():
+        if not stratum:
+            raise InputError(f"{source}: the row of {name!r} has no stratum, and the draw has")
+    return strata

@@ -1,0 +1,276 @@
+"""omk's gold dataset.  In: a folder of YAML files.  Out: one person's scores, and what was skipped.
+
+One file says under ``metadata`` who labelled and when; any number of them hold ``annotations``.
+What is not sound is left out and listed, and the rest is read all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from rag_eval.errors import InputError, glance
+from rag_eval.golden.checks import described
+from rag_eval.golden.yaml_files import MOST_BYTES, load_yaml
+from rag_eval.option_values import is_number
+
+_SUFFIXES: Final = (".yaml", ".yml")
+_TEXTS: Final = ("annotator", "annotatedAt", "version")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldIssue:
+    """Something of a gold dataset that could not be read.
+
+    Attributes
+    ----------
+    file : str
+        Its name in the folder; ``.`` for the dataset as a whole.
+    index : int or None
+        Place among the annotations of the file, from 0.
+    message : str
+    """
+
+    file: str
+    index: int | None
+    message: str
+
+    def __str__(self) -> str:
+        place = "" if self.index is None else f", annotations[{self.index}]"
+        return f"{'the folder' if self.file == '.' else self.file}{place}: {self.message}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"file": self.file, "index": self.index, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldMetadata:
+    """Who labelled, when, and on what scale.
+
+    Attributes
+    ----------
+    annotator, annotated_at, version : str
+        Not empty.
+    scale : tuple of float or None
+        Least and largest score.
+    notes : str
+    """
+
+    annotator: str
+    annotated_at: str
+    version: str
+    scale: tuple[float, float] | None = None
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """The score that a person gave a sample."""
+
+    sample_id: str
+    score: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldDataset:
+    """One person's scores of some samples, each sample once."""
+
+    metadata: GoldMetadata
+    annotations: tuple[Annotation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldReading:
+    """What a folder holds.
+
+    Attributes
+    ----------
+    dataset : GoldDataset or None
+        None without metadata or without a single annotation.
+    issues : tuple of GoldIssue
+        What was left out.
+    warnings : tuple of str
+        What was read and looks like a mistake.
+    """
+
+    dataset: GoldDataset | None
+    issues: tuple[GoldIssue, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """There is a dataset, and nothing was left out."""
+        return self.dataset is not None and not self.issues
+
+
+def read_gold_dataset(folder: str | Path) -> GoldReading:
+    """Read the ``.yaml`` and ``.yml`` files of a folder, in the order of their names.
+
+    Annotations of all files come one after the other. A score outside the scale is kept, with a
+    warning. Versions and dates must be texts: a bare ``1`` is a number in YAML.
+
+    Raises
+    ------
+    InputError
+        When there is no such folder.
+    MissingExtraError
+        Without PyYAML.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise InputError(f"{folder}: no such folder; labels in omk's form are a folder of YAML")
+    reader = _Reader()
+    for file in sorted(path.iterdir(), key=lambda one: one.name):
+        if file.suffix in _SUFFIXES and file.is_file():
+            reader.take_file(file)
+    return reader.reading()
+
+
+@dataclass(slots=True)
+class _Reader:
+    metadata: GoldMetadata | None = None
+    annotations: dict[str, Annotation] = field(default_factory=dict)
+    issues: list[GoldIssue] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def take_file(self, file: Path) -> None:
+        try:
+            document = load_yaml(_text(file), file.name)
+        except InputError as error:
+            self._note(file.name, None, str(error).removeprefix(file.name).lstrip(",: "))
+            return
+        if isinstance(document, list):
+            # omk passes over such a file without a word.
+            self.warnings.append(
+                f"{file.name}: a list, of which nothing was read; annotations stand under "
+                "the key annotations"
+            )
+        elif not isinstance(document, Mapping):
+            self._note(file.name, None, f"must be a mapping, got {described(document)}")
+        else:
+            self._take(document, file.name)
+
+    def _take(self, document: Mapping[str, Any], name: str) -> None:
+        if not document.keys() & {"metadata", "annotations"}:
+            self.warnings.append(
+                f"{name}: neither metadata nor annotations; nothing was read of it"
+            )
+        if "metadata" in document:
+            self._take_metadata(document["metadata"], name)
+        if "annotations" not in document:
+            return
+        entries = document["annotations"]
+        if not isinstance(entries, list):
+            self._note(name, None, f"annotations must be a list, got {described(entries)}")
+            return
+        for index, entry in enumerate(entries):
+            self._take_annotation(entry, name, index)
+
+    def _take_metadata(self, value: object, name: str) -> None:
+        if self.metadata is not None:
+            self._note(name, None, "metadata is in an earlier file already; wanted it once")
+            return
+        faults = _metadata_faults(value)
+        if faults:
+            self._note(name, None, "; ".join(faults))
+            return
+        assert isinstance(value, Mapping)
+        scale, notes = value.get("scale"), value.get("notes")
+        self.metadata = GoldMetadata(
+            annotator=value["annotator"],
+            annotated_at=value["annotatedAt"],
+            version=value["version"],
+            scale=None if scale is None else (float(scale["min"]), float(scale["max"])),
+            notes=notes if isinstance(notes, str) else "",
+        )
+
+    def _take_annotation(self, entry: object, name: str, index: int) -> None:
+        fault = _annotation_fault(entry)
+        if fault:
+            self._note(name, index, fault)
+            return
+        assert isinstance(entry, Mapping)
+        sample_id, reason = entry["sample_id"], entry.get("reason")
+        if sample_id in self.annotations:
+            self._note(name, index, f"the sample {glance(sample_id)} has a score already")
+            return
+        self.annotations[sample_id] = Annotation(
+            sample_id, float(entry["score"]), reason if isinstance(reason, str) else ""
+        )
+
+    def reading(self) -> GoldReading:
+        lacking = [
+            what
+            for what, there in (("metadata", self.metadata), ("annotations", self.annotations))
+            if not there
+        ]
+        if lacking or self.metadata is None:
+            self._note(".", None, f"no sound {' and no sound '.join(lacking)} in any file")
+            return GoldReading(None, tuple(self.issues), tuple(self.warnings))
+        dataset = GoldDataset(self.metadata, tuple(self.annotations.values()))
+        return GoldReading(dataset, tuple(self.issues), (*self.warnings, *_scale_warnings(dataset)))
+
+    def _note(self, file: str, index: int | None, message: str) -> None:
+        self.issues.append(GoldIssue(file, index, message))
+
+
+def _text(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(MOST_BYTES + 1)
+        data.decode("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 at byte {error.start:,}") from None
+    return data
+
+
+def _metadata_faults(value: object) -> list[str]:
+    if not isinstance(value, Mapping):
+        return [f"metadata must be a mapping, got {described(value)}"]
+    faults = [
+        f"metadata.{key} must be a text that is not empty, got {described(value.get(key))}"
+        + ("; write it in quotes" if is_number(value.get(key)) else "")
+        for key in _TEXTS
+        if not isinstance(value.get(key), str) or not value[key].strip()
+    ]
+    scale = value.get("scale")
+    if scale is not None and not (
+        isinstance(scale, Mapping) and all(is_number(scale.get(end)) for end in ("min", "max"))
+    ):
+        faults.append(f"metadata.scale must have the numbers min and max, got {described(scale)}")
+    return faults
+
+
+def _annotation_fault(entry: object) -> str:
+    if not isinstance(entry, Mapping):
+        return f"must be a mapping of sample_id and score, got {described(entry)}"
+    name, score = entry.get("sample_id"), entry.get("score")
+    if not isinstance(name, str) or not name.strip():
+        hint = "; write it in quotes" if is_number(name) else ""
+        return f"sample_id must be a text that is not empty, got {described(name)}{hint}"
+    if not is_number(score):
+        return f"score of {glance(name)} must be a number, got {described(score)}"
+    return ""
+
+
+def _scale_warnings(dataset: GoldDataset) -> list[str]:
+    scale = dataset.metadata.scale
+    if scale is None:
+        return []
+    low, high = scale
+    if low >= high:
+        return [f"the scale goes from {low:g} to {high:g}: no score can differ on it"]
+    outside = [one for one in dataset.annotations if not low <= one.score <= high]
+    if not outside:
+        return []
+    first = outside[0]
+    return [
+        f"{len(outside):,} scores are outside the scale {low:g} to {high:g}, first that of "
+        f"{glance(first.sample_id)}: {first.score:g}"
+    ]

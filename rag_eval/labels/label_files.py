@@ -1,0 +1,165 @@
+"""Files of labels: checked, and held against files of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rag_eval.errors import InputError
+from rag_eval.krippendorff import Measurement
+from rag_eval.labels.comparing_labels import compare_labels
+from rag_eval.labels.comparisons import LabelComparison
+from rag_eval.labels.gold_dataset import read_gold_dataset
+from rag_eval.labels.label_sets import LabelSet, labels_of, read_labels
+from rag_eval.labels.score_columns import ScoreColumn, column_of_omk_report, column_of_run
+from rag_eval.runs.run_files import read_run
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCheck:
+    """What is right and wrong with labels; made by :func:`check_labels`.
+
+    Attributes
+    ----------
+    name : str
+    labels : LabelSet or None
+        None where nothing could be read.
+    issues : tuple of dict
+        ``file``, ``index`` and ``message`` of what is not sound.
+    warnings : tuple of str
+        What was read and looks like a mistake.
+    """
+
+    name: str
+    labels: LabelSet | None
+    issues: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """There are labels and no issues."""
+        return self.labels is not None and not self.issues
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        labels = self.labels
+        return {
+            "name": self.name,
+            "ok": self.ok,
+            "nSamples": 0 if labels is None else len(labels),
+            "annotators": [] if labels is None else list(labels.annotators),
+            "nLabels": 0 if labels is None else int((~np.isnan(labels.ratings)).sum()),
+            "issues": list(self.issues),
+            "warnings": list(self.warnings),
+        }
+
+
+def check_labels(
+    source: str | Path,
+    *,
+    id_field: str = "id",
+    label_field: str = "label",
+    annotator_field: str = "annotator",
+) -> LabelCheck:
+    """Check a folder in omk's form, or a table of ids and labels.
+
+    Of a folder all issues are found, of a table the first.
+    """
+    name = str(source)
+    if Path(source).is_dir():
+        reading = read_gold_dataset(source)
+        labels = None if reading.dataset is None else labels_of(reading.dataset, name)
+        issues = tuple(issue.to_dict() for issue in reading.issues)
+        return LabelCheck(name, labels, issues, reading.warnings)
+    try:
+        found = read_labels(
+            source, id_field=id_field, label_field=label_field, annotator_field=annotator_field
+        )
+    except InputError as error:
+        return LabelCheck(name, None, ({"file": name, "index": None, "message": str(error)},))
+    return LabelCheck(name, found, (), found.notes)
+
+
+def compare_label_files(
+    labels: Sequence[str | Path],
+    scores: str | Path | Sequence[str | Path],
+    *,
+    metric: str | None = None,
+    variant: str | None = None,
+    id_field: str = "id",
+    label_field: str = "label",
+    annotator_field: str = "annotator",
+    threshold: float | None = None,
+    label_threshold: float | None = None,
+    scale: tuple[float, float] | None = None,
+    measurement: Measurement = "interval",
+    judges: Sequence[str] = (),
+    seed: int = 0,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+) -> LabelComparison:
+    """Hold the scores in a file against labels.
+
+    Parameters
+    ----------
+    labels : sequence of path
+        As for :func:`~rag_eval.labels.label_sets.read_labels`.
+    scores : path, or a list of them
+        Results of a run or a table of scores, as for :func:`~rag_eval.runs.run_files.read_run`;
+        several are repeats. With a variant a report of omk.
+    metric : str
+        Not needed for a report of omk.
+    variant : str, optional
+        Of a report of omk; the empty text stands for its first.
+    id_field, label_field, annotator_field : str
+    threshold, label_threshold, scale, measurement, judges, seed, n_resamples, level
+        As for :func:`~rag_eval.labels.comparing_labels.compare_labels`.
+
+    Raises
+    ------
+    InputError
+        Naming file, row and field; also when no sample is in both.
+    """
+    found = read_labels(
+        *labels, id_field=id_field, label_field=label_field, annotator_field=annotator_field
+    )
+    column = _column(scores, metric, variant, id_field)
+    if not any(name in column.scores for name in found.ids):
+        raise InputError(
+            f"no id is in both: {found.name} has {_some(found.ids)}, "
+            f"{column.name} has {_some(column.scores)}"
+        )
+    return compare_labels(
+        found,
+        column,
+        threshold=threshold,
+        label_threshold=label_threshold,
+        scale=scale,
+        measurement=measurement,
+        judges=judges,
+        seed=seed,
+        n_resamples=n_resamples,
+        level=level,
+    )
+
+
+def _column(scores: Any, metric: str | None, variant: str | None, id_field: str) -> ScoreColumn:
+    if variant is not None:
+        if not isinstance(scores, (str, Path)):
+            raise InputError("a variant goes with one report of omk, not with several files")
+        if metric is not None:
+            raise InputError("a variant goes with a report of omk, which has no metrics")
+        return column_of_omk_report(scores, variant or None)
+    if metric is None:
+        raise InputError("a metric is needed: which scores are the labels about?")
+    run = read_run(scores, id_field=id_field, metrics=[metric], repeats=True)
+    return column_of_run(run, run.metrics[0])
+
+
+def _some(names: Any) -> str:
+    shown = [repr(name) for name, _ in zip(names, range(3), strict=False)]
+    return ", ".join(shown) + (", …" if len(names) > len(shown) else "")

@@ -1,0 +1,215 @@
+"""Labels in one form.  In: folders of YAML, tables of ids and labels.  Out: a row per annotator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.inputs.byte_files import source_name
+from rag_eval.inputs.tables import table_rows
+from rag_eval.labels.gold_dataset import GoldDataset, read_gold_dataset
+
+_WORDS: Final = {"true": 1.0, "false": 0.0}
+_SHOWN_FIELDS: Final = 20
+_SHOWN_ISSUES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSet:
+    """What people said of some samples.
+
+    Attributes
+    ----------
+    name : str
+        The files, for messages.
+    ids : tuple of str
+        U samples, in the order of the files.
+    annotators : tuple of str
+    ratings : float64, shape (annotators, U)
+        NaN where a person gave none.
+    scale : tuple of float or None
+        Least and largest label, where the files say so.
+    notes : tuple of str
+        What of the files was left out, or looks like a mistake.
+    """
+
+    name: str
+    ids: tuple[str, ...]
+    annotators: tuple[str, ...]
+    ratings: npt.NDArray[np.float64] = field(repr=False)
+    scale: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read_labels(
+    *sources: str | Path,
+    id_field: str = "id",
+    label_field: str = "label",
+    annotator_field: str = "annotator",
+) -> LabelSet:
+    """Labels of one or more people.
+
+    Parameters
+    ----------
+    *sources : path
+        Each a folder in omk's form, which is one person's, or a table (CSV, JSON lines, a JSON
+        array) of ids and labels, with an annotator per row where there are several.
+    id_field, label_field, annotator_field : str
+        Columns of tables. Labels are numbers, or true and false; an empty one is a sample that
+        nobody has labelled yet.
+
+    Raises
+    ------
+    InputError
+        Naming file, row and field; for two labels of one sample by one person; for folders without
+        a sound dataset, and for sources on different scales.
+    """
+    if not sources:
+        raise InputError("no labels were given")
+    columns = (id_field, label_field, annotator_field)
+    found = [
+        _folder_labels(source) if Path(source).is_dir() else _table_labels(source, columns)
+        for source in sources
+    ]
+    return found[0] if len(found) == 1 else _together(found)
+
+
+def _folder_labels(folder: str | Path) -> LabelSet:
+    reading = read_gold_dataset(folder)
+    if reading.dataset is None:
+        shown = "; ".join(map(str, reading.issues[:_SHOWN_ISSUES]))
+        raise InputError(f"{folder}: {shown}")
+    skipped = [f"{folder}: left out: {issue}" for issue in reading.issues]
+    warnings = [f"{folder}: {warning}" for warning in reading.warnings]
+    return labels_of(reading.dataset, str(folder), notes=[*skipped, *warnings])
+
+
+def labels_of(dataset: GoldDataset, name: str, notes: Sequence[str] = ()) -> LabelSet:
+    """The labels of a gold dataset."""
+    return LabelSet(
+        name=name,
+        ids=tuple(one.sample_id for one in dataset.annotations),
+        annotators=(dataset.metadata.annotator,),
+        ratings=np.array([[one.score for one in dataset.annotations]], np.float64),
+        scale=dataset.metadata.scale,
+        notes=tuple(notes),
+    )
+
+
+def _table_labels(path: str | Path, columns: tuple[str, str, str]) -> LabelSet:
+    id_field, label_field, annotator_field = columns
+    source = source_name(path)
+    labels: dict[tuple[str, str], float] = {}
+    places: dict[tuple[str, str], str] = {}
+    n_empty = 0
+    for place, row in table_rows(path):
+        where = f"{source}, {place}"
+        name = _name(row, id_field, where)
+        annotator = source
+        if row.get(annotator_field) not in (None, ""):
+            annotator = _name(row, annotator_field, where)
+        key = (annotator, name)
+        if key in places:
+            by = "" if annotator == source else f" by {annotator}"
+            raise InputError(
+                f"{source}: {id_field} {name!r} has a label{by} in {places[key]} and in {place}; "
+                "wanted each once"
+            )
+        places[key] = place
+        labels[key] = _label(row, label_field, where)
+        n_empty += math.isnan(labels[key])
+    if n_empty == len(labels):
+        raise InputError(f"{source} holds no labels")
+    notes = [f"{n_empty:,} of {len(labels):,} rows in {source} have no label yet"] * bool(n_empty)
+    return _label_set(source, labels, None, notes)
+
+
+def _label_set(
+    name: str,
+    labels: Mapping[tuple[str, str], float],
+    scale: tuple[float, float] | None,
+    notes: Sequence[str],
+) -> LabelSet:
+    annotators = {who: row for row, who in enumerate(dict.fromkeys(who for who, _ in labels))}
+    units = {unit: place for place, unit in enumerate(dict.fromkeys(unit for _, unit in labels))}
+    ratings = np.full((len(annotators), len(units)), np.nan)
+    for (annotator, unit), label in labels.items():
+        ratings[annotators[annotator], units[unit]] = label
+    return LabelSet(
+        name=name,
+        ids=tuple(units),
+        annotators=tuple(annotators),
+        ratings=ratings,
+        scale=scale,
+        notes=tuple(notes),
+    )
+
+
+def _together(found: Sequence[LabelSet]) -> LabelSet:
+    """Several people's labels side by side."""
+    scales = {one.scale for one in found}
+    if len(scales) > 1:
+        texts = [f"{one.name}: {_scale_text(one.scale)}" for one in found]
+        raise InputError(f"labels on different scales cannot be compared ({'; '.join(texts)})")
+    labels: dict[tuple[str, str], float] = {}
+    for one in found:
+        for row, annotator in enumerate(one.annotators):
+            if any(who == annotator for who, _ in labels):
+                raise InputError(f"{one.name}: an earlier file has labels by {annotator!r}, too")
+            labels |= {
+                (annotator, unit): float(label)
+                for unit, label in zip(one.ids, one.ratings[row], strict=True)
+            }
+    name = ", ".join(one.name for one in found)
+    return _label_set(name, labels, found[0].scale, [n for one in found for n in one.notes])
+
+
+def _scale_text(scale: tuple[float, float] | None) -> str:
+    return "no scale" if scale is None else f"{scale[0]:g} to {scale[1]:g}"
+
+
+def _name(row: Mapping[str, Any], column: str, where: str) -> str:
+    if column not in row:
+        hint = suggestion(column, row)
+        fields = ", ".join(list(row)[:_SHOWN_FIELDS]) or "none"
+        raise InputError(f"{where}: no field {column!r}{hint} (fields: {fields})")
+    value = row[column]
+    if value is None or value == "":
+        raise InputError(f"{where}: {column} is missing")
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise InputError(
+            f"{where}: {column} must be a str or a whole number, got {type(value).__name__}"
+        )
+    return str(value)
+
+
+def _label(row: Mapping[str, Any], column: str, where: str) -> float:
+    if column not in row:
+        hint = suggestion(column, row)
+        fields = ", ".join(list(row)[:_SHOWN_FIELDS]) or "none"
+        raise InputError(f"{where}: no field {column!r}{hint} (fields: {fields})")
+    value = row[column]
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return math.nan
+    try:
+        if isinstance(value, (list, dict)):
+            raise ValueError
+        text = value.strip().lower() if isinstance(value, str) else value
+        found = _WORDS[text] if text in _WORDS else float(text)
+        if not math.isfinite(found):
+            raise ValueError
+    except (ValueError, TypeError, OverflowError):
+        raise InputError(
+            f"{where}: {column} must be a number, or true or false, got {glance(value)}"
+        ) from None
+    return found

@@ -1,0 +1,159 @@
+"""omk's comparison with gold labels: annotations and results in, its rounded figures out.
+
+omk rounds to four decimals, ties away from zero. What the figures mean is defined in
+:mod:`rag_eval.krippendorff` and :mod:`rag_eval.stats`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from rag_eval.errors import InputError, suggestion
+from rag_eval.krippendorff import alpha_with_interval, krippendorff_alpha
+from rag_eval.labels.contamination import is_contaminated
+from rag_eval.option_values import is_number
+from rag_eval.scorers.omk.rounding import rounded
+from rag_eval.stats.agreement import pearson, weighted_kappa
+from rag_eval.stats.index_sources import mulberry32_indices
+
+SEED: Final = 20260616
+SCALE: Final = (1.0, 5.0)
+_DIGITS: Final = 4
+
+
+def omk_weighted_kappa(
+    gold: Sequence[float], judge: Sequence[float], scale: tuple[float, float] = SCALE
+) -> float | None:
+    """Quadratic kappa; None also on a scale whose ends are the same, or in the wrong order."""
+    # A scale cancels out of the quotient; there it only has to have a length.
+    return weighted_kappa(gold, judge) if scale[1] > scale[0] else None
+
+
+def omk_agreement(
+    gold: Sequence[float],
+    judge: Sequence[float],
+    *,
+    scale: tuple[float, float] = SCALE,
+    samples: int = 1000,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Alpha with its interval, kappa and Pearson of pairs of scores.
+
+    Parameters
+    ----------
+    gold, judge : sequence of float
+    scale : tuple of float
+    samples, seed
+        Of the interval of alpha, with omk's own draws.
+
+    Returns
+    -------
+    dict
+        ``alpha``, ``alphaCI`` (``low``, ``high``, ``estimate``, ``samples``), ``weightedKappa``,
+        ``pearson``, ``sampleCount``; None where a number is not defined. Resamples without variety
+        have no alpha: unlike there they are left out, and above 5 % of them there are no bounds.
+    """
+    alpha = krippendorff_alpha(np.array([gold, judge], np.float64))
+    draws = mulberry32_indices((len(gold),), samples, SEED if seed is None else seed)
+    found = alpha_with_interval([list(gold), list(judge)], indices=draws)
+    return {
+        "alpha": _rounded(alpha),
+        "alphaCI": {
+            "low": None if found is None else _rounded(found.low),
+            "high": None if found is None else _rounded(found.high),
+            "estimate": _rounded(alpha),
+            "samples": samples,
+        },
+        "weightedKappa": _rounded(omk_weighted_kappa(gold, judge, scale)),
+        "pearson": _rounded(pearson(gold, judge)),
+        "sampleCount": len(gold),
+    }
+
+
+def gold_compare(
+    results: Sequence[Mapping[str, Any]],
+    annotations: Mapping[str, float],
+    *,
+    annotator: str,
+    judges: Sequence[str],
+    variants: Sequence[str],
+    variant: str | None = None,
+    scale: tuple[float, float] | None = None,
+    samples: int = 1000,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Hold the judge's scores in a report against gold labels.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As in a report of omk: ``sample_id``, and under ``variants`` the ``llmScore`` of each.
+    annotations : mapping of float
+        The gold score of each sample.
+    annotator : str
+    judges : sequence of str
+        ``executor:model``.
+    variants : sequence of str
+    variant : str, optional
+        The first by default.
+
+    Returns
+    -------
+    dict
+        As :func:`omk_agreement`, and ``variant``, ``rows``, ``missing`` (samples that the report
+        does not have), ``unscored`` (it has no judge's score of them) and ``contaminated``.
+
+    Raises
+    ------
+    InputError
+        For an unknown variant.
+    """
+    if not variants:
+        raise InputError("the report names no variants")
+    chosen = variants[0] if variant is None else variant
+    if chosen not in variants:
+        hint = suggestion(chosen, variants)
+        raise InputError(f"no variant {chosen!r}{hint} (variants: {', '.join(variants)})")
+    scores = {row.get("sample_id"): variant_score(row, chosen) for row in results}
+    rows: list[dict[str, Any]] = []
+    missing, unscored = [], []
+    for name, gold in annotations.items():
+        if name not in scores:
+            missing.append(name)
+        elif (score := scores[name]) is None:
+            unscored.append(name)
+        else:
+            rows.append(
+                {"sample_id": name, "goldScore": gold, "judgeScore": score, "diff": score - gold}
+            )
+    agreed = omk_agreement(
+        [row["goldScore"] for row in rows],
+        [row["judgeScore"] for row in rows],
+        scale=SCALE if scale is None else scale,
+        samples=samples,
+        seed=seed,
+    )
+    return {
+        "variant": chosen,
+        "rows": rows,
+        "missing": missing,
+        "unscored": unscored,
+        "contaminated": is_contaminated(annotator, judges),
+        **agreed,
+    }
+
+
+def variant_score(row: Mapping[str, Any], variant: str) -> float | None:
+    """The judge's score in a row of a report; None where there is none, or judging failed."""
+    variants = row.get("variants")
+    found = variants.get(variant) if isinstance(variants, Mapping) else None
+    score = found.get("llmScore") if isinstance(found, Mapping) else None
+    # 0 is a judgement that failed.
+    return float(score) if is_number(score) and score > 0 else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else rounded(value, _DIGITS)

@@ -1,0 +1,61 @@
+"""Warnings before a run: numbers of rows and repeats in, what to expect of them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rag_eval.option_values import whole_from_zero
+
+TINY: Final = 5
+SMALL: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerWarning:
+    """Why a planned run may tell little.
+
+    The cut-offs are fixed ones and no power calculation: how large a difference some rows can show
+    depends on how much it varies over them. :func:`rag_eval.stats.power.minimum_detectable_effect`
+    and :func:`rag_eval.stats.power.rows_needed` calculate with that.
+
+    Attributes
+    ----------
+    code : str
+        ``tiny_n``, ``small_n`` or ``single_run``.
+    message : str
+    """
+
+    code: str
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"code": self.code, "message": self.message}
+
+
+def power_warnings(n_rows: int, n_repeats: int = 1) -> tuple[PowerWarning, ...]:
+    """What is known to go wrong with so few rows or repeats.
+
+    Parameters
+    ----------
+    n_rows, n_repeats : int
+        Of the planned run.
+
+    References
+    ----------
+    omk 0.54, its pre-flight check.
+    """
+    whole_from_zero(n_rows, "n_rows")
+    whole_from_zero(n_repeats, "n_repeats")
+    found = []
+    if n_rows < TINY:
+        message = f"{n_rows} rows: fewer than {TINY} show a total breakdown at best"
+        found.append(PowerWarning(code="tiny_n", message=message))
+    elif n_rows < SMALL:
+        message = f"{n_rows} rows: fewer than {SMALL} show large differences only"
+        found.append(PowerWarning(code="small_n", message=message))
+    if n_repeats < 2:
+        message = "a single run: how much scores vary from run to run stays unknown"
+        found.append(PowerWarning(code="single_run", message=message))
+    return tuple(found)

@@ -1,0 +1,265 @@
+"""Samples that are of little use: their outcomes and texts in, what is wrong with them out."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from rag_eval.errors import InputError
+from rag_eval.scorers.omk.layers import normalize_capability
+from rag_eval.scorers.omk.text_metrics import rouge_n
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+WEIGHTS: Final[dict[Severity, int]] = {"error": 8, "warning": 3, "info": 1}
+
+_UNSTEADY_JUDGE: Final = 1.0
+_OUTLIER_FACTOR: Final = 3
+_SAME_TEXT: Final = 0.7
+_SHORT_RUBRIC: Final = 10
+_FEWEST_SAMPLES: Final = 10
+_FEWEST_OF_A_CAPABILITY: Final = 3
+# Every text is compared with every other: 2,000 of them take some seconds.
+_MOST_COMPARED: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one system made of a sample.
+
+    Attributes
+    ----------
+    score : float or None
+        None where there is none.
+    ok : bool
+        False when the run of this sample failed.
+    cost, duration : float or None
+        In any unit, the same for all samples.
+    judge_std_dev : float or None
+        Over repeated judgements of the same answer.
+    """
+
+    score: float | None
+    ok: bool = True
+    cost: float | None = None
+    duration: float | None = None
+    judge_std_dev: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosedSample:
+    """A sample as diagnostics see it: outcomes of one system or more, and its own texts.
+
+    ``capabilities`` are the skills it is said to test.
+    """
+
+    id: str
+    outcomes: Sequence[Outcome]
+    prompt: str | None = None
+    rubric: str | None = None
+    capabilities: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleIssue:
+    """One remark on a sample; ``code`` is a name for programs, ``message`` says it to people."""
+
+    sample_id: str
+    severity: Severity
+    code: str
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "sampleId": self.sample_id,
+            "severity": self.severity,
+            "code": self.code,
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleDiagnostics:
+    """All remarks on a data set.
+
+    Rules of thumb with fixed limits, no statistics: that a sample tells two systems apart in one
+    run does not say that it would in the next, and outcomes of few systems say little of others.
+
+    Attributes
+    ----------
+    issues : tuple of SampleIssue
+        In the order of the samples, errors first.
+    n_samples, n_flagged : int
+    health_score : float or None
+        100 less 20 * (8 errors + 3 warnings + infos) / samples, at least 0; None of no samples.
+    compared_texts : bool
+        False when there were too many samples to look for near duplicates.
+    """
+
+    issues: tuple[SampleIssue, ...]
+    n_samples: int
+    n_flagged: int
+    health_score: float | None
+    compared_texts: bool
+
+    def count(self, severity: Severity) -> int:
+        """How many issues are this severe."""
+        return sum(issue.severity == severity for issue in self.issues)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "issues": [issue.to_dict() for issue in self.issues],
+            "nSamples": self.n_samples,
+            "nFlagged": self.n_flagged,
+            "nErrors": self.count("error"),
+            "nWarnings": self.count("warning"),
+            "nInfos": self.count("info"),
+            "healthScore": self.health_score,
+            "comparedTexts": self.compared_texts,
+        }
+
+
+def sample_diagnostics(
+    samples: Sequence[DiagnosedSample],
+    *,
+    best: float = 1.0,
+    worst: float = 0.0,
+    flat_below: float = 0.1,
+) -> SampleDiagnostics:
+    """Look for samples that tell systems apart badly, cost much, or say the same as others.
+
+    Parameters
+    ----------
+    samples : sequence of DiagnosedSample
+    best, worst : float
+        Where a sample counts as passed or failed by all systems.
+    flat_below : float
+        Scores of all systems closer than this tell nothing. omk has 5, 1 and 0.5, on its scale
+        from 1 to 5.
+
+    Raises
+    ------
+    InputError
+        For ids that repeat.
+
+    References
+    ----------
+    omk 0.54, its sample diagnostics; where no limit of theirs is written down, ours is.
+    """
+    repeated = [name for name, n in Counter(sample.id for sample in samples).items() if n > 1]
+    if repeated:
+        raise InputError(f"samples must have ids of their own; {repeated[0]!r} repeats")
+    found: list[SampleIssue] = []
+    for sample in samples:
+        found += _of_scores(sample, best, worst, flat_below)
+        found += _of_judge(sample)
+        found += _of_rubric(sample)
+    found += _outliers(samples, "cost_outlier", "costs", lambda outcome: outcome.cost)
+    found += _outliers(samples, "latency_outlier", "takes", lambda outcome: outcome.duration)
+    found += _thin_capabilities(samples)
+    compared = len(samples) <= _MOST_COMPARED
+    if compared:
+        found += _near_duplicates(samples)
+    places = {sample.id: place for place, sample in enumerate(samples)}
+    ranks = {severity: rank for rank, severity in enumerate(WEIGHTS)}
+    found.sort(key=lambda issue: (places[issue.sample_id], ranks[issue.severity]))
+    return SampleDiagnostics(
+        issues=tuple(found),
+        n_samples=len(samples),
+        n_flagged=len({issue.sample_id for issue in found}),
+        health_score=_health(found, len(samples)),
+        compared_texts=compared,
+    )
+
+
+def _health(issues: Sequence[SampleIssue], n_samples: int) -> float | None:
+    if not n_samples:
+        return None
+    weight = sum(WEIGHTS[issue.severity] for issue in issues)
+    return max(0.0, 100 - 20 * weight / n_samples)
+
+
+def _issue(sample: DiagnosedSample, severity: Severity, code: str, message: str) -> SampleIssue:
+    return SampleIssue(sample_id=sample.id, severity=severity, code=code, message=message)
+
+
+def _of_scores(
+    sample: DiagnosedSample, best: float, worst: float, flat_below: float
+) -> Iterator[SampleIssue]:
+    scores = [outcome.score for outcome in sample.outcomes if outcome.score is not None]
+    if len(scores) > 1:
+        least, most = min(scores), max(scores)
+        if least >= best:
+            yield _issue(sample, "info", "all_pass", f"every system scores {best:g} or more")
+        elif most <= worst:
+            yield _issue(sample, "error", "all_fail", f"no system scores more than {worst:g}")
+        elif most - least < flat_below:
+            message = f"scores of all systems are within {most - least:.2g}"
+            yield _issue(sample, "warning", "flat_scores", message)
+    n_failed = sum(not outcome.ok for outcome in sample.outcomes)
+    if n_failed:
+        message = f"{n_failed} of {len(sample.outcomes)} runs failed"
+        yield _issue(sample, "warning", "error_prone", message)
+
+
+def _of_judge(sample: DiagnosedSample) -> Iterator[SampleIssue]:
+    spreads = [outcome.judge_std_dev or 0.0 for outcome in sample.outcomes]
+    if max(spreads, default=0.0) >= _UNSTEADY_JUDGE:
+        message = f"judgements of one answer vary by {max(spreads):.2g} (standard deviation)"
+        yield _issue(sample, "warning", "ambiguous_rubric", message)
+
+
+def _of_rubric(sample: DiagnosedSample) -> Iterator[SampleIssue]:
+    if sample.rubric is not None and len(sample.rubric.strip()) < _SHORT_RUBRIC:
+        message = f"the rubric has fewer than {_SHORT_RUBRIC} characters"
+        yield _issue(sample, "info", "rubric_clarity_low", message)
+
+
+def _outliers(
+    samples: Sequence[DiagnosedSample],
+    code: str,
+    verb: str,
+    amount: Callable[[Outcome], float | None],
+) -> Iterator[SampleIssue]:
+    means: dict[str, float] = {}
+    for sample in samples:
+        known = [found for found in map(amount, sample.outcomes) if found is not None]
+        if known:
+            means[sample.id] = statistics.fmean(known)
+    if len(means) < 2:
+        return
+    usual = statistics.median_high(means.values())
+    for sample in samples:
+        mean = means.get(sample.id, 0.0)
+        if usual > 0 and mean >= _OUTLIER_FACTOR * usual:
+            message = f"{verb} {mean / usual:.1f} times as much as the middle sample"
+            yield _issue(sample, "info", code, message)
+
+
+def _thin_capabilities(samples: Sequence[DiagnosedSample]) -> Iterator[SampleIssue]:
+    """A remark on the first sample of each capability that few samples test."""
+    if len(samples) < _FEWEST_SAMPLES:
+        return
+    testing: dict[str, list[DiagnosedSample]] = {}
+    for sample in samples:
+        for name in dict.fromkeys(map(normalize_capability, sample.capabilities)):
+            testing.setdefault(name, []).append(sample)
+    for name, found in testing.items():
+        if len(found) < _FEWEST_OF_A_CAPABILITY:
+            message = f"{len(found)} of {len(samples)} samples test {name}"
+            yield _issue(found[0], "warning", "capability_thin", message)
+
+
+def _near_duplicates(samples: Sequence[DiagnosedSample]) -> Iterator[SampleIssue]:
+    texts = [(sample, sample.prompt) for sample in samples if sample.prompt]
+    for place, (sample, text) in enumerate(texts):
+        for other, other_text in texts[place + 1 :]:
+            # Of the later one's words: a text is no duplicate of a longer one that holds it.
+            alike = rouge_n(text, other_text)
+            if alike >= _SAME_TEXT:
+                message = f"its prompt has {alike:.0%} of the words of that of {other.id}"
+                yield _issue(sample, "warning", "near_duplicate", message)

@@ -1,0 +1,149 @@
+"""Rows held out from tuning: how many rows and what share in, which rows and their means out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.option_values import share, whole_from_zero
+
+FEWEST_ROWS: Final = 3
+"""Either side needs as many rows, or there is no split."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldoutSplit:
+    """Rows for tuning and rows held out, by an even stride over the order of the rows.
+
+    It assumes that this order has nothing to do with the scores, or that rows of a kind stand
+    together: then the stride takes some of each. Rows that repeat with the length of the stride
+    end up on one side.
+
+    Attributes
+    ----------
+    holdout, train : tuple of int
+        Rows from 0 on, rising.
+    """
+
+    holdout: tuple[int, ...]
+    train: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"holdout": list(self.holdout), "train": list(self.train)}
+
+
+def holdout_split(n_rows: int, ratio: float) -> HoldoutSplit | None:
+    """Hold out a share of the rows; the same rows every time.
+
+    Parameters
+    ----------
+    n_rows : int
+    ratio : float
+        From 0 to 1; ``n_rows * ratio``, rounded half up, rows are held out.
+
+    Returns
+    -------
+    HoldoutSplit or None
+        None where one side would have fewer than 3 rows.
+
+    References
+    ----------
+    omk 0.54, ``--holdout-ratio``.
+    """
+    whole_from_zero(n_rows, "n_rows")
+    n_held = math.floor(n_rows * share(ratio, "ratio") + 0.5)
+    if min(n_held, n_rows - n_held) < FEWEST_ROWS:
+        return None
+    held = tuple(place * n_rows // n_held for place in range(n_held))
+    chosen = set(held)
+    return HoldoutSplit(
+        holdout=held, train=tuple(row for row in range(n_rows) if row not in chosen)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldoutMeans:
+    """Means of one system on both sides of a split.
+
+    A system that was tuned on some rows looks better there: the difference of the means is what
+    to look at. It has an error of its own, and with few rows a large one.
+
+    Attributes
+    ----------
+    train_mean, holdout_mean : float or None
+        Of the rows with a score; None without any.
+    n_train, n_holdout : int
+        Rows of either side.
+    n_train_scored, n_holdout_scored : int
+        Those of them with a score.
+    """
+
+    train_mean: float | None
+    holdout_mean: float | None
+    n_train: int
+    n_holdout: int
+    n_train_scored: int
+    n_holdout_scored: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "trainMean": self.train_mean,
+            "holdoutMean": self.holdout_mean,
+            "nTrain": self.n_train,
+            "nHoldout": self.n_holdout,
+            "nTrainScored": self.n_train_scored,
+            "nHoldoutScored": self.n_holdout_scored,
+        }
+
+
+def holdout_breakdown(
+    scores: Mapping[str, Sequence[float | None]], ratio: float
+) -> dict[str, HoldoutMeans] | None:
+    """Means of each system on the rows for tuning and on those held out.
+
+    Parameters
+    ----------
+    scores : mapping of str to sequence of float or None
+        The scores of each system, row by row; None or NaN where a row has none.
+    ratio : float
+        As for :func:`holdout_split`.
+
+    Returns
+    -------
+    dict of HoldoutMeans, or None
+        None where the rows cannot be split.
+
+    Raises
+    ------
+    InputError
+        For systems with different numbers of rows.
+    """
+    lengths = {name: len(column) for name, column in scores.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"scores must have as many rows for every system, got {lengths}")
+    split = holdout_split(next(iter(lengths.values()), 0), ratio)
+    if split is None:
+        return None
+    return {name: _means(column, split) for name, column in scores.items()}
+
+
+def _means(column: Sequence[float | None], split: HoldoutSplit) -> HoldoutMeans:
+    train, holdout = (_known(column, rows) for rows in (split.train, split.holdout))
+    return HoldoutMeans(
+        train_mean=math.fsum(train) / len(train) if train else None,
+        holdout_mean=math.fsum(holdout) / len(holdout) if holdout else None,
+        n_train=len(split.train),
+        n_holdout=len(split.holdout),
+        n_train_scored=len(train),
+        n_holdout_scored=len(holdout),
+    )
+
+
+def _known(column: Sequence[float | None], rows: Sequence[int]) -> list[float]:
+    found = (column[row] for row in rows)
+    return [score for score in found if score is not None and not math.isnan(score)]

@@ -1,0 +1,198 @@
+"""How steady rows are over repeats: scores of each repeat in, rows that come and go out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.option_values import number, whole_from_one
+from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.samples import MetricId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFlakiness:
+    """One row over its repeats.
+
+    Attributes
+    ----------
+    id : str
+    n_repeats : int
+        Repeats with a score; those without say nothing here.
+    n_passed : int
+    mean, low, high : float
+        Of the scores.
+    std_dev : float or None
+        From repeat to repeat (divided by n - 1); None of a single one.
+    """
+
+    id: str
+    n_repeats: int
+    n_passed: int
+    mean: float
+    low: float
+    high: float
+    std_dev: float | None
+
+    @property
+    def straddles(self) -> bool:
+        """It passed in some repeats and failed in others."""
+        return 0 < self.n_passed < self.n_repeats
+
+    @property
+    def n_failed(self) -> int:
+        """Repeats in which it failed."""
+        return self.n_repeats - self.n_passed
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "id": self.id,
+            "nRepeats": self.n_repeats,
+            "nPassed": self.n_passed,
+            "mean": self.mean,
+            "low": self.low,
+            "high": self.high,
+            "stdDev": self.std_dev,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flakiness:
+    """Rows over repeats of the same run.
+
+    It assumes that nothing changed between repeats but chance: the same system, data and settings,
+    and no cache that answers for it. A row that passed in all of r repeats may still fail in a
+    share of all: with no failure in r, up to about 3 / r is likely enough (95 %).
+
+    Attributes
+    ----------
+    threshold : float
+        What a score has to reach, or to stay below where lower is better.
+    fail_in : int
+        Repeats in which a row must fail to count in ``failing``.
+    rows : tuple of RowFlakiness
+        In the order of their first repeats; rows without any score are left out.
+    failing : tuple of str
+        Ids of rows that fail in ``fail_in`` repeats or more.
+    straddling : tuple of str
+        Ids of rows that pass at times and fail at others.
+    between_repeats : float or None
+        The usual standard deviation of a row from repeat to repeat: the root of the mean of the
+        variances. None when no row has two repeats.
+    n_null : int
+        Scores that are missing.
+    """
+
+    threshold: float
+    fail_in: int
+    rows: tuple[RowFlakiness, ...]
+    failing: tuple[str, ...]
+    straddling: tuple[str, ...]
+    between_repeats: float | None
+    n_null: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "threshold": self.threshold,
+            "failIn": self.fail_in,
+            "rows": [row.to_dict() for row in self.rows],
+            "failing": list(self.failing),
+            "straddling": list(self.straddling),
+            "betweenRepeats": self.between_repeats,
+            "nNull": self.n_null,
+        }
+
+
+def flakiness(
+    ids: Sequence[str],
+    scores: npt.ArrayLike,
+    threshold: float,
+    *,
+    higher_is_better: bool = True,
+    fail_in: int = 1,
+) -> Flakiness:
+    """How steady rows are over repeats.
+
+    Parameters
+    ----------
+    ids : sequence of str, length R
+        One for each score; a row that was repeated comes as often, under one id.
+    scores : array of float, shape (R,)
+        NaN stands for null.
+    threshold : float
+        A score passes from there on, or up to there where lower is better.
+    fail_in : int
+        In how many repeats a row must fail to count as failing.
+
+    Raises
+    ------
+    InputError
+        For another number of ids than of scores, or a number out of range.
+    """
+    column = np.asarray(scores, np.float64)
+    if column.shape != (len(ids),):
+        raise InputError(f"scores must be one for each of {len(ids)} ids, got {column.shape}")
+    number(threshold, "threshold")
+    whole_from_one(fail_in, "fail_in")
+    found: dict[str, list[float]] = {}
+    for name, score in zip(ids, column.tolist(), strict=True):
+        if score == score:
+            found.setdefault(name, []).append(score)
+    rows = tuple(
+        _row(name, repeats, threshold, higher_is_better) for name, repeats in found.items()
+    )
+    variances = [row.std_dev**2 for row in rows if row.std_dev is not None]
+    return Flakiness(
+        threshold=threshold,
+        fail_in=fail_in,
+        rows=rows,
+        failing=tuple(row.id for row in rows if row.n_failed >= fail_in),
+        straddling=tuple(row.id for row in rows if row.straddles),
+        between_repeats=float(np.sqrt(np.mean(variances))) if variances else None,
+        n_null=int(np.isnan(column).sum()),
+    )
+
+
+def flakiness_of_run(
+    run: ScoredRun, metric: MetricId, threshold: float, *, fail_in: int = 1
+) -> Flakiness:
+    """How steady one metric of a run with repeats is; see :func:`flakiness`.
+
+    Raises
+    ------
+    InputError
+        When no row of the run was repeated.
+    """
+    if len(set(run.ids)) == len(run.ids):
+        raise InputError(
+            f"{run.name} has no repeats: no two of its {len(run.ids)} rows share an id"
+        )
+    return flakiness(
+        run.ids,
+        run.column(metric),
+        threshold,
+        higher_is_better=higher_is_better(metric),
+        fail_in=fail_in,
+    )
+
+
+def _row(name: str, repeats: list[float], threshold: float, rising: bool) -> RowFlakiness:
+    scores = np.array(repeats)
+    passed = scores >= threshold if rising else scores <= threshold
+    return RowFlakiness(
+        id=name,
+        n_repeats=len(scores),
+        n_passed=int(passed.sum()),
+        mean=float(scores.mean()),
+        low=float(scores.min()),
+        high=float(scores.max()),
+        std_dev=float(scores.std(ddof=1)) if len(scores) > 1 else None,
+    )

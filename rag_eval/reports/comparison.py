@@ -1,0 +1,316 @@
+"""Comparisons of two runs as tables and sentences: on a terminal, and as Markdown."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rag_eval.comparing.run_comparison import MetricChange, RunComparison
+from rag_eval.reports.console import mean_text, number_table, print_line, print_notes
+from rag_eval.reports.plain_text import plain_text
+from rag_eval.stats.intervals import Interval
+
+_NONE: Final = "–"
+_STYLES: Final = {"regression": "bold red", "improvement": "green"}
+_ID_LIMIT: Final = 40
+_NAME_LIMIT: Final = 60
+_FOUND: Final = ("regression", "improvement")
+
+
+def print_comparison(comparison: RunComparison, console: Console, *, top: int = 3) -> None:
+    """Print two runs side by side: a table, what the tests found in words, and what moved it."""
+    if not comparison.paired:
+        _print_means(comparison, console)
+        return
+    for line in _rows_lines(comparison):
+        print_line(console, line)
+    console.print()
+    console.print(_table(comparison, console))
+    print_notes(_setting_lines(comparison), console)
+    console.print()
+    for line in findings(comparison):
+        print_line(console, line)
+    _print_moved(comparison, console, top)
+    for line in (*null_lines(comparison), *plan_lines(comparison)):
+        print_line(console, line)
+
+
+def _print_means(comparison: RunComparison, console: Console) -> None:
+    table = number_table(console, "old mean", "new mean", "delta")
+    for change in comparison.changes:
+        shown = _NONE if math.isnan(change.delta) else f"{change.delta:+.4f}"
+        better = change.better_by
+        style = "green" if better > 0 else "red" if better < 0 else ""
+        table.add_row(change.name, mean_text(change.old), mean_text(change.new), Text(shown, style))
+    console.print(table)
+    print_notes(_setting_lines(comparison), console)
+
+
+def _setting_lines(comparison: RunComparison) -> list[str]:
+    return [f"settings differ: {text}" for text in comparison.differences]
+
+
+# ---------------------------------------------------------------------------------------- tables
+
+
+def _rows_lines(comparison: RunComparison) -> list[str]:
+    table = comparison.table
+    assert table is not None
+    n_old, n_new = int(table.in_old.sum()), int(table.in_new.sum())
+    names = [plain_text(comparison.old, _NAME_LIMIT), plain_text(comparison.new, _NAME_LIMIT)]
+    width = max(map(len, names))
+    both = comparison.n_pairs
+    shared = f"{both:,} rows in both"
+    if n_old > both or n_new > both:
+        shared += f"; {n_old - both:,} removed, {n_new - both:,} new"
+    return [
+        f"old  {names[0]:{width}}  {n_old:,} rows",
+        f"new  {names[1]:{width}}  {n_new:,} rows",
+        shared,
+    ]
+
+
+def _table(comparison: RunComparison, console: Console) -> Table:
+    # Kept together where the header is broken.
+    level = f"[{comparison.options.level * 100:g}\N{NO-BREAK SPACE}%]"
+    table = number_table(console, "old", "new", f"difference {level}", "adjusted p")
+    table.columns[0].no_wrap = False
+    table.columns[0].overflow = "fold"
+    table.add_column("verdict", no_wrap=True)
+    within = None
+    for change in comparison.changes:
+        if change.slice != within:
+            within = change.slice
+            assert within is not None
+            table.add_section()
+            table.add_row(Text(plain_text(f"{within.field} = {within.value}", _NAME_LIMIT), "bold"))
+        style = _STYLES.get(change.verdict, "")
+        table.add_row(
+            change.name,
+            _mean(change.old.mean),
+            _mean(change.new.mean),
+            interval_text(change.difference),
+            _p_shown(change),
+            Text(_verdict(change), style if change.gating else ""),
+        )
+    return table
+
+
+def _mean(value: float) -> str:
+    return _NONE if math.isnan(value) else f"{value:.3f}"
+
+
+def interval_text(found: Interval) -> str:
+    """``-0.021 [-0.034, -0.008]``, as far as it is known."""
+    if math.isnan(found.estimate):
+        return _NONE
+    text = f"{found.estimate:+.3f}"
+    if found.low is None or found.high is None:
+        return f"{text} [too few]"
+    return f"{text} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def p_text(p: float) -> str:
+    """Three digits; ``<0.001`` below."""
+    return "<0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def _p(p: float) -> str:
+    return f"p {p_text(p)}" if p >= 0.0005 else "p < 0.001"
+
+
+def _p_shown(change: MetricChange) -> str:
+    """Of the side that the mean moved to, adjusted."""
+    if change.test is None:
+        return _NONE
+    worse = change.verdict == "regression" or (
+        change.verdict != "improvement" and change.better_by <= 0
+    )
+    return p_text(change.test.adjusted_p_worse if worse else change.test.adjusted_p_better)
+
+
+def _verdict(change: MetricChange) -> str:
+    if change.gating or change.verdict not in _FOUND:
+        return "" if change.verdict == "not compared" else change.verdict
+    return "worse?" if change.verdict == "regression" else "better?"
+
+
+# ------------------------------------------------------------------------------------- sentences
+
+
+def findings(comparison: RunComparison) -> list[str]:
+    """What the tests found, a sentence for each metric that gates and changed; never none."""
+    found = [c for c in comparison.changes if c.gating and c.verdict in _FOUND]
+    lines = [sentence(change) for change in found]
+    few = [c for c in comparison.changes if c.gating and c.verdict == "too few"]
+    lines += [_too_few_line(change) for change in few if change.slice is None]
+    n_small = sum(change.slice is not None for change in few)
+    if n_small:
+        lines.append(f"too few pairs in {n_small:,} of the slices' tests to find anything")
+    gating = [change for change in comparison.changes if change.gating]
+    if not found and len(few) < len(gating):
+        tests = f"{comparison.n_tests:,} test{'' if comparison.n_tests == 1 else 's'}"
+        lines.insert(
+            0,
+            f"no evidence of a change in {tests} at {comparison.options.alpha:g}; "
+            "that is no proof that nothing changed: see the intervals",
+        )
+    if not gating:
+        lines.append("no metric gates: all of this is for looking around")
+    elif any(not change.gating and change.verdict in _FOUND for change in comparison.changes):
+        lines.append("worse? and better? are of what does not decide, after Benjamini-Hochberg")
+    return lines
+
+
+def sentence(change: MetricChange) -> str:
+    """``faithfulness fell by 0.021 [-0.034, -0.008], p 0.002 after Holm: a regression``."""
+    test = change.test
+    assert test is not None
+    worse = change.verdict == "regression"
+    difference = change.difference
+    where = "" if change.slice is None else f" where {change.slice.field} is {change.slice.value}"
+    way = "fell" if change.delta < 0 else "rose" if change.delta > 0 else "moved"
+    bounds = "too few rows for an interval"
+    if difference.low is not None and difference.high is not None:
+        bounds = f"[{difference.low:.3f}, {difference.high:.3f}]"
+    shown = _p(test.adjusted_p_worse if worse else test.adjusted_p_better)
+    adjusted = "Holm" if test.adjustment == "holm" else "Benjamini-Hochberg"
+    beyond = f", by more than the margin of {change.margin:g}" if worse and change.margin else ""
+    kind = "a regression" if worse else "an improvement"
+    size = f"{abs(change.delta):.3f}" if abs(change.delta) >= 0.0005 else "less than 0.001"
+    return plain_text(
+        f"{change.name}{where} {way} by {size} {bounds}, {shown} after {adjusted}: {kind}{beyond}"
+    )
+
+
+def _too_few_line(change: MetricChange) -> str:
+    test = change.test
+    assert test is not None
+    n = test.n_informative
+    clusters = "" if test.n_clusters is None else f" in {test.n_clusters:,} clusters"
+    moved = "no row" if not n else f"{n:,} row" if n == 1 else f"{n:,} rows"
+    return plain_text(
+        f"{change.name}: too few pairs: of {change.n_pairs:,}{clusters} {moved} changed, and no p "
+        f"value below {test.smallest_p:.2g} is possible"
+    )
+
+
+def null_lines(comparison: RunComparison) -> list[str]:
+    """Which metrics lost scores."""
+    lines = []
+    for change in comparison.changes:
+        nulls = change.nulls
+        if nulls is None or not nulls.flagged:
+            continue
+        lines.append(
+            f"{change.name}: {nulls.n_lost:,} rows lost their score and {nulls.n_gained:,} got one "
+            f"({nulls.n_rows - nulls.n_old:,} → {nulls.n_rows - nulls.n_new:,} of "
+            f"{nulls.n_rows:,} scored, {_p(nulls.p_worse)}): its mean is over other rows now"
+        )
+    return lines
+
+
+def plan_lines(comparison: RunComparison) -> list[str]:
+    """What so many rows could find in the next run."""
+    found = {
+        change.name: change.detectable
+        for change in comparison.changes
+        if change.gating and change.slice is None and change.detectable is not None
+    }
+    if not found:
+        return []
+    ordered = sorted(found, key=lambda name: (found[name], name))
+    least, most = ordered[0], ordered[-1]
+    span = f"{_small(found[least])} ({least})"
+    if most != least:
+        span += f" to {_small(found[most])} ({most})"
+    margin = any(change.margin for change in comparison.changes if change.gating)
+    beyond = " beyond the margin" if margin else ""
+    return [
+        f"next run: with {comparison.n_pairs:,} rows like these a loss of {span}{beyond} would be "
+        "found 8 times in 10"
+    ]
+
+
+def _small(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.01 else f"{value:.2g}"
+
+
+def _told(comparison: RunComparison) -> list[MetricChange]:
+    return [c for c in comparison.changes if c.gating and c.verdict in _FOUND and c.slice is None]
+
+
+def _print_moved(comparison: RunComparison, console: Console, top: int) -> None:
+    for change in _told(comparison):
+        rows = comparison.moved_rows(change.name, top)
+        if not rows:
+            continue
+        counts = change.rows
+        console.print()
+        print_line(
+            console,
+            f"{change.name}: {counts['improved']:,} rows improved, {counts['regressed']:,} "
+            f"regressed, {counts['unchanged']:,} unchanged; those that moved the mean most:",
+        )
+        for row in rows:
+            line = Text(f"  {plain_text(row.id, _ID_LIMIT)}  {row.old:.3f} → {row.new:.3f}")
+            print_line(console, line.append(f"  {row.contribution:+.5f} of the mean"))
+    if _told(comparison):
+        console.print()
+
+
+# -------------------------------------------------------------------------------------- Markdown
+
+
+def comparison_markdown(comparison: RunComparison, *, top: int = 3) -> str:
+    """The same for a pull request: a table, then sentences."""
+    level = f"{comparison.options.level * 100:g} %"
+    lines = []
+    if comparison.paired:
+        lines += [f"{_cell(line)}  " for line in _rows_lines(comparison)] + [""]
+    lines += [
+        f"| metric | old | new | difference [{level}] | adjusted p | verdict |",
+        "|---|---:|---:|---:|---:|---|",
+    ]
+    for change in comparison.changes:
+        where = "" if change.slice is None else f" ({change.slice.field} = {change.slice.value})"
+        cells = [
+            _cell(change.name + where),
+            mean_text(change.old),
+            mean_text(change.new),
+            interval_text(change.difference),
+            _p_shown(change),
+            _verdict(change),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.append("")
+    if comparison.paired:
+        sentences = [*findings(comparison), *null_lines(comparison), *plan_lines(comparison)]
+        lines += [f"- {_cell(text)}" for text in sentences]
+        lines += _moved_markdown(comparison, top)
+    lines += [f"- note: {_cell(text)}" for text in _setting_lines(comparison)]
+    return "\n".join(lines) + "\n"
+
+
+def _moved_markdown(comparison: RunComparison, top: int) -> list[str]:
+    lines = []
+    for change in _told(comparison):
+        rows = comparison.moved_rows(change.name, top)
+        if rows:
+            shown = (
+                f"{_cell(row.id, limit=_ID_LIMIT)} ({row.old:.3f} → {row.new:.3f})" for row in rows
+            )
+            lines.append(f"- {change.name}, moved most by: {', '.join(shown)}")
+    return lines
+
+
+_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#!~&@"})
+
+
+def _cell(text: str, *, limit: int | None = None) -> str:
+    """Text of data, so that no mark in it has a meaning."""
+    return plain_text(text, limit).translate(_MARKS)

@@ -1,0 +1,124 @@
+"""Verdicts of gates as tables and sentences: on a terminal, and as Markdown."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
+from rag_eval.reports.comparison import p_text
+from rag_eval.reports.console import number_table, print_line
+from rag_eval.reports.plain_text import plain_text
+
+_NONE: Final = "–"
+_NAME_LIMIT: Final = 60
+_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#!~&@"})
+_GOOD: Final = ("PROGRESS", "NON-INFERIOR", "clean")
+
+
+def print_gate(report: GateReport, console: Console) -> None:
+    """Print a verdict: one line that says it, each baseline with its findings, each guard."""
+    head = Text("PASS", "bold green") if report.passed else Text("FAIL", "bold red")
+    head.append(f"  {report.status}", "bold").append(f"  {plain_text(report.reason)}", "default")
+    print_line(console, head)
+    for verdict in report.baselines:
+        console.print()
+        print_line(console, _baseline_line(verdict))
+        console.print(_table(verdict, console))
+    if report.guards:
+        console.print()
+    for guard in sorted(report.guards, key=lambda guard: guard.held):
+        line = Text("PASS", "green") if guard.held else Text("FAIL", "bold red")
+        print_line(console, line.append(f"  {plain_text(guard.message)}", "default"))
+    for text in policy_lines(report):
+        console.print()
+        print_line(console, text)
+
+
+def policy_lines(report: GateReport) -> list[str]:
+    """What the policy promises, or how often it was found to err."""
+    if not report.baselines:
+        return []
+    if report.policy == "no-regression":
+        return [
+            f"no-regression: when nothing changed, a build is red at most {report.alpha:.0%} of "
+            "the time against each baseline; a pass is no proof that nothing got worse"
+        ]
+    if report.policy == "non-inferior":
+        return [
+            f"non-inferior: a run that is worse by the margin passes about {report.alpha:.0%} of "
+            "the time; few rows show nothing, and fail"
+        ]
+    found = report.false_alarms
+    if found is None:
+        return []
+    return [
+        f"{report.policy}: when nothing changed, {_share(found.rate)} of {found.n_replicates:,} "
+        f"simulated builds were red ({found.n_rows:,} rows, {found.tied:.0%} of them with the same "
+        "scores in both runs)"
+    ]
+
+
+def _share(rate: float) -> str:
+    return "less than 0.1%" if rate < 0.001 else f"{rate:.1%}"
+
+
+def _baseline_line(verdict: BaselineVerdict) -> str:
+    state = "passed" if verdict.passed else "failed"
+    name = plain_text(verdict.name, _NAME_LIMIT)
+    kind = verdict.kind.replace("_", " ")
+    return f"against {name} ({kind}): {state}, {verdict.status}"
+
+
+def _table(verdict: BaselineVerdict, console: Console) -> Table:
+    table = number_table(console, "change", "p", "pairs")
+    table.columns[0].no_wrap = False
+    table.columns[0].overflow = "fold"
+    table.add_column("status", no_wrap=True)
+    for finding in verdict.findings:
+        style = "" if finding.held else "bold red"
+        if finding.status in _GOOD:
+            style = "green"
+        change, p_value, pairs = _cells(finding)
+        name = plain_text(finding.name, _NAME_LIMIT)
+        table.add_row(name, change, p_value, pairs, Text(finding.status, style))
+    return table
+
+
+def _cells(finding: Finding) -> tuple[str, str, str]:
+    change = _NONE if math.isnan(finding.change) else f"{finding.change:+.3f}"
+    if finding.low is not None and finding.high is not None:
+        change += f" [{finding.low:.3f}, {finding.high:.3f}]"
+    p_value = _NONE if finding.p_value is None else p_text(finding.p_value)
+    return change, p_value, f"{finding.n_pairs:,}"
+
+
+def gate_markdown(report: GateReport) -> str:
+    """The same for a pull request."""
+    state = "passed" if report.passed else "failed"
+    lines = [f"**Gate {state}: {report.status}.** {_cell(report.reason)}", ""]
+    for verdict in report.baselines:
+        lines += [
+            f"{_cell(_baseline_line(verdict))}",
+            "",
+            "| metric | change | p | pairs | status |",
+            "|---|---:|---:|---:|---|",
+        ]
+        for finding in verdict.findings:
+            cells = [_cell(finding.name), *_cells(finding), _cell(finding.status)]
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    for guard in sorted(report.guards, key=lambda guard: guard.held):
+        lines.append(f"- {'held' if guard.held else '**failed**'}: {_cell(guard.message)}")
+    lines += [f"- {_cell(text)}" for text in policy_lines(report)]
+    lines += [f"- note: {_cell(text)}" for text in report.notices]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Text of data, so that no mark in it has a meaning."""
+    return plain_text(text).translate(_MARKS)

@@ -1,0 +1,141 @@
+"""Scored blocks, as a run makes them, in; a scored run out, without the texts of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval import json_text
+from rag_eval.engine import ScoredBlock
+from rag_eval.errors import InputError
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.options import Plan
+from rag_eval.runs.dataset_hash import DatasetHash, is_id
+from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.signature import Signature
+from rag_eval.validation import origin_of
+from rag_eval.verdicts import judge_rows
+
+
+class KeptRows:
+    """The rows of a run that is to be kept: ids, scores, null reasons, metadata that was asked for.
+
+    In memory a row takes its id, 10 bytes for each metric, 9 more, and 8 for each column.
+
+    A row without an id is named by a digest of its question and true answers: in a later run over
+    the same dataset it is found again, wherever it stands. Rows that have both in common are then
+    taken for repeats of one.
+
+    Parameters
+    ----------
+    plan : Plan
+    columns : sequence of str
+        Fields of the samples, or of their metadata.
+    """
+
+    def __init__(self, plan: Plan, columns: Sequence[str] = ()) -> None:
+        self._plan = plan
+        self._ids: list[str] = []
+        self._scores: list[npt.NDArray[np.float64]] = []
+        self._null_reasons: list[npt.NDArray[np.uint8]] = []
+        self._columns: dict[str, list[str | None]] = {name: [] for name in columns}
+        self._hash = DatasetHash()
+        self._n_nameless = 0
+
+    def add(self, scored: ScoredBlock) -> None:
+        """Keep the rows of a block."""
+        block = scored.rows
+        columns = {name: _texts_of(scored, name) for name in self._columns}
+        self._n_nameless += sum(not is_id(found) for found in block.ids())
+        self._ids += self._hash.add_block(block)
+        self._scores.append(scored.scores)
+        self._null_reasons.append(scored.null_reasons)
+        for name, values in columns.items():
+            self._columns[name] += values
+
+    @property
+    def dataset_hash(self) -> str:
+        """Of the rows so far."""
+        return self._hash.hexdigest()
+
+    def notes(self) -> list[str]:
+        """What a reader should know of the rows."""
+        notes = [
+            f"column {name!r} is null in every row"
+            for name, values in self._columns.items()
+            if not any(value is not None for value in values)
+        ]
+        if self._n_nameless:
+            rows = "row has" if self._n_nameless == 1 else "rows have"
+            notes.append(
+                f"{self._n_nameless:,} {rows} no id: in the store they go by a digest of question "
+                "and ground truth"
+            )
+        return notes
+
+    def run(
+        self,
+        name: str,
+        *,
+        signature: Signature | None = None,
+        n_judgements: int = 0,
+        n_failed_judgements: int = 0,
+    ) -> ScoredRun:
+        """All rows as a run."""
+        metrics = self._plan.columns
+        shape = (-1, len(metrics))
+        scores = np.concatenate(self._scores).reshape(shape)
+        verdicts = judge_rows(scores, self._plan)
+        metric_passed = verdicts.metric_passed.astype(np.int8)
+        metric_passed[np.isnan(scores)] = NOT_JUDGED
+        for place, metric in enumerate(metrics):
+            if self._plan.thresholds[metric] is None:
+                metric_passed[:, place] = NOT_JUDGED
+        return ScoredRun(
+            name=name,
+            ids=self._ids,
+            metrics=tuple(metrics),
+            scores=scores,
+            null_reasons=np.concatenate(self._null_reasons).reshape(shape),
+            metric_passed=metric_passed,
+            composite=verdicts.composite,
+            passed=verdicts.passed.astype(np.int8),
+            columns=self._columns,
+            signature=signature,
+            dataset_hash=self.dataset_hash,
+            lower_is_better=frozenset(m for m in metrics if not higher_is_better(m)),
+            n_judgements=n_judgements,
+            n_failed_judgements=n_failed_judgements,
+        )
+
+
+def _texts_of(scored: ScoredBlock, name: str) -> list[str | None]:
+    """A field of each row of a block, or of its metadata, as text."""
+    block = scored.rows
+    found = zip(block.values("metadata"), block.values(name), strict=True)
+    texts = []
+    for row, (metadata, value) in enumerate(found):
+        if isinstance(metadata, Mapping) and name in metadata:
+            value = metadata[name]
+        texts.append(_text(value, name, scored, row))
+    return texts
+
+
+def _text(value: Any, name: str, scored: ScoredBlock, row: int) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, int, float)):
+        try:
+            return json_text.dumps(value).decode()
+        except ValueError:
+            pass  # NaN and the infinities
+    origin = origin_of(scored.rows)
+    raise InputError(
+        f"{origin.name(row, scored.rows.sample(row))}: {name} must be a text, a number or a "
+        f"boolean to be kept, got {type(value).__name__}"
+    )

@@ -1,0 +1,64 @@
+"""Repeats of one run in; one run whose ids come as often as they were repeated out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.runs.scored_run import ScoredRun
+
+
+def joined(runs: Sequence[ScoredRun]) -> ScoredRun:
+    """Repeats of one run as one, row after row; a row comes as often as it was repeated.
+
+    Raises
+    ------
+    InputError
+        When they have different metrics.
+    SignatureMismatchError
+        When they were scored under different settings.
+    """
+    first, *others = runs
+    for other in others:
+        if set(other.metrics) != set(first.metrics):
+            lacking = sorted(set(other.metrics) ^ set(first.metrics))
+            raise InputError(
+                f"{first.name} and {other.name} are no repeats of one run: only one of them has "
+                f"{', '.join(lacking)}"
+            )
+        if first.signature is None or other.signature is None:
+            continue
+        if differences := other.signature.differences(first.signature, first.metrics):
+            raise SignatureMismatchError(
+                f"{other.name} was scored under other settings than {first.name} "
+                f"({'; '.join(differences)}): they are no repeats of one run"
+            )
+    # In the order of the first; others may have their columns in another.
+    places = [[run.metrics.index(metric) for metric in first.metrics] for run in runs]
+    names = list(dict.fromkeys(name for run in runs for name in run.columns))
+    hashes = {run.dataset_hash for run in runs}
+    return ScoredRun(
+        name=first.name + (f" and {len(others):,} more" if others else ""),
+        ids=[name for run in runs for name in run.ids],
+        metrics=first.metrics,
+        scores=np.concatenate([r.scores[:, p] for r, p in zip(runs, places, strict=True)]),
+        null_reasons=np.concatenate(
+            [r.null_reasons[:, p] for r, p in zip(runs, places, strict=True)]
+        ),
+        metric_passed=np.concatenate(
+            [r.metric_passed[:, p] for r, p in zip(runs, places, strict=True)]
+        ),
+        composite=np.concatenate([run.composite for run in runs]),
+        passed=np.concatenate([run.passed for run in runs]),
+        columns={
+            name: [v for run in runs for v in run.columns.get(name, [None] * len(run))]
+            for name in names
+        },
+        signature=next((run.signature for run in runs if run.signature is not None), None),
+        dataset_hash=hashes.pop() if len(hashes) == 1 else None,
+        lower_is_better=frozenset().union(*(run.lower_is_better for run in runs)),
+        n_judgements=sum(run.n_judgements for run in runs),
+        n_failed_judgements=sum(run.n_failed_judgements for run in runs),
+    )

@@ -1,0 +1,146 @@
+"""What a store says of a run without its rows: when, of what, from where, and how it came out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from rag_eval.errors import InputError
+from rag_eval.samples import MetricId
+from rag_eval.signature import Signature
+
+Status: TypeAlias = Literal["passed", "failed"]
+
+_SECRET: Final = re.compile(
+    r"(^|_|-)(key|token|secret|secrets|password|passwd|authorization|credentials?|cookies?|headers)$",
+    re.IGNORECASE,
+)
+# Name and password in an address, and its query, which may hold a key.
+_USER: Final = re.compile(r"(?<=://)[^/?#\s@]*@")
+_QUERY: Final = re.compile(r"(?<=[^\s])\?[^\s]*")
+_MOST_DEPTH: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A run in a store, without its rows.
+
+    Attributes
+    ----------
+    run_id : str
+        ``run-20261122-143001-8f3a2c``: when it was added, in UTC, and six random digits.
+    created_at : str
+        The same time in ISO 8601, to the millisecond.
+    status : {"passed", "failed"} or None
+        Whether its gates held; None where nobody asked.
+    dataset_hash, git_commit, branch : str or None
+    dirty : bool or None
+        Files were changed since the commit.
+    library_version : str
+    n_rows : int
+    metrics : tuple of MetricId
+    lower_is_better : frozenset of MetricId
+        Metrics of which the run says so.
+    aggregates : mapping of mapping
+        Statistics per metric, as result files have them.
+    config : mapping
+        Options of the run, as JSON values; keys and passwords are never among them.
+    signature : Signature or None
+    n_judgements, n_failed_judgements : int
+    pins : tuple of str
+        The names that it is pinned under.
+    """
+
+    run_id: str
+    created_at: str
+    status: Status | None
+    dataset_hash: str | None
+    git_commit: str | None
+    branch: str | None
+    dirty: bool | None
+    library_version: str
+    n_rows: int
+    metrics: tuple[MetricId, ...]
+    lower_is_better: frozenset[MetricId] = frozenset()
+    aggregates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    config: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    signature: Signature | None = field(default=None, repr=False)
+    n_judgements: int = 0
+    n_failed_judgements: int = 0
+    pins: tuple[str, ...] = ()
+
+    @property
+    def means(self) -> dict[MetricId, float | None]:
+        """The mean of each metric; None where no row has a score, or a mean says nothing."""
+        return {
+            metric: self.aggregates[metric].get("mean") if self._is_measured(metric) else None
+            for metric in self.metrics
+        }
+
+    def _is_measured(self, metric: MetricId) -> bool:
+        # Result files have 0 for the statistics of nothing.
+        found = self.aggregates.get(metric)
+        return found is not None and found.get("nullRate") != 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "runId": self.run_id,
+            "createdAt": self.created_at,
+            "status": self.status,
+            "datasetHash": self.dataset_hash,
+            "gitCommit": self.git_commit,
+            "branch": self.branch,
+            "dirty": self.dirty,
+            "libraryVersion": self.library_version,
+            "nRows": self.n_rows,
+            "metrics": list(self.metrics),
+            "lowerIsBetter": sorted(self.lower_is_better),
+            "means": self.means,
+            "aggregates": {name: dict(found) for name, found in self.aggregates.items()},
+            "config": dict(self.config),
+            "signature": None if self.signature is None else self.signature.to_dict(),
+            "nJudgements": self.n_judgements,
+            "nFailedJudgements": self.n_failed_judgements,
+            "pins": list(self.pins),
+        }
+
+
+def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as JSON values, without what could be a secret.
+
+    Left out are keys such as ``api_key``, ``token``, ``password`` and ``headers`` at any depth, and
+    from addresses the user, the password and the query.
+
+    Raises
+    ------
+    InputError
+        For a value that JSON has no form for, a function say; it names the key.
+    """
+    found = _plain(config, "config", 0)
+    assert isinstance(found, dict)
+    return found
+
+
+def _plain(value: Any, name: str, depth: int) -> Any:
+    if depth > _MOST_DEPTH:
+        raise InputError(f"{name} is nested too deep to be kept")
+    if isinstance(value, str):
+        return _QUERY.sub("", _USER.sub("", value)) if "://" in value else value
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), -float("inf")):
+            raise InputError(f"{name} must be a finite number, got {value}")
+        return value
+    if isinstance(value, Mapping):
+        return {
+            str(key): _plain(each, f"{name}[{key!r}]", depth + 1)
+            for key, each in value.items()
+            if not _SECRET.search(str(key))
+        }
+    if isinstance(value, (list, tuple)):
+        return [_plain(each, f"{name}[{place}]", depth + 1) for place, each in enumerate(value)]
+    raise InputError(f"{name} cannot be kept as JSON: {type(value).__name__}")

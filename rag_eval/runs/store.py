@@ -1,0 +1,379 @@
+"""Runs in one SQLite file.  In: scored runs.  Out: their ids, and later runs and baselines."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rag_eval import json_text
+from rag_eval.aggregates import MetricAggregate, aggregate_metric
+from rag_eval.errors import InputError
+from rag_eval.runs.baselines import FALLBACK_BRANCH, find_baseline
+from rag_eval.runs.git_state import GitState
+from rag_eval.runs.run_parts import parts_of, run_of_parts
+from rag_eval.runs.run_records import RunRecord, Status, plain_config
+from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE, LATEST
+from rag_eval.runs.store_schema import opened_store, snapshot, transaction
+from rag_eval.samples import MetricId
+from rag_eval.signature import Signature
+from rag_eval.version import __version__
+
+_MOST_TRIES: Final = 8
+_PIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_COLUMNS: Final = (
+    "seq, run_id, created_at, status, dataset_hash, git_commit, branch, dirty, library_version, "
+    "n_rows, metrics, lower_is_better, signature, aggregates, config, n_judgements, "
+    "n_failed_judgements"
+)
+
+
+class RunStore:
+    """Scored runs of one project, in a file that several processes may write at once.
+
+    The file, and a folder that is made for it, are for their owner alone. It holds ids, scores,
+    verdicts and metadata that was asked for; no text of any sample, and no key of a judge. A run is
+    there as a whole or not at all, also when its writer is killed.
+
+    Parameters
+    ----------
+    path : path, optional
+        ``.rag_eval/runs.db`` where None; made when it is not there.
+    create : bool, default True
+        Whether it may be made; reading a store that is not there is an error otherwise.
+    now : callable
+        The time, with its zone.
+
+    Raises
+    ------
+    InputError
+        As for every method: when the file is something else, damaged, of a later version of this
+        library, in use for long, or cannot be written. It is left as it was.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        create: bool = True,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.path = Path(DEFAULT_STORE if path is None else path)
+        self._now = now
+        with opened_store(self.path, create=create):
+            pass
+
+    # ------------------------------------------------------------------------------- writing
+
+    def add(
+        self,
+        run: ScoredRun,
+        *,
+        status: Status | None = None,
+        dataset_hash: str | None = None,
+        aggregates: Mapping[MetricId, MetricAggregate] | None = None,
+        git: GitState | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Keep a run.
+
+        Parameters
+        ----------
+        run : ScoredRun
+        status : {"passed", "failed"}, optional
+            Whether its gates held, where that is known.
+        dataset_hash : str, optional
+            What :func:`~rag_eval.runs.dataset_hash.dataset_hash` gives for its samples, where the
+            run itself does not know it.
+        aggregates : mapping of MetricAggregate, optional
+            Its statistics; worked out from the scores where None.
+        git : GitState, optional
+            What :func:`~rag_eval.runs.git_state.git_state` found.
+        config : mapping, optional
+            Options, as JSON values; what could be a secret is left out.
+
+        Returns
+        -------
+        str
+            The id of the run in this store.
+        """
+        _check_status(status)
+        if dataset_hash is not None:
+            run = replace(run, dataset_hash=dataset_hash)
+        parts = parts_of(run)
+        created_at = self._now().astimezone(UTC)
+        values = _row_of(run, status, aggregates or _aggregates_of(run), git, config)
+        values["created_at"] = created_at.isoformat(timespec="milliseconds")[:-6] + "Z"
+        with opened_store(self.path, create=True) as connection, transaction(connection):
+            run_id = _free_id(connection, created_at)
+            seq = _insert(connection, {**values, "run_id": run_id})
+            connection.executemany(
+                "INSERT INTO run_parts (seq, part, data) VALUES (?, ?, ?)",
+                ((seq, part, data) for part, data in parts.items()),
+            )
+        return run_id
+
+    def set_status(self, run_id: str, status: Status | None) -> None:
+        """Note whether the gates of a run held."""
+        _check_status(status)
+        with opened_store(self.path, create=False) as connection, transaction(connection):
+            seq = self._seq(connection, run_id)
+            connection.execute("UPDATE runs SET status = ? WHERE seq = ?", (status, seq))
+
+    def pin(self, run_id: str, name: str = DEFAULT_PIN) -> None:
+        """Keep a run as a baseline under a name, in place of the one that had it."""
+        if not _PIN_NAME.fullmatch(name):
+            raise InputError(
+                "the name of a pin must be up to 64 letters of English, digits, '.', '_' and '-', "
+                f"got {name!r:.80}"
+            )
+        with opened_store(self.path, create=False) as connection, transaction(connection):
+            seq = self._seq(connection, run_id)
+            connection.execute("INSERT OR REPLACE INTO pins (name, seq) VALUES (?, ?)", (name, seq))
+
+    def unpin(self, name: str = DEFAULT_PIN) -> bool:
+        """Forget a pin, not its run; whether there was one."""
+        with opened_store(self.path, create=False) as connection, transaction(connection):
+            return (
+                connection.execute("DELETE FROM pins WHERE name = ?", (_storable(name),)).rowcount
+                > 0
+            )
+
+    def delete(self, run_id: str) -> None:
+        """Forget a run; one that is pinned has to be unpinned first."""
+        with opened_store(self.path, create=False) as connection, transaction(connection):
+            seq = self._seq(connection, run_id)
+            pins = _pins(connection).get(seq)
+            if pins:
+                raise InputError(f"{run_id} is pinned as {', '.join(pins)}; unpin it first")
+            connection.execute("DELETE FROM run_parts WHERE seq = ?", (seq,))
+            connection.execute("DELETE FROM runs WHERE seq = ?", (seq,))
+
+    # ------------------------------------------------------------------------------- reading
+
+    def load(self, run_id: str) -> ScoredRun:
+        """A run as it was added, bit for bit."""
+        with opened_store(self.path, create=False) as connection, snapshot(connection):
+            seq = self._seq(connection, run_id)
+            row = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE seq = ?", (seq,))
+            record = self._record(row.fetchone(), {})
+            parts = dict(
+                connection.execute("SELECT part, data FROM run_parts WHERE seq = ?", (seq,))
+            )
+        try:
+            return run_of_parts(
+                parts,
+                metrics=record.metrics,
+                n_rows=record.n_rows,
+                signature=record.signature,
+                dataset_hash=record.dataset_hash,
+                lower_is_better=record.lower_is_better,
+                n_judgements=record.n_judgements,
+                n_failed_judgements=record.n_failed_judgements,
+            )
+        except InputError as error:
+            raise InputError(f"{self.path}, {run_id}: {error}") from None
+
+    def runs(
+        self,
+        *,
+        dataset_hash: str | None = None,
+        branch: str | None = None,
+        limit: int | None = None,
+    ) -> list[RunRecord]:
+        """The runs, the one that was added last first.
+
+        Parameters
+        ----------
+        dataset_hash : str, optional
+            Of this dataset alone; its first digits will do.
+        branch : str, optional
+        limit : int, optional
+            At most so many.
+        """
+        found = self._records(dataset_hash, branch)
+        return found if limit is None else found[: max(0, limit)]
+
+    def record(self, run_id: str) -> RunRecord:
+        """What is known of a run: by its id, its first characters, or ``latest``."""
+        with opened_store(self.path, create=False) as connection, snapshot(connection):
+            seq = self._seq(connection, run_id)
+            row = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE seq = ?", (seq,))
+            return self._record(row.fetchone(), _pins(connection))
+
+    def pinned(self, name: str = DEFAULT_PIN) -> RunRecord | None:
+        """The run that is pinned under a name, whatever its status; None where there is none."""
+        return next((record for record in self._records() if name in record.pins), None)
+
+    def last_passing(
+        self,
+        dataset_hash: str | None,
+        branch: str | None = None,
+        fallback_branch: str | None = FALLBACK_BRANCH,
+        *,
+        before: str | None = None,
+    ) -> RunRecord | None:
+        """The newest run of a dataset that passed.
+
+        Parameters
+        ----------
+        dataset_hash : str or None
+            A run of another dataset is no baseline; None stands for runs that have no hash.
+        branch, fallback_branch : str, optional
+            Looked for on the branch first, then on the other, then on any.
+        before : str, optional
+            The id of a run: only those that were added before it count.
+        """
+        records = [record for record in self._records() if record.dataset_hash == dataset_hash]
+        if before is not None:
+            ids = [record.run_id for record in records]
+            own = self.record(before).run_id
+            if own in ids:
+                records = records[ids.index(own) + 1 :]
+        return find_baseline(records, "last_passing", branch, fallback_branch)
+
+    def _records(
+        self, dataset_hash: str | None = None, branch: str | None = None
+    ) -> list[RunRecord]:
+        wheres, values = [], []
+        if dataset_hash is not None:
+            wheres.append("substr(dataset_hash, 1, ?) = ?")
+            values += [len(dataset_hash), _storable(dataset_hash)]
+        if branch is not None:
+            wheres.append("branch = ?")
+            values.append(_storable(branch))
+        where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
+        with opened_store(self.path, create=False) as connection, snapshot(connection):
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM runs{where} ORDER BY seq DESC", values
+            ).fetchall()
+            pins = _pins(connection)
+        return [self._record(row, pins) for row in rows]
+
+    def _record(self, row: tuple[Any, ...], pins: Mapping[int, list[str]]) -> RunRecord:
+        found = dict(zip(_COLUMNS.split(", "), row, strict=True))
+        seq = found.pop("seq")
+        try:
+            signature = json_text.loads(found.pop("signature") or "null")
+            return RunRecord(
+                **{
+                    **found,
+                    "dirty": None if found["dirty"] is None else bool(found["dirty"]),
+                    "metrics": tuple(json_text.loads(found["metrics"])),
+                    "lower_is_better": frozenset(json_text.loads(found["lower_is_better"])),
+                    "aggregates": json_text.loads(found["aggregates"]),
+                    "config": json_text.loads(found["config"]),
+                    "signature": None if signature is None else Signature.from_dict(signature),
+                    "pins": tuple(pins.get(seq, ())),
+                }
+            )
+        except (ValueError, TypeError, InputError) as error:
+            raise InputError(
+                f"{self.path}: what is kept of {found['run_id']!r:.80} is damaged: {error}"
+            ) from None
+
+    def _seq(self, connection: sqlite3.Connection, run_id: str) -> int:
+        """The number of the run that an id, its first characters or ``latest`` names."""
+        if run_id == LATEST:
+            rows = connection.execute("SELECT seq FROM runs ORDER BY seq DESC LIMIT 1").fetchall()
+            if not rows:
+                raise InputError(f"{self.path} holds no runs")
+            return int(rows[0][0])
+        # An id is ASCII, and SQLite takes no half characters.
+        wanted = _storable(run_id)
+        rows = connection.execute(
+            "SELECT seq, run_id = ? FROM runs WHERE substr(run_id, 1, ?) = ? "
+            "ORDER BY run_id = ? DESC",
+            (wanted, len(wanted), wanted, wanted),
+        ).fetchall()
+        if not rows or not run_id:
+            raise InputError(
+                f"{self.path} holds no run {run_id!r:.80}; rag-eval history lists them"
+            )
+        if len(rows) > 1 and not rows[0][1]:
+            raise InputError(f"{self.path} holds {len(rows)} runs whose id begins with {run_id!r}")
+        return int(rows[0][0])
+
+
+def _check_status(status: object) -> None:
+    if status not in (None, "passed", "failed"):
+        raise InputError(f"status must be 'passed', 'failed' or None, got {status!r:.80}")
+
+
+def _pins(connection: sqlite3.Connection) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for name, seq in connection.execute("SELECT name, seq FROM pins ORDER BY name"):
+        found.setdefault(seq, []).append(name)
+    return found
+
+
+def _aggregates_of(run: ScoredRun) -> dict[MetricId, MetricAggregate]:
+    return {
+        metric: aggregate_metric(metric, run.scores[:, place], run.metric_passed[:, place] == 1)
+        for place, metric in enumerate(run.metrics)
+    }
+
+
+def _row_of(
+    run: ScoredRun,
+    status: Status | None,
+    aggregates: Mapping[MetricId, MetricAggregate],
+    git: GitState | None,
+    config: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """What goes into the table of runs, but id and time."""
+    state = GitState() if git is None else git
+    signature = None if run.signature is None else run.signature.to_dict()
+    return {
+        "status": status,
+        "dataset_hash": None if run.dataset_hash is None else _storable(run.dataset_hash),
+        "git_commit": None if state.commit is None else _storable(state.commit),
+        "branch": None if state.branch is None else _storable(state.branch),
+        "dirty": state.dirty,
+        "library_version": __version__,
+        "n_rows": len(run),
+        "metrics": _json(list(run.metrics)),
+        "lower_is_better": _json(sorted(run.lower_is_better)),
+        "signature": None if signature is None else _json(signature),
+        "aggregates": _json({name: found.to_dict() for name, found in aggregates.items()}),
+        "config": _json(plain_config(config or {})),
+        "n_judgements": run.n_judgements,
+        "n_failed_judgements": run.n_failed_judgements,
+    }
+
+
+def _json(value: object) -> str:
+    try:
+        return json_text.dumps(value).decode()
+    except (ValueError, TypeError) as error:
+        raise InputError(
+            f"a run that is kept must be plain JSON but for its rows: {error}"
+        ) from None
+
+
+def _storable(text: str) -> str:
+    """A text that UTF-8 has bytes for."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _free_id(connection: sqlite3.Connection, created_at: datetime) -> str:
+    for _ in range(_MOST_TRIES):
+        run_id = f"run-{created_at:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+        if not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)).fetchall():
+            return run_id
+    raise InputError("no free id was found for the run; is the clock standing still?")
+
+
+def _insert(connection: sqlite3.Connection, values: Mapping[str, Any]) -> int:
+    names = ", ".join(values)
+    marks = ", ".join("?" * len(values))
+    done = connection.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", [*values.values()])
+    assert done.lastrowid is not None
+    return done.lastrowid

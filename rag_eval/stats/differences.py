@@ -1,0 +1,184 @@
+"""Intervals of the mean paired difference: differences of rows in, bounds out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.option_values import number, positive
+from rag_eval.stats.difference_columns import cluster_numbers, group_sums, without_rounding
+from rag_eval.stats.distributions import t_quantile
+from rag_eval.stats.effect_sizes import Floats
+from rag_eval.stats.intervals import Interval
+
+FEWEST_ROWS: Final = 3
+"""Rows that must differ before their spread says anything."""
+FEWEST_CLUSTERS: Final = 5
+"""Clusters that must differ before their spread says anything, and clusters there must be."""
+
+
+def difference_interval(
+    differences: npt.ArrayLike,
+    *,
+    clusters: Iterable[object] | None = None,
+    level: float = 0.95,
+    largest: float | None = 1.0,
+) -> Interval:
+    """The mean paired difference, and where other rows of the same kind could have put it.
+
+    Parameters
+    ----------
+    differences : array_like, shape (R,)
+        NaN where a pair lacks a score; such pairs are left out.
+    clusters : iterable of hashable, optional
+        The cluster of each row.
+    level : float
+        Between 0 and 1.
+    largest : float or None
+        No difference can be larger than this, 1 for scores from 0 to 1; None where there is no
+        limit. Needed where next to nothing moved: then it is all that is known.
+
+    Returns
+    -------
+    Interval
+        ``method`` is one of:
+
+        ``plus_two``
+            Independent rows, 3 or more of which differ: the t interval after adding two rows, one
+            gain and one loss as large as the largest difference. Where most rows tie, the few that
+            do not tell too little of the spread, and the plain t interval is too short. For
+            differences of -1, 0 and 1 it is Bonett and Price's, with t for the normal.
+        ``cluster_jackknife``
+            Five or more clusters differ: t with G - 1 degrees of freedom, the variance by leaving
+            out one cluster at a time.
+        ``share_moved``
+            Fewer differ: how many could have (Clopper and Pearson), each by ``largest``; in
+            clusters, each of the largest cluster's size.
+
+        Too few to say, without bounds, for no rows, fewer than 5 clusters, or fewer that differ
+        than above with no ``largest``, or one that the differences exceed.
+
+    Raises
+    ------
+    InputError
+        For differences that are infinite, options out of range, clusters that do not fit the rows.
+
+    References
+    ----------
+    Bonett and Price, Adjusted Wald confidence interval for a difference of binomial proportions
+    based on paired data (2012).
+    Bell and McCaffrey, Bias reduction in standard errors for linear regression with multi-stage
+    samples (2002), for the jackknife over clusters.
+    Clopper and Pearson, The use of confidence or fiducial limits (1934).
+
+    Notes
+    -----
+    Chosen by simulation; ``benchmarks/statistics/RESULTS.md`` has coverage and widths. The
+    interval and the sign-flip test are two answers, and can differ near the border.
+    """
+    if not 0 < number(level, "level") < 1:
+        raise InputError(f"level must be between 0 and 1, got {level:g}")
+    if largest is not None:
+        positive(largest, "largest")
+    column = np.asarray(differences, np.float64)
+    if column.ndim != 1 or np.isinf(column).any():
+        raise InputError("differences must be one column of finite numbers, or NaN")
+    groups = cluster_numbers(clusters, len(column))
+    known = ~np.isnan(column)
+    if groups is not None:
+        groups = np.unique(groups[known], return_inverse=True)[1].astype(np.int64)
+    rows = without_rounding(column[known, np.newaxis])
+    column, sums = rows[:, 0], without_rounding(group_sums(rows, groups))[:, 0]
+    sizes = np.ones(len(sums)) if groups is None else np.bincount(groups).astype(np.float64)
+    estimate = float(column.mean()) if len(column) else math.nan
+    fewest = FEWEST_ROWS if groups is None else FEWEST_CLUSTERS
+    bounds, method = None, None
+    if np.count_nonzero(sums) >= fewest:
+        if groups is None:
+            method, bounds = "plus_two", _plus_two(column, level)
+        else:
+            method, bounds = "cluster_jackknife", _jackknife(sums, sizes, level)
+    elif len(sums) >= (1 if groups is None else fewest) and _within(column, largest):
+        method, bounds = "share_moved", _share_moved(sums, sizes, largest or 0.0, level)
+    return Interval(
+        estimate=estimate,
+        low=None if bounds is None else bounds[0],
+        high=None if bounds is None else bounds[1],
+        level=float(level),
+        n_resamples=0,
+        n_groups=len(sums),
+        method=method,
+        too_few=bounds is None,
+    )
+
+
+def difference_lower_bound(
+    differences: npt.ArrayLike,
+    *,
+    clusters: Iterable[object] | None = None,
+    alpha: float = 0.05,
+    largest: float | None = 1.0,
+) -> float | None:
+    """What the mean paired difference is above, but for a chance of ``alpha`` to be wrong.
+
+    The lower end of :func:`difference_interval` at a level of 1 - 2 alpha: a run is not inferior by
+    a margin where this is above -margin.
+
+    Parameters
+    ----------
+    differences : array_like, shape (R,)
+        Positive is better.
+    clusters, largest
+        As for :func:`difference_interval`.
+    alpha : float
+        Above 0 and below 0.5.
+
+    Returns
+    -------
+    float or None
+        None where there is too little to say.
+    """
+    if not 0 < number(alpha, "alpha") < 0.5:
+        raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
+    found = difference_interval(
+        differences, clusters=clusters, level=1 - 2 * alpha, largest=largest
+    )
+    return found.low
+
+
+def _plus_two(column: Floats, level: float) -> tuple[float, float]:
+    n = len(column) + 2
+    center = float(column.sum()) / n
+    size = float(np.abs(column).max())
+    squares = float(np.square(column).sum()) + 2 * size * size - n * center * center
+    reach = t_quantile((1 + level) / 2, len(column) - 1) * math.sqrt(squares) / n
+    return center - reach, center + reach
+
+
+def _jackknife(sums: Floats, sizes: Floats, level: float) -> tuple[float, float]:
+    n_clusters = len(sums)
+    mean = float(sums.sum() / sizes.sum())
+    without = (sums.sum() - sums) / (sizes.sum() - sizes)
+    variance = (n_clusters - 1) / n_clusters * float(np.square(without - mean).sum())
+    reach = t_quantile((1 + level) / 2, n_clusters - 1) * math.sqrt(variance)
+    return mean - reach, mean + reach
+
+
+def _share_moved(sums: Floats, sizes: Floats, largest: float, level: float) -> tuple[float, float]:
+    from scipy.special import betaincinv
+
+    n_moved = int(np.count_nonzero(sums))
+    # All moved: nothing is known of the share but that it is at most 1.
+    still = len(sums) - n_moved
+    share = float(betaincinv(n_moved + 1, still, (1 + level) / 2)) if still else 1.0
+    reach = share * largest * float(sizes.max() / sizes.mean())
+    return -reach, reach
+
+
+def _within(column: Floats, largest: float | None) -> bool:
+    return largest is not None and float(np.abs(column).max(initial=0.0)) <= largest

@@ -1,0 +1,188 @@
+"""Intervals of means: scores, or what was summed up of them, in; a mean and its bounds out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.option_values import one_of
+from rag_eval.stats.clustered import FEWEST_CLUSTERS, clustered_mean
+from rag_eval.stats.groups import group_numbers
+from rag_eval.stats.intervals import Interval, checked_level, score_bounds
+from rag_eval.stats.moment_intervals import (
+    MEAN_METHODS,
+    Bounds,
+    MeanMethod,
+    Spread,
+    chosen_method,
+    interval_at,
+    interval_of_moments,
+    unbounded,
+)
+from rag_eval.stats.student import student_quantile
+
+FEWEST_CLUSTERED_OTHERS: Final = 10
+"""The same for rows of groups, divided by how much the groups inflate the variance."""
+
+
+def mean_interval(
+    values: npt.ArrayLike,
+    *,
+    bounds: Bounds | None = (0.0, 1.0),
+    groups: Iterable[object] | None = None,
+    level: float = 0.95,
+    method: MeanMethod | None = None,
+    seed: int = 0,
+    n_resamples: int = 2000,
+) -> Interval:
+    """The mean of a column of scores and its interval.
+
+    Parameters
+    ----------
+    values : array of float, shape (R,)
+        NaN stands for null; such rows are left out.
+    bounds : (float, float) or None
+        Least and greatest score there can be; None where there is no end on one side.
+    groups : iterable, optional
+        What each row belongs to (a document, a user): rows of one group rise and fall together.
+    level : float
+        Between 0 and 1.
+    method : str, optional
+        By default ``wilson`` for scores at the bounds alone (verdicts), ``bounded`` for all others
+        with bounds, and ``t`` without bounds. By name also ``percentile`` and ``bca``, bootstraps
+        that cover less than they say where few rows differ.
+    seed, n_resamples : int
+        For bootstraps alone.
+
+    Returns
+    -------
+    Interval
+        No bounds, and ``too_few``, for no rows at all, for a single one inside of the range, and
+        below 5 groups. Where fewer than 3 rows differ from the most frequent score, ``too_few``
+        too: the bounds given are wide ones, for orientation. With groups these have to be the rows
+        of 5 of them, and as good as 10 independent ones.
+
+    Raises
+    ------
+    InputError
+        For a score out of bounds, a row without a group, or a method that does not fit.
+
+    Notes
+    -----
+    ``bounded`` is Wilson's interval of as many rows as verdicts with this mean would need for the
+    same standard error, with Student's t for the normal quantile. Its variance is mixed with half
+    a row of the greatest one that the mean allows. With groups the standard error is the
+    cluster-robust CR2, never below that of independent rows, and the degrees of freedom are at
+    most those of the groups that have a row that differs. How often it holds the true mean is in
+    ``benchmarks/statistics/RESULTS.md``.
+    """
+    level = checked_level(level)
+    scores = np.asarray(values, np.float64)
+    if scores.ndim != 1:
+        raise InputError(f"values must be one column, got an array of shape {scores.shape}")
+    measured = ~np.isnan(scores)
+    numbers = None if groups is None else _numbers(groups, measured)
+    scores = scores[measured]
+    if not len(scores):
+        return unbounded(math.nan, level, 0)
+    if np.isinf(scores).any():
+        raise InputError("values must be finite, or NaN where there is none; got an infinite one")
+    if bounds is not None:
+        _check_range(scores, bounds)
+    if method is not None:
+        one_of(method, "method", MEAN_METHODS)
+    if method == "percentile" or method == "bca":
+        return _bootstrap(scores, numbers, level, method, seed, n_resamples)
+    if numbers is not None:
+        return _clustered(scores, numbers, bounds, level, method)
+    return interval_of_moments(
+        len(scores),
+        float(scores.mean()),
+        float(scores.std()),
+        n_modal=int(_modal(scores).sum()),
+        bounds=bounds,
+        level=level,
+        method=method,
+    )
+
+
+def _clustered(
+    scores: npt.NDArray[np.float64],
+    numbers: npt.NDArray[np.int64],
+    bounds: Bounds | None,
+    level: float,
+    method: MeanMethod | None,
+) -> Interval:
+    found = clustered_mean(scores, numbers)
+    mean, n_clusters = found.mean, found.n_clusters
+    differs = ~_modal(scores)
+    row = Spread.of(len(scores), mean, float(scores.std()), int(differs.sum()), bounds)
+    chosen = chosen_method(method, bounds, row)
+    name = f"{chosen}-clustered"
+    # A cluster in which all rows have the usual score says nothing of the spread.
+    n_telling = len(np.unique(numbers[differs]))
+    too_few = n_telling < FEWEST_CLUSTERS
+    if n_clusters < FEWEST_CLUSTERS or (chosen == "t" and not n_telling):
+        return unbounded(mean, level, n_clusters, name)
+    if chosen == "t":
+        half = student_quantile((1 + level) / 2, found.df) * math.sqrt(found.variance)
+        return interval_at(mean, (mean - half, mean + half), None, level, n_clusters, name, too_few)
+    low, high = bounds or (0.0, 1.0)
+    independent = row.most / (row.n - 1) if chosen == "wilson" else row.mixed
+    variance = max(found.variance / (high - low) ** 2, independent)
+    # All rows at one end: each cluster may be one row that was copied.
+    n_like = row.most / variance if variance else n_clusters
+    reach = student_quantile((1 + level) / 2, max(1.0, min(found.df, n_telling - 1)))
+    ends = score_bounds(row.mean, n_like, reach)
+    too_few |= row.n_others * independent < FEWEST_CLUSTERED_OTHERS * variance
+    return interval_at(mean, ends, bounds, level, n_clusters, name, too_few)
+
+
+def _bootstrap(
+    scores: npt.NDArray[np.float64],
+    numbers: npt.NDArray[np.int64] | None,
+    level: float,
+    method: Literal["percentile", "bca"],
+    seed: int,
+    n_resamples: int,
+) -> Interval:
+    from rag_eval.stats.bootstrap import bootstrap_intervals
+
+    if numbers is not None:
+        n_groups = len(np.unique(numbers))
+        if n_groups < FEWEST_CLUSTERS:
+            return unbounded(float(scores.mean()), level, n_groups, method)
+    (found,) = bootstrap_intervals(
+        scores, groups=numbers, method=method, seed=seed, n_resamples=n_resamples, level=level
+    )
+    return found
+
+
+def _modal(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which rows have the least or the greatest score, whichever is more frequent."""
+    at_least, at_most = scores == scores.min(), scores == scores.max()
+    found: npt.NDArray[np.bool_] = at_least if at_least.sum() >= at_most.sum() else at_most
+    return found
+
+
+def _numbers(groups: Iterable[object], measured: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    known = groups if isinstance(groups, np.ndarray) and groups.dtype.kind in "iu" else None
+    numbers = group_numbers(groups) if known is None else known.astype(np.int64)
+    if numbers.shape != measured.shape:
+        raise InputError(f"groups must be one for each of {len(measured)} rows, got {len(numbers)}")
+    found: npt.NDArray[np.int64] = numbers[measured]
+    return found
+
+
+def _check_range(scores: npt.NDArray[np.float64], bounds: Bounds) -> None:
+    low, high = bounds
+    if not -math.inf < low < high < math.inf:
+        raise InputError(f"bounds must be two numbers that rise, got {bounds}")
+    for end in (float(scores.min()), float(scores.max())):
+        if not low <= end <= high:
+            raise InputError(f"values must be from {low:g} to {high:g} (bounds), got {end:g}")

@@ -1,0 +1,160 @@
+"""Intervals of means in closed form: count, mean and spread of the rows in, bounds out."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from rag_eval.errors import InputError
+from rag_eval.stats.intervals import Interval, checked_level, normal_reach, score_bounds
+from rag_eval.stats.student import student_quantile
+
+MeanMethod: TypeAlias = Literal["wilson", "bounded", "t", "percentile", "bca"]
+MEAN_METHODS: Final = ("wilson", "bounded", "t", "percentile", "bca")
+Bounds: TypeAlias = tuple[float, float]
+
+FEWEST_OTHERS: Final = 3
+"""Rows that must differ from the most frequent score before an interval is more than a hint."""
+
+# Weight, in rows, of the greatest variance that the mean allows. Without it a column in which few
+# rows differ looks far too certain: at 20 rows of which 4 are above 0 intervals of 95 % held the
+# mean 90 times of 100, with it 97 times. At 50 rows inside of the range it costs 5 % of width.
+_PRIOR_ROWS: Final = 0.5
+# Scores that are 0 or 1 have the variance mean * (1 - mean), but for rounding.
+_ROUNDING: Final = 1e-9
+# Scores of 1e-300 are at the bound: their squares are 0 or have lost most digits.
+_NO_VARIANCE: Final = 1e-250
+
+
+def interval_of_moments(
+    n: int,
+    mean: float,
+    std_dev: float,
+    *,
+    n_modal: int | None = None,
+    bounds: Bounds | None = (0.0, 1.0),
+    level: float = 0.95,
+    method: MeanMethod | None = None,
+) -> Interval:
+    """The interval of :func:`mean_interval`, of independent rows that were summed up.
+
+    Parameters
+    ----------
+    n : int
+        Rows with a score.
+    mean, std_dev : float
+        Theirs; ``std_dev`` is that of a population (divided by n).
+    n_modal : int, optional
+        Rows with the most frequent of the least and the greatest score. Without it the interval
+        cannot tell that it is made of too few rows that differ.
+    bounds, level, method
+        As for :func:`mean_interval`; bootstraps need the rows.
+    """
+    level = checked_level(level)
+    if n < 1 or math.isnan(mean):
+        return unbounded(math.nan, level, 0)
+    row = Spread.of(n, mean, std_dev, n if n_modal is None else n - n_modal, bounds)
+    chosen = chosen_method(method, bounds, row)
+    if chosen == "wilson":
+        ends = score_bounds(row.mean, n, normal_reach(level))
+        return interval_at(mean, ends, bounds, level, n, chosen, False)
+    # Of a constant column t would be certain.
+    if n < 2 or (chosen == "t" and (std_dev == 0 or not row.n_others)):
+        return unbounded(mean, level, n, chosen)
+    few = row.n_others < FEWEST_OTHERS
+    reach = student_quantile((1 + level) / 2, n - 1)
+    if chosen == "bounded":
+        ends = score_bounds(row.mean, row.most / row.mixed, reach)
+        return interval_at(mean, ends, bounds, level, n, chosen, few)
+    half = reach * std_dev / math.sqrt(n - 1)
+    return interval_at(mean, (mean - half, mean + half), None, level, n, chosen, few)
+
+
+class Spread(NamedTuple):
+    """Scores of rows, brought to 0 to 1, and how many differ from the most frequent one."""
+
+    n: int
+    mean: float
+    std_dev: float
+    n_others: int
+
+    @classmethod
+    def of(
+        cls, n: int, mean: float, std_dev: float, n_others: int, bounds: Bounds | None
+    ) -> Spread:
+        """Of scores between ``bounds``; as they are without any."""
+        if bounds is None:
+            return cls(n, mean, std_dev, n_others)
+        low, high = bounds
+        # Rounding may have put a mean beyond its bound.
+        share = min(1.0, max(0.0, (mean - low) / (high - low)))
+        return cls(n, share, std_dev / (high - low), n_others)
+
+    @property
+    def most(self) -> float:
+        """The greatest variance that rows with this mean can have."""
+        return self.mean * (1 - self.mean)
+
+    @property
+    def is_binary(self) -> bool:
+        """All rows are at the bounds: only then the variance is the greatest."""
+        return self.most - self.std_dev**2 <= max(_ROUNDING * self.most, _NO_VARIANCE)
+
+    @property
+    def mixed(self) -> float:
+        """Variance of the mean, with some weight on the greatest one."""
+        found = self.n_others * self.std_dev**2 + _PRIOR_ROWS * self.most
+        return found / (self.n_others + _PRIOR_ROWS) / self.n
+
+
+def chosen_method(method: MeanMethod | None, bounds: Bounds | None, row: Spread) -> str:
+    """The method by name, or the one that fits; bootstraps are none of these."""
+    if bounds is None:
+        if method not in (None, "t"):
+            raise InputError(f"method {method!r} needs the bounds of the scores, or all rows")
+        return "t"
+    if method in ("percentile", "bca"):
+        raise InputError(f"method {method!r} needs all rows, not their moments")
+    if method == "wilson" and not row.is_binary:
+        raise InputError("method 'wilson' is for scores that are at their bounds, like verdicts")
+    # Between 0 and 1 even of one row is known that it is no verdict.
+    return method or ("wilson" if row.is_binary else "bounded")
+
+
+def interval_at(
+    mean: float,
+    ends: tuple[float, float],
+    bounds: Bounds | None,
+    level: float,
+    n_groups: int,
+    method: str,
+    too_few: bool,
+) -> Interval:
+    """An interval whose ``ends`` are shares of the way between the bounds, if there are any."""
+    low, high = bounds or (0.0, 1.0)
+    least, greatest = (low + end * (high - low) for end in ends)
+    return Interval(
+        estimate=mean,
+        # Scaled back, a bound may miss the mean by a rounding.
+        low=min(least, mean),
+        high=max(greatest, mean),
+        level=level,
+        n_resamples=0,
+        n_groups=n_groups,
+        method=method,
+        too_few=too_few,
+    )
+
+
+def unbounded(mean: float, level: float, n_groups: int, method: str | None = None) -> Interval:
+    """A mean of which too little is known for an interval."""
+    return Interval(
+        estimate=mean,
+        low=None,
+        high=None,
+        level=level,
+        n_resamples=0,
+        n_groups=n_groups,
+        method=method,
+        too_few=True,
+    )

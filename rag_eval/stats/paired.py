@@ -1,0 +1,395 @@
+"""Tests of paired rows: differences or changed verdicts in, p values for worse and better out.
+
+One test decides for each type of metric: :func:`sign_flip_test` for means, :func:`mcnemar_test` for
+pass/fail. Pass/fail with a margin, or in clusters, goes to the sign-flip test too, with differences
+of -1, 0 and 1; without either the two agree to the last pattern.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.option_values import from_zero, whole_from_one, whole_from_zero
+from rag_eval.stats.difference_columns import cluster_numbers, group_sums, without_rounding
+from rag_eval.stats.effect_sizes import Floats
+from rag_eval.stats.resampling import flipped_sums
+from rag_eval.stats.skewness import skewed_p_values
+
+ALPHA: Final = 0.05
+"""The level at which :attr:`SignFlipResult.too_few` asks whether a test could reject at all."""
+
+# More patterns than this are drawn, not listed, however many resamples are asked for.
+_MOST_LISTED: Final = 1 << 16
+# Sums that are equal in exact arithmetic differ by less, as a share of the sum of absolute values.
+_ROUNDING: Final = 1e-12
+
+_CAMEL: Final = {
+    "n_informative": "nInformative",
+    "n_clusters": "nClusters",
+    "n_flipped": "nFlipped",
+    "n_resamples": "nResamples",
+    "n_worse": "nWorse",
+    "n_better": "nBetter",
+    "p_worse": "pWorse",
+    "p_better": "pBetter",
+    "p_two_sided": "pTwoSided",
+    "smallest_p": "smallestP",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignFlipResult:
+    """Whether a mean paired difference is below, or above, minus the margin.
+
+    Attributes
+    ----------
+    mean : float
+        Of the differences as they are, ties among them; NaN without pairs.
+    margin : float
+        0 or above; the mean is tested against its negative.
+    n : int
+        Pairs with both scores.
+    n_informative : int
+        Pairs whose difference is not 0.
+    n_clusters : int or None
+        Clusters with such pairs; None where rows are independent.
+    n_flipped : int
+        Rows, or clusters, whose shifted sum is not 0: only their signs matter.
+    p_worse : float
+        Of "the mean is at least -margin": small where it is worse than that.
+    p_better : float
+        Of "the mean is at most -margin": small where it is better. Without a margin that is an
+        improvement, with one no more than a loss smaller than the margin.
+    p_two_sided : float
+        Of "the mean is -margin".
+    smallest_p : float
+        No one-sided p value of so many flipped rows and resamples can be smaller.
+    exact : bool
+        Whether all sign patterns were gone through, not some drawn.
+    n_resamples : int
+        Patterns the p values are made of.
+    seed : int
+    """
+
+    mean: float
+    margin: float
+    n: int
+    n_informative: int
+    n_clusters: int | None
+    n_flipped: int
+    p_worse: float
+    p_better: float
+    p_two_sided: float
+    smallest_p: float
+    exact: bool
+    n_resamples: int
+    seed: int
+
+    @property
+    def too_few(self) -> bool:
+        """Whether too few pairs moved to reject anything at 0.05, whatever they say."""
+        return self.smallest_p > ALPHA
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**_json(self), "tooFew": self.too_few}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McNemarResult:
+    """Whether verdicts changed for the worse more often than for the better, or the reverse.
+
+    Attributes
+    ----------
+    n_worse, n_better : int
+        Rows that passed and now fail; that failed and now pass.
+    p_worse, p_better, p_two_sided : float
+        Of "worse is at most as likely as better", of the reverse, and of "they are as likely".
+    smallest_p : float
+        No one-sided p value of so many changed rows can be smaller.
+    """
+
+    n_worse: int
+    n_better: int
+    p_worse: float
+    p_better: float
+    p_two_sided: float
+    smallest_p: float
+
+    @property
+    def too_few(self) -> bool:
+        """Whether too few verdicts changed to reject anything at 0.05, whatever they say."""
+        return self.smallest_p > ALPHA
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**_json(self), "tooFew": self.too_few}
+
+
+def _json(result: SignFlipResult | McNemarResult) -> dict[str, Any]:
+    return {
+        _CAMEL.get(name, name): None if value != value else value
+        for name, value in asdict(result).items()
+    }
+
+
+def sign_flip_test(
+    differences: npt.ArrayLike,
+    *,
+    clusters: Iterable[object] | None = None,
+    margin: float = 0.0,
+    n_resamples: int = 9999,
+    seed: int = 0,
+    skew_guard: bool = False,
+) -> SignFlipResult:
+    """Test the mean of one column of paired differences; see :func:`sign_flip_tests`.
+
+    Parameters
+    ----------
+    differences : array_like, shape (R,)
+        Positive is better; NaN where a pair lacks a score.
+    clusters : iterable of hashable, optional
+        The cluster of each row.
+    margin : float
+    n_resamples, seed : int
+    skew_guard : bool
+
+    Returns
+    -------
+    SignFlipResult
+    """
+    column = np.asarray(differences, np.float64)
+    if column.ndim != 1:
+        raise InputError(f"differences must be one column, got {column.ndim} dimensions")
+    (result,) = sign_flip_tests(
+        column[:, np.newaxis],
+        clusters=clusters,
+        margins=(margin,),
+        n_resamples=n_resamples,
+        seed=seed,
+        skew_guard=skew_guard,
+    )
+    return result
+
+
+def sign_flip_tests(
+    differences: npt.ArrayLike,
+    *,
+    clusters: Iterable[object] | None = None,
+    margins: Sequence[float] | None = None,
+    n_resamples: int = 9999,
+    seed: int = 0,
+    skew_guard: bool = False,
+) -> tuple[SignFlipResult, ...]:
+    """Test the mean of paired differences of some metrics, all on one draw of signs.
+
+    Had the two runs come from one system, each row's scores could as well have been swapped: its
+    difference, plus the margin, could as well have had the other sign. The p value is the share of
+    sign patterns whose mean is at least as extreme as the one found.
+
+    Parameters
+    ----------
+    differences : array_like, shape (R, M)
+        Positive is better (the caller turns metrics where less is better); NaN where a pair lacks
+        a score, which leaves it out of that column.
+    clusters : iterable of hashable, optional
+        The cluster of each row: the signs of a cluster's rows are drawn as one, so that rows of a
+        cluster may depend on each other in any way.
+    margins : sequence of float, length M, optional
+        0 or above, 0 by default: a loss of the mean that is accepted.
+    n_resamples : int
+        Sign patterns that are drawn, with p = (1 + extreme ones) / (1 + drawn ones). Where there
+        are no more than that (and at most 65,536), all are gone through instead and p is their
+        exact share. A family of k tests wants well over k / alpha patterns.
+    seed : int
+    skew_guard : bool
+        Raise each drawn p value to that of the t test corrected for skewness, where it is larger
+        (:func:`~rag_eval.stats.skewness.skewed_p_values`). What decides about a build has it on.
+
+    Returns
+    -------
+    tuple of SignFlipResult
+        One per column. The sign of a row depends on seed and place alone: a column has the same
+        p values beside any others.
+
+    Raises
+    ------
+    InputError
+        For differences that are infinite, a margin below 0, or clusters that do not fit the rows.
+
+    Notes
+    -----
+    *Studentised*: flips leave the sum of squares (of the rows, or of the cluster sums) as it is, so
+    that t is a rising function of the sum and its p value that of the sum.
+
+    *Zeros*: a difference of 0 stays in n and in the mean; its sign changes nothing.
+
+    *Ties*: patterns whose sum equals the one found, but for rounding, count as at least as extreme.
+
+    *What it promises*: exact where differences are symmetric about -margin, as they are when
+    nothing changed, and with the guard no larger than that. Where they are skewed about it, in
+    large samples only, with the guard from about 200 rows on: ``p_worse`` is too small where many
+    rows lose a little and a few gain a lot, and the sample holds none of those few.
+    ``benchmarks/statistics/RESULTS.md`` shows how often.
+
+    References
+    ----------
+    Fisher, The Design of Experiments (1935), section 21.
+    Janssen, Studentized permutation tests for non-i.i.d. hypotheses and the generalized
+    Behrens-Fisher problem (1997); Canay, Romano and Shaikh, Randomization tests under an
+    approximate symmetry assumption (2017), for clusters.
+    """
+    columns = np.asarray(differences, np.float64)
+    if columns.ndim != 2:
+        raise InputError(f"differences must be rows of columns, got {columns.ndim} dimensions")
+    if np.isinf(columns).any():
+        raise InputError("differences must be finite, or NaN where a pair lacks a score")
+    whole_from_one(n_resamples, "n_resamples")
+    whole_from_zero(seed, "seed")
+    accepted = _margins(margins, columns.shape[1])
+    groups = cluster_numbers(clusters, len(columns))
+    known = ~np.isnan(columns)
+    present = without_rounding(np.where(known, columns, 0.0))
+    # What is left of 0.79 - 0.8 + 0.01 is no difference either.
+    sums = without_rounding(group_sums(np.where(known, present + accepted, 0.0), groups))
+    n_flipped = np.count_nonzero(sums, axis=0)
+    # 2^m patterns are no more than N where m has fewer bits than N.
+    listed = n_flipped < min(n_resamples, _MOST_LISTED).bit_length()
+    n_clusters = None if groups is None else _clusters_of(known, groups)
+    extremes = _extremes(sums, listed, n_resamples, seed, skew_guard=skew_guard)
+    results = []
+    for column, p_values in enumerate(extremes):
+        n, flipped = int(known[:, column].sum()), int(n_flipped[column])
+        exact = bool(listed[column])
+        result = SignFlipResult(
+            mean=float(present[:, column].sum()) / n if n else math.nan,
+            margin=float(accepted[column]),
+            n=n,
+            n_informative=int(np.count_nonzero(present[:, column])),
+            n_clusters=None if n_clusters is None else int(n_clusters[column]),
+            n_flipped=flipped,
+            p_worse=p_values[0],
+            p_better=p_values[1],
+            p_two_sided=p_values[2],
+            smallest_p=0.5**flipped if exact else max(0.5**flipped, 1 / (1 + n_resamples)),
+            exact=exact,
+            n_resamples=2**flipped if exact else n_resamples,
+            seed=seed,
+        )
+        results.append(result)
+    return tuple(results)
+
+
+def _clusters_of(
+    known: npt.NDArray[np.bool_], groups: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Clusters with a known row in each column."""
+    n_known = group_sums(known.astype(np.float64), groups)
+    return np.asarray(np.count_nonzero(n_known, axis=0), np.int64)
+
+
+def _extremes(
+    sums: Floats,
+    listed: npt.NDArray[np.bool_],
+    n_resamples: int,
+    seed: int,
+    *,
+    skew_guard: bool,
+) -> list[tuple[float, float, float]]:
+    """The three p values of each column."""
+    shares: list[tuple[float, float, float]] = [(1.0, 1.0, 1.0)] * sums.shape[1]
+    for column in np.flatnonzero(listed):
+        moved = sums[sums[:, column] != 0, column]
+        patterns = np.zeros(1)
+        for size in np.abs(moved):
+            patterns = np.concatenate([patterns - size, patterns + size])
+        counts = _counts(patterns[:, np.newaxis], moved[:, np.newaxis])[:, 0]
+        worse, better, either = (counts / len(patterns)).tolist()
+        shares[column] = worse, better, either
+    drawn = np.flatnonzero(~listed)
+    if len(drawn):
+        flipped = flipped_sums(sums[:, drawn], n_resamples, seed)
+        p_values = (1 + _counts(flipped, sums[:, drawn])) / (1 + n_resamples)
+        if skew_guard:
+            # Symmetry is all that flips know: skewed differences need more than they ask for.
+            p_values = np.maximum(p_values, skewed_p_values(sums[:, drawn]))
+        for column, of_column in zip(drawn, p_values.T, strict=True):
+            worse, better, either = of_column.tolist()
+            shares[column] = worse, better, either
+    return shares
+
+
+def _counts(patterns: Floats, sums: Floats) -> npt.NDArray[np.int64]:
+    """Patterns (B, M) at least as low, as high and as far from 0 as the sums of (G, M): (3, M)."""
+    found = sums.sum(axis=0)
+    nearly = _ROUNDING * np.abs(sums).sum(axis=0)
+    return np.stack(
+        [
+            np.count_nonzero(patterns <= found + nearly, axis=0),
+            np.count_nonzero(patterns >= found - nearly, axis=0),
+            np.count_nonzero(np.abs(patterns) >= np.abs(found) - nearly, axis=0),
+        ]
+    )
+
+
+def _margins(margins: Sequence[float] | None, n_columns: int) -> Floats:
+    if margins is None:
+        return np.zeros(n_columns)
+    if len(margins) != n_columns:
+        raise InputError(f"margins must be one per column ({n_columns}), got {len(margins)}")
+    return np.array([from_zero(margin, "margin") for margin in margins], np.float64)
+
+
+def mcnemar_test(n_worse: int, n_better: int) -> McNemarResult:
+    """McNemar's exact test of verdicts that changed.
+
+    Verdicts that did not change say nothing about which run passes more. Rows must be independent
+    and the question be whether anything changed; with clusters or a margin take
+    :func:`sign_flip_test` on differences of -1, 0 and 1.
+
+    Parameters
+    ----------
+    n_worse, n_better : int
+        Rows that passed and now fail; that failed and now pass.
+
+    Returns
+    -------
+    McNemarResult
+        Right to about 1e-13 of each p value for counts of millions; without a changed verdict all
+        are 1.
+
+    Raises
+    ------
+    InputError
+        For a count below 0.
+
+    References
+    ----------
+    McNemar, Note on the sampling error of the difference between correlated proportions (1947);
+    binomial, not chi-square. Doubling the smaller tail is the two-sided p value.
+    """
+    worse, better = whole_from_zero(n_worse, "n_worse"), whole_from_zero(n_better, "n_better")
+    p_worse, p_better = _upper_tail(worse, better), _upper_tail(better, worse)
+    return McNemarResult(
+        n_worse=worse,
+        n_better=better,
+        p_worse=p_worse,
+        p_better=p_better,
+        p_two_sided=min(1.0, 2 * min(p_worse, p_better)),
+        smallest_p=0.5 ** min(worse + better, 2000),
+    )
+
+
+def _upper_tail(n_found: int, n_others: int) -> float:
+    """Chance of at least so many heads of all tosses."""
+    from scipy.special import betainc
+
+    # The binomial tail is a regularised incomplete beta function: no sum, no overflow.
+    return float(betainc(n_found, n_others + 1, 0.5)) if n_found else 1.0

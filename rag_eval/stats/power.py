@@ -1,0 +1,216 @@
+"""Planning a comparison: spread and number of pairs in, the smallest findable difference out.
+
+All of it is for before a run: the spread comes from an earlier pair of runs or is assumed. The
+power of a comparison that was made, computed from the difference it found, says nothing new.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Final
+
+from rag_eval.errors import InputError
+from rag_eval.option_values import from_zero, number, positive, whole_from_zero
+from rag_eval.stats.distributions import normal_cdf, normal_quantile, t_quantile
+
+_MOST_ROWS: Final = 10**12
+# Above, t and the normal agree to six digits, and the series of the noncentral t grow long.
+_LARGE: Final = 100_000
+
+
+def minimum_detectable_effect(
+    sd_of_differences: float,
+    n: int,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    one_sided: bool = True,
+) -> float:
+    """The smallest mean difference of pairs that a test finds with some chance.
+
+    Of the t test on paired differences, to which the sign-flip test is equivalent in large samples.
+    Where most pairs tie it is a little optimistic: fewer than five pairs that moved cannot reject
+    at 0.05, whatever the formula says.
+
+    Parameters
+    ----------
+    sd_of_differences : float
+        Standard deviation of the paired differences, ties among them, 0 or above.
+    n : int
+        Pairs. For clustered rows the clusters, with the standard deviation of cluster means.
+    alpha : float
+        Level of the test; for the strictest step of Holm's rule over m tests, alpha / m.
+    power : float
+        The chance, above alpha and below 1.
+    one_sided : bool
+        Two-sided tests find an effect where they reject in its direction.
+
+    Returns
+    -------
+    float
+        In units of the score, above 0; inf for fewer than two pairs; NaN for a standard deviation
+        of 0, which says nothing about pairs still to come.
+
+    Raises
+    ------
+    InputError
+        For an option outside its range.
+
+    References
+    ----------
+    Cohen, Statistical Power Analysis for the Behavioral Sciences (1988), section 2.3; power by the
+    noncentral t distribution.
+    """
+    _check_errors(alpha, power)
+    spread = from_zero(sd_of_differences, "sd_of_differences")
+    if whole_from_zero(n, "n") < 2:
+        return math.inf
+    if spread == 0:
+        return math.nan
+    guess = _sum_of_quantiles(alpha, power, one_sided)
+    critical = _critical(n - 1, alpha, one_sided)
+    shift = _crossing(lambda nc: _power_of(nc, n - 1, critical) >= power, guess)
+    return shift * spread / math.sqrt(n)
+
+
+def rows_needed(
+    effect: float,
+    sd_of_differences: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    one_sided: bool = True,
+) -> int:
+    """Pairs that a test needs to find a mean difference with some chance.
+
+    Parameters
+    ----------
+    effect : float
+        The mean difference worth finding, not 0; its sign does not matter.
+    sd_of_differences : float
+        Standard deviation of the paired differences, ties among them, above 0.
+    alpha, power, one_sided
+        As for :func:`minimum_detectable_effect`.
+
+    Returns
+    -------
+    int
+        At least 2; the smallest number with that power.
+
+    Raises
+    ------
+    InputError
+        For an option outside its range, or more than a million million pairs.
+    """
+    _check_errors(alpha, power)
+    ratio = positive(abs(number(effect, "effect")), "effect") / positive(
+        sd_of_differences, "sd_of_differences"
+    )
+    guess = (_sum_of_quantiles(alpha, power, one_sided) / ratio) ** 2
+    if guess > _MOST_ROWS:
+        raise InputError(f"effect {effect:g} is too small beside a spread of {sd_of_differences:g}")
+
+    def enough(n: int) -> bool:
+        critical = _critical(n - 1, alpha, one_sided)
+        return _power_of(ratio * math.sqrt(n), n - 1, critical) >= power
+
+    low, high = 1, max(2, math.ceil(guess))
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def verdict_rows_needed(
+    effect: float,
+    discordant: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    one_sided: bool = True,
+) -> int:
+    """Pairs of pass/fail verdicts that McNemar's exact test needs to find a change of pass rate.
+
+    Parameters
+    ----------
+    effect : float
+        The change of the pass rate worth finding, not 0; its sign does not matter.
+    discordant : float
+        Expected share of rows whose verdict changes either way; at least the size of the effect.
+    alpha, power, one_sided
+        As for :func:`minimum_detectable_effect`.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InputError
+        For an option outside its range.
+
+    Notes
+    -----
+    Connor's normal approximation, and 1 / effect rows more because the exact test is discrete
+    (as the continuity correction of Casagrande, Pike and Smith for two independent shares).
+
+    References
+    ----------
+    Connor, Sample size for testing differences in proportions for the paired-sample design (1987).
+    """
+    _check_errors(alpha, power)
+    size = positive(abs(number(effect, "effect")), "effect")
+    share = positive(discordant, "discordant")
+    if not size <= share <= 1:
+        raise InputError(
+            f"discordant must be from the effect's size ({size:g}) to 1, got {discordant:g}"
+        )
+    reach = _normal_critical(alpha, one_sided) * math.sqrt(share)
+    reach += normal_quantile(power) * math.sqrt(share - size * size)
+    return math.ceil((reach / size) ** 2 + 1 / size)
+
+
+def _check_errors(alpha: float, power: float) -> None:
+    if not 0 < number(alpha, "alpha") < 1:
+        raise InputError(f"alpha must be between 0 and 1, got {alpha:g}")
+    if not alpha < number(power, "power") < 1:
+        raise InputError(f"power must be between alpha ({alpha:g}) and 1, got {power:g}")
+
+
+def _sum_of_quantiles(alpha: float, power: float, one_sided: bool) -> float:
+    """The shift that a test with known spread needs."""
+    return _normal_critical(alpha, one_sided) + normal_quantile(power)
+
+
+def _critical(n_free: int, alpha: float, one_sided: bool) -> float:
+    return t_quantile(1 - alpha / (1 if one_sided else 2), n_free)
+
+
+def _normal_critical(alpha: float, one_sided: bool) -> float:
+    return normal_quantile(1 - alpha / (1 if one_sided else 2))
+
+
+def _power_of(shift: float, n_free: int, critical: float) -> float:
+    """Chance that t, shifted so far, is above its critical value.
+
+    To be below the other one of a two-sided test is to find the opposite of what is there.
+    """
+    from scipy.special import nctdtr
+
+    if n_free > _LARGE:
+        return normal_cdf(shift - critical)
+    return 1 - float(nctdtr(n_free, shift, critical))
+
+
+def _crossing(reached: Callable[[float], bool], guess: float) -> float:
+    """Where a rising condition first holds, above 0, to the last bits."""
+    low, high = 0.0, max(guess, 1e-3)
+    while not reached(high):
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high

@@ -1,0 +1,192 @@
+"""The door to the kernel of resamples: sums of groups in, their sums in each resample out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval._native import resampling
+from rag_eval.errors import InputError
+from rag_eval.option_values import thread_count, whole_from_one, whole_from_zero
+
+_Numbers: TypeAlias = npt.NDArray[np.float64]
+_Words: TypeAlias = npt.NDArray[np.uint64]
+_Kernel: TypeAlias = Callable[[_Numbers, _Words, int, int, _Numbers], None]
+
+# Columns the kernel adds at once.
+_STRIP: Final = 4
+# Rows times resamples of a call, some 20 ms: Ctrl-C is seen between calls.
+_FLIPS_PER_CALL: Final = 1 << 27
+_DRAWS_PER_CALL: Final = 1 << 23
+# Tables of 64 rows take as long to make as 16 resamples to add up.
+_LEAST_FLIPPED: Final = 256
+# Fewer cells than this are done before a second thread has begun.
+_CELLS_FOR_THREADS: Final = 1 << 22
+# Streams of one seed for different ends have nothing in common.
+_FLIPS, _DRAWS = 0, 1
+
+
+def flipped_sums(
+    sums: npt.ArrayLike, n_resamples: int, seed: int, threads: int | None = None
+) -> npt.NDArray[np.float64]:
+    """Column sums after the sign of each group was drawn anew, once per resample.
+
+    Whether group ``g`` is negative in resample ``b`` depends on seed, ``b`` and ``g`` alone:
+    columns share their signs, and so do calls with the same seed.
+
+    Parameters
+    ----------
+    sums : float64, shape (G, M)
+        Sums of groups (of rows, where each is its own group); 0 where a group has no value.
+    n_resamples : int
+        B.
+    seed : int
+        From 0 on.
+    threads : int, optional
+        All cores by default; any number gives the same bits.
+
+    Returns
+    -------
+    float64, shape (B, M)
+        Sums are rounded, in another order than ``numpy.sum`` adds: those that are equal in exact
+        arithmetic may differ by a few parts in 1e16 of the sum of absolute values.
+
+    Raises
+    ------
+    InputError
+        For numbers that are not finite, or options out of range.
+    """
+    return _by_strips(
+        resampling.flipped_sums,
+        _finite_rows(sums),
+        _streams(n_resamples, seed, _FLIPS),
+        lambda n_rows: max(_LEAST_FLIPPED, _FLIPS_PER_CALL // n_rows),
+        threads,
+    )
+
+
+def resampled_sums(
+    values: npt.ArrayLike, n_resamples: int, seed: int, threads: int | None = None
+) -> npt.NDArray[np.float64]:
+    """Column sums of as many groups as there are, drawn with replacement.
+
+    Parameters
+    ----------
+    values : float64, shape (G, K)
+        Numbers of groups, such as sums and counts; columns share their draws.
+    n_resamples, seed, threads : int
+        As for :func:`flipped_sums`.
+
+    Returns
+    -------
+    float64, shape (B, K)
+
+    Raises
+    ------
+    InputError
+        As for :func:`flipped_sums`.
+    """
+    return _by_strips(
+        resampling.drawn_sums,
+        _finite_rows(values),
+        _streams(n_resamples, seed, _DRAWS),
+        lambda n_rows: max(1, _DRAWS_PER_CALL // n_rows),
+        threads,
+    )
+
+
+def drawn_places(
+    n_groups: int, n_resamples: int, seed: int, begin: int = 0, end: int | None = None
+) -> npt.NDArray[np.int64]:
+    """The groups that :func:`resampled_sums` draws for resamples ``begin`` to ``end``.
+
+    Returns
+    -------
+    int64, shape (end - begin, G)
+    """
+    streams = _streams(n_resamples, seed, _DRAWS)[begin:end]
+    words = np.empty((len(streams), n_groups), np.uint64)
+    resampling.words(streams, 0, words)
+    return upper_halves(words, n_groups).astype(np.int64)
+
+
+def upper_halves(words: _Words, factor: int) -> _Words:
+    """The upper 64 bits of ``word * factor``, for a factor below 2**32."""
+    n, half = np.uint64(factor), np.uint64(32)
+    low: _Words = ((words & np.uint64(2**32 - 1)) * n) >> half
+    found: _Words = ((words >> half) * n + low) >> half
+    return found
+
+
+def _streams(n_resamples: int, seed: int, purpose: int) -> _Words:
+    """Where the words of each resample begin."""
+    whole_from_one(n_resamples, "n_resamples")
+    left = whole_from_zero(seed, "seed")
+    key = _word(left % 2**64, 0)
+    while left := left >> 64:
+        key = _word(key ^ left % 2**64, 0)
+    streams = np.empty((1, n_resamples), np.uint64)
+    resampling.words(np.array([_word(key, purpose)], np.uint64), 0, streams)
+    return streams.reshape(-1)
+
+
+def _word(stream: int, number: int) -> int:
+    word = np.empty((1, 1), np.uint64)
+    resampling.words(np.array([stream], np.uint64), number, word)
+    return int(word[0, 0])
+
+
+def _finite_rows(values: npt.ArrayLike) -> _Numbers:
+    rows = np.asarray(values, np.float64)
+    if rows.ndim != 2:
+        raise InputError(f"resampled numbers must be rows of columns, got {rows.ndim} dimensions")
+    if not np.isfinite(rows).all():
+        raise InputError("resampled numbers must be finite; a group without a value is 0")
+    return rows
+
+
+def _by_strips(
+    kernel: _Kernel,
+    rows: _Numbers,
+    streams: _Words,
+    resamples_per_call: Callable[[int], int],
+    threads: int | None,
+) -> _Numbers:
+    """Sums of all resamples; strips of columns and ranges of resamples are shared by threads."""
+    n_rows, n_columns = rows.shape
+    n_strips = -(-n_columns // _STRIP)
+    padded = np.zeros((n_strips, n_rows, _STRIP))
+    for column in range(n_columns):
+        padded[column // _STRIP, :, column % _STRIP] = rows[:, column]
+    sums = np.zeros((n_strips, len(streams), _STRIP))
+    at_once = resamples_per_call(max(1, n_rows))
+    calls = [
+        (padded[strip], streams, begin, min(begin + at_once, len(streams)), sums[strip])
+        for begin in range(0, len(streams), at_once)
+        for strip in range(n_strips)
+    ]
+    _run(kernel, calls, thread_count(threads), n_strips * n_rows * len(streams))
+    return np.concatenate([np.empty((len(streams), 0)), *sums], axis=1)[:, :n_columns]
+
+
+def _run(
+    kernel: _Kernel,
+    calls: list[tuple[_Numbers, _Words, int, int, _Numbers]],
+    threads: int,
+    n_cells: int,
+) -> None:
+    if threads == 1 or n_cells < _CELLS_FOR_THREADS:
+        for call in calls:
+            kernel(*call)
+        return
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
+    try:
+        for done in [pool.submit(kernel, *call) for call in calls]:
+            done.result()
+    finally:
+        # On Ctrl-C: what has not begun is dropped, a call that runs is short.
+        pool.shutdown(wait=True, cancel_futures=True)

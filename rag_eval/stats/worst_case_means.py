@@ -1,0 +1,67 @@
+"""What rows without a score could do to a mean: counts and a mean in, its bounds out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rag_eval.errors import InputError
+from rag_eval.stats.moment_intervals import Bounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstCaseMean:
+    """Between what the mean of all rows lies, whatever the rows without a score had scored.
+
+    Attributes
+    ----------
+    low, high : float
+        Were all nulls at the lower bound, and at the upper one. Of these rows: how the mean of
+        others would differ is another matter, that of its interval.
+    n, n_rows : int
+        Rows with a score, and all.
+    """
+
+    low: float
+    high: float
+    n: int
+    n_rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"low": self.low, "high": self.high, "n": self.n, "nRows": self.n_rows}
+
+
+def worst_case_mean(n: int, n_rows: int, mean: float, bounds: Bounds = (0.0, 1.0)) -> WorstCaseMean:
+    """The least and the greatest mean that all rows may have, nulls included.
+
+    Parameters
+    ----------
+    n, n_rows : int
+        Rows with a score, and all rows, of which there is at least one.
+    mean : float
+        Of the rows with a score; of no matter if there are none.
+    bounds : (float, float)
+        Least and greatest score there can be.
+
+    Raises
+    ------
+    InputError
+        For more scores than rows, no rows, or a mean out of bounds.
+
+    References
+    ----------
+    Manski, Partial Identification of Probability Distributions (2003), chapter 1.
+    """
+    if not 0 <= n <= n_rows or not n_rows:
+        raise InputError(f"n must be from 0 to n_rows, and that from 1 on, got {n} of {n_rows}")
+    low, high = bounds
+    if n and not low <= mean <= high:
+        raise InputError(f"mean must be from {low:g} to {high:g} (bounds), got {mean:g}")
+    total, n_null = (n * mean if n else 0.0), n_rows - n
+    return WorstCaseMean(
+        low=(total + n_null * low) / n_rows,
+        high=(total + n_null * high) / n_rows,
+        n=n,
+        n_rows=n_rows,
+    )

@@ -1,0 +1,208 @@
+"""``rag-eval gate``: files and stores in, a verdict and an exit code out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from rag_eval.cli.program import program
+
+N = 120
+BASE = np.random.default_rng(11).uniform(0.3, 0.7, N)
+NOISE = np.random.default_rng(12).normal(0, 0.05, (4, N))
+NOISE -= NOISE.mean(axis=1, keepdims=True)
+
+
+def gate(*arguments: object) -> Result:
+    return CliRunner().invoke(program, ["gate", *map(str, arguments)])
+
+
+def write(path: Path, shift: float, noise: int = 0, **more: Any) -> Path:
+    """Rows of scores as ``rag-eval score`` writes them."""
+    scores = BASE + NOISE[noise] + shift
+    rows = [
+        {
+            "id": f"q{row}",
+            "faithfulness": score,
+            "composite_score": score,
+            "passed": bool(score > 0.25),
+            "tag": "safety" if row < 3 else "other",
+            **more,
+        }
+        for row, score in enumerate(scores.tolist())
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    return write(tmp_path / "old.jsonl", 0.0)
+
+
+@pytest.fixture
+def worse(tmp_path: Path) -> Path:
+    return write(tmp_path / "worse.jsonl", -0.06, 1)
+
+
+@pytest.fixture
+def same(tmp_path: Path) -> Path:
+    return write(tmp_path / "same.jsonl", 0.0, 2)
+
+
+def test_a_regression_exits_with_1_and_says_why(old: Path, worse: Path) -> None:
+    done = gate(worse, "--baseline", old)
+    assert done.exit_code == 1
+    first = done.stdout.splitlines()[0]
+    assert first.startswith("FAIL  REGRESS  faithfulness fell by 0.060 [-0.0")
+    assert f"(against {old})" in first
+    assert "a build is red at most 5% of the time" in done.stdout
+    assert "note:" in done.stderr
+
+
+def test_noise_exits_with_0(old: Path, same: Path) -> None:
+    done = gate(same, "--baseline", old)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("PASS  NOISE  no evidence of a drop in 1 mean over 120 pairs")
+
+
+def test_all_baselines_must_hold(old: Path, worse: Path, tmp_path: Path) -> None:
+    also_worse = write(tmp_path / "also-worse.jsonl", -0.06, 3)
+    assert gate(worse, "--baseline", also_worse).exit_code == 0
+    assert gate(worse, "--baseline", also_worse, "--baseline", old).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "arguments", "code"),
+    [
+        ("no-regression", ["--margin", "0.1"], 0),
+        ("no-regression", ["--margin", "0.1", "--margin", "faithfulness=0"], 1),
+        ("non-inferior", ["--margin", "0.1"], 0),
+        ("non-inferior", ["--margin", "0.05"], 1),
+        ("omk", [], 1),
+        ("regtrace", [], 1),
+        ("regtrace", ["--margin", "0.5"], 0),
+        ("node", [], 1),
+        ("node", ["--margin", "faithfulness=0.1"], 0),
+    ],
+)
+def test_each_policy(old: Path, worse: Path, policy: str, arguments: list[str], code: int) -> None:
+    done = gate(worse, "--baseline", old, "--policy", policy, *arguments)
+    assert done.exit_code == code, done.stdout + done.stderr
+    simulated = "simulated builds were red" in done.stdout
+    assert simulated is (policy in ("omk", "regtrace", "node"))
+
+
+def test_json_holds_all_of_it(old: Path, worse: Path) -> None:
+    done = gate(worse, "--baseline", old, "--format", "json", "--min-pass-rate", "0.5", "--seed", 3)
+    value = json.loads(done.stdout)
+    assert (done.exit_code, value["passed"], value["status"]) == (1, False, "REGRESS")
+    assert value["baselines"][0]["findings"][0]["status"] == "REGRESS"
+    assert value["guards"][0]["gate"] == "minPassRate"
+    assert value["seed"] == 3
+
+
+def test_markdown_is_for_pull_requests(old: Path, worse: Path) -> None:
+    done = gate(worse, "--baseline", old, "--format", "markdown")
+    assert done.stdout.startswith("**Gate failed: REGRESS.** faithfulness fell by 0.060")
+    assert "| faithfulness | -0.060 [" in done.stdout
+
+
+def test_guards_alone(worse: Path) -> None:
+    assert gate(worse, "--min-mean", "faithfulness=0.4").exit_code == 0
+    done = gate(worse, "--min-mean", "faithfulness=0.5")
+    assert done.exit_code == 1
+    assert "is below 0.50" in done.stdout
+    assert gate(worse, "--max-null-rate", "0").exit_code == 0
+    assert gate(worse, "--max-null-rate", "faithfulness=0").exit_code == 0
+
+
+def test_critical_rows(tmp_path: Path) -> None:
+    failing = write(tmp_path / "failing-1.jsonl", -0.3)
+    write(tmp_path / "failing-2.jsonl", 0.2)
+    assert gate(failing, "--critical", "q0").exit_code == 1
+    done = gate(failing, "--critical", "@tag=safety")
+    assert done.exit_code == 1
+    assert "of 3 critical rows failed" in done.stdout
+    # Once in two repeats.
+    both = tmp_path / "failing-*.jsonl"
+    assert gate(both, "--critical", "q0", "--critical-fails", "1").exit_code == 1
+    assert gate(both, "--critical", "q0", "--critical-fails", "2").exit_code == 0
+
+
+def test_slices_and_clusters(old: Path, worse: Path) -> None:
+    done = gate(worse, "--baseline", old, "--slice", "tag", "--cluster-by", "id")
+    assert done.exit_code == 1
+    assert "faithfulness [tag=other]" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give a run to gate"),
+        (["NEW"], "nothing to gate by"),
+        (["NEW", "--run", "latest"], "--run names a run of a store; give --store too"),
+        (["NEW", "--baseline", "gone.jsonl"], "gone.jsonl"),
+        (["NEW", "--baseline", "NEW", "--metric", "recall"], "recall"),
+        (["NEW", "--baseline", "NEW", "--policy", "non-inferior"], "needs a margin above 0"),
+        (["NEW", "--critical", "@tag"], "wanted an id or @FIELD=VALUE, got '@tag'"),
+        (["NEW", "--max-null-rate", "much"], "wanted a number or METRIC=number, got 'much'"),
+        (["NEW", "--store", "gone.db", "--baseline", "NEW"], "gone.db"),
+    ],
+)
+def test_bad_usage_exits_with_2(same: Path, arguments: list[str], message: str) -> None:
+    done = gate(*(str(same) if each == "NEW" else each for each in arguments))
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def rag_eval(*arguments: str) -> Result:
+    return CliRunner().invoke(program, arguments)
+
+
+def test_a_store_from_the_first_run_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    good = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
+    bad = {**good, "answer": "blue whale sings."}
+
+    def kept(n_bad: int) -> None:
+        rows = [{**(bad if row < n_bad else good), "id": f"q{row}"} for row in range(30)]
+        Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        arguments = ("--metrics", "faithfulness", "--min-pass-rate", "0", "--quiet", "--store")
+        assert rag_eval("run", "rows.jsonl", *arguments).exit_code == 0
+
+    kept(0)
+    first = gate("--store", "--run", "latest")
+    assert first.exit_code == 0, first.stderr
+    assert first.stdout.startswith("PASS  NEW  no baseline to compare with")
+    kept(12)
+    second = gate("--store", "--run", "latest")
+    assert second.exit_code == 1, second.stdout + second.stderr
+    listed = json.loads(rag_eval("history", "--format", "json").stdout)["runs"]
+    assert [run["status"] for run in listed] == ["failed", "passed"]
+    # A run that failed is no baseline of the next.
+    kept(0)
+    third = gate("--store", "--run", "latest")
+    assert third.exit_code == 0
+    assert f"against {listed[-1]['runId']} (last passing): passed" in third.stdout
+
+
+def test_as_installed(old: Path, worse: Path) -> None:
+    command = [sys.executable, "-m", "rag_eval", "gate", str(worse), "--baseline", str(old)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.startswith("FAIL  REGRESS")
+
+
+def test_help_says_what_each_policy_promises() -> None:
+    shown = " ".join(gate("--help").stdout.replace("│", " ").split())
+    for text in ("no-regression fails when", "at most 5 of 100 builds", "Exit codes: 0 passed"):
+        assert text in shown

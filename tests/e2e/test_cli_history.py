@@ -1,0 +1,335 @@
+"""``run --store``, ``history`` and ``baseline``: runs that are kept, listed and held on to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from pyarrow import parquet
+
+import rag_eval
+from rag_eval.cli.program import program
+from rag_eval.run import run_file
+from rag_eval.runs.baseline_files import read_baseline_file
+from rag_eval.runs.dataset_hash import dataset_hash
+from rag_eval.runs.git_state import BRANCH_VARIABLES, COMMIT_VARIABLES
+from rag_eval.runs.run_files import run_of_result
+from rag_eval.runs.store import RunStore
+from tests.stored_runs import a_run, assert_same
+
+BRANCH = {"RAG_EVAL_BRANCH": "feat/x"}
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": f"q{n}",
+        "question": "red fox",
+        "answer": "red fox." if n % 3 else "blue whale sings.",
+        "contexts": ["red fox."],
+        "ground_truth": "red fox",
+        "metadata": {"topic": "ab"[n % 2], "level": n},
+    }
+    for n in range(6)
+]
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (*BRANCH_VARIABLES, *COMMIT_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+
+
+def invoke(*arguments: object, **environment: str) -> Result:
+    return CliRunner().invoke(program, [*map(str, arguments)], env=environment)
+
+
+def samples(name: str = "d.jsonl", rows: list[dict[str, Any]] | None = None) -> Path:
+    path = Path(name)
+    path.write_text("".join(json.dumps(row) + "\n" for row in (ROWS if rows is None else rows)))
+    return path
+
+
+def run(*flags: object, data: Path | None = None) -> Result:
+    file = samples() if data is None else data
+    return invoke("run", file, "--metrics", "faithfulness,context_recall", *flags, **BRANCH)
+
+
+def run_ids(path: str = ".rag_eval/runs.db") -> list[str]:
+    return [record.run_id for record in RunStore(path, create=False).runs()]
+
+
+def test_a_run_is_kept_when_it_is_asked_for() -> None:
+    assert run("--quiet").exit_code == 1
+    assert not Path(".rag_eval").exists()
+    done = run("--min-mean", "faithfulness=0.5", "--store", "--store-columns", "topic,level")
+    assert done.exit_code == 0
+    (record,) = RunStore(create=False).runs()
+    assert f"kept as {record.run_id}\n" in done.stderr
+    assert (record.status, record.branch, record.n_rows) == ("passed", "feat/x", 6)
+    assert record.dataset_hash == dataset_hash(ROWS)
+    assert record.config == {
+        "metrics": ["faithfulness", "context_recall"],
+        "min_mean": {"faithfulness": 0.5},
+        "store_columns": ["topic", "level"],
+    }
+    found = RunStore(create=False).load(record.run_id)
+    assert found.ids == [f"q{n}" for n in range(6)]
+    assert found.column("faithfulness").tolist() == [0, 1, 1, 0, 1, 1]
+    assert found.metric_passed[:, 0].tolist() == [0, 1, 1, 0, 1, 1]
+    assert found.passed.tolist() == [0, 1, 1, 0, 1, 1]
+    assert found.columns["topic"] == ["a", "b"] * 3
+    assert found.columns["level"] == [str(n) for n in range(6)]
+    assert found.signature is not None
+
+
+def test_the_status_is_the_verdict_that_was_printed() -> None:
+    assert run("--store").exit_code == 1
+    assert run("--store", "--min-pass-rate", "0.5").exit_code == 0
+    assert [record.status for record in RunStore(create=False).runs()] == ["passed", "failed"]
+
+
+def test_a_store_by_name_and_the_run_in_json() -> None:
+    done = run("--store", "my.db", "--format", "json", "--output", "out.json")
+    value = json.loads(done.stdout)
+    assert run_ids("my.db") == [value["runId"]]
+    assert value["datasetHash"] == dataset_hash(ROWS)
+    assert json.loads(Path("out.json").read_text())["datasetHash"] == dataset_hash(ROWS)
+    assert not Path(".rag_eval").exists()
+
+
+def test_a_table_is_the_same_dataset_with_the_same_columns() -> None:
+    flat = [{**row, "topic": row["metadata"]["topic"], "metadata": None} for row in ROWS]
+    for row in flat:
+        del row["metadata"]
+    parquet.write_table(pa.Table.from_pylist(flat), "d.parquet")
+    run("--store", "--store-columns", "topic")
+    run("--store", "--store-columns", "topic", data=Path("d.parquet"))
+    store = RunStore(create=False)
+    second, first = (store.load(run_id) for run_id in run_ids())
+    assert first.dataset_hash == second.dataset_hash
+    assert (first.ids, first.columns) == (second.ids, second.columns)
+    assert first.scores.tobytes() == second.scores.tobytes()
+
+
+def test_rows_without_ids_are_found_again_by_what_they_ask() -> None:
+    rows = [
+        {key: value for key, value in {**row, "question": f"fox {n}"}.items() if key != "id"}
+        for n, row in enumerate(ROWS)
+    ]
+    done = run("--store", data=samples("a.jsonl", rows))
+    assert "6 rows have no id: in the store they go by a digest of question" in done.stderr
+    run("--store", data=samples("b.jsonl", rows[::-1]))
+    store = RunStore(create=False)
+    second, first = (store.load(run_id) for run_id in run_ids())
+    assert first.ids == second.ids[::-1]
+    assert len(set(first.ids)) == 6
+    assert first.dataset_hash == second.dataset_hash
+
+
+def test_faults_of_the_store_end_the_run_before_any_work() -> None:
+    Path("notes.txt").write_text("not a database, but long enough to look at " * 20)
+    done = run("--store", "notes.txt", "--output", "out.json")
+    assert done.exit_code == 2
+    assert "error: the run store notes.txt cannot be used, and was left as it is" in done.stderr
+    assert not Path("out.json").exists()
+    assert "store_columns needs a store" in run("--store-columns", "topic").stderr
+    nested = run("--store", "--store-columns", "contexts")
+    assert nested.exit_code == 2
+    assert 'line 1 ("q0"): contexts must be a text, a number or a boolean' in nested.stderr
+    assert run_ids() == []
+
+
+def test_what_is_kept_of_a_file_is_what_a_result_in_memory_says() -> None:
+    rows = [{**row, "ground_truth": "red fox" if n % 2 else None} for n, row in enumerate(ROWS)]
+    metrics = ["faithfulness", "context_recall", "context_utilization", "regtrace.length_ratio"]
+    result = rag_eval.evaluate_batch(rows, metrics, profile="grounded")
+    run_file(
+        samples(rows=rows),
+        metrics,
+        profile="grounded",
+        store="runs.db",
+        store_columns=["topic"],
+    )
+    found = RunStore("runs.db").load("latest")
+    wanted = run_of_result(result, name="d.jsonl", columns=["topic"])
+    assert_same(found, replace(wanted, dataset_hash=dataset_hash(rows)))
+    assert {-1, 0, 1} <= set(found.metric_passed.ravel().tolist())
+
+
+def test_a_column_that_no_row_has_is_noted() -> None:
+    done = run("--store", "--store-columns", "tpoic")
+    assert "note: column 'tpoic' is null in every row" in done.stderr
+
+
+def test_a_run_that_was_interrupted_is_not_kept() -> None:
+    def stop(completed: int, total: int | None) -> None:
+        if completed:
+            raise KeyboardInterrupt
+
+    report = run_file(samples(), ["faithfulness"], store="runs.db", on_progress=stop)
+    assert report.interrupted
+    assert report.run_id is None
+    assert "the run was interrupted, and is not in the store" in report.result.notes
+    assert run_ids("runs.db") == []
+
+
+# -------------------------------------------------------------------------------------- history
+
+
+def test_history_says_what_each_run_serves_as() -> None:
+    run("--store", "--min-pass-rate", "0.5")
+    run("--store")
+    second, first = run_ids()
+    assert invoke("baseline", "pin", "latest").stdout == f"pinned {second} as default\n"
+    done = invoke("history", **BRANCH)
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].split()[:1] + lines[0].split()[3:] == [
+        *(second, "failed", "feat/x", "–", "6", "rows", "pinned", "(default)"),
+    ]
+    assert lines[1] == "  faithfulness 0.667, context_recall 1.000"
+    assert lines[2].split()[:1] + lines[2].split()[3:] == [
+        *(first, "passed", "feat/x", "–", "6", "rows", "last", "passing"),
+    ]
+
+
+def test_history_as_json_and_by_its_filters() -> None:
+    run("--store", "--min-pass-rate", "0.5")
+    run("--store", data=samples("other.jsonl", ROWS[:3]))
+    value = json.loads(invoke("history", "--format", "json").stdout)
+    assert value["store"] == ".rag_eval/runs.db"
+    assert [one["runId"] for one in value["runs"]] == run_ids()
+    assert [one["lastPassing"] for one in value["runs"]] == [False, True]
+    assert value["runs"][0]["means"] == {"faithfulness": 2 / 3, "context_recall": 1.0}
+
+    def listed(*flags: object) -> list[str]:
+        found = json.loads(invoke("history", "--format", "json", *flags).stdout)
+        return [one["runId"] for one in found["runs"]]
+
+    second, first = run_ids()
+    assert listed("--dataset", dataset_hash(ROWS)[:10]) == [first]
+    assert listed("--limit", 1) == [second]
+    assert listed("--branch", "feat/x") == [second, first]
+    nothing = invoke("history", "--branch", "none")
+    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "no such runs\n")
+
+
+def test_a_store_that_is_not_there_is_told_and_not_made() -> None:
+    for words in (["history"], ["baseline", "show"], ["baseline", "pin", "latest"]):
+        done = invoke(*words, "--store", "no/runs.db")
+        assert done.exit_code == 2
+        assert done.stderr.startswith("error: there is no run store no/runs.db")
+    assert not Path("no").exists()
+
+
+def test_hostile_names_do_not_reach_the_terminal_as_they_are() -> None:
+    hostile = "\x1b[31m" + "main\n::error::x\u202e"
+    done = invoke("run", samples(), "--store", RAG_EVAL_BRANCH=hostile)
+    assert done.exit_code == 1
+    for words in (["history"], ["baseline", "show", "--branch", hostile]):
+        shown = invoke(*words).stdout
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+        assert "\n::error" not in shown
+    bad = invoke("baseline", "pin", hostile)
+    assert bad.exit_code == 2
+    assert "\x1b" not in bad.stderr
+
+
+# ------------------------------------------------------------------------------------- baselines
+
+
+def test_pins_by_name() -> None:
+    run("--store")
+    (only,) = run_ids()
+    assert invoke("baseline", "pin", only[:12], "--name", "release").exit_code == 0
+    value = json.loads(invoke("baseline", "show", "--format", "json").stdout)
+    assert value["pinned"]["release"]["runId"] == only
+    assert value["lastPassing"] is None
+    assert value["datasetHash"] == dataset_hash(ROWS)
+    assert invoke("baseline", "unpin", "--name", "release").stdout == "unpinned release\n"
+    again = invoke("baseline", "unpin", "--name", "release")
+    assert (again.exit_code, again.stdout) == (0, "nothing was pinned as release\n")
+    assert invoke("baseline", "pin", "run-9").exit_code == 2
+    assert invoke("baseline", "pin", only, "--name", "a b").exit_code == 2
+
+
+def test_show_says_where_the_last_passing_run_was_looked_for() -> None:
+    run("--store", "--min-pass-rate", "0.5")
+    (only,) = run_ids()
+    done = invoke("baseline", "show", "--branch", "main")
+    digits = dataset_hash(ROWS)[:12]
+    assert done.stdout.splitlines()[:2] == [
+        "nothing is pinned",
+        f"last passing of dataset {digits}, on main or else elsewhere:",
+    ]
+    assert only in done.stdout
+    assert invoke("baseline", "show", "--dataset", "zz").exit_code == 2
+
+
+def test_a_run_of_the_store_as_a_file() -> None:
+    run("--store", "--min-pass-rate", "0.5", "--store-columns", "topic")
+    (only,) = run_ids()
+    invoke("baseline", "pin", only)
+    files = {}
+    for name in (only, "latest", "pinned", "pinned:default", "last-passing"):
+        done = invoke("baseline", "export", "b.json", "--run", name)
+        assert (done.exit_code, done.stdout) == (0, "wrote b.json: 6 rows, 2 metrics\n")
+        files[name] = Path("b.json").read_bytes()
+    assert len(set(files.values())) == 1
+    assert invoke("baseline", "export", "b.json").exit_code == 0
+    found = read_baseline_file("b.json")
+    stored = RunStore(create=False).load(only)
+    assert found.ids == stored.ids
+    assert found.scores.tobytes() == stored.scores.tobytes()
+    assert found.columns == stored.columns
+    assert found.dataset_hash == stored.dataset_hash
+
+
+def test_what_cannot_be_exported_is_told() -> None:
+    store = RunStore(".rag_eval/runs.db")
+    messages = {
+        ("--run", "pinned:x"): "nothing is pinned as 'x'",
+        ("--run", "latest"): "holds no runs",
+        ("--run", "last-passing"): "no run of the newest run's dataset has passed",
+        ("--run", "latest", "--from", "d.json"): "--run and --from exclude each other",
+        ("--columns", "topic"): "--columns needs --from",
+    }
+    for flags, message in messages.items():
+        done = invoke("baseline", "export", "b.json", *flags)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert message in done.stderr
+    store.add(a_run())
+    assert (
+        "a baseline is a .json file"
+        in invoke("baseline", "export", "b.csv", "--run", "latest").stderr
+    )
+    assert not Path("b.json").exists()
+
+
+def test_a_result_file_as_a_baseline_without_a_store() -> None:
+    run("--store", "other.db", "--output", "result.json", "--store-columns", "topic")
+    done = invoke("baseline", "export", "b.json", "--from", "result.json", "--columns", "topic")
+    assert (done.exit_code, done.stdout) == (0, "wrote b.json: 6 rows, 2 metrics\n")
+    found = read_baseline_file("b.json")
+    stored = RunStore("other.db").load("latest")
+    assert found.scores.tobytes() == stored.scores.tobytes()
+    assert found.metric_passed.tolist() == stored.metric_passed.tolist()
+    assert found.columns == stored.columns
+    assert not Path(".rag_eval").exists()
+
+
+def test_an_old_baseline_is_noted() -> None:
+    from datetime import UTC, datetime, timedelta
+
+    then = datetime.now(UTC) - timedelta(days=9, hours=1)
+    store = RunStore(now=lambda: then)
+    store.pin(store.add(a_run(), status="passed"))
+    done = invoke("baseline", "show")
+    assert done.exit_code == 0
+    assert done.stderr == f"note: the baseline {run_ids()[0]} is 9 days old\n"
+    assert_same(store.load("latest"), a_run())

@@ -1,0 +1,290 @@
+"""Policies of the gate: each status, by runs made by hand; and the simulated false alarms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.statistics import policies as simulated
+from benchmarks.statistics.__main__ import PAGE
+from benchmarks.statistics.populations import LUMPS, PairedPopulation
+from rag_eval.errors import InputError
+from rag_eval.gating import gate
+from rag_eval.gating.false_alarm_rates import N_REPLICATES, POLICIES, RATES, SEED, TIES
+from rag_eval.gating.false_alarms import false_alarm_rate
+from rag_eval.stats.differences import difference_lower_bound
+from rag_eval.stats.paired import sign_flip_test
+from tests.scored_runs import scored_run
+
+N = 200
+GENERATOR = np.random.default_rng(7)
+OLD = GENERATOR.uniform(0.3, 0.7, N)
+WIGGLE = GENERATOR.normal(0, 0.05, N)
+WIGGLE -= WIGGLE.mean()
+
+
+def run(shift: float, *, n: int = N, metric: str = "faithfulness", **more: Any) -> Any:
+    """The same rows a little moved, by ``shift`` on average."""
+    return scored_run("new", {metric: (OLD + WIGGLE + shift)[:n]}, **more)
+
+
+def old(n: int = N, metric: str = "faithfulness") -> Any:
+    return scored_run("old", {metric: OLD[:n]})
+
+
+# ---------------------------------------------------------------------------------- no-regression
+
+
+def test_a_drop_that_is_shown_fails() -> None:
+    report = gate(run(-0.03), old())
+    assert (report.status, report.passed, report.exit_code) == ("REGRESS", False, 1)
+    (finding,) = report.baselines[0].findings
+    assert finding.p_value == pytest.approx(1 / 10_000)
+    assert finding.change == pytest.approx(-0.03)
+    assert report.reason.startswith("faithfulness fell by 0.030 [-0.0")
+    assert report.reason.endswith("p 0.0001 after Holm: a regression (against old)")
+
+
+def test_no_evidence_with_rows_enough_is_noise_and_passes() -> None:
+    report = gate(run(0.0), old())
+    assert (report.status, report.passed) == ("NOISE", True)
+    assert report.reason == "no evidence of a drop in 1 mean over 200 pairs (against old)"
+    assert report.false_alarms is None
+
+
+def test_no_evidence_with_few_rows_is_underpowered_and_passes_with_a_notice() -> None:
+    report = gate(run(0.0, n=6), old(6))
+    assert (report.status, report.passed) == ("UNDERPOWERED", True)
+    assert any(notice.startswith("too few rows to say much") for notice in report.notices)
+    # What is worth finding decides what is too few.
+    assert gate(run(0.0, n=6), old(6), care=0.5).status == "NOISE"
+
+
+def test_a_gain_that_is_shown_is_progress() -> None:
+    report = gate(run(0.03), old())
+    assert (report.status, report.passed) == ("PROGRESS", True)
+
+
+def test_a_loss_within_the_margin_passes() -> None:
+    assert gate(run(-0.03), old(), margin=0.05).passed
+    assert not gate(run(-0.08), old(), margin=0.05).passed
+    assert gate(run(-0.03), old(), margin={"faithfulness": 0.05}).passed
+    assert gate(run(-0.03), old(), margin={"*": 0.05}).passed
+
+
+def test_where_lower_is_better_a_rise_fails() -> None:
+    metric = "noise_sensitivity"
+    risen = gate(run(0.03, metric=metric), old(metric=metric), gating=[metric])
+    assert (risen.status, risen.passed) == ("REGRESS", False)
+    assert risen.reason.startswith("noise_sensitivity rose by 0.030")
+    fallen = gate(run(-0.03, metric=metric), old(metric=metric), gating=[metric])
+    assert (fallen.status, fallen.passed) == ("PROGRESS", True)
+
+
+def test_metrics_that_do_not_gate_fail_nothing() -> None:
+    columns = {"faithfulness": OLD, "context_recall": OLD}
+    moved = {"faithfulness": OLD + WIGGLE, "context_recall": OLD - 0.1}
+    before, after = scored_run("old", columns), scored_run("new", moved)
+    assert not gate(after, before).passed
+    assert gate(after, before, gating=["faithfulness"]).passed
+
+
+def test_a_drop_in_a_declared_slice_fails() -> None:
+    topics = ["a" if row % 10 == 0 else "b" for row in range(N)]
+    drop = np.where(np.array(topics) == "a", -0.1, 0.1 / 9)
+    before = scored_run("old", {"faithfulness": OLD}, columns={"topic": topics})
+    after = scored_run("new", {"faithfulness": OLD + drop}, columns={"topic": topics})
+    assert gate(after, before).passed
+    report = gate(after, before, slices=["topic"])
+    assert not report.passed
+    assert report.reason.startswith("faithfulness [topic=a] fell by 0.100")
+
+
+def test_a_metric_that_lost_all_its_scores_fails() -> None:
+    columns = {"faithfulness": OLD, "context_recall": OLD}
+    lost = {"faithfulness": OLD, "context_recall": [None] * N}
+    report = gate(scored_run("new", lost), scored_run("old", columns))
+    assert (report.status, report.passed) == ("NO SCORES", False)
+    assert "context_recall has no scores now; the baseline's mean is" in report.reason
+
+
+def test_rows_that_did_not_move_are_noise_when_they_are_many() -> None:
+    same = scored_run("old", {"faithfulness": OLD})
+    assert gate(same, same).status == "NOISE"
+    few = scored_run("old", {"faithfulness": OLD[:10]})
+    assert gate(few, few).status == "UNDERPOWERED"
+
+
+# ----------------------------------------------------------------------------------- non-inferior
+
+
+def test_non_inferior_wants_it_shown() -> None:
+    shown = gate(run(-0.005), old(), policy="non-inferior", margin=0.02)
+    assert (shown.status, shown.passed) == ("NON-INFERIOR", True)
+    near = gate(run(-0.018), old(), policy="non-inferior", margin=0.02)
+    assert (near.status, near.passed) == ("NOT SHOWN", False)
+    assert "beyond the margin of 0.02" in near.reason
+    few = gate(run(0.0, n=6), old(6), policy="non-inferior", margin=0.02)
+    assert not few.passed
+
+
+def test_non_inferior_holds_the_one_sided_bound_against_the_margin() -> None:
+    bound = difference_lower_bound(WIGGLE - 0.005, alpha=0.1)
+    assert bound is not None
+    for margin, passed in ((-bound + 1e-6, True), (-bound - 1e-6, False)):
+        found = gate(run(-0.005), old(), policy="non-inferior", margin=margin, alpha=0.1)
+        assert found.passed is passed
+
+
+def test_non_inferior_turns_metrics_of_which_lower_is_better() -> None:
+    metric = "noise_sensitivity"
+    options: dict[str, Any] = {"policy": "non-inferior", "margin": 0.02, "gating": [metric]}
+    assert gate(run(-0.5, metric=metric), old(metric=metric), **options).passed
+    assert not gate(run(0.05, metric=metric), old(metric=metric), **options).passed
+
+
+@pytest.mark.parametrize("margin", [None, 0.0, {"*": 0.0}])
+def test_non_inferior_needs_a_margin(margin: Any) -> None:
+    with pytest.raises(InputError, match="non-inferior"):
+        gate(run(0.0), old(), policy="non-inferior", margin=margin)
+
+
+# ---------------------------------------------------------------------------------- other tools
+
+
+def test_node_looks_at_plain_means() -> None:
+    assert gate(run(-0.049), old(), policy="node").status == "HELD"
+    report = gate(run(-0.051), old(), policy="node")
+    assert (report.status, report.passed) == ("REGRESS", False)
+    assert "(more than 0.050)" in report.reason
+    assert gate(run(-0.051), old(), policy="node", margin=0.06).passed
+    # Rows that are not in both count there.
+    apart = scored_run("new", {"faithfulness": [*OLD, *([0.0] * N)]})
+    assert not gate(apart, old(), policy="node").passed
+    assert gate(apart, old()).passed
+
+
+def test_node_takes_the_direction_of_a_metric_from_the_file() -> None:
+    before = scored_run("old", {"mine": OLD}, lower_is_better=frozenset({"mine"}))
+    after = scored_run("new", {"mine": OLD + 0.1})
+    assert not gate(after, before, policy="node").passed
+    assert gate(before, after, policy="node").passed
+
+
+@pytest.mark.parametrize(
+    ("shift", "status"), [(0.0, "clean"), (-0.04, "warning"), (-0.1, "critical"), (0.3, "clean")]
+)
+def test_regtrace_looks_at_the_relative_change(shift: float, status: str) -> None:
+    # The mean is about 0.5: 0.04 is 8 % of it, 0.1 is 20 %.
+    report = gate(run(shift), old(), policy="regtrace")
+    assert (report.status, report.passed) == (status, status == "clean")
+
+
+def test_regtrace_with_tolerances_lets_the_metrics_decide() -> None:
+    columns = {"faithfulness": OLD, "context_recall": OLD}
+    moved = {"faithfulness": OLD * 0.9, "context_recall": OLD * 1.1}
+    before, after = scored_run("old", columns), scored_run("new", moved)
+    assert gate(after, before, policy="regtrace").status == "clean"
+    tolerant = gate(after, before, policy="regtrace", margin={"context_recall": 0.02})
+    assert (tolerant.status, tolerant.passed) == ("warning", False)
+    assert gate(after, before, policy="regtrace", margin={"faithfulness": 0.2}).passed
+
+
+def test_regtrace_leaves_out_rows_that_the_baseline_lacks() -> None:
+    more = scored_run("new", {"faithfulness": [*OLD, *([0.0] * 100)]})
+    report = gate(more, old(), policy="regtrace")
+    assert report.status == "clean"
+    assert "100 rows that old lacks are in no score" in report.notices
+
+
+@pytest.mark.parametrize(
+    ("level", "shift", "n", "base"),
+    [
+        ("PROGRESS", 0.1, N, 0.3),
+        ("CAUTIOUS", 0.1, N, 0.0),
+        ("CAUTIOUS", 0.02, N, 0.3),
+        ("NOISE", 0.0, N, 0.3),
+        ("UNDERPOWERED", 0.0, 15, 0.3),
+        ("REGRESS", -0.05, N, 0.3),
+    ],
+)
+def test_omk_passes_on_progress_alone(level: str, shift: float, n: int, base: float) -> None:
+    wiggle = WIGGLE[:n] - WIGGLE[:n].mean()
+    before = scored_run("old", {"faithfulness": OLD[:n] + base})
+    after = scored_run("new", {"faithfulness": OLD[:n] + base + wiggle + shift})
+    report = gate(after, before, policy="omk")
+    assert (report.status, report.passed) == (level, level == "PROGRESS")
+    assert report.false_alarms is not None
+    assert report.false_alarms.rate > 0.9
+
+
+def test_tools_by_composites_need_composites() -> None:
+    nothing = [math.nan] * N
+    before = scored_run("old", {"faithfulness": OLD}, composite=nothing)
+    for policy in ("omk", "regtrace"):
+        with pytest.raises(InputError, match="composite"):
+            gate(run(0.0), before, policy=policy)
+
+
+# --------------------------------------------------------------------------- simulated error rates
+
+
+def test_the_rate_of_the_nearest_size_and_ties() -> None:
+    found = false_alarm_rate("node", 120, 0.6)
+    assert found is not None
+    assert (found.n_rows, found.tied) == (200, 0.5)
+    assert found.rate == RATES["node"][200][1]
+    assert false_alarm_rate("node", 90, 0.1) == false_alarm_rate("node", 50, 0.0)
+    assert false_alarm_rate("non-inferior", 90, 0.1) is None
+    assert false_alarm_rate("node", 0, 0.1) is None
+
+
+def test_the_table_and_the_page_agree() -> None:
+    page = PAGE.read_text("utf-8")
+    for policy in POLICIES:
+        for place, tied in enumerate(TIES):
+            cells = [f"{rates[place]:.1%}" for rates in RATES[policy].values()]
+            assert f"| {policy} | {tied:.0%} | {' | '.join(cells)} |" in page
+    assert N_REPLICATES >= 4_000
+    assert f"seed {SEED}" in page
+
+
+def test_the_table_is_as_the_simulation_writes_it() -> None:
+    cells = {
+        (n_rows, tied): {policy: RATES[policy][n_rows][place] for policy in POLICIES}
+        for n_rows in RATES["omk"]
+        for place, tied in enumerate(TIES)
+    }
+    written = simulated.table_module(cells, N_REPLICATES, SEED)
+    assert simulated.TABLE.read_text("utf-8") == written
+
+
+def test_the_default_policy_keeps_its_promise_in_the_table() -> None:
+    slack = 2 * math.sqrt(0.05 * 0.95 / N_REPLICATES)
+    assert max(max(rates) for rates in RATES["no-regression"].values()) <= 0.05 + slack
+
+
+def test_simulated_p_values_and_bounds_are_those_of_the_gate() -> None:
+    population = PairedPopulation(scores=LUMPS, tied=0.5)
+    generator = np.random.default_rng(3)
+    before, after = population.draw(generator, 3, 40)
+    signs = generator.choice([-1.0, 1.0], size=(4_000, 40))
+    runs = simulated.Runs(before, after, signs, np.full((1, 40), 1 / 40))
+    ours = [
+        [sign_flip_test(rows[:, metric]).p_worse for metric in range(7)] for rows in after - before
+    ]
+    assert np.allclose(simulated.p_worse(runs), ours, atol=0.04)
+    bounds = [
+        [difference_lower_bound(rows[:, metric]) for metric in range(7)] for rows in after - before
+    ]
+    assert np.allclose(simulated.lower_bounds(after - before), np.array(bounds, np.float64))
+
+
+def test_a_small_simulation_has_the_rates_of_the_table() -> None:
+    found = simulated.rates(50, 0.5, 300, 1)
+    for policy in POLICIES:
+        rate = RATES[policy][50][1]
+        assert abs(found[policy] - rate) <= 5 * math.sqrt(rate * (1 - rate) / 300)

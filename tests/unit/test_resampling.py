@@ -1,0 +1,188 @@
+"""Resampled sums: fair signs, fair draws, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.stats
+
+from rag_eval._native import resampling as kernel
+from rag_eval.errors import InputError
+from rag_eval.stats import counted_indices, numpy_indices, resampling
+from rag_eval.stats.index_sources import checked_places
+from rag_eval.stats.resampling import drawn_places, flipped_sums, resampled_sums
+
+# A test of chance may fail once in so many seeds; the seed is fixed, so it fails always or never.
+RARE = 1e-4
+
+
+def signs(n_groups: int, n_resamples: int, seed: int) -> npt.NDArray[np.float64]:
+    """The sign of each group in each resample, shape (B, G)."""
+    return flipped_sums(np.eye(n_groups), n_resamples, seed)
+
+
+@pytest.fixture(scope="module")
+def drawn_signs() -> npt.NDArray[np.float64]:
+    return signs(200, 4000, 1)
+
+
+def test_signs_are_one_or_the_other(drawn_signs: npt.NDArray[np.float64]) -> None:
+    assert set(np.unique(drawn_signs)) == {-1.0, 1.0}
+
+
+def test_half_of_the_signs_are_negative(drawn_signs: npt.NDArray[np.float64]) -> None:
+    n_negative = int((drawn_signs < 0).sum())
+    assert scipy.stats.binomtest(n_negative, drawn_signs.size).pvalue > RARE
+    # Of each group over resamples, and of each resample over groups.
+    for axis, n in ((0, 4000), (1, 200)):
+        counts = (drawn_signs < 0).sum(axis=axis)
+        spread = float((((counts - n / 2) ** 2) / (n / 4)).sum())
+        assert RARE < scipy.stats.chi2.sf(spread, len(counts)) < 1 - RARE
+
+
+def test_signs_of_groups_and_of_resamples_go_their_own_ways(
+    drawn_signs: npt.NDArray[np.float64],
+) -> None:
+    for columns in (drawn_signs, drawn_signs[:500].T):
+        n_rows, n_columns = columns.shape
+        together = (columns.T @ columns)[np.triu_indices(n_columns, 1)] / math.sqrt(n_rows)
+        # The largest of so many standard normal numbers.
+        limit = scipy.stats.norm.isf(RARE / 2 / len(together))
+        assert np.abs(together).max() < limit
+        assert float(together.var()) == pytest.approx(1, abs=0.05)
+
+
+def test_seeds_have_signs_and_draws_of_their_own() -> None:
+    first = signs(64, 500, 0)
+    for seed in (1, 2, 2**32, 2**64, 2**64 + 1, 2**128):
+        other = signs(64, 500, seed)
+        assert abs(float((first * other).sum())) / math.sqrt(first.size) < 4
+        assert (drawn_places(64, 5, 0) != drawn_places(64, 5, seed)).any()
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 7, 64, 1000])
+def test_each_group_is_drawn_as_often_as_any_other(n_groups: int) -> None:
+    drawn = drawn_places(n_groups, 200_000 // n_groups, 5)
+    counts = np.bincount(drawn.ravel(), minlength=n_groups)
+    assert RARE < scipy.stats.chisquare(counts).pvalue < 1 - RARE
+    # And so is each pair of neighbours in the order of drawing.
+    if n_groups <= 7:
+        pairs = np.bincount((drawn[:, :-1] * n_groups + drawn[:, 1:]).ravel())
+        assert RARE < scipy.stats.chisquare(pairs).pvalue < 1 - RARE
+
+
+def test_how_often_a_group_is_drawn_is_binomial() -> None:
+    counts = resampled_sums(np.eye(50), 4000, 2)
+    assert (counts.sum(axis=1) == 50).all()
+    seen = np.bincount(counts.ravel().astype(int), minlength=6)
+    wanted = scipy.stats.binom.pmf(np.arange(5), 50, 1 / 50) * counts.size
+    table = [*seen[:5], seen[5:].sum()]
+    # Groups of one resample are tied to one another, by 1 part in 50.
+    assert scipy.stats.chisquare(table, [*wanted, counts.size - wanted.sum()]).pvalue > RARE
+
+
+def test_moments_of_the_sums() -> None:
+    rows = np.random.default_rng(0).exponential(size=(400, 3))
+    flipped, drawn = flipped_sums(rows, 20_000, 4), resampled_sums(rows, 20_000, 4)
+    for column in range(3):
+        values = rows[:, column]
+        spread = math.sqrt(float((values**2).sum()))
+        assert float(flipped[:, column].mean()) == pytest.approx(0, abs=4 * spread / math.sqrt(2e4))
+        assert float(flipped[:, column].std()) == pytest.approx(spread, rel=0.02)
+        spread = math.sqrt(400) * float(values.std())
+        error = 4 * spread / math.sqrt(2e4)
+        assert float(drawn[:, column].mean()) == pytest.approx(float(values.sum()), abs=error)
+        assert float(drawn[:, column].std()) == pytest.approx(spread, rel=0.02)
+    # One draw for all columns: sums go together as the columns do.
+    assert np.corrcoef(drawn.T) == pytest.approx(np.corrcoef(rows.T), abs=0.03)
+
+
+def test_columns_share_their_signs_with_those_of_another_call() -> None:
+    rows = np.random.default_rng(0).normal(size=(90, 6))
+    alone = [flipped_sums(rows[:, [column]], 40, 8)[:, 0] for column in range(6)]
+    assert np.array_equal(flipped_sums(rows, 40, 8), np.transpose(alone))
+
+
+def test_no_rows_and_no_columns() -> None:
+    for sums in (flipped_sums, resampled_sums):
+        assert sums(np.empty((0, 3)), 4, 0).tolist() == [[0.0] * 3] * 4
+        assert sums(np.empty((5, 0)), 4, 0).shape == (4, 0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([1.0], {}, "resampled numbers must be rows of columns, got 1 dimensions"),
+        ([[math.nan]], {}, "resampled numbers must be finite; a group without a value is 0"),
+        ([[math.inf]], {}, "resampled numbers must be finite"),
+        ([[1.0]], {"n_resamples": 0}, "n_resamples must be a whole number from 1 on, got 0"),
+        ([[1.0]], {"seed": -1}, "seed must be a whole number from 0 on, got -1"),
+        ([[1.0]], {"seed": True}, "seed must be a whole number from 0 on, got True"),
+        ([[1.0]], {"threads": 0}, "threads must be a whole number from 1 on, got 0"),
+    ],
+)
+def test_what_is_refused(rows: Any, options: dict[str, Any], message: str) -> None:
+    for sums in (flipped_sums, resampled_sums):
+        with pytest.raises(InputError, match=message):
+            sums(rows, **{"n_resamples": 3, "seed": 0, **options})
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_is_seen_between_calls(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has not begun is dropped; a failure in a thread comes out in the caller's."""
+    monkeypatch.setattr(resampling, "_CELLS_FOR_THREADS", 0)
+    monkeypatch.setattr(resampling, "_DRAWS_PER_CALL", 1000)
+    numbers = itertools.count(1)
+    interrupted = threading.Event()
+
+    def pressed_at_the_third(*call: Any) -> None:
+        number = next(numbers)
+        if number == 3:
+            interrupted.set()
+            raise KeyboardInterrupt
+        if number > 3:
+            interrupted.wait()
+        drawn_sums(*call)
+
+    drawn_sums = kernel.drawn_sums
+    monkeypatch.setattr(kernel, "drawn_sums", pressed_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        resampled_sums(np.ones((1000, 1)), 5000, 0, threads=threads)
+    assert next(numbers) < 5000
+
+
+# ---------------------------------------------------------------------------------- index sources
+
+
+@pytest.mark.parametrize("source", [counted_indices, numpy_indices])
+def test_a_source_gives_the_same_places_in_any_blocks(
+    source: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (whole,) = source(9, 30, 3)
+    assert whole.shape == (30, 9)
+    assert whole.dtype == np.int64
+    monkeypatch.setattr("rag_eval.stats.index_sources._CELLS", 50)
+    blocks = list(source(9, 30, 3))
+    assert len(blocks) == 6
+    assert np.concatenate(blocks).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([0, 1, 2], r"indices must be whole numbers in rows of 3, .* got int64 of shape \(3,\)"),
+        ([[0, 1]], r"indices must be whole numbers in rows of 3, .* got int64 of shape \(1, 2\)"),
+        ([[0.0, 1.0, 2.0]], "indices must be whole numbers in rows of 3, .* got float64"),
+        ([[0, 1, 3]], "indices must be from 0 to 2, got 0 to 3"),
+        ([[-1, 1, 2]], "indices must be from 0 to 2, got -1 to 2"),
+    ],
+)
+def test_wrong_places_are_named(places: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        checked_places(places, 3)

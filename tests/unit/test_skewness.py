@@ -1,0 +1,60 @@
+"""The t test corrected for skewness: what it adds to sign flips, and what it leaves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from rag_eval.stats.paired import sign_flip_tests
+from rag_eval.stats.skewness import skewed_p_values
+
+
+def rare_gains(n_rows: int, n_gains: int) -> np.ndarray:
+    """Many rows lose a little, and a few gain a lot."""
+    rows = np.zeros(n_rows)
+    rows[: n_rows // 5] = -0.05
+    rows[-n_gains:] = 0.25
+    return rows
+
+
+def test_without_skewness_it_is_the_t_test() -> None:
+    rows = np.array([-0.3, -0.1, 0.1, 0.3, 0.0, 0.2, 0.4, -0.2, 0.5, -0.3, 0.1, 0.1]) + 0.02
+    rows = np.concatenate([rows, 2 * rows.mean() - rows])
+    n = len(rows)
+    worse, better, either = skewed_p_values(rows[:, np.newaxis])[:, 0]
+    # That of the library divides by n - 1 and not by n.
+    t = scipy.stats.ttest_1samp(rows, 0).statistic * math.sqrt(n / (n - 1))
+    assert worse == pytest.approx(scipy.stats.t.cdf(t, n - 1), abs=1e-12)
+    assert better == pytest.approx(scipy.stats.t.sf(t, n - 1), abs=1e-12)
+    assert either == pytest.approx(2 * min(worse, better), abs=1e-12)
+
+
+def test_a_long_tail_of_gains_makes_a_loss_less_certain() -> None:
+    rows = rare_gains(200, 3)[:, np.newaxis]
+    (plain,), (guarded,) = sign_flip_tests(rows), sign_flip_tests(rows, skew_guard=True)
+    assert plain.mean < 0
+    assert guarded.p_worse > 1.5 * plain.p_worse
+    # A mirror has the same to say about gains.
+    (mirrored,) = sign_flip_tests(-rows, skew_guard=True)
+    assert mirrored.p_better == pytest.approx(guarded.p_worse, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_guard_only_ever_raises(seed: int) -> None:
+    rows = np.random.default_rng(seed).beta(0.5, 2.0, size=(60, 4)) - 0.2
+    for plain, guarded in zip(
+        sign_flip_tests(rows), sign_flip_tests(rows, skew_guard=True), strict=True
+    ):
+        assert guarded.p_worse >= plain.p_worse
+        assert guarded.p_better >= plain.p_better
+        assert guarded.p_two_sided >= plain.p_two_sided
+
+
+def test_sums_that_are_all_equal_are_left_to_flips() -> None:
+    rows = np.full((40, 1), -0.1)
+    assert skewed_p_values(rows).max() == 0
+    (found,) = sign_flip_tests(rows, skew_guard=True)
+    assert found.p_worse == 1 / 10_000
