@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rag_eval.aggregates import MetricAggregate
     from rag_eval.batch_results import BatchEvalResult
     from rag_eval.calibration import calibrate
+    from rag_eval.comparing.two_runs import compare
     from rag_eval.judge.replies import JudgeFn
     from rag_eval.judge_options import PromptOverrides
     from rag_eval.options import (
@@ -75,6 +76,7 @@ _HOMES = {
     "aggregates": ("MetricAggregate",),
     "batch_results": ("BatchEvalResult",),
     "calibration": ("calibrate",),
+    "comparing.two_runs": ("compare",),
     "judge.replies": ("JudgeFn",),
     "judge_options": ("PromptOverrides",),
     "options": (
@@ -142,6 +144,7 @@ __all__ = [
     "aevaluate_batch",
     "build_tfidf_vectors",
     "calibrate",
+    "compare",
     "compute_metric",
     "cosine_similarity",
     "create_evaluator",

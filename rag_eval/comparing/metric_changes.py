@@ -227,6 +227,8 @@ def _verdict(test: PairedTest | None, alpha: float) -> Verdict:
         return "regression"
     if test.adjusted_p_better <= alpha:
         return "improvement"
+    if not test.n_informative:
+        return "unchanged"
     return "too few" if test.smallest_p > alpha else "no evidence"
 
 

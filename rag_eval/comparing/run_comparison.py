@@ -17,7 +17,9 @@ from rag_eval.result_summaries import MeanScore
 from rag_eval.samples import MetricId, camel_case
 from rag_eval.stats.intervals import Interval
 
-Verdict: TypeAlias = Literal["regression", "improvement", "no evidence", "too few", "not compared"]
+Verdict: TypeAlias = Literal[
+    "regression", "improvement", "unchanged", "no evidence", "too few", "not compared"
+]
 TestName: TypeAlias = Literal["sign-flip", "mcnemar"]
 Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg"]
 
@@ -124,8 +126,9 @@ class MetricChange:
         Rows with a score in both runs.
     test : PairedTest or None
         None without pairs.
-    verdict : {"regression", "improvement", "no evidence", "too few", "not compared"}
-        By the adjusted p values and the level of the comparison.
+    verdict : {"regression", "improvement", "unchanged", "no evidence", "too few", "not compared"}
+        By the adjusted p values and the level of the comparison; unchanged where every pair has the
+        same score twice.
     detectable : float or None
         A plan for the next run: with as many rows like these a loss of so much beyond the margin
         would be found 8 times in 10. None where the rows say nothing of their spread.

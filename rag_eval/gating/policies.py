@@ -12,7 +12,6 @@ from rag_eval.errors import InputError
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
 from rag_eval.option_values import positive
 from rag_eval.stats.differences import difference_lower_bound
-from rag_eval.stats.intervals import Interval
 
 CARE: Final = 0.05
 """A drop that is worth finding: rows too few for it are told."""
@@ -20,6 +19,7 @@ CARE: Final = 0.05
 REGRESS: Final = "REGRESS"
 PROGRESS: Final = "PROGRESS"
 NOISE: Final = "NOISE"
+UNCHANGED: Final = "UNCHANGED"
 UNDERPOWERED: Final = "UNDERPOWERED"
 NO_SCORES: Final = "NO SCORES"
 NON_INFERIOR: Final = "NON-INFERIOR"
@@ -32,7 +32,8 @@ def no_regression(comparison: RunComparison, kind: str, *, care: float = CARE) -
     """Fails where a test, adjusted for all of them, finds a mean worse than its margin allows.
 
     What is not found passes, and is told apart: NOISE where enough rows were there to find a drop
-    of ``care``, UNDERPOWERED where not. PROGRESS where the other side is shown.
+    of ``care``, UNDERPOWERED where not, UNCHANGED where every pair has the same score twice.
+    PROGRESS where the other side is shown.
     """
     findings = [_tested(change, care) for change in _family(comparison)]
     return _verdict(comparison, kind, findings, _regression_summary(findings, care))
@@ -106,6 +107,8 @@ def _tested(change: MetricChange, care: float) -> Finding:
         message += f", p {_p_text(test.adjusted_p_worse)} after Holm{_beyond(change)}: a regression"
     elif status == PROGRESS:
         message += f", p {_p_text(test.adjusted_p_better)} after Holm: an improvement"
+    elif status == UNCHANGED:
+        message = f"{_name(change)} is the same in all of {pairs_text(change.n_pairs)}"
     elif status == UNDERPOWERED:
         message += f": too few to find a drop of {care:g}{_findable(change)}"
     else:
@@ -118,18 +121,16 @@ def _status(change: MetricChange, care: float) -> str:
         return REGRESS
     if change.verdict == "improvement":
         return PROGRESS
-    if change.verdict == "too few" and change.test is not None and change.test.n_informative:
+    if change.verdict == "unchanged":
+        return UNCHANGED
+    if change.verdict == "too few":
         return UNDERPOWERED
     return NOISE if _would_find(change, care) else UNDERPOWERED
 
 
 def _would_find(change: MetricChange, care: float) -> bool:
     """Whether as many rows like these would mostly show a drop of ``care``."""
-    if change.detectable is not None:
-        return change.detectable <= care
-    # No row moved: how many others could have, bounds the drop.
-    low = _oriented(change.difference, rises=change.higher_is_better)[0]
-    return low is not None and low >= -care
+    return change.detectable is not None and change.detectable <= care
 
 
 def _without_pairs(change: MetricChange) -> Finding:
@@ -147,8 +148,11 @@ def _regression_summary(findings: Sequence[Finding], care: float) -> tuple[str, 
         best = min(better, key=lambda finding: -abs(finding.change))
         return PROGRESS, f"{best.message}; no evidence of a drop elsewhere"
     few = [finding for finding in findings if finding.status == UNDERPOWERED]
+    same = all(finding.status == UNCHANGED for finding in findings)
     means = f"{len(findings)} mean{'' if len(findings) == 1 else 's'}"
     pairs = pairs_text(max((finding.n_pairs for finding in findings), default=0))
+    if same:
+        return UNCHANGED, f"every score of {means} is the same in all of {pairs}"
     if few:
         return (
             UNDERPOWERED,
@@ -230,13 +234,6 @@ def _moved(change: MetricChange) -> str:
         return f"{_name(change)} did not change{bounds}"
     way = "fell" if change.delta < 0 else "rose"
     return f"{_name(change)} {way} by {abs(change.delta):.3f}{bounds}"
-
-
-def _oriented(interval: Interval, *, rises: bool) -> tuple[float | None, float | None]:
-    """The bounds, turned so that above 0 is better."""
-    if rises or interval.low is None or interval.high is None:
-        return interval.low, interval.high
-    return -interval.high, -interval.low
 
 
 def _beyond(change: MetricChange) -> str:

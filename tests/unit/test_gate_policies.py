@@ -111,11 +111,21 @@ def test_a_metric_that_lost_all_its_scores_fails() -> None:
     assert "context_recall has no scores now; the baseline's mean is" in report.reason
 
 
-def test_rows_that_did_not_move_are_noise_when_they_are_many() -> None:
-    same = scored_run("old", {"faithfulness": OLD})
-    assert gate(same, same).status == "NOISE"
-    few = scored_run("old", {"faithfulness": OLD[:10]})
-    assert gate(few, few).status == "UNDERPOWERED"
+def test_a_run_and_itself_are_unchanged_however_few_rows() -> None:
+    for n in (3, N):
+        same = scored_run("old", {"faithfulness": OLD[:n], "context_recall": OLD[:n]})
+        report = gate(same, same)
+        assert (report.status, report.passed) == ("UNCHANGED", True)
+        assert report.reason.startswith(f"every score of 2 means is the same in all of {n} pairs")
+
+
+def test_one_metric_that_moved_is_told_from_one_that_did_not() -> None:
+    before = scored_run("old", {"faithfulness": OLD, "context_recall": OLD})
+    moved = [*OLD[:-1], OLD[-1] / 2]
+    found = gate(scored_run("new", {"faithfulness": moved, "context_recall": OLD}), before)
+    assert found.status == "UNDERPOWERED"
+    statuses = [finding.status for finding in found.baselines[0].findings]
+    assert statuses == ["UNDERPOWERED", "UNCHANGED"]
 
 
 # ----------------------------------------------------------------------------------- non-inferior

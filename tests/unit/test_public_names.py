@@ -58,8 +58,8 @@ PRIMITIVES = {
     "token_f1",
 }
 # Root names beside them; those in LATER enter with the code that implements them.
-BESIDE = {"calibrate", "score_file"}
-LATER = {"aevaluate", "aevaluate_batch", "compare"}
+BESIDE = {"calibrate", "compare", "score_file"}
+LATER = {"aevaluate", "aevaluate_batch"}
 # Literals and callables: Python has no place for their docstring, which is in the source below.
 ALIASES = {"EvaluationMode", "JudgeFn", "MetricId"}
 HEAVY = ["numpy", "scipy", "rich", "click", "rich_click", "pandas", "sklearn", "pyarrow"]
