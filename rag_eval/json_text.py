@@ -49,3 +49,8 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{text} is beyond the range of a double")
     return value
+
+
+def number_or_null(value: float | None) -> float | None:
+    """A number that exists, or null in the place of NaN, which JSON does not have."""
+    return None if value != value else value

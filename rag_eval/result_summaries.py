@@ -14,6 +14,7 @@ import msgspec
 
 from rag_eval import json_text
 from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.json_text import number_or_null
 from rag_eval.metric_directions import higher_is_better
 from rag_eval.regressions import Baseline
 from rag_eval.samples import KNOWN_METRIC_IDS, METRIC_IDS, MetricId, camel_case, metric_of_file
@@ -190,14 +191,10 @@ class MeanChange:
         """In the style of result files; a mean that does not exist is null."""
         return {
             "metricId": camel_case(self.name),
-            "oldMean": _number(self.old.mean),
-            "newMean": _number(self.new.mean),
-            "delta": _number(self.delta),
+            "oldMean": number_or_null(self.old.mean),
+            "newMean": number_or_null(self.new.mean),
+            "delta": number_or_null(self.delta),
         }
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,15 +80,19 @@ class FieldMap:
         # Names that now mean another column must not be read as if they were that field: where
         # the `result` of a chain is the answer, `answer` is what it should have been.
         name_of = {spelling: _DROPPED for name, _ in moved for spelling in _spellings(name)}
+        # A column that is one field under its own name and another one as well.
+        shared = {path for name, path in self.paths.items() if path in _spellings(name)}
         nested = []
         for name, path in moved:
             steps = _steps(path)
-            if len(steps) > 1 or name_of.get(path, _DROPPED) != _DROPPED:
+            if len(steps) > 1 or path in shared or name_of.get(path, _DROPPED) != _DROPPED:
                 nested.append(_Nested(name, path, steps))
             else:
                 name_of[path] = name
         # A whole path that is a key is taken there.
-        name_of |= {path: _DROPPED for _, path, _ in nested if path not in name_of}
+        name_of |= {
+            path: _DROPPED for _, path, _ in nested if path not in name_of and path not in shared
+        }
         object.__setattr__(self, "_name_of", name_of)
         object.__setattr__(self, "_nested", tuple(nested))
         object.__setattr__(self, "_has_contexts", any(name == "contexts" for name, _ in moved))

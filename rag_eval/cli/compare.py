@@ -90,6 +90,16 @@ import rich_click as click
     show_default=True,
     help="Form of the comparison on stdout.",
 )
+@click.option(
+    "--worst-case",
+    is_flag=True,
+    help="Say between what each difference lies, whatever rows without a score had scored.",
+)
+@click.option(
+    "--independent",
+    is_flag=True,
+    help="The runs are on different rows: describe them side by side, without pairs and tests.",
+)
 @click.option("--force", is_flag=True, help="Compare runs of different settings all the same.")
 def compare_command(
     old: str,
@@ -108,6 +118,8 @@ def compare_command(
     top: int,
     id_field: str,
     form: str,
+    worst_case: bool,
+    independent: bool,
     force: bool,
 ) -> None:
     """Compare two runs row by row: by how much each mean changed, and whether that is chance.
@@ -135,6 +147,10 @@ def compare_command(
 
     Exit codes: 0 compared · 2 not comparable, or a file cannot be read
     """
+    if independent:
+        _refuse_with_independent(gating, cluster_by, slices, margins, worst_case)
+        _describe(old, new, metrics, level, id_field, form, force)
+        return
     from rag_eval import json_text
     from rag_eval.comparing.two_runs import compare
     from rag_eval.reports.comparison import comparison_markdown, print_comparison
@@ -158,12 +174,61 @@ def compare_command(
         force=force,
     )
     if form == "json":
-        print(json_text.dumps(comparison.to_dict(top=top, descriptive=True)).decode())
+        print(
+            json_text.dumps(
+                comparison.to_dict(top=top, descriptive=True, worst_case=worst_case)
+            ).decode()
+        )
     elif form == "markdown":
-        print(comparison_markdown(comparison, top=top), end="")
+        print(comparison_markdown(comparison, top=top, worst_case=worst_case), end="")
     else:
-        print_comparison(comparison, console_for(), top=top)
+        print_comparison(comparison, console_for(), top=top, worst_case=worst_case)
     print_notes(comparison.notes, console_for(sys.stderr))
+
+
+def _refuse_with_independent(
+    gating: tuple[str, ...],
+    cluster_by: str | None,
+    slices: tuple[str, ...],
+    margins: tuple[str, ...],
+    worst_case: bool,
+) -> None:
+    given = {
+        "--gating": gating,
+        "--cluster-by": cluster_by,
+        "--slice": slices,
+        "--margin": margins,
+        "--worst-case": worst_case,
+    }
+    named = [flag for flag, value in given.items() if value]
+    if named:
+        raise click.UsageError(f"--independent makes no test and no pairs: leave {named[0]} out")
+
+
+def _describe(
+    old: str,
+    new: str,
+    metrics: tuple[str, ...],
+    level: float,
+    id_field: str,
+    form: str,
+    force: bool,
+) -> None:
+    from rag_eval import json_text
+    from rag_eval.comparing.independent_runs import compare_independent
+    from rag_eval.reports.console import console_for, print_notes
+    from rag_eval.reports.independent import independent_markdown, print_independent
+
+    found = compare_independent(
+        old, new, metrics=metrics or None, level=level, id_field=id_field, force=force
+    )
+    if form == "json":
+        print(json_text.dumps(found.to_dict()).decode())
+    elif form == "markdown":
+        print(independent_markdown(found), end="")
+    else:
+        print_independent(found, console_for())
+    print_notes(found.notes, console_for(sys.stderr))
 
 
 def margins_of(given: tuple[str, ...]) -> float | dict[str, float]:

@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Final
 from rag_eval.late_names import late_names
 
 if TYPE_CHECKING:
+    from rag_eval.comparing.independent_runs import IndependentComparison, compare_independent
     from rag_eval.comparing.run_comparison import MetricChange, RunComparison, Slice
     from rag_eval.comparing.two_runs import compare
 
 _HOMES: Final = {
+    "independent_runs": ("IndependentComparison", "compare_independent"),
     "run_comparison": ("MetricChange", "RunComparison", "Slice"),
     "two_runs": ("compare",),
 }
 
-__all__ = ["MetricChange", "RunComparison", "Slice", "compare"]
+__all__ = [
+    "IndependentComparison",
+    "MetricChange",
+    "RunComparison",
+    "Slice",
+    "compare",
+    "compare_independent",
+]
 
 __getattr__ = late_names(__name__, _HOMES)

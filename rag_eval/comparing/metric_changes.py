@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from rag_eval.stats.intervals import Interval
 from rag_eval.stats.mean_intervals import mean_interval
 from rag_eval.stats.multiplicity import benjamini_hochberg, holm
 from rag_eval.stats.power import minimum_detectable_effect
+
+# As many extreme patterns may be among those drawn, less one, and a test can still reject.
+_PATTERNS_TO_REJECT: Final = 2
 
 
 class Member(NamedTuple):
@@ -59,6 +62,7 @@ def metric_changes(
     """What became of each metric over all rows, and then in each slice."""
     clusters = None if options.cluster_by is None else _clusters(table, options.cluster_by)
     wholes = [None, *slices]
+    options = _enough_patterns(members, len(wholes), options)
     parts = [_part(table, members, found, clusters, options) for found in wholes]
     adjusted = _adjusted(parts, members)
     changes = []
@@ -71,6 +75,20 @@ def metric_changes(
         for column, member in enumerate(members):
             changes.append(_change(table, member, part, column, tests[column], n_family, options))
     return changes
+
+
+def _enough_patterns(
+    members: Sequence[Member], n_parts: int, options: ComparisonOptions
+) -> ComparisonOptions:
+    """With so many sign patterns that the larger of the two families can reject.
+
+    No drawn p value is below 1 / (1 + patterns), and of k tests the first has to be below
+    alpha / k: with too few patterns the largest of losses would not be found.
+    """
+    n_gating = sum(member.gating for member in members)
+    n_tests = n_parts * max(n_gating, len(members) - n_gating)
+    least = math.ceil(_PATTERNS_TO_REJECT * n_tests / options.alpha)
+    return replace(options, n_resamples=max(options.n_resamples, least))
 
 
 def _clusters(table: RowTable, name: str) -> list[str | None]:
@@ -148,7 +166,7 @@ def _change(
     better = part.better[:, column]
     old, new = (scores[part.rows] for scores in table.column(member.name))
     in_old, in_new = table.in_old[part.rows], table.in_new[part.rows]
-    bounded = _are_shares(old) and _are_shares(new)
+    bounded = table.holds_shares(member.name)
     turn = 1.0 if member.higher_is_better else -1.0
     # Minus 0 would be shown as a loss.
     difference = _difference(better * turn + 0.0, part.clusters, bounded, options.level)
@@ -187,11 +205,6 @@ def _difference(
         return found
     # Means of scores from 0 to 1 are not further apart.
     return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
-
-
-def _are_shares(scores: Floats) -> bool:
-    with np.errstate(invalid="ignore"):
-        return not ((scores < 0) | (scores > 1)).any()
 
 
 def _mean(scores: Floats, there: Flags) -> MeanScore:

@@ -23,9 +23,10 @@ class NullChange:
     n_rows : int
         Rows in both runs.
     n_old, n_new : int
-        Of them without a score then and now.
+        Of them without a score then and now, in one repeat or more.
     n_lost, n_gained : int
-        Rows scored before and null now, and the reverse.
+        Rows scored before and null now, and the reverse; of repeated rows, those that are null in
+        a larger share of their repeats, and in a smaller one.
     p_worse : float
         McNemar's exact test of "as many scores come as go", one-sided.
     flagged : bool
@@ -57,14 +58,14 @@ class NullChange:
 def null_change(table: RowTable, name: str, alpha: float) -> NullChange:
     """The nulls of one metric in rows of both runs."""
     both = table.in_both
-    old, new = (np.isnan(scores[both]) for scores in table.column(name))
-    n_rows, n_lost, n_gained = len(old), int((new & ~old).sum()), int((old & ~new).sum())
+    old, new = (shares[both] for shares in table.nulls(name))
+    n_rows, n_lost, n_gained = len(old), int((new > old).sum()), int((new < old).sum())
     p_worse = mcnemar_test(n_lost, n_gained).p_worse
-    rise = (n_lost - n_gained) / n_rows if n_rows else 0.0
+    rise = float((new - old).mean()) if n_rows else 0.0
     return NullChange(
         n_rows=n_rows,
-        n_old=int(old.sum()),
-        n_new=int(new.sum()),
+        n_old=int((old > 0).sum()),
+        n_new=int((new > 0).sum()),
         n_lost=n_lost,
         n_gained=n_gained,
         p_worse=p_worse,

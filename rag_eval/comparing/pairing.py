@@ -34,6 +34,8 @@ class RowTable:
         K columns: metrics, the composite score, the verdict on the row.
     old, new : float64, shape (U, K)
         Means over the repeats of a row; NaN where it has no score or is not in the run.
+    nulls_old, nulls_new : float64, shape (U, K), or None
+        Share of the repeats of a row that have no score; None where no row is repeated.
     in_old, in_new : bool, shape (U,)
     columns : dict of list of str or None
         Metadata of each row.
@@ -50,6 +52,8 @@ class RowTable:
     columns: dict[str, list[str | None]] = field(repr=False)
     n_repeats_old: int
     n_repeats_new: int
+    nulls_old: Floats | None = field(default=None, repr=False)
+    nulls_new: Floats | None = field(default=None, repr=False)
 
     @property
     def in_both(self) -> Flags:
@@ -60,6 +64,20 @@ class RowTable:
         """The old and the new scores of one metric."""
         place = self.names.index(name)
         return self.old[:, place], self.new[:, place]
+
+    def nulls(self, name: str) -> tuple[Floats, Floats]:
+        """The old and the new share of repeats without a score, from 0 to 1."""
+        place = self.names.index(name)
+        old, new = (
+            np.isnan(means[:, place]).astype(np.float64) if shares is None else shares[:, place]
+            for means, shares in ((self.old, self.nulls_old), (self.new, self.nulls_new))
+        )
+        return old, new
+
+    def holds_shares(self, name: str) -> bool:
+        """Whether all scores of one metric are from 0 to 1."""
+        with np.errstate(invalid="ignore"):
+            return not any(((side < 0) | (side > 1)).any() for side in self.column(name))
 
 
 def row_table(
@@ -90,11 +108,13 @@ def row_table(
             f"no id is in both runs: {old.name} has {_some(old.ids)}, {new.name} has "
             f"{_some(new.ids)}"
         )
+    old_means, nulls_old = _means(_scores(old, names), old_places, n_old)
+    new_means, nulls_new = _means(_scores(new, names), new_places, n_new)
     return RowTable(
         ids=ids,
         names=tuple(names),
-        old=_means(_scores(old, names), old_places, n_old),
-        new=_means(_scores(new, names), new_places, n_new),
+        old=old_means,
+        new=new_means,
         in_old=n_old > 0,
         in_new=n_new > 0,
         columns={
@@ -102,6 +122,8 @@ def row_table(
         },
         n_repeats_old=int(n_old.max()),
         n_repeats_new=int(n_new.max()),
+        nulls_old=nulls_old,
+        nulls_new=nulls_new,
     )
 
 
@@ -123,14 +145,16 @@ def _column(run: ScoredRun, name: MetricId) -> Floats:
 
 def _means(
     columns: Sequence[Floats], places: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
-) -> Floats:
-    """Means over the repeats that have a score, shape (U, K)."""
+) -> tuple[Floats, Floats | None]:
+    """Means over the repeats that have a score, shape (U, K), and the share that have none."""
     n_rows = len(counts)
     found = np.full((n_rows, len(columns)), np.nan)
-    for number, scores in enumerate(columns):
-        if counts.max(initial=0) <= 1:
+    if counts.max(initial=0) <= 1:
+        for number, scores in enumerate(columns):
             found[places, number] = scores
-            continue
+        return found, None
+    nulls = np.ones(found.shape)
+    for number, scores in enumerate(columns):
         measured = ~np.isnan(scores)
         at, values = places[measured], scores[measured]
         # Repeats may come in any order; sums of them must not depend on it.
@@ -143,7 +167,8 @@ def _means(
         with np.errstate(invalid="ignore", divide="ignore"):
             beyond = np.bincount(at, values - least[at], n_rows) / n
             found[:, number] = np.where(n > 0, least + beyond, np.nan)
-    return found
+        nulls[:, number] -= n / np.maximum(counts, 1)
+    return found, nulls
 
 
 def _values(

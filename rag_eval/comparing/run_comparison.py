@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
@@ -13,6 +12,8 @@ from rag_eval.comparing.null_changes import NullChange, worst_case_difference
 from rag_eval.comparing.pairing import Flags, Floats, RowTable
 from rag_eval.comparing.row_changes import MovedRow, RowChange, RowStatus, moved_rows, row_changes
 from rag_eval.errors import InputError
+from rag_eval.json_text import number_or_null
+from rag_eval.metric_directions import bounds_of
 from rag_eval.result_summaries import MeanScore
 from rag_eval.samples import MetricId, camel_case
 from rag_eval.stats.intervals import Interval
@@ -174,9 +175,9 @@ class MetricChange:
             "higherIsBetter": self.higher_is_better,
             "margin": self.margin,
             "verdict": self.verdict,
-            "oldMean": _number(self.old.mean),
-            "newMean": _number(self.new.mean),
-            "delta": _number(self.delta),
+            "oldMean": number_or_null(self.old.mean),
+            "newMean": number_or_null(self.new.mean),
+            "delta": number_or_null(self.delta),
             "old": _side(self.old, self.old_interval),
             "new": _side(self.new, self.new_interval),
             "difference": self.difference.to_dict(),
@@ -188,13 +189,9 @@ class MetricChange:
         }
 
 
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
 def _side(mean: MeanScore, interval: Interval | None) -> dict[str, Any]:
     return {
-        "mean": _number(mean.mean),
+        "mean": number_or_null(mean.mean),
         "n": mean.n,
         "nRows": mean.n_rows,
         "interval": None if interval is None else interval.to_dict(),
@@ -331,6 +328,14 @@ class RunComparison:
         self.change(metric)
         return worst_case_difference(self._table(), metric, *bounds)
 
+    def worst_case_of(self, change: MetricChange) -> tuple[float, float] | None:
+        """The same by the metric's own range; None without nulls, or where scores have no end."""
+        nulls = change.nulls
+        if nulls is None or not (nulls.n_old or nulls.n_new):
+            return None
+        bounds = bounds_of(change.name)
+        return None if bounds is None else self.worst_case(change.name, bounds)
+
     def descriptive(self, metric: MetricId, within: Slice | None = None) -> dict[str, Any]:
         """Numbers that describe the pairs and decide nothing, as JSON values.
 
@@ -352,7 +357,13 @@ class RunComparison:
             raise InputError(f"rows of {self.old} and {self.new} were not matched: no ids")
         return self.table
 
-    def to_dict(self, *, top: int = MOST_ROWS_TOLD, descriptive: bool = False) -> dict[str, Any]:
+    def to_dict(
+        self,
+        *,
+        top: int = MOST_ROWS_TOLD,
+        descriptive: bool = False,
+        worst_case: bool = False,
+    ) -> dict[str, Any]:
         """As JSON values.
 
         Parameters
@@ -361,10 +372,14 @@ class RunComparison:
             How many of the rows that moved a mean most are listed.
         descriptive : bool
             Add :meth:`descriptive` to each metric.
+        worst_case : bool
+            Add :meth:`worst_case_of` to each metric: null, or least and largest difference.
         """
         changes = []
         for change in self.changes:
             value = change.to_dict()
+            if worst_case:
+                value["worstCase"] = self.worst_case_of(change)
             if self.table is not None:
                 moved = self.moved_rows(change.name, top, change.slice)
                 value["moved"] = [row.to_dict() for row in moved]

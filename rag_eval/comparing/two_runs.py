@@ -60,8 +60,9 @@ def compare(
     Rows are paired by id; repeats of a row are averaged first. For each metric one test decides:
     of a mean a sign-flip test, of verdicts McNemar's exact test. Metrics that gate, over all rows
     and over each slice, are one family whose p values are adjusted by Holm's rule: the chance of
-    one false alarm or more is at most ``alpha``. Other metrics are adjusted by Benjamini and
-    Hochberg's, for looking around.
+    one false alarm or more is at most ``alpha``. The family is what was declared: a test counts in
+    it even where so few rows moved that it cannot reject; only one without a single pair does not.
+    Other metrics are adjusted by Benjamini and Hochberg's, for looking around.
 
     Parameters
     ----------
@@ -86,7 +87,8 @@ def compare(
     level : float
         Of the intervals.
     n_resamples, seed : int
-        Sign patterns drawn, and what they are drawn from.
+        Sign patterns drawn, and what they are drawn from. More are drawn for a family so large
+        that no test of it could reject by that many; each test says how many.
     epsilon : float
         Scores that differ by no more are the same.
     alpha : float

@@ -38,6 +38,8 @@ from rag_eval.samples import metric_of_file
 TOOLS: Final = ("omk", "regtrace", "node")
 """Policies of other tools, which state no error rate."""
 
+GUARD: Final = "GUARD"
+"""Status of a run that no baseline fails, and a guard does."""
 _ALONE: Final = {"omk": "SOLO", "regtrace": "new"}
 
 
@@ -257,7 +259,7 @@ def _report(
     return GateReport(
         name=run.name,
         policy=options.policy,
-        status=status,
+        status=GUARD if held and broken is not None else status,
         passed=held and broken is None,
         reason=reason if broken is None else broken,
         baselines=verdicts,

@@ -26,7 +26,6 @@ from rag_eval.result_summaries import COMPOSITE
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.scorers.omk.layers import GATE
-from rag_eval.scorers.omk.rounding import rounded
 from rag_eval.scorers.regtrace.regression import (
     TOLERANCE,
     RegressionBlock,
@@ -34,6 +33,7 @@ from rag_eval.scorers.regtrace.regression import (
     regression_status,
 )
 from rag_eval.stats.omk_bootstrap import OmkInterval, bootstrap_paired_diff_ci
+from rag_eval.stats.omk_rounding import rounded
 
 Margins: TypeAlias = "float | Mapping[str, float] | None"
 """What a policy accepts: of every metric, by metric (``*`` for all others), or its default."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from rag_eval.gates import GateOutcome
+from rag_eval.json_text import number_or_null
 from rag_eval.samples import camel_case
 
 Policy: TypeAlias = Literal["no-regression", "non-inferior", "omk", "regtrace", "node"]
@@ -71,12 +72,12 @@ class Finding:
             "held": self.held,
             "message": self.message,
             "nPairs": self.n_pairs,
-            "change": _json_number(self.change),
-            "low": _json_number(self.low),
-            "high": _json_number(self.high),
-            "pValue": _json_number(self.p_value),
+            "change": number_or_null(self.change),
+            "low": number_or_null(self.low),
+            "high": number_or_null(self.high),
+            "pValue": number_or_null(self.p_value),
             "margin": self.margin,
-            "detectable": _json_number(self.detectable),
+            "detectable": number_or_null(self.detectable),
         }
 
 
@@ -161,7 +162,8 @@ class GateReport:
         Of the run.
     policy : str
     status : str
-        The policy's word, of the baseline that decides; NEW, ``new`` or SOLO without one.
+        The policy's word, of the baseline that decides; NEW, ``new`` or SOLO without one; GUARD
+        where a guard alone fails.
     passed : bool
         Every guard holds and every baseline's verdict passes.
     reason : str
@@ -211,10 +213,6 @@ class GateReport:
             "nResamples": self.n_resamples,
             "seed": self.seed,
         }
-
-
-def _json_number(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else value
 
 
 def first_failure(outcomes: Sequence[GateOutcome]) -> str | None:

@@ -15,9 +15,9 @@ from rag_eval.errors import InputError, suggestion
 from rag_eval.krippendorff import alpha_with_interval, krippendorff_alpha
 from rag_eval.labels.contamination import is_contaminated
 from rag_eval.option_values import is_number
-from rag_eval.scorers.omk.rounding import rounded
 from rag_eval.stats.agreement import pearson, weighted_kappa
 from rag_eval.stats.index_sources import mulberry32_indices
+from rag_eval.stats.omk_rounding import rounded
 
 SEED: Final = 20260616
 SCALE: Final = (1.0, 5.0)

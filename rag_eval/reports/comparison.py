@@ -21,7 +21,9 @@ _NAME_LIMIT: Final = 60
 _FOUND: Final = ("regression", "improvement")
 
 
-def print_comparison(comparison: RunComparison, console: Console, *, top: int = 3) -> None:
+def print_comparison(
+    comparison: RunComparison, console: Console, *, top: int = 3, worst_case: bool = False
+) -> None:
     """Print two runs side by side: a table, what the tests found in words, and what moved it."""
     if not comparison.paired:
         _print_means(comparison, console)
@@ -35,7 +37,8 @@ def print_comparison(comparison: RunComparison, console: Console, *, top: int = 
     for line in findings(comparison):
         print_line(console, line)
     _print_moved(comparison, console, top)
-    for line in (*null_lines(comparison), *plan_lines(comparison)):
+    unknown = worst_case_lines(comparison) if worst_case else []
+    for line in (*null_lines(comparison), *unknown, *plan_lines(comparison)):
         print_line(console, line)
 
 
@@ -152,7 +155,9 @@ def findings(comparison: RunComparison) -> list[str]:
     if n_small:
         lines.append(f"too few pairs in {n_small:,} of the slices' tests to find anything")
     gating = [change for change in comparison.changes if change.gating]
-    if not found and len(few) < len(gating):
+    if gating and all(change.verdict == "unchanged" for change in gating):
+        lines.append("every score of every metric that gates is the same in both runs")
+    elif not found and len(few) < len(gating):
         tests = f"{comparison.n_tests:,} test{'' if comparison.n_tests == 1 else 's'}"
         lines.insert(
             0,
@@ -214,6 +219,19 @@ def null_lines(comparison: RunComparison) -> list[str]:
     return lines
 
 
+def worst_case_lines(comparison: RunComparison) -> list[str]:
+    """Between what each change lies, whatever the rows without a score had scored."""
+    lines = []
+    for change in comparison.changes:
+        bounds = comparison.worst_case_of(change)
+        if bounds is not None:
+            lines.append(
+                f"{change.name}: whatever rows without a score had scored, the difference is "
+                f"from {bounds[0]:+.3f} to {bounds[1]:+.3f}"
+            )
+    return lines or ["no metric has rows without a score: nothing is unknown"]
+
+
 def plan_lines(comparison: RunComparison) -> list[str]:
     """What so many rows could find in the next run."""
     found = {
@@ -266,12 +284,14 @@ def _print_moved(comparison: RunComparison, console: Console, top: int) -> None:
 # -------------------------------------------------------------------------------------- Markdown
 
 
-def comparison_markdown(comparison: RunComparison, *, top: int = 3) -> str:
+def comparison_markdown(
+    comparison: RunComparison, *, top: int = 3, worst_case: bool = False
+) -> str:
     """The same for a pull request: a table, then sentences."""
     level = f"{comparison.options.level * 100:g} %"
     lines = []
     if comparison.paired:
-        lines += [f"{_cell(line)}  " for line in _rows_lines(comparison)] + [""]
+        lines += [f"{markdown_text(line)}  " for line in _rows_lines(comparison)] + [""]
     lines += [
         f"| metric | old | new | difference [{level}] | adjusted p | verdict |",
         "|---|---:|---:|---:|---:|---|",
@@ -279,7 +299,7 @@ def comparison_markdown(comparison: RunComparison, *, top: int = 3) -> str:
     for change in comparison.changes:
         where = "" if change.slice is None else f" ({change.slice.field} = {change.slice.value})"
         cells = [
-            _cell(change.name + where),
+            markdown_text(change.name + where),
             mean_text(change.old),
             mean_text(change.new),
             interval_text(change.difference),
@@ -289,10 +309,12 @@ def comparison_markdown(comparison: RunComparison, *, top: int = 3) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines.append("")
     if comparison.paired:
-        sentences = [*findings(comparison), *null_lines(comparison), *plan_lines(comparison)]
-        lines += [f"- {_cell(text)}" for text in sentences]
+        sentences = [*findings(comparison), *null_lines(comparison)]
+        sentences += worst_case_lines(comparison) if worst_case else []
+        sentences += plan_lines(comparison)
+        lines += [f"- {markdown_text(text)}" for text in sentences]
         lines += _moved_markdown(comparison, top)
-    lines += [f"- note: {_cell(text)}" for text in _setting_lines(comparison)]
+    lines += [f"- note: {markdown_text(text)}" for text in _setting_lines(comparison)]
     return "\n".join(lines) + "\n"
 
 
@@ -302,7 +324,8 @@ def _moved_markdown(comparison: RunComparison, top: int) -> list[str]:
         rows = comparison.moved_rows(change.name, top)
         if rows:
             shown = (
-                f"{_cell(row.id, limit=_ID_LIMIT)} ({row.old:.3f} → {row.new:.3f})" for row in rows
+                f"{markdown_text(row.id, limit=_ID_LIMIT)} ({row.old:.3f} → {row.new:.3f})"
+                for row in rows
             )
             lines.append(f"- {change.name}, moved most by: {', '.join(shown)}")
     return lines
@@ -311,6 +334,6 @@ def _moved_markdown(comparison: RunComparison, top: int) -> list[str]:
 _MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#!~&@"})
 
 
-def _cell(text: str, *, limit: int | None = None) -> str:
+def markdown_text(text: str, *, limit: int | None = None) -> str:
     """Text of data, so that no mark in it has a meaning."""
     return plain_text(text, limit).translate(_MARKS)

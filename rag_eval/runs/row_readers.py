@@ -213,8 +213,9 @@ def flat_columns(
             raise InputError(f"{source}: no column {absent[0]!r} (columns: {_shown(names)})")
     if not scores:
         raise InputError(
-            f"{source}: no column is named like a metric (columns: {_shown(names)}); name those "
-            "that hold scores (metrics)"
+            f"{source}: no column is named like a metric (columns: {_shown(names)}); if these "
+            "are samples, score them first (rag-eval score); if scores have other names, name them "
+            "(metrics)"
         )
 
     def beside(ending: str) -> dict[MetricId, str | None]:

@@ -262,8 +262,10 @@ def sign_flip_tests(
     n_flipped = np.count_nonzero(sums, axis=0)
     # 2^m patterns are no more than N where m has fewer bits than N.
     listed = n_flipped < min(n_resamples, _MOST_LISTED).bit_length()
-    n_clusters = None if groups is None else _clusters_of(known, groups)
-    extremes = _extremes(sums, listed, n_resamples, seed, skew_guard=skew_guard)
+    in_column = known if groups is None else group_sums(known.astype(np.float64), groups) > 0
+    extremes = _extremes(
+        sums, listed, n_resamples, seed, known=in_column if skew_guard else None
+    )
     results = []
     for column, p_values in enumerate(extremes):
         n, flipped = int(known[:, column].sum()), int(n_flipped[column])
@@ -273,7 +275,7 @@ def sign_flip_tests(
             margin=float(accepted[column]),
             n=n,
             n_informative=int(np.count_nonzero(present[:, column])),
-            n_clusters=None if n_clusters is None else int(n_clusters[column]),
+            n_clusters=None if groups is None else int(in_column[:, column].sum()),
             n_flipped=flipped,
             p_worse=p_values[0],
             p_better=p_values[1],
@@ -287,23 +289,15 @@ def sign_flip_tests(
     return tuple(results)
 
 
-def _clusters_of(
-    known: npt.NDArray[np.bool_], groups: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Clusters with a known row in each column."""
-    n_known = group_sums(known.astype(np.float64), groups)
-    return np.asarray(np.count_nonzero(n_known, axis=0), np.int64)
-
-
 def _extremes(
     sums: Floats,
     listed: npt.NDArray[np.bool_],
     n_resamples: int,
     seed: int,
     *,
-    skew_guard: bool,
+    known: npt.NDArray[np.bool_] | None,
 ) -> list[tuple[float, float, float]]:
-    """The three p values of each column."""
+    """The three p values of each column; guarded where it is told which sums have a value."""
     shares: list[tuple[float, float, float]] = [(1.0, 1.0, 1.0)] * sums.shape[1]
     for column in np.flatnonzero(listed):
         moved = sums[sums[:, column] != 0, column]
@@ -317,9 +311,9 @@ def _extremes(
     if len(drawn):
         flipped = flipped_sums(sums[:, drawn], n_resamples, seed)
         p_values = (1 + _counts(flipped, sums[:, drawn])) / (1 + n_resamples)
-        if skew_guard:
+        if known is not None:
             # Symmetry is all that flips know: skewed differences need more than they ask for.
-            p_values = np.maximum(p_values, skewed_p_values(sums[:, drawn]))
+            p_values = np.maximum(p_values, skewed_p_values(sums[:, drawn], known[:, drawn]))
         for column, of_column in zip(drawn, p_values.T, strict=True):
             worse, better, either = of_column.tolist()
             shares[column] = worse, better, either

@@ -596,3 +596,47 @@ def test_files_and_results_are_the_same(tmp_path: Path) -> None:
     assert figures(compare(tmp_path / "old.json", tmp_path / "new.jsonl")) == wanted
     assert figures(compare(read_run(tmp_path / "old.json"), new)) == wanted
     assert math.isclose(wanted[0]["test"]["pWorse"], 2**-6)
+
+
+# ------------------------------------------------------------------------- families and repeats
+
+
+def test_a_large_family_draws_as_many_patterns_as_it_takes_to_reject() -> None:
+    """Of 303 tests none could reject by 1,999 patterns, however large the loss."""
+    n_rows = 400
+    topics = [f"t{number % 100}" for number in range(n_rows)]
+    base = {name: [0.5 + number % 5 / 10 for number in range(n_rows)] for name in ("a", "b", "c")}
+    old = run(base, columns={"topic": topics})
+    new = run({name: [v - 0.3 for v in base[name]] for name in base}, columns={"topic": topics})
+    found = compare(old, new, slices=["topic"], n_resamples=1_999)
+    assert found.n_tests == 303
+    assert [c.verdict for c in found.changes if c.slice is None] == ["regression"] * 3
+    test = found.change("a").test
+    assert test is not None
+    assert test.n_resamples == 2 * 303 / 0.05
+    assert found.options.n_resamples == 1_999
+    alone = compare(old, new, n_resamples=1_999).change("a").test
+    assert alone is not None
+    assert alone.n_resamples == 1_999
+
+
+def test_nulls_in_some_repeats_are_lost_scores() -> None:
+    """Every row still has a mean, of the repeats that were scored: nothing else would tell."""
+    scores = [0.1, 0.5, 0.9, 0.3, 0.7, 0.2, 0.8, 0.4]
+    full = run({"faithfulness": scores})
+    nulls = run({"faithfulness": [None] * 7 + [0.4]})
+    before, after = compare([full] * 3, [full] * 3), compare([full] * 3, [full, nulls, nulls])
+    quiet, told = before.change("faithfulness").nulls, after.change("faithfulness").nulls
+    assert quiet is not None
+    assert told is not None
+    assert (quiet.n_lost, quiet.n_gained, quiet.flagged) == (0, 0, False)
+    assert (told.n_old, told.n_new, told.n_lost, told.n_gained) == (0, 7, 7, 0)
+    assert (told.p_worse, told.flagged) == (2**-7, True)
+    assert after.change("faithfulness").n_pairs == 8
+    # The same share in another repeat.
+    more = compare([full, full, nulls], [full, nulls, full]).change("faithfulness").nulls
+    assert more is not None
+    assert (more.n_lost, more.n_gained) == (0, 0)
+    swapped = compare([full, nulls, nulls], [full] * 3).change("faithfulness").nulls
+    assert swapped is not None
+    assert (swapped.n_lost, swapped.n_gained, swapped.flagged) == (0, 7, False)

@@ -210,8 +210,11 @@ def test_a_guard_fails_a_run_that_no_baseline_fails() -> None:
     limits = Guards(min_mean={"faithfulness": 0.9})
     report = gate(at("today", 0, 1), at("base", 0, 2), guards=limits)
     assert report.baselines[0].passed
-    assert not report.passed
+    assert (report.status, report.passed) == ("GUARD", False)
     assert "is below 0.90" in report.reason
+    assert gate(at("today", 0, 1), guards=limits).status == "GUARD"
+    fallen = gate(at("today", -0.2, 1), at("base", 0, 2), guards=limits)
+    assert fallen.status == "REGRESS"
 
 
 def test_small_losses_add_up_against_a_baseline_that_moves() -> None:

@@ -58,3 +58,29 @@ def test_sums_that_are_all_equal_are_left_to_flips() -> None:
     assert skewed_p_values(rows).max() == 0
     (found,) = sign_flip_tests(rows, skew_guard=True)
     assert found.p_worse == 1 / 10_000
+
+
+def test_rows_without_a_score_leave_a_column_as_it_is() -> None:
+    """Each column's p values are those it has by itself, whatever rows others have."""
+    rows = np.array([0.01 * (number % 7) - 0.05 for number in range(16)] + [0.3])
+    gaps = np.concatenate([rows, np.full(500, np.nan)])[:, np.newaxis]
+    known = ~np.isnan(gaps)
+    p_values = skewed_p_values(np.nan_to_num(gaps), known)
+    assert p_values == pytest.approx(skewed_p_values(rows[:, np.newaxis]), abs=1e-14)
+    clusters = [number // 2 for number in range(len(gaps))]
+    for groups in (None, clusters):
+        (found,) = sign_flip_tests(gaps, clusters=groups, skew_guard=True)
+        (alone,) = sign_flip_tests(
+            rows[:, np.newaxis],
+            clusters=None if groups is None else groups[: len(rows)],
+            skew_guard=True,
+        )
+        assert found.p_worse == pytest.approx(alone.p_worse, abs=1e-14)
+        assert found.p_better == pytest.approx(alone.p_better, abs=1e-14)
+        assert found.n_clusters == (None if groups is None else 9) == alone.n_clusters
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e200])
+def test_no_size_of_scores_is_too_much(scale: float) -> None:
+    rows = rare_gains(200, 3)[:, np.newaxis]
+    assert skewed_p_values(rows * scale) == pytest.approx(skewed_p_values(rows), abs=1e-12)

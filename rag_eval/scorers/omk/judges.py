@@ -14,7 +14,7 @@ from rag_eval.errors import InputError, glance
 from rag_eval.judge.agreement import agreement_of
 from rag_eval.judge.independence import independence_of
 from rag_eval.judge.repeats import mean_of, repeat_summary
-from rag_eval.scorers.omk.rounding import rounded
+from rag_eval.stats.omk_rounding import rounded
 
 _VENDORS: Final = {
     "claude": "anthropic",

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rag_eval.errors import InputError, glance
 from rag_eval.option_values import is_number
 from rag_eval.scorers.omk.assertion_types import layer_of
-from rag_eval.scorers.omk.rounding import rounded
+from rag_eval.stats.omk_rounding import rounded
 
 __all__ = [
     "composite",
