@@ -49,7 +49,8 @@ bench: $(VENV)/test.stamp
 KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit/test_hash_tables.py \
 	tests/unit/test_arrow_arrays.py tests/unit/test_arrow_blocks.py tests/unit/test_json_blocks.py tests/unit/test_aggregates.py \
 	tests/unit/test_api.py tests/unit/test_build_kind.py tests/unit/test_string_similarity.py \
-	tests/unit/test_retrieval.py tests/unit/test_retrieval_scorers.py
+	tests/unit/test_retrieval.py tests/unit/test_retrieval_scorers.py tests/unit/test_resampling.py \
+	tests/unit/test_bootstrap.py tests/unit/test_paired.py
 BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _native benchmarks tools \
 	examples setup.py pyproject.toml README.md Makefile
 

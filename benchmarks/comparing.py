@@ -168,21 +168,25 @@ def run(way: Way, folder: Path, resamples: int) -> Ran:
     A child's peak begins at what its parent held, so this process holds next to nothing.
     """
     files = [str(folder / name) for name in way.files]
-    command = [sys.executable, "-m", "rag_eval", "compare", *files, *way.options]
-    command += ["--resamples", str(resamples), "--format", "json"]
+    options = ["--resamples", str(resamples), "--format", "json"]
+    return run_command(way.name, ["compare", *files, *way.options, *options])
+
+
+def run_command(name: str, arguments: Sequence[str], codes: Sequence[int] = (0,)) -> Ran:
+    """A command of the program; RuntimeError for another exit code than ``codes``."""
+    command = [sys.executable, "-m", "rag_eval", *arguments]
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         begin = time.perf_counter()
         process = subprocess.Popen(command, cwd=_ROOT, stdout=output, stderr=errors)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - begin
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
+        if process.returncode not in codes:
             errors.seek(0)
-            raise RuntimeError(
-                f"{way.name} ended with {process.returncode}: {errors.read()[-2000:]}"
-            )
+            raise RuntimeError(f"{name} ended with {process.returncode}: {errors.read()[-2000:]}")
         output.seek(0)
-        value = json.load(output)
+        text = output.read()
+    value = json.loads(text) if text.startswith("{") else {}
     cpu_seconds = usage.ru_utime + usage.ru_stime
     return Ran(seconds, cpu_seconds, usage.ru_maxrss * 1024 / 1e6, value)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from benchmarks.decision_results import decision_bars, decision_lines
 from benchmarks.judge_results import judge_bars, judge_lines
 from benchmarks.rendering import Bar, Info, table
 from benchmarks.scoring_results import scoring_bars, scoring_lines
@@ -29,6 +30,7 @@ class Section(NamedTuple):
 
 SECTIONS: Final = {
     "judging": Section("Judging", "judge", judge_bars, judge_lines),
+    "decisions": Section("Decisions", "decisions", decision_bars, decision_lines),
     "scoring": Section(
         "Retrieval, strings and checks",
         "bench_retrieval or bench_strings or bench_scorers",

@@ -269,6 +269,14 @@ def metric_of_file(name: str) -> MetricId:
         raise
 
 
+def metric_or_column(name: str) -> str:
+    """A metric under its own name in any spelling, or the column of a table as it is."""
+    try:
+        return metric_of_file(name)
+    except InputError:
+        return name
+
+
 def known_metric_ids() -> tuple[MetricId, ...]:
     """All metrics by their ids, those of the caller's own among them.
 

@@ -19,12 +19,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from rag_eval.gating.false_alarm_rates import RATES, TIES
 from rag_eval.metric_catalogue import CatalogueEntry, catalogue
 from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.samples import Profile, camel_case
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "metrics.md", ROOT / "docs" / "golden.md")
+_DOCS = ("metrics", "golden", "decisions")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _DOCS))
 _BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
 # What is said of each family, in the order of the catalogue; the first has tables of its own.
 _FAMILIES = {
@@ -105,6 +107,18 @@ def scorer_table(family: str) -> str:
     return "\n".join(rows) + "\n"
 
 
+def false_alarm_table() -> str:
+    """How often each policy is red when nothing changed, by the number of rows."""
+    sizes = list(next(iter(RATES.values())))
+    heads = ["policy", "same scores", *(f"{size:,} rows" for size in sizes)]
+    rows = [f"| {' | '.join(heads)} |", f"|---|{'---:|' * (len(heads) - 1)}"]
+    for policy, rates in RATES.items():
+        for place, tied in enumerate(TIES):
+            cells = [f"{rates[size][place]:.1%}" for size in sizes]
+            rows.append(f"| {' | '.join([f'`{policy}`', f'{tied:.0%}', *cells])} |")
+    return "\n".join(rows) + "\n"
+
+
 def _entries(family: str) -> list[CatalogueEntry]:
     """Those of a family; of a measure with a cutoff the usual ones, 10 stands for all."""
     return [
@@ -139,7 +153,10 @@ def _scorer_row(entry: CatalogueEntry) -> str:
 def updated(text: str) -> str:
     """A page with its outputs and its tables as they are now."""
     text = _BLOCK.sub(lambda match: console_block(match[1]), text)
-    tables: dict[str, Callable[[], str]] = {"families": family_table}
+    tables: dict[str, Callable[[], str]] = {
+        "families": family_table,
+        "false-alarms": false_alarm_table,
+    }
     tables |= {profile: partial(metric_table, profile) for profile in PROFILE_METRICS}
     tables |= {family: partial(scorer_table, family) for family in _FAMILIES}
     for name, table in tables.items():

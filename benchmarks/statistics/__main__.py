@@ -7,38 +7,25 @@ python -m benchmarks.statistics --sections coverage,gates
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-PAGE: Final = Path(__file__).with_name("RESULTS.md")
-SECTIONS: Final = ("coverage", "tests", "policies", "predictions")
-"""Modules of this folder, each with ``section(n_replicates, seed)``, which gives Markdown."""
+from benchmarks.statistics.page import SECTIONS, Section, renewed
 
+PAGE: Final = Path(__file__).with_name("RESULTS.md")
 N_REPLICATES: Final = 4_000
 SEED: Final = 20261122
 
 
-def _module(name: str) -> Callable[[int, int], str]:
-    section: Callable[[int, int], str] = import_module(f"benchmarks.statistics.{name}").section
-    return section
-
-
-def _marked(name: str, text: str) -> str:
-    return f"<!-- {name} -->\n{text.strip()}\n<!-- end of {name} -->\n"
-
-
-def renewed(page: str, sections: Sequence[str], n_replicates: int) -> str:
-    """The page with some sections simulated anew."""
-    parts = {}
-    for name in SECTIONS:
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-        if name in sections:
-            parts[name] = _marked(name, _module(name)(n_replicates, SEED))
-        elif begin in page:
-            parts[name] = begin + page.split(begin)[1].split(end)[0] + end
-    return _HEAD + "\n" + "\n".join(parts.values())
+def simulated(name: str, n_replicates: int) -> Section:
+    """A section, with what it took at its end."""
+    began = time.process_time()
+    found: Section = import_module(f"benchmarks.statistics.{name}").section(n_replicates, SEED)
+    took = time.process_time() - began
+    return Section(f"{found.text.strip()}\n\nSimulated in {took:,.0f} s of one core.", found.bars)
 
 
 _HEAD: Final = f"""# How often the statistics are right
@@ -56,9 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--replicates", type=int, default=N_REPLICATES)
     parser.add_argument("--output", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
+    sections = {name: simulated(name, options.replicates) for name in options.sections.split(",")}
+    # Only now: other sections may have been written meanwhile.
     page = options.output.read_text("utf-8") if options.output.exists() else ""
-    wanted = options.sections.split(",")
-    options.output.write_text(renewed(page, wanted, options.replicates), "utf-8")
+    options.output.write_text(renewed(page, _HEAD, sections), "utf-8")
     return 0
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from benchmarks.rendering import Bar
+from benchmarks.statistics.page import Section
 from benchmarks.statistics.populations import (
     BINARY,
     LUMPS,
@@ -39,6 +40,9 @@ DESIGNS: Final = {
 CLUSTERED: Final = (*BINARY[1:], LUMPS, NEAR_EDGE, SKEWED, SMALL)
 ICCS: Final = (0.1, 0.3)
 LEVEL: Final = 0.95
+# What is asked for of 50 rows and more, and of 20.
+MOST: Final = 0.93
+LESS: Final = 0.90
 N_RESAMPLES: Final = 999
 # Replicates that share one draw of resamples: a few dozen draws for all of them.
 _AT_ONCE: Final = 100
@@ -146,61 +150,93 @@ def _bootstrapped(
 def bar_of(n_rows: int, n_others: float) -> float:
     """The least share that is asked for; 0 where too few rows are expected to differ."""
     if n_rows >= 50:
-        return 0.93
-    return 0.90 if n_others >= 3 else 0.0
+        return MOST
+    return LESS if n_others >= 3 else 0.0
 
 
-def section(n_replicates: int, seed: int) -> str:
-    """Markdown: both tables, and where a bar was missed."""
-    began = time.process_time()
-    independent, missed = _independent_table(n_replicates, seed)
-    clustered, missed_clustered = _clustered_table(n_replicates, seed)
-    took = time.process_time() - began
-    return _TEXT.format(
+def section(n_replicates: int, seed: int) -> Section:
+    """Both tables, and where a bar was missed."""
+    independent, held = _independent_table(n_replicates, seed)
+    clustered, held_clustered = _clustered_table(n_replicates, seed)
+    text = _TEXT.format(
         n_replicates=n_replicates,
         n_resamples=N_RESAMPLES,
-        seconds=took,
         independent=independent,
         clustered=clustered,
-        missed=_missed_text(missed),
-        missed_clustered=_missed_text(missed_clustered),
+        missed=_missed_text(held),
+        missed_clustered=_missed_text(held_clustered),
     )
+    many = FEWEST_CLUSTERED_OTHERS
+    bars = [
+        _bar("intervals of means, n ≥ 50", [one for one in held if one.bar == MOST]),
+        _bar("the same, n = 20, 3 rows and more differ", [one for one in held if one.bar == LESS]),
+        _bar(
+            f"in clusters, as good as {many} independent rows and more differ",
+            [one for one in held_clustered if one.n_others >= many],
+        ),
+        _bar(
+            f"in clusters, fewer than {many}",
+            [one for one in held_clustered if one.n_others < many],
+        ),
+    ]
+    return Section(text, bars)
 
 
-def _independent_table(n_replicates: int, seed: int) -> tuple[str, list[str]]:
-    lines, missed = [_HEAD], []
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How a row of a table stands beside its bar, 0 where there is none."""
+
+    where: str
+    bar: float
+    n_others: float
+    found: Coverage
+
+    @property
+    def missed(self) -> bool:
+        """Whether it covers less than asked for."""
+        return self.found.share < self.bar
+
+    @property
+    def text(self) -> str:
+        """What, and how it covers."""
+        few = f", “too few” in {self.found.too_few:.0%}" if self.found.too_few >= 0.005 else ""
+        return f"{self.found.share:.3f} ({self.where}{few})"
+
+
+def _bar(what: str, rows: Sequence[Held]) -> Bar:
+    worst = min(rows, key=lambda one: one.found.share)
+    return Bar(what, f"cover ≥ {worst.bar:.2f}", worst.text, not worst.missed)
+
+
+def _independent_table(n_replicates: int, seed: int) -> tuple[str, list[Held]]:
+    lines, held = [_HEAD], []
     for population in POPULATIONS:
         for n_rows in SIZES:
             found = independent_coverage(population, n_rows, n_replicates, seed)
             n_others = n_rows * (1 - population.share_modal)
-            default = found["default"]
             cells = [population.name, f"{n_rows:,}", f"{n_others:.1f}", *_cells(found)]
             cells += [] if "bca" in found else ["–", "–"]
             lines.append("| " + " | ".join(cells) + " |")
-            if default.share < bar_of(n_rows, n_others):
-                missed.append(f"{population.name}, n = {n_rows:,}: {default.share:.3f}")
-    return "\n".join(lines), missed
+            where = f"{population.name}, n = {n_rows:,}"
+            held.append(Held(where, bar_of(n_rows, n_others), n_others, found["default"]))
+    return "\n".join(lines), held
 
 
-def _clustered_table(n_replicates: int, seed: int) -> tuple[str, list[str]]:
-    lines, missed = [_CLUSTERED_HEAD], []
+def _clustered_table(n_replicates: int, seed: int) -> tuple[str, list[Held]]:
+    lines, held = [_CLUSTERED_HEAD], []
     for population in CLUSTERED:
         for design, sizes in DESIGNS.items():
             for icc in ICCS:
                 found = clustered_coverage(population, sizes, icc, n_replicates, seed)
-                default = found["default"]
                 cells = [population.name, design, f"{icc:g}", *_cells(found)]
                 n_others = _independent_rows(sizes, icc) * (1 - population.share_modal)
                 cells += [] if "percentile" in found else ["–"]
                 cells.insert(3, f"{n_others:.1f}")
                 lines.append("| " + " | ".join(cells) + " |")
-                if default.share < bar_of(sum(sizes), n_others):
-                    where = "" if n_others >= FEWEST_CLUSTERED_OTHERS else "outside of the bar: "
-                    missed.append(
-                        f"{where}{population.name}, {design}, ICC {icc:g}: {default.share:.3f} "
-                        f"(“too few” in {default.too_few:.0%})"
-                    )
-    return "\n".join(lines), missed
+                where = f"{population.name}, {design}, ICC {icc:g}"
+                bar = bar_of(sum(sizes), n_others)
+                held.append(Held(where, bar, n_others, found["default"]))
+    return "\n".join(lines), held
 
 
 def _independent_rows(sizes: Sequence[int], icc: float) -> float:
@@ -216,10 +252,11 @@ def _cells(found: dict[str, Coverage]) -> list[str]:
     return [shown, f"{default.width:.3f}", f"{default.too_few:.2f}", *others]
 
 
-def _missed_text(missed: list[str]) -> str:
+def _missed_text(held: Sequence[Held]) -> str:
+    missed = [one.text for one in held if one.missed]
     if not missed:
         return "Every bar is met."
-    return "Below (lost):\n\n" + "\n".join(f"- {line}" for line in missed)
+    return "Below 0.93 (lost):\n\n" + "\n".join(f"- {line}" for line in missed)
 
 
 _COLUMNS: Final = "default covers (± MC error) | width | “too few”"
@@ -233,8 +270,8 @@ _CLUSTERED_HEAD: Final = (
 )
 _TEXT: Final = """## Intervals of means
 
-Intervals of 95 %, {n_replicates:,} replicates each; {seconds:.0f} s of one core. The default is
-`wilson` for binary scores and `bounded` for all others. Cells of the other methods are share that
+Intervals of 95 %, {n_replicates:,} replicates each. The default is `wilson` for binary
+scores and `bounded` for all others. Cells of the other methods are share that
 covers / mean width. Bootstraps, up to 200 rows, have {n_resamples:,} resamples; replicates share
 draws by the hundred. Shares are over all replicates in which a method gives bounds: the default's
 “too few to say” ones are in, with the wide bounds that they have; the column says how many they
@@ -252,11 +289,11 @@ Bars: at least 0.93 from 50 rows on; 0.90 at 20 rows of which 3 and more are exp
 The ICC is that of the scores themselves. The default takes the larger of the cluster-robust
 variance (CR2) and that of independent rows; its degrees of freedom are Bell and McCaffrey's, and
 at most those of the clusters with a row that differs from the most frequent score. “Expected to
-differ” counts rows without the most frequent score, divided by the design effect. The bar of 0.93
-is for 10 of them and more; it was set there after a first simulation, whose lines below it were
-short of it. They are named under the table. In a sample, fewer than 5 clusters with such a row, or
-rows as good as fewer than 10 independent ones by its own variances, are “too few to say”. Clusters
-of 8 × 25 are 8 clusters of 25 rows each.
+differ” counts rows without the most frequent score, divided by the design effect. In a
+sample, fewer than 5 clusters with such a row, or rows as good as fewer than 10 independent ones by
+its own variances, are “too few to say”. The bar is told apart for 10 expected ones and more, and
+for fewer, where most samples are “too few to say”: that limit was set after a first simulation.
+Clusters of 8 × 25 are 8 clusters of 25 rows each.
 
 {clustered}
 

@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from benchmarks.rendering import Bar
 from benchmarks.statistics.labelled_predictions import labelled_section
+from benchmarks.statistics.page import Figures, Section, joined, lost
 from benchmarks.statistics.predicted_differences import difference_table
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.ppi import ppi_mean
@@ -34,6 +36,8 @@ _SIZES: Final = (50, 100, 200)
 _NOISE: Final = {"weak": 3.0, "fair": 1.0, "good": 0.35, "nearly right": 0.03}
 _ROWS: Final = {"weak": (1_000,), "good": (1_000, 10_000)}
 _BAR: Final = 0.93
+# Of eighteen normal numbers the largest is below 3 in 95 of a hundred simulations.
+_ERRORS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -195,11 +199,12 @@ def collected(found: Sequence[tuple[PpiEstimate, float]]) -> Draws:
 # ----------------------------------------------------------------------------------- the tables
 
 
-def section(n_replicates: int, seed: int) -> str:
-    """Coverage and width of prediction-powered means, as Markdown."""
+def section(n_replicates: int, seed: int) -> Section:
+    """Coverage and width of prediction-powered means."""
     tables = (_by_size, _by_design, _by_cluster, _by_weight, _few, difference_table)
     parts = [table(n_replicates, seed + 10_000_000 * i) for i, table in enumerate(tables)]
-    return _HEAD.format(n=n_replicates) + "\n".join(parts) + labelled_section(seed)
+    head, labelled = Section(_HEAD.format(n=n_replicates)), Section(labelled_section(seed))
+    return joined([head, *parts, labelled])
 
 
 _HEAD: Final = """## Prediction-powered means
@@ -213,7 +218,7 @@ known to ± 0.007.
 """
 
 
-def _by_size(n_replicates: int, seed: int) -> str:
+def _by_size(n_replicates: int, seed: int) -> Section:
     lines = [
         "### Uniform draws",
         "",
@@ -225,7 +230,8 @@ def _by_size(n_replicates: int, seed: int) -> str:
         "| width ratio | spread ratio | theory |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    worst, off, wide = 1.0, 0.0, dict.fromkeys(_SIZES, 0.0)
+    covers = _covers("uniform draws")
+    off, wide = 0.0, dict.fromkeys(_SIZES, 0.0)
     kinds = (("binary", 0.5), ("binary", 0.9), ("graded", 0.8))
     for (kind, share), scores_are in itertools.product(kinds, ("weak", "good")):
         population = ScoredRows(kind, share, scores_are)
@@ -233,7 +239,10 @@ def _by_size(n_replicates: int, seed: int) -> str:
         for n_rows, n in itertools.product(_ROWS[scores_are], _SIZES):
             rows, whole = drawn(population, n_rows, uniform(n), n_replicates, seed)
             theory = math.sqrt(1 - rho**2 * (1 - n / n_rows))
-            worst = min(worst, rows.coverage, whole.coverage)
+            for draws, target in ((rows, "rows"), (whole, "population")):
+                covers.add(
+                    draws.coverage, f"{kind}, {share} good, n = {n}, N = {n_rows:,}, {target}"
+                )
             error = theory * math.sqrt((1 - theory**2) / n_replicates)
             off = max(off, (abs(whole.deviation_ratio - theory) - theory / n) / error)
             wide[n] = max(wide[n], abs(whole.width_ratio / theory - 1))
@@ -246,19 +255,30 @@ def _by_size(n_replicates: int, seed: int) -> str:
     distances = ", ".join(f"{one:.1%} at n = {n}" for n, one in wide.items())
     lines += [
         "",
-        _verdict(worst),
-        f"Beyond 1/n, a spread is at most {off:.1f} standard errors from the theory; a width at "
-        f"most {distances}.",
+        lost(covers),
+        f"Beyond 1/n, a spread is at most {off:.1f} standard errors from the theory; a mean width "
+        f"at most {distances}: Student's t of few labels is wider than what √n promises.",
     ]
-    return "\n".join([*lines, ""])
+    spreads = Bar(
+        "spread of prediction-powered means by the theory",
+        f"≤ {_ERRORS:g} Monte-Carlo errors beyond 1/n",
+        f"{off:.1f} errors",
+        off <= _ERRORS,
+    )
+    widths = Bar(
+        "their mean width by the theory",
+        "≤ 2/n apart",
+        distances,
+        all(one <= 2 / n for n, one in wide.items()),
+    )
+    return Section("\n".join(lines), [covers.bar, spreads, widths])
 
 
-def _verdict(worst: float) -> str:
-    word = "held" if worst >= _BAR else "LOST"
-    return f"Least coverage {worst:.3f}; the bar of {_BAR} is {word}."
+def _covers(what: str) -> Figures:
+    return Figures(f"prediction-powered means, {what}", _BAR, least=True)
 
 
-def _by_design(n_replicates: int, seed: int) -> str:
+def _by_design(n_replicates: int, seed: int) -> Section:
     lines = [
         "### Designs",
         "",
@@ -268,23 +288,23 @@ def _by_design(n_replicates: int, seed: int) -> str:
         "| labels | good | ρ | design | covers rows | covers population | width rows | bias rows |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    worst = 1.0
+    covers = _covers("designs")
     designs = {"uniform": uniform, "proportional": proportional, "strata": stratified}
     for kind, share, scores_are in (("binary", 0.7, "fair"), ("graded", 0.8, "good")):
         population = ScoredRows(kind, share, scores_are)
         for name, design in designs.items():
             rows, whole = drawn(population, 1_000, design(100), n_replicates, seed)
-            worst = min(worst, rows.coverage, whole.coverage)
+            covers.add(min(rows.coverage, whole.coverage), f"{kind}, {name}")
             lines.append(
                 f"| {kind} | {population.mean:.2f} | {population.correlation:.2f} | {name} "
                 f"| {rows.coverage:.3f} | {whole.coverage:.3f} | {rows.width:.3f} "
                 f"| {rows.bias:+.4f} |"
             )
             seed += n_replicates
-    return "\n".join([*lines, "", _verdict(worst), ""])
+    return Section("\n".join([*lines, "", lost(covers)]), [covers.bar])
 
 
-def _by_cluster(n_replicates: int, seed: int) -> str:
+def _by_cluster(n_replicates: int, seed: int) -> Section:
     lines = [
         "### Clustered rows",
         "",
@@ -294,18 +314,19 @@ def _by_cluster(n_replicates: int, seed: int) -> str:
         "| G | ICC | clusters named | covers | mean width |",
         "|---|---|---|---|---|",
     ]
-    worst = 1.0
+    covers = _covers("clusters")
     for n_clusters, icc in itertools.product((20, 200), (0.1, 0.3)):
         numbers = np.arange(1_000) % n_clusters
         for named in (True, False):
             found = _clustered(n_replicates, seed, numbers, icc, named)
-            worst = min(worst, found.coverage) if named else worst
+            if named:
+                covers.add(found.coverage, f"{n_clusters} clusters, ICC {icc}")
             lines.append(
                 f"| {n_clusters} | {icc} | {'yes' if named else 'no'} "
                 f"| {found.coverage:.3f} | {found.width:.3f} |"
             )
         seed += n_replicates
-    return "\n".join([*lines, "", _verdict(worst), ""])
+    return Section("\n".join([*lines, "", lost(covers)]), [covers.bar])
 
 
 def _clustered(n_replicates: int, seed: int, numbers: Whole, icc: float, named: bool) -> Draws:
@@ -329,7 +350,7 @@ def _clustered(n_replicates: int, seed: int, numbers: Whole, icc: float, named: 
     return collected(found)
 
 
-def _by_weight(n_replicates: int, seed: int) -> str:
+def _by_weight(n_replicates: int, seed: int) -> Section:
     lines = [
         "### The weight of scores",
         "",
@@ -351,10 +372,10 @@ def _by_weight(n_replicates: int, seed: int) -> str:
             f"| {name} | {rows.coverage:.3f} | {whole.coverage:.3f} | {rows.width:.3f} "
             f"| {rows.bias:+.4f} |"
         )
-    return "\n".join([*lines, ""])
+    return Section("\n".join(lines))
 
 
-def _few(n_replicates: int, seed: int) -> str:
+def _few(n_replicates: int, seed: int) -> Section:
     lines = [
         "### Few labels, rare labels, scores that are nearly right",
         "",
@@ -385,4 +406,4 @@ def _few(n_replicates: int, seed: int) -> str:
             f"| {rows.few.mean():.0%} |"
         )
         seed += n_replicates
-    return "\n".join([*lines, ""])
+    return Section("\n".join(lines))

@@ -217,6 +217,10 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     if store is not None:
         kept = RunStore(store, create=False)
         return gate_against_store(new, kept, **of_store, **options)
+    if flags["branch"] is not None and store is None:
+        raise InputError("--branch says which runs of a store count; give --store too")
+    if guards.max_null_rise is not None and store is None and not files:
+        raise InputError("--max-null-rise needs runs to hold NEW against: --baseline or --store")
     if not files and not guards.given:
         raise InputError("nothing to gate by: give --baseline, --store or a guard")
     return gate(new, files, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 
 import rich_click as click
@@ -103,7 +104,8 @@ def sample_command(
         print(json_text.dumps({**draw.to_dict(), "output": output}).decode())
     else:
         print(draw_text(draw, output))
-    command = f"rag-eval estimate {scores} {output} --metric {by or 'METRIC'}"
+    words = ["rag-eval", "estimate", scores, output, "--metric", by or "METRIC"]
+    command = " ".join(map(shlex.quote, words))
     notes = [f"fill in the column label, then: {command}"]
     if by is not None:
         notes.append("the score column is for the record: hide it from whoever labels")

@@ -63,6 +63,7 @@ def init_command(folder: str) -> None:
     \b
     Examples:
       rag-eval labels init gold/anna
+      rag-eval labels init gold/ben    # a second person labels apart
     """
     from rag_eval.labels.templates import write_template
     from rag_eval.reports.plain_text import plain_text

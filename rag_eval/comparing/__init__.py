@@ -8,12 +8,14 @@ from rag_eval.late_names import late_names
 
 if TYPE_CHECKING:
     from rag_eval.comparing.independent_runs import IndependentComparison, compare_independent
-    from rag_eval.comparing.run_comparison import MetricChange, RunComparison, Slice
+    from rag_eval.comparing.run_comparison import RunComparison
+    from rag_eval.comparing.tested_changes import MetricChange, Slice
     from rag_eval.comparing.two_runs import compare
 
 _HOMES: Final = {
     "independent_runs": ("IndependentComparison", "compare_independent"),
-    "run_comparison": ("MetricChange", "RunComparison", "Slice"),
+    "run_comparison": ("RunComparison",),
+    "tested_changes": ("MetricChange", "Slice"),
     "two_runs": ("compare",),
 }
 

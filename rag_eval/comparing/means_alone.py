@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from rag_eval.comparing.run_comparison import ComparisonOptions, MetricChange, RunComparison
+from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
+from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.inputs.byte_files import plain_name
 from rag_eval.result_summaries import COMPOSITE, MeanChange, compare_files
 from rag_eval.runs.run_files import RunSource, sources_of

@@ -13,15 +13,8 @@ from rag_eval.comparing.metric_tests import RawTest, paired_tests
 from rag_eval.comparing.null_changes import null_change
 from rag_eval.comparing.pairing import Flags, Floats, RowTable
 from rag_eval.comparing.row_changes import row_statuses, status_counts
-from rag_eval.comparing.run_comparison import (
-    Adjustment,
-    ComparisonOptions,
-    MetricChange,
-    PairedTest,
-    Slice,
-    Verdict,
-    settled,
-)
+from rag_eval.comparing.run_comparison import ComparisonOptions, settled
+from rag_eval.comparing.tested_changes import Adjustment, MetricChange, PairedTest, Slice, Verdict
 from rag_eval.errors import InputError, glance
 from rag_eval.result_summaries import MeanScore
 from rag_eval.stats.differences import difference_interval
@@ -229,8 +222,10 @@ def _interval(
         groups = [values[place] for place in places]
         if any(group is None for group in groups):
             return None  # a row of one run alone, which is in no cluster
-    bounds = (0.0, 1.0) if bounded else None
-    return mean_interval(scores[measured], bounds=bounds, groups=groups, level=options.level)
+    known, bounds = scores[measured], None
+    if bounded:
+        known, bounds = np.clip(known, 0.0, 1.0), (0.0, 1.0)
+    return mean_interval(known, bounds=bounds, groups=groups, level=options.level)
 
 
 def _verdict(test: PairedTest | None, alpha: float) -> Verdict:

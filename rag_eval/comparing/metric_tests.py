@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rag_eval.comparing.pairing import Flags, Floats
-from rag_eval.comparing.run_comparison import ComparisonOptions, TestName
+from rag_eval.comparing.run_comparison import ComparisonOptions
+from rag_eval.comparing.tested_changes import TestName
 from rag_eval.stats.paired import mcnemar_test, sign_flip_tests
 
 

@@ -17,6 +17,9 @@ from rag_eval.samples import MetricId
 PASSED: Final = "passed"
 """The verdict on a whole row, 1 or 0, compared like a metric."""
 
+# Sums of shares end beside 0 and 1.
+_ROUNDING: Final = 1e-9
+
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.int64]
@@ -75,9 +78,10 @@ class RowTable:
         return old, new
 
     def holds_shares(self, name: str) -> bool:
-        """Whether all scores of one metric are from 0 to 1."""
+        """Whether all scores of one metric are from 0 to 1, but for rounding."""
+        least, most = -_ROUNDING, 1 + _ROUNDING
         with np.errstate(invalid="ignore"):
-            return not any(((side < 0) | (side > 1)).any() for side in self.column(name))
+            return not any(((side < least) | (side > most)).any() for side in self.column(name))
 
 
 def row_table(

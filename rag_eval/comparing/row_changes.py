@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rag_eval.comparing.pairing import Flags, Floats, RowTable
+from rag_eval.comparing.pairing import Flags, RowTable, Whole
 
 RowStatus: TypeAlias = Literal[
     "improved", "regressed", "unchanged", "new", "removed", "not comparable"
@@ -51,7 +51,7 @@ class MovedRow:
         }
 
 
-def row_statuses(table: RowTable, name: str, rises: bool, epsilon: float) -> Floats:
+def row_statuses(table: RowTable, name: str, rises: bool, epsilon: float) -> Whole:
     """The number of each row's status in :data:`STATUSES`, shape (U,).
 
     Scores that differ by no more than ``epsilon`` are unchanged; a row of both runs that lacks a
@@ -88,9 +88,9 @@ def _score(value: float) -> float | None:
     return value if value == value else None
 
 
-def status_counts(statuses: Floats) -> dict[RowStatus, int]:
+def status_counts(statuses: Whole) -> dict[RowStatus, int]:
     """How many rows have each status."""
-    counts = np.bincount(statuses.astype(np.int64), minlength=len(STATUSES)).tolist()
+    counts = np.bincount(statuses, minlength=len(STATUSES)).tolist()
     return dict(zip(STATUSES, counts, strict=True))
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from rag_eval.comparing.means_alone import compare_means
 from rag_eval.comparing.metric_changes import Member, metric_changes
+from rag_eval.comparing.odd_scores import odd_score_notes
 from rag_eval.comparing.pairing import PASSED, RowTable, row_table
-from rag_eval.comparing.run_comparison import (
-    ComparisonOptions,
-    MetricChange,
-    RunComparison,
-    Slice,
-)
+from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
+from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metric_directions import higher_is_better
 from rag_eval.option_values import from_zero, number, whole_from_one, whole_from_zero
@@ -28,7 +26,7 @@ from rag_eval.result_summaries import (
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.run_rows import MissingIdsError
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
-from rag_eval.samples import DIAGNOSTIC_IDS, KNOWN_METRIC_IDS, MetricId, metric_of_file
+from rag_eval.samples import DIAGNOSTIC_IDS, KNOWN_METRIC_IDS, MetricId, metric_or_column
 
 ALL_METRICS: Final = "*"
 """In a mapping of margins: that of the metrics it does not name."""
@@ -112,12 +110,13 @@ def compare(
         neither run.
     """
     options = _options(level, alpha, n_resamples, seed, epsilon, cluster_by, slices)
-    wanted = None if metrics is None else [_name(metric) for metric in metrics]
+    wanted = None if metrics is None else [metric_or_column(metric) for metric in metrics]
     columns = list(dict.fromkeys([*([cluster_by] if cluster_by else []), *slices]))
     try:
         before, after = (_read(source, columns, id_field, wanted) for source in (old, new))
     except MissingIdsError as error:
-        return compare_means(old, new, options, error, force=force)
+        means = compare_means(old, new, options, error, force=force)
+        return _narrowed(means, wanted, gating, lower_is_better)
     names = _names(before, after, wanted)
     found = [name for name in names if name not in _EXTRAS]
     notes = _notes(before, after, wanted)
@@ -133,7 +132,7 @@ def compare(
         options=options,
         changes=tuple(changes),
         differences=tuple(differences),
-        notes=(*notes, *_table_notes(table, slices)),
+        notes=(*notes, *_table_notes(table, slices), *odd_score_notes(table)),
         table=table,
     )
 
@@ -163,16 +162,6 @@ def _options(
     )
 
 
-def _name(metric: str) -> str:
-    """A metric by its name in any spelling; a column of a table may have any."""
-    if metric in _EXTRAS:
-        return metric
-    try:
-        return metric_of_file(metric)
-    except InputError:
-        return metric
-
-
 def _read(
     source: RunSource, columns: Sequence[str], id_field: str, wanted: Sequence[str] | None
 ) -> ScoredRun:
@@ -192,12 +181,38 @@ def _names(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
     if not shared:
         raise InputError(f"{old.name} and {new.name} have no metric in common")
     names = sorted(shared, key=lambda metric: (_PLACES.get(metric, len(_PLACES)), metric))
-    if set(old.metrics) == set(new.metrics):
-        if not (np.isnan(old.composite).all() or np.isnan(new.composite).all()):
-            names.append(COMPOSITE)
-        if (old.passed != NOT_JUDGED).any() and (new.passed != NOT_JUDGED).any():
-            names.append(PASSED)
+    other = set(old.metrics) ^ set(new.metrics)
+    # Diagnostics have no part in composite scores; a bar for one has in verdicts.
+    has_composite = not (np.isnan(old.composite).all() or np.isnan(new.composite).all())
+    if has_composite and other <= set(DIAGNOSTIC_IDS):
+        names.append(COMPOSITE)
+    if not other and (old.passed != NOT_JUDGED).any() and (new.passed != NOT_JUDGED).any():
+        names.append(PASSED)
     return names
+
+
+def _narrowed(
+    means: RunComparison,
+    wanted: Sequence[str] | None,
+    gating: Iterable[str] | None,
+    lower_is_better: Iterable[str],
+) -> RunComparison:
+    """Means alone, of the metrics that were asked for."""
+    names = [change.name for change in means.changes]
+    for name in wanted or ():
+        check_compared(name, names, "metrics")
+    kept = names if wanted is None else wanted
+    deciding, falling = _gating(gating, kept), _falling([], kept, lower_is_better)
+    changes = [
+        replace(
+            change,
+            gating=change.name in deciding,
+            higher_is_better=change.higher_is_better and change.name not in falling,
+        )
+        for change in means.changes
+        if change.name in kept
+    ]
+    return replace(means, changes=tuple(changes))
 
 
 def _differences(old: ScoredRun, new: ScoredRun, metrics: Sequence[MetricId]) -> list[str]:
@@ -218,8 +233,9 @@ def _notes(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
         have = f"{unknown[0]} has" if len(unknown) == 1 else "the runs have"
         notes.append(f"{have} no signature: that the settings were the same is not known")
     if wanted is None and (other := set(old.metrics) ^ set(new.metrics)):
+        what = "" if other <= set(DIAGNOSTIC_IDS) else "composite scores and "
         notes.append(
-            f"only one run has {', '.join(sorted(other))}: composite scores and verdicts on rows "
+            f"only one run has {', '.join(sorted(other))}: {what}verdicts on rows "
             "mean different things and are not compared"
         )
     hashes = {old.dataset_hash, new.dataset_hash}
@@ -246,13 +262,14 @@ def _table_notes(table: RowTable, slices: Sequence[str]) -> list[str]:
 def _gating(given: Iterable[str] | None, names: Sequence[str]) -> set[str]:
     if given is None:
         return {name for name in names if name not in (*DIAGNOSTIC_IDS, *_EXTRAS)}
-    found = {_name(name) for name in given}
+    found = {metric_or_column(name) for name in given}
     for name in sorted(found):
-        _check_compared(name, names, "gating")
+        check_compared(name, names, "gating")
     return found
 
 
-def _check_compared(name: str, names: Sequence[str], option: str) -> None:
+def check_compared(name: str, names: Sequence[str], option: str) -> None:
+    """Refuse an option for a metric that is not compared, with an InputError that names it."""
     if name not in names:
         raise InputError(
             f"{option} names {name!r}, which is not compared{suggestion(name, names)} "
@@ -262,9 +279,9 @@ def _check_compared(name: str, names: Sequence[str], option: str) -> None:
 
 def _falling(runs: Sequence[ScoredRun], names: Sequence[str], given: Iterable[str]) -> set[str]:
     """The metrics of which less is better."""
-    found = {_name(name) for name in given}
+    found = {metric_or_column(name) for name in given}
     for name in sorted(found):
-        _check_compared(name, names, "lower_is_better")
+        check_compared(name, names, "lower_is_better")
     found.update(*(run.lower_is_better for run in runs))
     return found | {n for n in names if n not in _EXTRAS and not higher_is_better(n)}
 
@@ -276,8 +293,8 @@ def _margins(given: float | Mapping[str, float], names: Sequence[str]) -> dict[s
     for name, value in given.items():
         if name == ALL_METRICS:
             continue
-        metric = _name(name)
-        _check_compared(metric, names, "margin")
+        metric = metric_or_column(name)
+        check_compared(metric, names, "margin")
         margins[metric] = from_zero(value, f"margin of {metric}")
     return margins
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.comparing.run_comparison import RunComparison
-from rag_eval.comparing.two_runs import ALL_METRICS, compare
+from rag_eval.comparing.two_runs import ALL_METRICS, check_compared, compare
 from rag_eval.errors import InputError
 from rag_eval.gates import GateOutcome
 from rag_eval.gating.false_alarms import false_alarm_rate, share_tied
@@ -33,7 +33,7 @@ from rag_eval.gating.verdicts import (
 from rag_eval.option_values import from_zero, number, one_of, positive
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.samples import metric_of_file
+from rag_eval.samples import metric_or_column
 
 TOOLS: Final = ("omk", "regtrace", "node")
 """Policies of other tools, which state no error rate."""
@@ -158,7 +158,7 @@ def gate(
         for each in named
     ]
     verdicts = tuple(
-        _verdict(comparison, each.kind, options)
+        _noted(_verdict(comparison, each.kind, options), comparison)
         for comparison, each in zip(comparisons, named, strict=True)
     )
     rate = None if not comparisons or policy not in TOOLS else _rate(policy, comparisons[0])
@@ -185,7 +185,7 @@ def _options(
     checked: Margins = None
     if isinstance(margin, Mapping):
         checked = {
-            name if name == ALL_METRICS else metric_of_file(name): from_zero(
+            name if name == ALL_METRICS else metric_or_column(name): from_zero(
                 value, f"margin of {name}"
             )
             for name, value in margin.items()
@@ -215,7 +215,25 @@ def _run(baseline: NamedBaseline) -> ScoredRun:
     return baseline.source
 
 
+def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdict:
+    """With a notice of rows that are gone: no policy sees what became of them."""
+    table = comparison.table
+    n_gone = 0 if table is None else int((table.in_old & ~table.in_new).sum())
+    if table is None or not n_gone:
+        return verdict
+    notice = (
+        f"{n_gone:,} of {int(table.in_old.sum()):,} rows of {comparison.old} are not in this run: "
+        "whether they got worse is not known"
+    )
+    return replace(verdict, notices=(*verdict.notices, notice))
+
+
 def _verdict(comparison: RunComparison, kind: str, options: _Options) -> BaselineVerdict:
+    if isinstance(options.margin, Mapping):
+        for name in options.margin:
+            if name != ALL_METRICS:
+                names = [change.name for change in comparison.changes]
+                check_compared(name, names, "margin")
     match options.policy:
         case "no-regression":
             return no_regression(comparison, kind, care=options.care)

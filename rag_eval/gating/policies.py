@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
-from rag_eval.comparing.run_comparison import MetricChange, RunComparison
+from rag_eval.comparing.disagreements import disagreement_line
+from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.errors import InputError
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
 from rag_eval.option_values import positive
@@ -36,7 +37,9 @@ def no_regression(comparison: RunComparison, kind: str, *, care: float = CARE) -
     PROGRESS where the other side is shown.
     """
     findings = [_tested(change, care) for change in _family(comparison)]
-    return _verdict(comparison, kind, findings, _regression_summary(findings, care))
+    verdict = _verdict(comparison, kind, findings, _regression_summary(findings, care))
+    line = disagreement_line(comparison)
+    return verdict if line is None else replace(verdict, notices=(*verdict.notices, line))
 
 
 def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> BaselineVerdict:
@@ -170,11 +173,13 @@ def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> F
     if change.test is None:
         nothing = _without_pairs(change)
         return _finding(change, NOT_SHOWN, False, nothing.message, None)
+    table = comparison.table
+    assert table is not None
     low = difference_lower_bound(
         comparison.improvements(change.name, change.slice),
         clusters=comparison.clusters(change.slice),
         alpha=alpha,
-        largest=_largest(comparison, change),
+        largest=1.0 if table.holds_shares(change.name) else None,
     )
     held = low is not None and low > -margin
     message = f"{_moved(change)} over {pairs_text(change.n_pairs)}"
@@ -185,14 +190,6 @@ def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> F
         where = "within" if held else "beyond"
         message += f", at worst {worst} ({1 - alpha:.0%} bound), {where} the margin of {margin:g}"
     return _finding(change, NON_INFERIOR if held else NOT_SHOWN, held, message, None)
-
-
-def _largest(comparison: RunComparison, change: MetricChange) -> float | None:
-    """No difference can be larger, of scores from 0 to 1."""
-    assert comparison.table is not None
-    scores = np.stack(comparison.table.column(change.name))
-    with np.errstate(invalid="ignore"):
-        return None if ((scores < 0) | (scores > 1)).any() else 1.0
 
 
 # ------------------------------------------------------------------------------------------ words

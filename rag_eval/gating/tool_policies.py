@@ -14,7 +14,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from rag_eval.comparing.pairing import Floats, RowTable
-from rag_eval.comparing.run_comparison import MetricChange, RunComparison
+from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.comparing.two_runs import ALL_METRICS
 from rag_eval.errors import InputError
 from rag_eval.gates import regression_outcome
@@ -123,6 +124,11 @@ def regtrace_verdict(comparison: RunComparison, kind: str, margin: Margins) -> B
     table, changes = _table(comparison), _gating(comparison)
     metrics = [change.name for change in changes]
     before, after = (_means(table, metrics, scores) for scores in (table.old, table.new))
+    if COMPOSITE not in before or COMPOSITE not in after:
+        raise InputError(
+            f"{comparison.new} and {comparison.old} cannot be held together by their composite "
+            "scores: of the rows in both, one of them has none"
+        )
     n_excluded = int((table.in_new & ~table.in_old).sum())
     tolerance, tolerances = TOLERANCE, None
     if isinstance(margin, Mapping):

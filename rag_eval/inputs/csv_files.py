@@ -19,6 +19,8 @@ from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
 
 _MAX_ROWS: Final = 1024
 _LARGEST_CELL: Final = 0x7FFFFFFF
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_QUOTED: Final = re.compile(r'"[^"]*"')
 _TRUTHS: Final = ("ground_truth", "groundTruth")
 # Fields whose cells are not simply texts.
 _NO_TEXTS: Final = ("contexts", *_TRUTHS, "id", "language")
@@ -44,7 +46,9 @@ class CsvTable:
         # The limit is the process's; Python's own would refuse a cell of ten contexts.
         csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
         self.source = file.source
-        self._reader = csv.reader(_text_lines(file), strict=True)
+        lines = _text_lines(file)
+        first = next(lines, "")
+        self._reader = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
         self.header = self._next() or []
         _check_header(self.header, self.source)
 
@@ -68,6 +72,17 @@ class CsvTable:
         return f"{len(row.cells)} cells under {len(self.header)} columns"
 
 
+def _separator(line: str) -> str:
+    """What stands between the names of columns: a comma, unless there is none.
+
+    Spreadsheets write semicolons where a comma is in numbers.
+    """
+    bare = _QUOTED.sub("", line)
+    if "," in bare:
+        return ","
+    return next((mark for mark in ";\t" if mark in bare), ",")
+
+
 def _text_lines(file: ByteFile) -> Iterator[str]:
     decode = codecs.getincrementaldecoder("utf-8-sig")().decode
     rest, n_lines = "", 0
@@ -84,7 +99,8 @@ def _text_lines(file: ByteFile) -> Iterator[str]:
         n_lines += len(lines)
         if bad is not None:
             byte = bad.object[bad.start]
-            raise InputError(f"{file.source}, line {n_lines + 1}: is not UTF-8: 0x{byte:02x}")
+            hint = "; save it as CSV in UTF-8" if bad.object[:2] in _UTF_16 else ""
+            raise InputError(f"{file.source}, line {n_lines + 1}: is not UTF-8: 0x{byte:02x}{hint}")
     if rest:
         yield rest
 

@@ -16,7 +16,8 @@ from rag_eval.inputs.json_files import json_blocks
 def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each row with its place: ``line 17 ("q-0042")``, or ``element [16]`` of a JSON array.
 
-    Cells of CSV are texts. A line of CSV is the last of its row.
+    Cells of CSV are texts. A line of CSV is the last of its row; rows of empty cells, which
+    spreadsheets leave at the end, are none.
 
     Raises
     ------
@@ -45,6 +46,8 @@ def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _csv_rows(table: CsvTable) -> Iterator[tuple[str, dict[str, Any]]]:
     origin = FileOrigin(table.source, "line")
     for row in table.rows():
+        if not any(row.cells):
+            continue
         cells = dict(zip(table.header, row.cells, strict=False))
         place = origin.place(row.line, cells)
         if fault := table.width_fault(row):

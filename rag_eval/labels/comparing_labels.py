@@ -158,6 +158,12 @@ def _on_score_scale(
     low, high = known
     if not number(low, "scale") < number(high, "scale"):
         raise InputError(f"scale must go up, got {low:g} to {high:g}")
+    # What a folder says of itself is a note there.
+    if scale is not None and not _within(labels.ratings, known):
+        outside = labels.ratings[(labels.ratings < low) | (labels.ratings > high)]
+        raise InputError(
+            f"{labels.name}: a label is {outside[0]:g}, outside the scale of {low:g} to {high:g}"
+        )
     to_low, to_high = column.scale
     return to_low + (labels.ratings - low) / (high - low) * (to_high - to_low), True
 

@@ -141,10 +141,11 @@ def write_draw(
         {**row, **{name: values[place] for name, values in texts.items()}}
         for place, row in enumerate(_rows(draw, id_field))
     ]
+    # Spreadsheets take a file without the mark for one in the code page of the machine.
+    packed = b"\xef\xbb\xbf" + _csv_bytes([*columns, *texts], rows, target) if is_csv else b""
     with atomic_file(target) as file:
         if is_csv:
-            # Spreadsheets take a file without the mark for one in the code page of the machine.
-            file.write(b"\xef\xbb\xbf" + _csv_text([*columns, *texts], rows).encode())
+            file.write(packed)
         else:
             file.writelines(json_text.dumps(row) + b"\n" for row in rows)
 
@@ -169,12 +170,18 @@ def _rows(draw: LabelDraw, id_field: str) -> list[dict[str, Any]]:
     ]
 
 
-def _csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+def _csv_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], target: Path) -> bytes:
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\r\n")
     writer.writeheader()
     writer.writerows(rows)
-    return text.getvalue()
+    try:
+        return text.getvalue().encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{target}: an id or a text holds half a character, which CSV cannot; wanted a name "
+            "that ends in .jsonl"
+        ) from None
 
 
 # ------------------------------------------------------------------------------------- reading
@@ -215,11 +222,17 @@ def read_draw(path: str | Path, *, id_field: str = "id") -> LabelDraw:
         strata[name] = str(row.get("stratum") or "")
     if shared is None:
         raise InputError(f"{source} holds no rows; {HOW_TO_DRAW}")
+    n_drawn = _whole(shared, "n_drawn", source)
+    if len(probabilities) > n_drawn:
+        raise InputError(
+            f"{source}: {n_drawn:,} rows were drawn, and {len(probabilities):,} are here: rows "
+            "that were added later say nothing about the others"
+        )
     return LabelDraw(
         design=shared["design"],
         seed=_whole(shared, "seed", source),
         n_rows=_whole(shared, "n_rows", source),
-        n_drawn=_whole(shared, "n_drawn", source),
+        n_drawn=n_drawn,
         ids_digest=shared["ids_digest"],
         probabilities=probabilities,
         strata=_strata(strata, source) if shared["design"] == "strata" else None,

@@ -11,13 +11,13 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import source_name
 from rag_eval.labels.draws import LabelDraw, ids_digest, read_draw
 from rag_eval.labels.label_sets import read_labels
-from rag_eval.labels.sampling import metric_or_column
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.samples import metric_or_column
 from rag_eval.stats.ppi import ppi_difference, ppi_mean
 from rag_eval.stats.ppi_results import PpiEstimate, Target
 
@@ -142,6 +142,11 @@ def estimate_labels(
     draw = read_draw(labels, id_field=id_field)
     systems = [_system(scores, labels, draw, reading)]
     if against is not None or against_labels is not None:
+        if against_labels is not None and source_name(against_labels) == source_name(labels):
+            raise InputError(
+                f"{source_name(labels)} is given for both systems: the labels of each are of its "
+                "own answers"
+            )
         systems.append(_other_system(against, against_labels, systems[0], draw, reading))
     for system in systems:
         _check_calibration(system, metric, calibration_labels, id_field)
@@ -206,6 +211,9 @@ def _system(scores: RunSource, labels: str | Path, draw: LabelDraw, reading: _Re
             f"{name}: rows were drawn from {draw.n_rows:,} rows{came}; {run.name} has "
             f"{len(run):,} rows, and not the same ids: the labels are a sample of other rows"
         )
+    there = set(run.ids)
+    if strange := [one for one in draw.probabilities if one not in there]:
+        raise InputError(f"{name}: the row of {glance(strange[0])} was not drawn from {run.name}")
     values, notes = _labels(labels, draw, reading)
     return _System(run, run.column(metric_or_column(reading.metric)), values, name, notes)
 

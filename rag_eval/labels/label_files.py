@@ -80,7 +80,10 @@ def check_labels(
             source, id_field=id_field, label_field=label_field, annotator_field=annotator_field
         )
     except InputError as error:
-        return LabelCheck(name, None, ({"file": name, "index": None, "message": str(error)},))
+        if not Path(source).exists():
+            raise
+        message = str(error).removeprefix(name).removeprefix(":").lstrip(" ,")
+        return LabelCheck(name, None, ({"file": name, "index": None, "message": message},))
     return LabelCheck(name, found, (), found.notes)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.inputs.byte_files import source_name
+from rag_eval.inputs.byte_files import STANDARD_INPUT, source_name
 from rag_eval.inputs.tables import table_rows
 from rag_eval.labels.gold_dataset import GoldDataset, read_gold_dataset
 
@@ -76,6 +76,9 @@ def read_labels(
     """
     if not sources:
         raise InputError("no labels were given")
+    for source in sources:
+        if str(source) != STANDARD_INPUT and not Path(source).exists():
+            raise InputError(f"cannot read {source}: no such file or folder")
     columns = (id_field, label_field, annotator_field)
     found = [
         _folder_labels(source) if Path(source).is_dir() else _table_labels(source, columns)

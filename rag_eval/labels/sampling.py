@@ -14,7 +14,7 @@ from rag_eval.labels.draws import DESIGNS, LabelDraw, ids_digest, write_draw
 from rag_eval.option_values import one_of, whole_from_one
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.samples import metric_of_file
+from rag_eval.samples import metric_or_column
 from rag_eval.stats.sampling_designs import (
     RowDraw,
     assumed_spreads,
@@ -102,14 +102,6 @@ def sample_for_labels(
         columns = {name: [run.columns[name][row] for row in drawn.rows] for name in texts}
         write_draw(draw, output, id_field=id_field, texts=columns)
     return draw
-
-
-def metric_or_column(name: str) -> str:
-    """A metric under its own name in any spelling, or the column of a table as it is."""
-    try:
-        return metric_of_file(name)
-    except InputError:
-        return name
 
 
 def _drawn(

@@ -9,8 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rag_eval.comparing.run_comparison import MetricChange, RunComparison
+from rag_eval.comparing.disagreements import disagreement_line
+from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.reports.console import mean_text, number_table, print_line, print_notes
+from rag_eval.reports.markdown_text import markdown_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.stats.intervals import Interval
 
@@ -67,14 +70,18 @@ def _rows_lines(comparison: RunComparison) -> list[str]:
     names = [plain_text(comparison.old, _NAME_LIMIT), plain_text(comparison.new, _NAME_LIMIT)]
     width = max(map(len, names))
     both = comparison.n_pairs
-    shared = f"{both:,} rows in both"
+    shared = f"{_rows(both)} in both"
     if n_old > both or n_new > both:
         shared += f"; {n_old - both:,} removed, {n_new - both:,} new"
     return [
-        f"old  {names[0]:{width}}  {n_old:,} rows",
-        f"new  {names[1]:{width}}  {n_new:,} rows",
+        f"old  {names[0]:{width}}  {_rows(n_old)}",
+        f"new  {names[1]:{width}}  {_rows(n_new)}",
         shared,
     ]
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} row{'' if n == 1 else 's'}"
 
 
 def _table(comparison: RunComparison, console: Console) -> Table:
@@ -90,7 +97,7 @@ def _table(comparison: RunComparison, console: Console) -> Table:
             within = change.slice
             assert within is not None
             table.add_section()
-            table.add_row(Text(plain_text(f"{within.field} = {within.value}", _NAME_LIMIT), "bold"))
+            table.add_row(Text(_slice_text(within, " = "), "bold"))
         style = _STYLES.get(change.verdict, "")
         table.add_row(
             change.name,
@@ -101,6 +108,11 @@ def _table(comparison: RunComparison, console: Console) -> Table:
             Text(_verdict(change), style if change.gating else ""),
         )
     return table
+
+
+def _slice_text(part: Slice, between: str) -> str:
+    # A value may be of any length, and comes with every metric.
+    return plain_text(f"{part.field}{between}{part.value}", _NAME_LIMIT)
 
 
 def _mean(value: float) -> str:
@@ -164,6 +176,8 @@ def findings(comparison: RunComparison) -> list[str]:
             f"no evidence of a change in {tests} at {comparison.options.alpha:g}; "
             "that is no proof that nothing changed: see the intervals",
         )
+    if disagreement := disagreement_line(comparison):
+        lines.append(plain_text(disagreement))
     if not gating:
         lines.append("no metric gates: all of this is for looking around")
     elif any(not change.gating and change.verdict in _FOUND for change in comparison.changes):
@@ -177,7 +191,7 @@ def sentence(change: MetricChange) -> str:
     assert test is not None
     worse = change.verdict == "regression"
     difference = change.difference
-    where = "" if change.slice is None else f" where {change.slice.field} is {change.slice.value}"
+    where = "" if change.slice is None else f" where {_slice_text(change.slice, ' is ')}"
     way = "fell" if change.delta < 0 else "rose" if change.delta > 0 else "moved"
     bounds = "too few rows for an interval"
     if difference.low is not None and difference.high is not None:
@@ -297,7 +311,7 @@ def comparison_markdown(
         "|---|---:|---:|---:|---:|---|",
     ]
     for change in comparison.changes:
-        where = "" if change.slice is None else f" ({change.slice.field} = {change.slice.value})"
+        where = "" if change.slice is None else f" ({_slice_text(change.slice, ' = ')})"
         cells = [
             markdown_text(change.name + where),
             mean_text(change.old),
@@ -327,13 +341,5 @@ def _moved_markdown(comparison: RunComparison, top: int) -> list[str]:
                 f"{markdown_text(row.id, limit=_ID_LIMIT)} ({row.old:.3f} → {row.new:.3f})"
                 for row in rows
             )
-            lines.append(f"- {change.name}, moved most by: {', '.join(shown)}")
+            lines.append(f"- {markdown_text(change.name)}, moved most by: {', '.join(shown)}")
     return lines
-
-
-_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#!~&@"})
-
-
-def markdown_text(text: str, *, limit: int | None = None) -> str:
-    """Text of data, so that no mark in it has a meaning."""
-    return plain_text(text, limit).translate(_MARKS)

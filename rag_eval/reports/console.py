@@ -38,13 +38,19 @@ _SHOWN_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 _STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
 
+class _PipedConsole(Console):
+    def on_broken_pipe(self) -> None:
+        # Rich would end the program with 1, which means that a gate failed.
+        raise BrokenPipeError
+
+
 def console_for(file: IO[str] | None = None) -> Console:
     """A console that prints text as it is: no markup, emoji codes or highlights.
 
     Colours go to terminals only, and not with NO_COLOR set; COLUMNS sets the width.
     """
     stream = sys.stdout if file is None else file
-    console = Console(file=stream, markup=False, emoji=False, highlight=False)
+    console = _PipedConsole(file=stream, markup=False, emoji=False, highlight=False)
     if not console.is_terminal and not os.environ.get("COLUMNS"):
         console.width = _LOG_WIDTH
     console.width = max(console.width, _LEAST_WIDTH)

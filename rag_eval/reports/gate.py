@@ -12,11 +12,11 @@ from rich.text import Text
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.reports.comparison import p_text
 from rag_eval.reports.console import number_table, print_line
+from rag_eval.reports.markdown_text import markdown_text
 from rag_eval.reports.plain_text import plain_text
 
 _NONE: Final = "–"
 _NAME_LIMIT: Final = 60
-_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#!~&@"})
 _GOOD: Final = ("PROGRESS", "NON-INFERIOR", "clean")
 
 
@@ -100,25 +100,20 @@ def _cells(finding: Finding) -> tuple[str, str, str]:
 def gate_markdown(report: GateReport) -> str:
     """The same for a pull request."""
     state = "passed" if report.passed else "failed"
-    lines = [f"**Gate {state}: {report.status}.** {_cell(report.reason)}", ""]
+    lines = [f"**Gate {state}: {report.status}.** {markdown_text(report.reason)}", ""]
     for verdict in report.baselines:
         lines += [
-            f"{_cell(_baseline_line(verdict))}",
+            f"{markdown_text(_baseline_line(verdict))}",
             "",
             "| metric | change | p | pairs | status |",
             "|---|---:|---:|---:|---|",
         ]
         for finding in verdict.findings:
-            cells = [_cell(finding.name), *_cells(finding), _cell(finding.status)]
+            cells = [markdown_text(finding.name), *_cells(finding), markdown_text(finding.status)]
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     for guard in sorted(report.guards, key=lambda guard: guard.held):
-        lines.append(f"- {'held' if guard.held else '**failed**'}: {_cell(guard.message)}")
-    lines += [f"- {_cell(text)}" for text in policy_lines(report)]
-    lines += [f"- note: {_cell(text)}" for text in report.notices]
+        lines.append(f"- {'held' if guard.held else '**failed**'}: {markdown_text(guard.message)}")
+    lines += [f"- {markdown_text(text)}" for text in policy_lines(report)]
+    lines += [f"- note: {markdown_text(text)}" for text in report.notices]
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    """Text of data, so that no mark in it has a meaning."""
-    return plain_text(text).translate(_MARKS)

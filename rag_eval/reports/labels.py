@@ -38,7 +38,7 @@ def print_label_check(check: LabelCheck, console: Console) -> None:
         console,
         f"{'PASS' if check.ok else 'FAIL'} {check.name}: {found['nLabels']:,} labels of "
         f"{found['nSamples']:,} samples by {n_people:,} {'person' if n_people == 1 else 'people'}, "
-        f"{len(check.issues):,} issues",
+        f"{len(check.issues):,} issue{'' if len(check.issues) == 1 else 's'}",
     )
 
 

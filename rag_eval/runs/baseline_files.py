@@ -178,6 +178,7 @@ class _Reader:
             composite[row] = self._number(found.get("composite"), f"{where}: composite")
             passed[row] = self._verdict(found.get("passed"), f"{where}: passed")
             self._fill(scores[row], found, "scores", where, self._number)
+            self._check_all_there(found.get("scores", {}), f"{where}: scores")
             self._fill(reasons[row], found, "nullReasons", where, self._reason)
             self._fill(verdicts[row], found, "verdicts", where, self._verdict)
             texts = self._mapping(found, "columns", where, self.columns)
@@ -209,6 +210,12 @@ class _Reader:
             n_failed_judgements=self._count("nFailedJudgements"),
             **rows,
         )
+
+    def _check_all_there(self, scores: Mapping[str, Any], where: str) -> None:
+        """A score that is lost is no null: nulls are written out."""
+        for name in self.metrics:
+            if name not in scores:
+                raise self._error(where, f"no {name}; wanted a number or null")
 
     def _names(self, key: str) -> tuple[str, ...]:
         found = self._head.get(key)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.runs.run_rows import JUDGE_FAILURES, RunRows
 from rag_eval.runs.scored_run import NOT_JUDGED
 from rag_eval.samples import MetricId, NullReason, metric_of_file, to_metric_id
@@ -31,6 +31,9 @@ _VERDICTS: Final = {
 }
 _MISSING: Final = int(NullReason.MISSING_FIELD)
 _SHOWN_FIELDS: Final = 20
+_NAME_LIMIT: Final = 40
+# What lies beside the scores of a metric is no help in finding one.
+_BESIDE: Final = ("_null_reason", "_mode")
 
 PlacedRows: TypeAlias = Iterable[tuple[str, Mapping[str, Any]]]
 """Rows, each with the place that messages call it by."""
@@ -45,8 +48,10 @@ class MissingColumn(NamedTuple):
     def error(self, source: str) -> InputError:
         """As an error about a file."""
         hint = suggestion(self.name, self.fields)
-        known = ", ".join(list(self.fields)[:_SHOWN_FIELDS]) or "none"
-        return InputError(f"{source}: no row has a field {self.name!r}{hint} (fields: {known})")
+        known = shown_names(self.fields)
+        return InputError(
+            f"{source}: no row has a field {glance(self.name)}{hint} (fields: {known})"
+        )
 
 
 def read_rows(
@@ -210,10 +215,13 @@ def flat_columns(
         # What is asked for by name may have any.
         scores = {m: scores.get(m, m) for m in metrics if m in scores or m in there}
         if absent := [metric for metric in metrics if metric not in scores]:
-            raise InputError(f"{source}: no column {absent[0]!r} (columns: {_shown(names)})")
+            hint = suggestion(absent[0], names)
+            raise InputError(
+                f"{source}: no column {glance(absent[0])}{hint} (columns: {shown_names(names)})"
+            )
     if not scores:
         raise InputError(
-            f"{source}: no column is named like a metric (columns: {_shown(names)}); if these "
+            f"{source}: no column is named like a metric (columns: {shown_names(names)}); if these "
             "are samples, score them first (rag-eval score); if scores have other names, name them "
             "(metrics)"
         )
@@ -247,8 +255,12 @@ def _metric_of_column(name: str, prefix: str, names: set[str]) -> MetricId | Non
         return None
 
 
-def _shown(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN_FIELDS]) + (", …" if len(names) > _SHOWN_FIELDS else "")
+def shown_names(names: Iterable[str]) -> str:
+    """Names of columns for a message: some of them, and of long ones the beginning."""
+    told = [name for name in names if not name.endswith(_BESIDE)]
+    shown = [n if len(n) <= _NAME_LIMIT else n[: _NAME_LIMIT - 1] + "…" for n in told]
+    more = [", …"] * (len(shown) > _SHOWN_FIELDS)
+    return "".join([", ".join(shown[:_SHOWN_FIELDS]), *more]) or "none"
 
 
 class FlatRows:
@@ -262,7 +274,7 @@ class FlatRows:
         self.fields = set(first)
         if into.id_field not in first:
             hint = suggestion(into.id_field, first)
-            into.add_id(None, f"the first row (fields: {_shown(list(first))}){hint}")
+            into.add_id(None, f"the first row (fields: {shown_names(first)}){hint}")
         self._columns = flat_columns(list(first), metrics, into.source, into.columns)
         self._is_judged = any(self._columns.modes.values())
         for metric in self._columns.scores:
@@ -319,7 +331,7 @@ def number(value: Any, into: RunRows, place: str, name: str) -> float:
             raise InputError(
                 f"{into.source}, {place}: {name} must be a number, got {value!r:.80}"
             ) from None
-    if math.isinf(found):
+    if not math.isfinite(found):
         raise InputError(f"{into.source}, {place}: {name} must be finite, got {value!r:.80}")
     return found
 
@@ -344,6 +356,7 @@ def verdict(value: Any, into: RunRows, place: str, name: str) -> int:
     try:
         return _VERDICTS[value]
     except (KeyError, TypeError):
+        what = name if name == "passed" else f"passed of {name}"
         raise InputError(
-            f"{into.source}, {place}: passed of {name} must be true or false, got {value!r:.80}"
+            f"{into.source}, {place}: {what} must be true or false, got {value!r:.80}"
         ) from None

@@ -224,7 +224,7 @@ def _read_json(
     if found.results is None and found.aggregates is None:
         raise InputError(f"{into.source} is no result file: it has neither results nor aggregates")
     if not found.results:
-        raise MissingIdsError(f"{into.source} has a summary and no rows")
+        raise _no_rows(into.source)
     read_rows(rows, into, wanted.metrics, missing, NestedRows)
     _add_summary(found, into)
 
@@ -237,12 +237,19 @@ def _read_result_lines(
     rows = result_lines(path, summary.append)
     first = next(rows, None)
     if first is None:
-        raise MissingIdsError(f"{into.source} has a summary and no rows")
+        raise _no_rows(into.source)
     read_rows(chain([first], rows), into, wanted.metrics, missing, NestedRows)
     try:
         _add_summary(msgspec.convert(summary[0], _File), into)
     except msgspec.ValidationError as error:
         raise InputError(f"{into.source} is no result file: {error}") from None
+
+
+def _no_rows(source: str) -> MissingIdsError:
+    return MissingIdsError(
+        f"{source} has a summary and no rows; rag-eval run writes them with --output or "
+        "--format jsonl"
+    )
 
 
 def _add_summary(found: _File, into: RunRows) -> None:

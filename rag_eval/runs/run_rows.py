@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from rag_eval import json_text
-from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.errors import InputError, SignatureMismatchError, glance, suggestion
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.signature import Signature
@@ -78,7 +78,7 @@ class RunRows:
         before = self._rows.setdefault(name, row)
         if before != row and not self._repeats:
             raise InputError(
-                f"{self.source}: {self.id_field} {name!r} is in rows {before + 1:,} and "
+                f"{self.source}: {self.id_field} {glance(name)} is in rows {before + 1:,} and "
                 f"{row + 1:,}; wanted each once (repeats of a run are several files, or asked for)"
             )
         self.ids.append(name)
@@ -143,8 +143,12 @@ class RunRows:
         """What was read; of all metrics, or of those named."""
         wanted = tuple(self.scores if metrics is None else metrics)
         if absent := [metric for metric in wanted if metric not in self.scores]:
-            known = ", ".join([*self.scores, *self.unread]) or "none"
-            raise InputError(f"{self.source}: no scores of {absent[0]} (metrics: {known})")
+            names = [*self.scores, *self.unread]
+            hint = suggestion(absent[0], names)
+            raise InputError(
+                f"{self.source}: no scores of {absent[0]}{hint} "
+                f"(metrics: {', '.join(names) or 'none'})"
+            )
         n_rows = len(self.ids)
         return ScoredRun(
             name=self.source,

@@ -13,7 +13,14 @@ import numpy.typing as npt
 from rag_eval import json_text
 from rag_eval.errors import InputError, suggestion
 from rag_eval.inputs.parquet_files import opened_batches
-from rag_eval.runs.row_readers import FlatColumns, MissingColumn, flat_columns, reason, verdict
+from rag_eval.runs.row_readers import (
+    FlatColumns,
+    MissingColumn,
+    flat_columns,
+    reason,
+    shown_names,
+    verdict,
+)
 from rag_eval.runs.run_rows import JUDGE_FAILURES, RunRows
 from rag_eval.runs.scored_run import NOT_JUDGED
 from rag_eval.samples import MetricId
@@ -36,7 +43,7 @@ def read_table(
         names: list[str] = batches.schema.names
         if into.id_field not in names:
             hint = suggestion(into.id_field, names)
-            into.add_id(None, f"the first row (columns: {', '.join(names[:20])}){hint}")
+            into.add_id(None, f"the first row (columns: {shown_names(names)}){hint}")
         found = flat_columns(names, metrics, into.source, into.columns)
         there = [name for name in into.columns if name in names]
         missing += [MissingColumn(name, names) for name in into.columns if name not in names]

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     )
     from rag_eval.stats.bootstrap import Statistic, bootstrap_intervals, group_bootstrap
     from rag_eval.stats.confusion import ConfusionTable, confusion_table
-    from rag_eval.stats.differences import difference_interval, difference_lower_bound
+    from rag_eval.stats.differences import (
+        difference_interval,
+        difference_lower_bound,
+        independent_difference,
+    )
     from rag_eval.stats.effect_sizes import cliffs_delta, cohens_d_z, hedges_g, hedges_g_z
     from rag_eval.stats.groups import group_numbers
     from rag_eval.stats.index_sources import (
@@ -61,7 +65,11 @@ _HOMES: Final = {
     ),
     "bootstrap": ("Statistic", "bootstrap_intervals", "group_bootstrap"),
     "confusion": ("ConfusionTable", "confusion_table"),
-    "differences": ("difference_interval", "difference_lower_bound"),
+    "differences": (
+        "difference_interval",
+        "difference_lower_bound",
+        "independent_difference",
+    ),
     "effect_sizes": ("cliffs_delta", "cohens_d_z", "hedges_g", "hedges_g_z"),
     "groups": ("group_numbers",),
     "index_sources": ("Indices", "counted_indices", "mulberry32_indices", "numpy_indices"),
@@ -116,6 +124,7 @@ __all__ = [
     "hedges_g",
     "hedges_g_z",
     "holm",
+    "independent_difference",
     "interval_of_moments",
     "kendall",
     "mcnemar_test",

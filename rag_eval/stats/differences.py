@@ -14,8 +14,11 @@ from rag_eval.option_values import number, positive
 from rag_eval.stats.difference_columns import cluster_numbers, group_sums, without_rounding
 from rag_eval.stats.distributions import t_quantile
 from rag_eval.stats.effect_sizes import Floats
-from rag_eval.stats.intervals import Interval
+from rag_eval.stats.intervals import Interval, checked_level
 from rag_eval.stats.skewed_bounds import skewed_lower_bounds
+
+# Of the mean: means closer than this differ by rounding.
+_NO_SPREAD: Final = 1e-12
 
 FEWEST_ROWS: Final = 3
 """Rows that must differ before their spread says anything."""
@@ -54,6 +57,7 @@ def difference_interval(
             gain and one loss as large as the largest difference. Where most rows tie, the few that
             do not tell too little of the spread, and the plain t interval is too short. For
             differences of -1, 0 and 1 it is Bonett and Price's, with t for the normal.
+            Also of the means of clusters that all have the same.
         ``cluster_jackknife``
             Five or more clusters differ: t with G - 1 degrees of freedom, the variance by leaving
             out one cluster at a time.
@@ -82,11 +86,10 @@ def difference_interval(
     Chosen by simulation; ``benchmarks/statistics/RESULTS.md`` has coverage and widths. The
     interval and the sign-flip test are two answers, and can differ near the border.
     """
-    if not 0 < number(level, "level") < 1:
-        raise InputError(f"level must be between 0 and 1, got {level:g}")
     if largest is not None:
         positive(largest, "largest")
-    return _interval(_rows(differences, clusters), clusters is not None, level, largest)
+    rows = _rows(differences, clusters)
+    return _interval(rows, clusters is not None, checked_level(level), largest)
 
 
 def difference_lower_bound(
@@ -165,7 +168,9 @@ def independent_difference(
         parts = [float(np.ptp(column) and column.var(ddof=1)) / len(column) for column in sides]
         if total := sum(parts):
             shares = [part**2 / (n - 1) for part, n in zip(parts, counts, strict=True)]
-            reach = t_quantile((1 + level) / 2, total**2 / sum(shares)) * math.sqrt(total)
+            reach = t_quantile((1 + checked_level(level)) / 2, total**2 / sum(shares)) * math.sqrt(
+                total
+            )
             low, high = mean - reach, mean + reach
     return Interval(
         estimate=mean,
@@ -207,16 +212,17 @@ def _interval(rows: _Rows, clustered: bool, level: float, largest: float | None)
     fewest = FEWEST_CLUSTERS if clustered else FEWEST_ROWS
     bounds, method = None, None
     if np.count_nonzero(sums) >= fewest:
-        if clustered:
-            method, bounds = "cluster_jackknife", _jackknife(sums, sizes, level)
-        else:
-            method, bounds = "plus_two", _plus_two(column, level)
+        method = "cluster_jackknife"
+        bounds = _jackknife(sums, sizes, level) if clustered else None
+        if bounds is None:
+            method, bounds = "plus_two", _plus_two(sums / sizes if clustered else column, level)
     elif len(sums) >= (fewest if clustered else 1) and _within(column, largest):
         method, bounds = "share_moved", _share_moved(sums, sizes, largest or 0.0, level)
     return Interval(
         estimate=estimate,
-        low=None if bounds is None else bounds[0],
-        high=None if bounds is None else bounds[1],
+        # At low levels two rows more pull the middle further than the interval reaches.
+        low=None if bounds is None else min(bounds[0], estimate),
+        high=None if bounds is None else max(bounds[1], estimate),
         level=float(level),
         n_resamples=0,
         n_groups=len(sums),
@@ -227,11 +233,13 @@ def _interval(rows: _Rows, clustered: bool, level: float, largest: float | None)
 
 def _plus_two(column: Floats, level: float) -> tuple[float, float]:
     n = len(column) + 2
-    center = float(column.sum()) / n
     size = float(np.abs(column).max())
-    squares = float(np.square(column).sum()) + 2 * size * size - n * center * center
+    # Scaled: squares of very large and very small numbers run out of digits.
+    scaled = column / size
+    center = float(scaled.sum()) / n
+    squares = float(np.square(scaled).sum()) + 2 - n * center * center
     reach = t_quantile((1 + level) / 2, len(column) - 1) * math.sqrt(squares) / n
-    return center - reach, center + reach
+    return size * (center - reach), size * (center + reach)
 
 
 def _with_two(column: Floats) -> Floats:
@@ -239,12 +247,16 @@ def _with_two(column: Floats) -> Floats:
     return np.append(column, [size, -size])
 
 
-def _jackknife(sums: Floats, sizes: Floats, level: float) -> tuple[float, float]:
+def _jackknife(sums: Floats, sizes: Floats, level: float) -> tuple[float, float] | None:
+    """None where all clusters have one mean: it would be certain of it."""
     n_clusters = len(sums)
     mean = float(sums.sum() / sizes.sum())
-    apart = np.square(_without_each(sums, sizes) - mean)
-    variance = (n_clusters - 1) / n_clusters * float(apart.sum())
-    reach = t_quantile((1 + level) / 2, n_clusters - 1) * math.sqrt(variance)
+    apart = _without_each(sums, sizes) - mean
+    largest = float(np.abs(apart).max())
+    if largest <= _NO_SPREAD * abs(mean):
+        return None
+    variance = (n_clusters - 1) / n_clusters * float(np.square(apart / largest).sum())
+    reach = t_quantile((1 + level) / 2, n_clusters - 1) * math.sqrt(variance) * largest
     return mean - reach, mean + reach
 
 

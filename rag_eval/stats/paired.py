@@ -263,9 +263,7 @@ def sign_flip_tests(
     # 2^m patterns are no more than N where m has fewer bits than N.
     listed = n_flipped < min(n_resamples, _MOST_LISTED).bit_length()
     in_column = known if groups is None else group_sums(known.astype(np.float64), groups) > 0
-    extremes = _extremes(
-        sums, listed, n_resamples, seed, known=in_column if skew_guard else None
-    )
+    extremes = _extremes(sums, listed, n_resamples, seed, known=in_column if skew_guard else None)
     results = []
     for column, p_values in enumerate(extremes):
         n, flipped = int(known[:, column].sum()), int(n_flipped[column])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -242,7 +243,7 @@ def test_nothing_found_is_no_proof(runs: list[Path]) -> None:
     done = compare(*runs, "--metric", "faithfulness")
     assert "no evidence of a change in 1 test at 0.05; that is no proof" in done.stdout
     same = compare(runs[0], runs[0], "--metric", "faithfulness")
-    assert "too few pairs: of 12 no row changed" in same.stdout
+    assert "every score of every metric that gates is the same in both runs" in same.stdout
 
 
 def test_lost_scores_are_told(runs: list[Path]) -> None:
@@ -304,3 +305,41 @@ def test_what_takes_long_to_import_is_not(runs: list[Path]) -> None:
 
 def test_missing_file(old: Path) -> None:
     assert "cannot read none.json: No such file" in compare("none.json", old).stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_failed_gate(old: Path, new: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "rag_eval", "compare", str(old), str(new)]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert done.returncode == 141
+    assert b"Broken" not in done.stderr
+
+
+def test_scores_of_another_scale_are_noted(runs: list[Path]) -> None:
+    rows = [json.loads(line) for line in runs[1].read_text().splitlines()]
+    text = "".join(json.dumps({**row, "faithfulness": 70.0}) + "\n" for row in rows)
+    runs[1].write_text(text)
+    done = compare(*runs, "--metric", "faithfulness", "--format", "json")
+    note = "faithfulness: scores outside 0 to 1, such as 70 in the row of "
+    assert any(line.startswith(f"note: {note}") for line in done.stderr.splitlines())
+    assert any(line.startswith(note) for line in json.loads(done.stdout)["notes"])
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_a_long_value_of_a_slice_is_cut(runs: list[Path], form: str) -> None:
+    for file in runs:
+        rows = [json.loads(line) for line in file.read_text().splitlines()]
+        text = "".join(json.dumps({**row, "topic": "x" * 100_000}) + "\n" for row in rows)
+        file.write_text(text)
+    done = compare(*runs, "--slice", "topic", "--format", form)
+    assert done.exit_code == 0
+    assert "topic = xxx" in done.stdout
+    assert len(done.stdout) < 10_000
+
+
+def test_one_row_is_one_row(runs: list[Path]) -> None:
+    runs[0].write_text(runs[0].read_text().splitlines()[0])
+    done = compare(*runs)
+    assert "1 row in both; 0 removed, 11 new" in done.stdout

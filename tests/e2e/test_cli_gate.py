@@ -155,6 +155,8 @@ def test_slices_and_clusters(old: Path, worse: Path) -> None:
         (["NEW", "--critical", "@tag"], "wanted an id or @FIELD=VALUE, got '@tag'"),
         (["NEW", "--max-null-rate", "much"], "wanted a number or METRIC=number, got 'much'"),
         (["NEW", "--store", "gone.db", "--baseline", "NEW"], "gone.db"),
+        (["NEW", "--max-null-rise", "0.1"], "--max-null-rise needs runs to hold NEW against"),
+        (["NEW", "--branch", "main", "--baseline", "NEW"], "give --store too"),
     ],
 )
 def test_bad_usage_exits_with_2(same: Path, arguments: list[str], message: str) -> None:

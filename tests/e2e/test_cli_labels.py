@@ -77,6 +77,19 @@ def test_sound_labels_pass(room: Path) -> None:
     assert (value["ok"], value["nLabels"], value["annotators"]) == (True, 100, ["anna", "ben"])
 
 
+def test_unsound_tables_are_told_once(room: Path) -> None:
+    (room / "none.csv").write_text("id,label\nq1,\n")
+    found = call("labels", "validate", "none.csv")
+    assert found.exit_code == 2
+    assert found.stdout.splitlines() == [
+        "FAIL none.csv: holds no labels",
+        "FAIL none.csv: 0 labels of 0 samples by 0 people, 1 issue",
+    ]
+    gone = call("labels", "validate", "gone")
+    assert (gone.exit_code, gone.stdout) == (2, "")
+    assert gone.stderr == "error: cannot read gone: no such file or folder\n"
+
+
 def test_people_are_compared_first_and_then_the_scores(room: Path) -> None:
     command = ["labels", "compare", "labels.csv", "scores.jsonl", "--metric", "faithfulness"]
     found = call(*command, "--scale", "1:5", "--threshold", "0.5")
@@ -107,6 +120,11 @@ def test_people_are_compared_first_and_then_the_scores(room: Path) -> None:
             ["labels.csv", "scores.jsonl", "--metric", "faithfulness", "--scale", "5"],
             "not like 1:5",
         ),
+        (
+            ["labels.csv", "scores.jsonl", "--metric", "faithfulness", "--scale", "1:4"],
+            "labels.csv: a label is 5, outside the scale of 1 to 4",
+        ),
+        (["gone", "scores.jsonl", "--metric", "faithfulness"], "cannot read gone: no such file or"),
         (["labels.csv"], "Missing argument"),
     ],
 )

@@ -77,8 +77,9 @@ def test_a_module_of_ones_own_brings_metrics(tmp_path: Path) -> None:
     command(*base[:3], "old.jsonl", *base[4:], "--output", "old.json", cwd=tmp_path)
     # Whoever compares may not have the module: the file says which way is better.
     compared = command("compare", "old.json", "new.json", "--format", "json", cwd=tmp_path)
-    changes = json.loads(compared.stdout)["changes"]
-    assert [change["metricId"] for change in changes] == ["shop.price", "composite"]
+    change, passed = json.loads(compared.stdout)["changes"]
+    assert (change["metricId"], change["higherIsBetter"]) == ("shop.price", False)
+    assert passed["metricId"] == "passed"
     risen = command(*base, "--baseline", "old.json", cwd=tmp_path)
     assert risen.returncode == 1
     assert "shop.price mean 6.00 is 3.00 above the baseline's 3.00" in risen.stdout

@@ -658,9 +658,11 @@ def test_version() -> None:
 
 def test_every_command_has_help() -> None:
     plain = {"run", "score", "validate", "compare", "calibrate", "metrics", "history"}
+    plain |= {"gate", "estimate"}
     golden = {"run", "validate", "diff", "split", "dedupe"}
     groups = {"judge": {"debias-check"}, "cache": {"info", "clear"}, "golden": golden}
     groups["baseline"] = {"pin", "unpin", "show", "export"}
+    groups["labels"] = {"init", "validate", "compare", "sample"}
     assert set(program.commands) == plain | groups.keys()
     commands = {name: program.commands[name] for name in plain}
     for group, names in groups.items():

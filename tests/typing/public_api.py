@@ -23,6 +23,7 @@ from rag_eval import (
     MetricThresholds,
 )
 from rag_eval.calibration import Calibration
+from rag_eval.comparing import MetricChange, RunComparison
 
 sample = EvalSample(question="q", answer="a", contexts=["c"], ground_truth="t", id="1")
 row: dict[str, object] = {"question": "q", "answer": "a", "contexts": ["c"]}
@@ -61,6 +62,12 @@ assert_type(calibration.threshold_interval.low, float | None)
 assert_type(calibration.probabilities([0.5, 0.75]), npt.NDArray[np.float64])
 assert_type(calibration.probability(0.5), float | None)
 
+comparison = rag_eval.compare("old.json", batch, slices=["topic"], margin={"faithfulness": 0.01})
+assert_type(comparison, RunComparison)
+assert_type(comparison.change("faithfulness"), MetricChange)
+assert_type(comparison.regressions, tuple[MetricChange, ...])
+assert_type(comparison.change("faithfulness").difference.low, float | None)
+
 thresholds: MetricThresholds = {"faithfulness": 0.5, "hallucination_rate": 0.9}
 heuristic: HeuristicOptions = {"claim_support_threshold": 0.2}
 rag_eval.evaluate(row, thresholds=thresholds, heuristic=heuristic)
@@ -70,5 +77,6 @@ rag_eval.evaluate(sample, theresholds={})  # type: ignore[call-arg]  # pyright: 
 rag_eval.evaluate(sample, thresholds={"faithfulness": "high"})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
 rag_eval.evaluate_batch(sample)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 rag_eval.calibrate(batch, [True], method="spline")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+rag_eval.compare("old.json", "new.json", margin="0.01")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 rag_eval.tokenize(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 batch.scores = batch.scores  # type: ignore[misc]  # pyright: ignore[reportAttributeAccessIssue]

@@ -225,3 +225,11 @@ def test_a_run_without_rows(path: Path) -> None:
     run = a_run(0)
     write_baseline_file(run, path)
     assert_same(read_baseline_file(path), replace(run, name=str(path)))
+
+
+def test_a_score_that_was_lost_in_a_merge_is_no_null(path: Path) -> None:
+    value = json.loads(path.read_bytes())
+    del value["rows"][1]["scores"]["faithfulness"]
+    path.write_text(json.dumps(value), "utf-8")
+    with pytest.raises(InputError, match=r"rows\[1\] \('q-1'\): scores: no faithfulness; wanted"):
+        read_baseline_file(path)

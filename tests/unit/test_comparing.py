@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -16,7 +17,9 @@ import pytest
 import rag_eval
 from rag_eval import json_text
 from rag_eval.comparing import MetricChange, RunComparison, Slice, compare
+from rag_eval.comparing.disagreements import disagreement_line, disagreements
 from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.reports.comparison import findings as report_lines
 from rag_eval.runs.run_files import read_run
 from rag_eval.runs.run_rows import MissingIdsError
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
@@ -481,6 +484,20 @@ def test_runs_with_other_metrics() -> None:
     assert [(c.name, c.gating, c.delta) for c in both.changes] == [("passed", False, 0.5)]
 
 
+def test_a_diagnostic_has_no_part_in_composite_scores() -> None:
+    composite = np.array([0.5, 1.0])
+    new = replace(run({"faithfulness": [0.5, 1]}, passed=[1, 1]), composite=composite)
+    for name, wanted in (
+        ("unsupported_names", (["faithfulness", "composite"], "unsupported_names: verdicts")),
+        ("context_recall", (["faithfulness"], "context_recall: composite scores and verdicts")),
+    ):
+        old = run({"faithfulness": [0.5, 1], name: [0, 1]}, passed=[1, 0])
+        found = compare(replace(old, composite=composite), new)
+        names, note = wanted
+        assert [change.name for change in found.changes] == names
+        assert f"only one run has {note}" in found.notes[1]
+
+
 def test_datasets_that_differ_are_told() -> None:
     old, new = (replace(run({"mine": [1.0]}), dataset_hash=name) for name in "ab")
     assert "different datasets" in " ".join(compare(old, new).notes)
@@ -640,3 +657,91 @@ def test_nulls_in_some_repeats_are_lost_scores() -> None:
     swapped = compare([full, nulls, nulls], [full] * 3).change("faithfulness").nulls
     assert swapped is not None
     assert (swapped.n_lost, swapped.n_gained, swapped.flagged) == (0, 7, False)
+
+
+def test_means_alone_are_of_the_metrics_that_were_asked_for(tmp_path: Path) -> None:
+    files = tmp_path / "old.json", tmp_path / "new.json"
+    for file in files:
+        result = rag_eval.evaluate_batch([NAMELESS], ["faithfulness", "context_relevance"])
+        result.to_json(file)
+    names = [change.name for change in compare(*files).changes]
+    assert names == ["faithfulness", "context_relevance", "composite"]
+    found = compare(*files, metrics=["contextRelevance"])
+    assert [(c.name, c.gating) for c in found.changes] == [("context_relevance", True)]
+    chosen = compare(*files, gating=["faithfulness"], lower_is_better=["faithfulness"])
+    assert [(c.name, c.gating, c.higher_is_better) for c in chosen.changes] == [
+        ("faithfulness", True, False),
+        ("context_relevance", False, True),
+        ("composite", False, True),
+    ]
+    for options in ({"metrics": ["mine"]}, {"gating": ["mine"]}):
+        with pytest.raises(InputError, match="names 'mine', which is not compared"):
+            compare(*files, **options)  # type: ignore[arg-type]
+
+
+# ----------------------------------------------------------------------- intervals beside tests
+
+
+def test_an_interval_that_leaves_out_zero_beside_a_test_that_finds_nothing_is_explained() -> None:
+    """One loss of 20 that Holm's rule does not let through."""
+    wiggle = [0.01 * ((number * 7) % 11 - 5) for number in range(44)]
+    base = {f"m{number:02}": [0.5] * 44 for number in range(20)}
+    moved = {name: [0.5 + step for step in wiggle] for name in base}
+    moved["m00"] = [0.5 + step - 0.011 for step in wiggle]
+    found = compare(run(base), run(moved))
+    change = found.change("m00")
+    assert change.verdict == "no evidence"
+    assert change.difference.high is not None
+    assert change.difference.high < 0
+    assert [one.name for one in disagreements(found)] == ["m00"]
+    line = disagreement_line(found)
+    assert line is not None
+    assert line.startswith("interval and test of m00 say different things: an interval is of one")
+    assert "over all 20 at 0.05" in line
+    assert line in report_lines(found)
+    # By itself the same loss is found by both.
+    alone = compare(run(base), run(moved), metrics=["m00"])
+    assert alone.change("m00").verdict == "regression"
+    assert disagreement_line(alone) is None
+    assert line not in report_lines(alone)
+
+
+def test_a_loss_that_the_two_sided_interval_does_not_show_is_explained() -> None:
+    wiggle = [0.01 * ((number * 7) % 11 - 5) for number in range(44)]
+    moved = [0.5 + step - 0.0085 for step in wiggle]
+    found = compare(run({"mine": [0.5] * 44}), run({"mine": moved}))
+    change = found.change("mine")
+    assert change.verdict == "regression"
+    assert change.difference.high is not None
+    assert change.difference.high > 0
+    line = disagreement_line(found)
+    assert line is not None
+    assert "holds the chance of a false alarm at 0.05. The test decides" in line
+
+
+def test_a_score_that_rounding_put_beyond_one_is_a_share_all_the_same() -> None:
+    over = [0.2, 0.6, 1 + 1e-12, 1.0, 0.5, 0.9]
+    found = compare(run({"mine": over}), run({"mine": over})).change("mine")
+    assert found.old_interval is not None
+    assert found.old_interval.method == "bounded"
+    assert found.difference.method == "share_moved"
+    beyond = compare(run({"mine": [*over, 1.1]}), run({"mine": [*over, 1.1]})).change("mine")
+    assert beyond.old_interval is not None
+    assert beyond.old_interval.method == "t"
+    assert beyond.difference.low is None
+
+
+def test_a_margin_and_a_direction_turn_what_the_interval_says() -> None:
+    base, moved = (
+        [0.5 + 0.01 * (n % 5) for n in range(40)],
+        [0.4 + 0.01 * (n % 4) for n in range(40)],
+    )
+    for margin, falls in itertools.product((0.0, 0.3), (False, True)):
+        falling = ["mine"] if falls else []
+        found = compare(
+            run({"mine": base}), run({"mine": moved}), margin=margin, lower_is_better=falling
+        )
+        assert found.change("mine").verdict == (
+            "improvement" if falls else "no evidence" if margin else "regression"
+        )
+        assert disagreements(found) == []

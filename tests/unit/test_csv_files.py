@@ -16,6 +16,7 @@ from rag_eval.blocks import FileOrigin
 from rag_eval.errors import InputError
 from rag_eval.inputs.csv_files import text_list
 from rag_eval.inputs.opened import Input, InputOptions, Position
+from rag_eval.inputs.tables import table_rows
 from rag_eval.sources import RowBlock
 
 HEADER = "id,question,answer,contexts\n"
@@ -292,3 +293,37 @@ def test_rows_from_any_row_on(tmp_path: Path) -> None:
         ]
         assert sorted(found) == sorted(places)[skipped:]
         assert [block.first_row for block in blocks] == [skipped][: 9 - skipped]
+
+
+# ---------------------------------------------------------------------------------- separators
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_spreadsheets_of_other_countries_write_other_separators(
+    tmp_path: Path, separator: str
+) -> None:
+    text = separator.join(["id", '"a, ""b"""', "label"]) + "\r\n"
+    text += separator.join(["q-1", '"x;y\tz"', "0,25"]) + "\r\n"
+    path = written(tmp_path, b"\xef\xbb\xbf" + text.encode())
+    (found,) = table_rows(path)
+    assert found == ('line 2 ("q-1")', {"id": "q-1", 'a, "b"': "x;y\tz", "label": "0,25"})
+
+
+def test_a_comma_between_names_is_the_separator(tmp_path: Path) -> None:
+    (found,) = table_rows(written(tmp_path, "id,a;b\nq-1,c;d\n"))
+    assert found[1] == {"id": "q-1", "a;b": "c;d"}
+
+
+def test_samples_may_have_semicolons_between_them(tmp_path: Path) -> None:
+    rows, _, faults = read(written(tmp_path, "id;question;answer;contexts\na;q?;A b.;A b c.\n"))
+    assert (rows, faults) == ([SAMPLE], [])
+
+
+def test_empty_rows_at_the_end_of_a_table_are_none(tmp_path: Path) -> None:
+    found = list(table_rows(written(tmp_path, "id,label\nq-1,1\n,\n,\n")))
+    assert [row for _, row in found] == [{"id": "q-1", "label": "1"}]
+
+
+def test_utf_16_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 1: is not UTF-8: 0xff; save it as CSV in UTF-8"):
+        list(table_rows(written(tmp_path, "id,label\nq-1,1\n".encode("utf-16"))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,14 +42,15 @@ OPENERS = {
 ROOMS_OF_DATA = ("scorers/", "retrieval/", "golden/")
 
 
+@cache
 def tree_of(name: str) -> ast.Module:
     return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
 
 
-def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
+@cache
+def calls(tree: ast.AST) -> list[tuple[str, ast.Call]]:
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [(ast.unparse(call.func), call) for call in found]
 
 
 def dangers(tree: ast.AST) -> list[str]:

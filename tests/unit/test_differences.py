@@ -120,12 +120,13 @@ def test_pairs_without_a_score_are_left_out_with_their_clusters() -> None:
 
 
 def test_the_lower_bound_leaves_its_error_on_one_side() -> None:
-    rows = np.repeat([-0.1, 0.1, 0.3], 20)
-    names = [row % 10 for row in range(60)]
+    """With as many far gains as losses or more: the end of the interval of twice the error."""
+    rows = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.05, 0.1, 0.4] * 6)
     assert difference_lower_bound(rows) == difference_interval(rows, level=0.9).low
-    even = np.tile([-1.0, 0.0, 1.0, 2.0, 3.0], 12)
-    bound = difference_lower_bound(even, clusters=names, alpha=0.01)
-    assert bound == pytest.approx(difference_interval(even, clusters=names, level=0.98).low)
+    by_name = np.repeat(np.arange(12) ** 3 / 1000.0, 5)
+    names = np.repeat(np.arange(12), 5).tolist()
+    bound = difference_lower_bound(by_name, clusters=names, alpha=0.01)
+    assert bound == difference_interval(by_name, clusters=names, level=0.98).low
 
 
 def test_the_lower_bound_is_lower_where_few_rows_move_and_for_the_worse() -> None:
@@ -135,10 +136,13 @@ def test_the_lower_bound_is_lower_where_few_rows_move_and_for_the_worse() -> Non
     assert interval.low is not None
     assert 1.05 < (interval.estimate - bound) / (interval.estimate - interval.low) < 1.3
     assert difference_lower_bound(-rows) == difference_interval(-rows, level=0.9).low
-    names = [row // 5 for row in range(200)]
+    names = [row % 40 for row in range(200)]
     clustered = difference_lower_bound(rows, clusters=names)
+    jackknife = difference_interval(rows, clusters=names, level=0.9)
+    assert jackknife.method == "cluster_jackknife"
     assert clustered is not None
-    assert clustered < difference_interval(rows, clusters=names, level=0.9).low
+    assert jackknife.low is not None
+    assert clustered < jackknife.low - 0.001
 
 
 def test_the_bound_is_the_least_margin_that_the_skewed_test_rejects() -> None:
@@ -163,6 +167,38 @@ def test_intervals_cover(draws: Draws, n: int) -> None:
     assert found.covered >= 0.93 - 0.02
     assert found.above <= 0.05 + 0.02
     assert found.width < 0.7
+
+
+def test_clusters_that_all_have_one_mean_are_not_certain_of_it() -> None:
+    rows, names = np.full(60, -0.1), [row // 5 for row in range(60)]
+    found = difference_interval(rows, clusters=names)
+    assert found.method == "plus_two"
+    means = difference_interval(np.full(12, -0.1))
+    assert (found.low, found.high) == pytest.approx((means.low, means.high))
+    assert found.low is not None
+    assert found.low < -0.101
+    bound = difference_lower_bound(rows, clusters=names)
+    assert bound is not None
+    assert bound < -0.101
+
+
+@pytest.mark.parametrize("size", [-0.1, 0.1])
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.95])
+def test_an_interval_holds_its_estimate_at_any_level(level: float, size: float) -> None:
+    found = difference_interval(np.full(40, size), level=level)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= found.estimate <= found.high
+
+
+@pytest.mark.parametrize("clusters", [None, [row // 2 for row in range(20)]])
+def test_no_size_of_scores_is_too_much(clusters: list[int] | None) -> None:
+    rows = np.cos(np.arange(20.0))
+    found, large = (
+        difference_interval(rows * scale, clusters=clusters, largest=None) for scale in (1, 1e200)
+    )
+    assert found.low is not None
+    assert large.low == pytest.approx(found.low * 1e200, rel=1e-12)
 
 
 def test_options_out_of_range_are_named() -> None:

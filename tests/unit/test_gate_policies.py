@@ -239,6 +239,39 @@ def test_tools_by_composites_need_composites() -> None:
             gate(run(0.0), before, policy=policy)
 
 
+def test_regtrace_needs_composites_on_the_rows_of_both() -> None:
+    half = [0.5] * 5 + [math.nan] * 5
+    names = [f"q{row}" for row in (0, 1, 2, 3, 4, 20, 21, 22, 23, 24)]
+    before = scored_run("old", {"faithfulness": [0.5] * 10}, composite=half)
+    after = scored_run("new", {"faithfulness": [0.5] * 10}, composite=half[::-1], ids=names)
+    with pytest.raises(InputError, match="of the rows in both, one of them has none"):
+        gate(after, before, policy="regtrace")
+
+
+@pytest.mark.parametrize("policy", ["no-regression", "non-inferior", "regtrace", "node"])
+def test_a_margin_of_a_metric_that_is_not_compared_is_refused(policy: Any) -> None:
+    with pytest.raises(InputError, match="margin names 'faithfulnes', which is not compared"):
+        gate(run(0.0), old(), policy=policy, margin={"faithfulnes": 0.1, "*": 0.1})
+
+
+@pytest.mark.parametrize("policy", ["no-regression", "node"])
+def test_a_column_of_a_table_may_have_a_margin(policy: Any) -> None:
+    name = "Mein Wert"
+    report = gate(run(-0.06, metric=name), old(metric=name), policy=policy, margin={name: 0.1})
+    assert report.passed
+    assert report.baselines[0].findings[0].margin == 0.1
+
+
+@pytest.mark.parametrize("policy", ["no-regression", "non-inferior", "omk", "regtrace", "node"])
+def test_rows_that_are_gone_are_told(policy: Any) -> None:
+    margin = 0.2 if policy != "omk" else None
+    report = gate(run(0.0, n=150), old(), policy=policy, margin=margin)
+    notice = "50 of 200 rows of old are not in this run: whether they got worse is not known"
+    assert notice in report.notices
+    kept = gate(run(0.0), old(150), policy=policy, margin=margin)
+    assert not [text for text in kept.notices if "not in this run" in text]
+
+
 # --------------------------------------------------------------------------- simulated error rates
 
 

@@ -502,3 +502,44 @@ def test_as_json(scores: Path) -> None:
     }
     assert (value["estimand"], value["nMissingLabels"]) == ("mean human verdict", 0)
     assert isinstance(found.draw, LabelDraw)
+
+
+def test_rows_that_were_added_to_a_draw_are_refused(scores: Path, tmp_path: Path) -> None:
+    rows = read_table(filled(labelled(scores)))
+    there = {row["id"] for row in rows}
+    picked = next(f"q{row}" for row in range(N) if f"q{row}" not in there)
+    added = write_csv(tmp_path / "added.csv", [*rows, {**rows[0], "id": picked}])
+    with pytest.raises(InputError, match="60 rows were drawn, and 61 are here"):
+        estimate(scores, added)
+    renamed = write_csv(tmp_path / "renamed.csv", [{**rows[0], "id": " q7"}, *rows[1:]])
+    with pytest.raises(InputError, match=r"the row of ' q7' was not drawn from .*scores\.jsonl"):
+        estimate(scores, renamed)
+
+
+def test_labels_of_one_system_are_not_those_of_another(scores: Path, tmp_path: Path) -> None:
+    labels = filled(labelled(scores))
+    other = score_file(tmp_path / "other.jsonl", shift=0.1)
+    with pytest.raises(InputError, match="is given for both systems"):
+        estimate(scores, labels, against=other, against_labels=labels)
+
+
+def test_a_table_of_another_country_says_the_same(scores: Path, tmp_path: Path) -> None:
+    labels = filled(labelled(scores, by="faithfulness", design="proportional"))
+    rows = read_table(labels)
+    path = tmp_path / "semicolons.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(rows[0])
+        writer.writerows([str(cell).replace(".", ",") for cell in row.values()] for row in rows)
+        writer.writerow([""] * len(rows[0]))
+    assert estimate(scores, path).result == estimate(scores, labels).result
+
+
+def test_half_a_character_is_not_written_as_csv(tmp_path: Path) -> None:
+    path = tmp_path / "half.jsonl"
+    path.write_text('{"id": "\\ud800", "faithfulness": 0.5}\n', "utf-8")
+    with pytest.raises(InputError, match=r"draw\.csv: .* half a character"):
+        sample_for_labels(path, 1, output=tmp_path / "draw.csv")
+    assert [file.name for file in tmp_path.iterdir()] == ["half.jsonl"]
+    sample_for_labels(path, 1, output=tmp_path / "draw.jsonl")
+    assert list(read_draw(tmp_path / "draw.jsonl").probabilities) == ["\ud800"]

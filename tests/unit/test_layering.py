@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -206,13 +207,13 @@ NUMPY_AT_ONCE = {
     "comparing.metric_changes": "columns of differences",
     "comparing.metric_tests": "columns of differences",
     "comparing.null_changes": "columns of scores",
+    "comparing.odd_scores": "columns of scores",
     "comparing.pairing": "columns of scores",
     "comparing.row_changes": "columns of scores",
     "comparing.run_comparison": "columns of differences",
     "comparing.two_runs": "columns of scores",
     "gating.false_alarms": "columns of scores",
     "gating.guards": "columns of scores",
-    "gating.policies": "columns of scores",
     "gating.tool_policies": "columns of scores",
     "stats.agreement": "columns of ratings",
     "stats.kappas": "columns of ratings",
@@ -317,6 +318,7 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
+@cache
 def modules() -> dict[str, Path]:
     found = {module_name(path): path for path in PACKAGE.rglob("*.py")}
     return {name: path for name, path in found.items() if name != "_native"}
@@ -344,6 +346,7 @@ def imports(tree: ast.AST, when_called: bool = False) -> Iterator[Import]:
             yield from imports(node, when_called or inside)
 
 
+@cache
 def imports_of(name: str) -> list[Import]:
     return list(imports(ast.parse(modules()[name].read_text(encoding="utf-8"))))
 

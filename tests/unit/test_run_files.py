@@ -342,7 +342,7 @@ NESTED = {"sample": {"id": "a"}, "metrics": {"faithfulness": {"score": 0.5}}}
             {**FLAT, "faithfulness": None, "faithfulness_null_reason": "tired"},
             "no such null reason: 'tired'",
         ),
-        ({**FLAT, "passed": "maybe"}, "passed of passed must be true or false, got 'maybe'"),
+        ({**FLAT, "passed": "maybe"}, ": passed must be true or false, got 'maybe'"),
         ([1], "must be a JSON object"),
     ],
 )
@@ -430,3 +430,14 @@ def test_a_truncated_file(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl.gz").write_bytes(packed[: len(packed) // 2])
     with pytest.raises(InputError, match="the file is truncated"):
         read_run(tmp_path / "r.jsonl.gz")
+
+
+def test_a_name_that_is_nearly_there(tmp_path: Path, wanted: ScoredRun) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id,faithfulness,faithfulness_null_reason,%s\nq,1,,1\n" % ("x" * 500), "utf-8")
+    with pytest.raises(InputError) as error:
+        read_run(path, metrics=["faithfulnes"])
+    assert str(error.value) == (
+        f"{path}: no column 'faithfulnes'; did you mean 'faithfulness'? "
+        f"(columns: id, faithfulness, {'x' * 39}…)"
+    )

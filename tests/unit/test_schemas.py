@@ -394,6 +394,15 @@ def test_two_fields_may_come_from_one_place() -> None:
     assert row == {"q": 1, "answer": "A.", "ground_truth": "A."}
 
 
+def test_a_field_under_its_own_name_may_be_another_one_as_well() -> None:
+    mapping = {"question": "question", "answer": "question"}
+    row = mapped("question", {"question": "Q?", "answer": "old"}, mapping=mapping)
+    assert row == {"question": "Q?", "answer": "Q?"}
+    mapping = {"ground_truth": "groundTruth", "answer": "groundTruth"}
+    row = mapped("question groundTruth", {"question": "Q?", "groundTruth": "G."}, mapping=mapping)
+    assert row == {"question": "Q?", "answer": "G.", "groundTruth": "G."}
+
+
 def test_fields_may_change_places() -> None:
     mapping = {"answer": "ground_truth", "ground_truth": "answer"}
     row = {"answer": "gold", "ground_truth": "said"}

@@ -14,6 +14,7 @@ from rag_eval.samples import NullReason, snake_case
 from rag_eval.scorers.contract import Scored, Scorer, ScorerSpec
 from rag_eval.scorers.hazel import agent_specs as hazel
 from rag_eval.scorers.mastra import agent_specs as mastra
+from rag_eval.scorers.mastra import step_values, trajectory_steps
 from rag_eval.scorers.mastra.trajectory_expectations import expectation_of
 from rag_eval.scorers.mastra.trajectory_steps import DEEPEST, trajectory_of
 from rag_eval.trajectory import (
@@ -225,15 +226,21 @@ def test_a_structure_that_holds_itself_is_refused() -> None:
         compare_trajectories(steps("s", toolArgs=args), steps("s", toolArgs=[]))
 
 
-def test_steps_that_share_their_children_do_not_take_for_ever() -> None:
+def test_steps_that_share_their_children_do_not_take_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert (trajectory_steps.MOST_STEPS, step_values.MOST_ITEMS) == (1_000_000, 1_000_000)
+    # Reached in milliseconds, and as far from what there is: 2 to the power of 40.
+    monkeypatch.setattr(trajectory_steps, "MOST_STEPS", 20_000)
+    monkeypatch.setattr(step_values, "MOST_ITEMS", 20_000)
     inner = [{"name": "leaf"}]
     value: list[Any] = [1]
     for _ in range(40):
         inner = [{"name": "run", "children": inner}, {"name": "run", "children": inner}]
         value = [value, value]
-    with pytest.raises(InputError, match="more than 1,000,000 steps"):
+    with pytest.raises(InputError, match="more than 20,000 steps"):
         trajectory_of(inner)
-    with pytest.raises(InputError, match="1,000,000 items"):
+    with pytest.raises(InputError, match="20,000 items"):
         compare_trajectories(steps("s", toolArgs=value), steps("s", toolArgs=[]))
 
 

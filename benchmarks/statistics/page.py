@@ -1,0 +1,104 @@
+"""Simulated sections in; the page of all of them, with their bars on top, out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from benchmarks.rendering import Bar
+
+SECTIONS: Final = ("coverage", "tests", "policies", "predictions")
+"""Modules of this folder, each with ``section(n_replicates, seed)``; in the order of the page."""
+
+_BARS: Final = "| section | bar | asked | found, at worst | |\n|---|---|---|---|---|\n"
+
+
+class Section(NamedTuple):
+    """A section or a table of one: Markdown, and what it says of its bars."""
+
+    text: str
+    bars: Sequence[Bar] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Shares that one bar is for.
+
+    Attributes
+    ----------
+    what : str
+    asked : float
+    slack : float
+        What Monte-Carlo error is allowed.
+    least : bool
+        Whether a share has to be at least what is asked, not at most.
+    found : list of (float, str)
+        Shares, and where each was found.
+    """
+
+    what: str
+    asked: float
+    slack: float = 0.0
+    least: bool = False
+    found: list[tuple[float, str]] = field(default_factory=list)
+
+    def add(self, share: float, where: str) -> None:
+        """One more."""
+        self.found.append((share, where))
+
+    @property
+    def missed(self) -> list[str]:
+        """Those short of the bar, in words."""
+        return [f"{where}: {share:.3f}" for share, where in self.found if not self._held(share)]
+
+    @property
+    def bar(self) -> Bar:
+        """The worst, beside what is asked."""
+        share, where = (min if self.least else max)(self.found)
+        slack = f" {'−' if self.least else '+'} {self.slack:.3f}" if self.slack else ""
+        asked = f"{'≥' if self.least else '≤'} {self.asked:g}{slack}"
+        return Bar(self.what, asked, f"{share:.3f} ({where})", self._held(share))
+
+    def _held(self, share: float) -> bool:
+        if self.least:
+            return share >= self.asked - self.slack
+        return share <= self.asked + self.slack
+
+
+def lost(*kinds: Figures) -> str:
+    """What missed its bar, in a sentence."""
+    missed = [text for figures in kinds for text in figures.missed]
+    return "Lost: " + "; ".join(missed) + "." if missed else "Every row keeps its bar."
+
+
+def two_errors(share: float, n_replicates: int) -> float:
+    """Two Monte-Carlo standard errors of a share."""
+    return 2 * math.sqrt(share * (1 - share) / n_replicates)
+
+
+def joined(parts: Sequence[Section]) -> Section:
+    """Tables one after another as one section."""
+    text = "\n\n".join(part.text.strip() for part in parts)
+    return Section(text, [bar for part in parts for bar in part.bars])
+
+
+def renewed(page: str, head: str, sections: Mapping[str, Section]) -> str:
+    """The page with some sections as given, the others as they were."""
+    parts, bars = [], []
+    for name in SECTIONS:
+        if name in sections:
+            text, found = sections[name]
+            parts.append(f"<!-- {name} -->\n{text.strip()}\n<!-- end of {name} -->\n")
+            bars += [_row(name, bar) for bar in found]
+        elif (begin := f"<!-- {name} -->\n") in page:
+            end = f"<!-- end of {name} -->\n"
+            parts.append(begin + page.split(begin)[1].split(end)[0] + end)
+            bars += [line for line in page.splitlines() if line.startswith(f"| {name} |")]
+    summary = "## What holds, what is lost\n\n" + _BARS + "\n".join(bars) + "\n"
+    return "\n".join([head, summary, *parts])
+
+
+def _row(name: str, bar: Bar) -> str:
+    return f"| {name} | {bar.what} | {bar.bar} | {bar.measured} | {bar.verdict} |"

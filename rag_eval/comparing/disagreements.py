@@ -1,0 +1,59 @@
+"""A comparison in; of which metrics the interval and the test say different things, out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.tested_changes import MetricChange, Verdict
+
+_MOST_NAMED: Final = 3
+
+
+def disagreements(comparison: RunComparison) -> list[MetricChange]:
+    """Changes that gate whose interval shows what the test does not, or the reverse."""
+    return [
+        change
+        for change in comparison.changes
+        if change.gating
+        and change.test is not None
+        and change.difference.low is not None
+        and _by_test(change) != _by_interval(change)
+    ]
+
+
+def disagreement_line(comparison: RunComparison) -> str | None:
+    """Why they do, for a reader who sees both; None where they agree."""
+    found = disagreements(comparison)
+    if not found:
+        return None
+    names = [
+        change.name
+        if change.slice is None
+        else f"{change.name} [{change.slice.field}={change.slice.value}]"
+        for change in found
+    ]
+    shown = ", ".join(names[:_MOST_NAMED])
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    options, n_tests = comparison.options, comparison.n_tests
+    family = "" if n_tests == 1 else f" over all {n_tests:,}"
+    return (
+        f"interval and test of {shown}{more} say different things: an interval is of one mean "
+        f"alone, to both sides, at {options.level:.4g}; a test is of one side, and holds the "
+        f"chance of a false alarm{family} at {options.alpha:g}. The test decides"
+    )
+
+
+def _by_test(change: MetricChange) -> Verdict | None:
+    return change.verdict if change.verdict in ("regression", "improvement") else None
+
+
+def _by_interval(change: MetricChange) -> Verdict | None:
+    low, high = change.difference.low, change.difference.high
+    assert low is not None
+    assert high is not None
+    if not change.higher_is_better:
+        low, high = -high, -low
+    if high < -change.margin:
+        return "regression"
+    return "improvement" if low > 0 else None

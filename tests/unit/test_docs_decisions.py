@@ -1,0 +1,153 @@
+"""docs/decisions.md says what comparisons, gates and estimates do with examples/decisions/."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import json
+import re
+import shlex
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+import rag_eval
+from rag_eval.cli.program import program
+from rag_eval.gating import policies
+from rag_eval.gating.against import GUARD
+from rag_eval.gating.verdicts import POLICIES
+from tests.docs_pages import ROOT, update_tool
+
+PAGE = ROOT / "docs" / "decisions.md"
+EXAMPLE = ROOT / "examples" / "decisions"
+TEXT = PAGE.read_text("utf-8")
+# As it reads, whatever the lines are.
+PROSE = " ".join(re.sub(r"^```.*?^```", "", TEXT, flags=re.DOTALL | re.MULTILINE).split())
+
+
+def blocks(language: str) -> list[str]:
+    """The blocks of the page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    """examples/decisions/make.py, imported."""
+    spec = importlib.util.spec_from_file_location("make_decisions", EXAMPLE / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def folder(tmp_path: Path, maker: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a reader stands: with the examples and with samples of their own."""
+    rows = maker.samples(maker.MAIN)
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(command: str) -> str:
+    """What a command of the page prints."""
+    words = shlex.split(command.partition(" >> ")[0])
+    assert words[0] == "rag-eval"
+    done = CliRunner().invoke(program, words[1:])
+    assert done.exit_code == 0, f"{command}\n{done.output}"
+    return done.stdout
+
+
+def test_python_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    failures, tried = doctest.testfile(str(PAGE), module_relative=False)
+    assert tried >= 20
+    assert failures == 0
+
+
+def test_the_page_is_kept_true_by_the_tool() -> None:
+    tool = update_tool()
+    assert PAGE in tool.PAGES
+    commands = [line for block in blocks("console") for line in block.splitlines() if "$ " in line]
+    assert {line.split()[2] for line in commands} == {"compare", "gate", "labels", "estimate"}
+    assert f"<!-- false-alarms -->\n{tool.false_alarm_table()}<!-- /false-alarms -->" in TEXT
+
+
+def test_the_example_files_are_what_their_script_makes(tmp_path: Path, maker: ModuleType) -> None:
+    maker.make(tmp_path)
+    made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    committed = {path.name for path in EXAMPLE.iterdir() if path.is_file()} - {"make.py"}
+    assert set(made) == committed
+    for name, content in made.items():
+        assert content == (EXAMPLE / name).read_bytes(), f"run examples/decisions/make.py: {name}"
+        assert len(content) <= 60_000
+
+
+def test_figures_in_the_text_are_those_of_the_example() -> None:
+    found = rag_eval.compare(EXAMPLE / "main.csv", EXAMPLE / "candidate.csv")
+    faithful = found.change("faithfulness")
+    correct = found.change("answer_correctness")
+    supported = found.change("hallucination_rate")
+    low, high = faithful.difference.low, faithful.difference.high
+    assert supported.difference.low is not None
+    assert correct.nulls is not None
+    for words in (
+        f"{found.n_pairs} questions are in both runs",
+        f"a change of {-faithful.delta:.3f} can be seen",
+        f"{faithful.n_pairs} for faithfulness, {correct.n_pairs} for answer_correctness, since "
+        f"{correct.nulls.n_new} questions have no ground truth",
+        f"from {low:.3f} to {high:.3f} would all be",
+        f"`hallucination_rate` may have fallen by {-supported.difference.low:.3f}",
+        f"of {faithful.n_pairs} answers {faithful.rows['unchanged']} have the same faithfulness",
+        f"a loss of {faithful.detectable:.3f} in faithfulness",
+    ):
+        assert words in PROSE
+    assert [change.verdict for change in found.changes if change.name == "hallucination_rate"] == [
+        "no evidence"
+    ]
+    sliced = rag_eval.compare(
+        EXAMPLE / "main.csv",
+        EXAMPLE / "candidate.csv",
+        metrics=["faithfulness", "hallucination_rate"],
+        slices=["topic"],
+        cluster_by="line",
+    )
+    assert f"{sliced.n_tests} tests) and each test stricter" in PROSE
+
+
+def test_every_policy_is_in_the_table() -> None:
+    table = TEXT.partition("### Policies")[2].partition("### Guards")[0]
+    rows, _, _ = table.partition("`no-regression` blames")
+    assert tuple(re.findall(r"^\| `([a-z-]+)`", rows, re.MULTILINE)) == POLICIES
+
+
+def test_every_status_is_explained() -> None:
+    words = {value for name, value in vars(policies).items() if name.isupper()}
+    statuses = {word for word in words if isinstance(word, str) and word.isupper()} | {GUARD}
+    assert {"REGRESS", "NOT SHOWN", "NO SCORES"} < statuses
+    section = TEXT.partition("## The gate")[2].partition("### Policies")[0]
+    assert [word for word in sorted(statuses) if word not in section] == []
+
+
+def test_shell_blocks_run_as_they_stand(folder: Path) -> None:
+    printed = {command: run(command) for block in blocks("sh") for command in block.splitlines()}
+    assert "UNCHANGED" in printed["rag-eval gate --store --run latest --min-pass-rate 0.5"]
+    assert "pinned (default)" in printed["rag-eval history"]
+    assert (folder / ".rag_eval" / "runs.db").stat().st_mode & 0o777 == 0o600
+    assert len((folder / "labels.csv").read_text("utf-8").splitlines()) == 101
+
+
+def test_the_workflow_is_one_and_its_commands_run(folder: Path) -> None:
+    (text,) = blocks("yaml")
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if step.get("run", "").startswith("rag-eval")]
+    assert [command.split()[1] for command in commands] == ["score", "gate"]
+    run(commands[0])
+    run("rag-eval baseline export baseline.json --from today.parquet --columns topic")
+    assert run(commands[1]).startswith("**Gate passed: UNCHANGED.**")
+    assert (folder / "today.parquet").exists()
