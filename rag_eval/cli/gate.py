@@ -76,6 +76,13 @@ _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
     help="Let this metric decide (again for more) [all but diagnostics].",
 )
 @click.option(
+    "--lower-is-better",
+    "lower_is_better",
+    multiple=True,
+    metavar="METRIC",
+    help="Of a metric of your own whose file does not say so.",
+)
+@click.option(
     "--slice",
     "slices",
     multiple=True,
@@ -195,6 +202,7 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
         "alpha": flags["alpha"],
         "care": flags["care"],
         "gating": flags["metrics"] or None,
+        "lower_is_better": flags["lower_is_better"],
         "slices": flags["slices"],
         "cluster_by": flags["cluster_by"],
         "guards": guards,

@@ -78,6 +78,7 @@ def gate(
     alpha: float = 0.05,
     care: float = CARE,
     gating: Iterable[str] | None = None,
+    lower_is_better: Iterable[str] = (),
     slices: Sequence[str] = (),
     cluster_by: str | None = None,
     guards: Guards | None = None,
@@ -113,6 +114,8 @@ def gate(
         A drop that is worth finding; where rows are too few for it, the report says so.
     gating : iterable of str, optional
         The metrics that decide; by default all but diagnostics.
+    lower_is_better : iterable of str
+        Of metrics that this library does not know and whose file does not say so.
     slices : sequence of str
         Fields whose values are tested one by one, too, in the same family.
     cluster_by : str, optional
@@ -140,7 +143,7 @@ def gate(
         NamedBaseline(each.kind, read_run(each.source, optional_columns=columns, id_field=id_field))
         for each in _named(baselines)
     ]
-    deciding = None if gating is None else list(gating)
+    deciding, falling = None if gating is None else list(gating), list(lower_is_better)
     outcomes = tuple(check_guards(run, limits, [_run(each) for each in named]))
     comparisons = [
         compare(
@@ -149,6 +152,7 @@ def gate(
             margin=0.0 if policy in TOOLS or options.margin is None else options.margin,
             alpha=options.alpha,
             gating=deciding,
+            lower_is_better=falling,
             slices=slices,
             cluster_by=cluster_by,
             n_resamples=n_resamples,

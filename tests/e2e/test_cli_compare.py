@@ -335,7 +335,8 @@ def test_a_long_value_of_a_slice_is_cut(runs: list[Path], form: str) -> None:
         file.write_text(text)
     done = compare(*runs, "--slice", "topic", "--format", form)
     assert done.exit_code == 0
-    assert "topic = xxx" in done.stdout
+    assert "topic =" in done.stdout
+    assert 0 < done.stdout.count("x" * 40) < 10
     assert len(done.stdout) < 10_000
 
 

@@ -208,3 +208,28 @@ def test_help_says_what_each_policy_promises() -> None:
     shown = " ".join(gate("--help").stdout.replace("│", " ").split())
     for text in ("no-regression fails when", "at most 5 of 100 builds", "Exit codes: 0 passed"):
         assert text in shown
+
+
+def test_a_metric_of_ones_own_may_be_better_when_it_falls(
+    old: Path, worse: Path, tmp_path: Path
+) -> None:
+    files = []
+    for path in (old, worse):
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        files.append(tmp_path / f"own-{path.name}")
+        files[-1].write_text(
+            "".join(
+                json.dumps(
+                    {"id": row["id"], "toxicness": row["faithfulness"], "toxicness_null_reason": ""}
+                )
+                + "\n"
+                for row in rows
+            )
+        )
+    before, after = files
+    assert gate(after, "--baseline", before).exit_code == 1
+    assert gate(after, "--baseline", before, "--lower-is-better", "toxicness").exit_code == 0
+    assert gate(before, "--baseline", after, "--lower-is-better", "toxicness").exit_code == 1
+    unknown = gate(after, "--baseline", before, "--lower-is-better", "faithfulness")
+    assert unknown.exit_code == 2
+    assert "lower_is_better names 'faithfulness', which is not compared" in unknown.stderr

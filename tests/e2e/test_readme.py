@@ -1,14 +1,17 @@
-"""The README shows what the library prints."""
+"""The README, and pages of docs/ with it, show what the library prints."""
 
 from __future__ import annotations
 
 import doctest
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+import pytest
+
+from tests.docs_pages import ROOT, update_tool
+
 README = ROOT / "README.md"
+TOOL = update_tool()
 
 
 def test_python_examples_run() -> None:
@@ -17,15 +20,25 @@ def test_python_examples_run() -> None:
     assert failures == 0
 
 
-def test_outputs_and_tables_are_up_to_date() -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "tools" / "update_readme.py", "--check"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"run tools/update_readme.py\n{done.stderr}"
+@pytest.mark.parametrize("page", TOOL.PAGES, ids=lambda page: page.stem)
+def test_outputs_and_tables_are_up_to_date(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert TOOL.updated(text) == text, "run tools/update_readme.py"
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_page_is_checked_or_brought_up_to_date(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, check: bool
+) -> None:
+    page, old = tmp_path / "page.md", "```console\n$ head -1 LICENSE\nold\n```\n"
+    page.write_text(old)
+    monkeypatch.setattr(TOOL, "PAGES", (page,))
+    monkeypatch.setattr(sys, "argv", ["update_readme.py", *["--check"] * check])
+    assert TOOL.main() == int(check)
+    first_line = (ROOT / "LICENSE").read_text("utf-8").splitlines()[0]
+    assert page.read_text() == (old if check else old.replace("old", first_line.rstrip()))
+    monkeypatch.setattr(sys, "argv", ["update_readme.py", "--check"])
+    assert TOOL.main() == int(check)
 
 
 def test_commands_of_the_readme_exist() -> None:

@@ -228,6 +228,7 @@ def test_a_run_without_rows(path: Path) -> None:
 
 
 def test_a_score_that_was_lost_in_a_merge_is_no_null(path: Path) -> None:
+    write_baseline_file(a_run(), path)
     value = json.loads(path.read_bytes())
     del value["rows"][1]["scores"]["faithfulness"]
     path.write_text(json.dumps(value), "utf-8")
