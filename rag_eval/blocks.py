@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -159,3 +159,15 @@ class SampleBlock(Protocol):
     def taken(self, indices: Sequence[int]) -> SampleBlock:
         """A block of some of its rows."""
         ...
+
+
+def values_or_metadata(block: SampleBlock, name: str) -> list[Any]:
+    """A column of the input; where a row has none, what its metadata has under that name."""
+    values = block.values(name)
+    if None not in values:
+        return values
+    metadata = block.values("metadata")
+    return [
+        found.get(name) if own is None and isinstance(found, Mapping) else own
+        for own, found in zip(values, metadata, strict=True)
+    ]

@@ -47,7 +47,7 @@ class ScoreFileOptions(ReadOptions, JudgedScoringOptions, total=False):
     Attributes
     ----------
     columns : sequence of str
-        Columns of the input to copy into the output.
+        Columns of the input, or of its rows' metadata, to copy into the output.
     prefix : str
         Comes before the names of the columns of scores.
     resume : bool

@@ -46,7 +46,7 @@ _OF_RUN: Final = frozenset(
 @click.option(
     "--columns",
     metavar="A,B,…",
-    help="Columns of the input to copy into the output, beside the id.",
+    help="Columns of the input, or of its rows' metadata, to copy into the output, beside the id.",
 )
 @click.option(
     "--prefix", metavar="TEXT", help="Put this before the names of the columns of scores."

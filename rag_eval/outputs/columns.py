@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.blocks import values_or_metadata
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.judged_scores import JudgedRowScores, JudgedScore
@@ -111,8 +112,8 @@ class ScoreColumns:
         return () if self.plan.judging is None else self.plan.judging.judged
 
     def values_of(self, scored: ScoredBlock, name: str) -> list[Any]:
-        """The values of a column of the input in a block."""
-        values = scored.rows.values(name)
+        """The values of a column of the input, or of the metadata, in a block."""
+        values = values_or_metadata(scored.rows, name)
         self.note_values(name, name not in self._seen and any(v is not None for v in values))
         return values
 

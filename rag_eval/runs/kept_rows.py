@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval import json_text
+from rag_eval.blocks import values_or_metadata
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.metric_directions import higher_is_better
@@ -114,14 +115,8 @@ class KeptRows:
 
 def _texts_of(scored: ScoredBlock, name: str) -> list[str | None]:
     """A field of each row of a block, or of its metadata, as text."""
-    block = scored.rows
-    found = zip(block.values("metadata"), block.values(name), strict=True)
-    texts = []
-    for row, (metadata, value) in enumerate(found):
-        if isinstance(metadata, Mapping) and name in metadata:
-            value = metadata[name]
-        texts.append(_text(value, name, scored, row))
-    return texts
+    found = values_or_metadata(scored.rows, name)
+    return [_text(value, name, scored, row) for row, value in enumerate(found)]
 
 
 def _text(value: Any, name: str, scored: ScoredBlock, row: int) -> str | None:

@@ -728,6 +728,18 @@ def test_help() -> None:
         assert word in done.stdout
 
 
+@pytest.mark.parametrize("target", ["o.jsonl", "o.csv", "o.parquet"])
+def test_a_column_may_stand_in_the_metadata(tmp_path: Path, target: str) -> None:
+    topics = [{"metadata": {"topic": "ferries"}}, {"topic": "own", "metadata": {"topic": "other"}}]
+    rows = [{**row, **extra} for row, extra in zip(SAMPLES, [*topics, {}], strict=False)]
+    source = lines(tmp_path / "d.jsonl", rows)
+    done = score(source, tmp_path / target, "--columns", "topic", *FAITH)
+    assert done.exit_code == 0
+    found = [row["topic"] for row in read(tmp_path / target)]
+    assert found[:2] == ["ferries", "own"]
+    assert found[2] in (None, "")
+
+
 @pytest.mark.parametrize("target", ["o.jsonl", "o.parquet"])
 def test_a_column_that_no_row_has_is_said(tmp_path: Path, target: str) -> None:
     source = lines(tmp_path / "d.jsonl", [{**row, "model": "m1"} for row in SAMPLES[:2]])
