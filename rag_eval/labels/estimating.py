@@ -142,11 +142,9 @@ def estimate_labels(
     draw = read_draw(labels, id_field=id_field)
     systems = [_system(scores, labels, draw, reading)]
     if against is not None or against_labels is not None:
-        if against_labels is not None and source_name(against_labels) == source_name(labels):
-            raise InputError(
-                f"{source_name(labels)} is given for both systems: the labels of each are of its "
-                "own answers"
-            )
+        if bounds is not None:
+            raise InputError("bounds are of the labels of one system: leave them out with against")
+        _check_own_labels(labels, against_labels)
         systems.append(_other_system(against, against_labels, systems[0], draw, reading))
     for system in systems:
         _check_calibration(system, metric, calibration_labels, id_field)
@@ -334,6 +332,14 @@ def _missing_assumption(
 
 
 # -------------------------------------------------------------------------------------- result
+
+
+def _check_own_labels(labels: str | Path, against_labels: str | Path | None) -> None:
+    if against_labels is not None and source_name(against_labels) == source_name(labels):
+        raise InputError(
+            f"{source_name(labels)} is given for both systems: the labels of each are of its "
+            "own answers"
+        )
 
 
 def _result(

@@ -519,6 +519,8 @@ def test_rows_that_were_added_to_a_draw_are_refused(scores: Path, tmp_path: Path
 def test_labels_of_one_system_are_not_those_of_another(scores: Path, tmp_path: Path) -> None:
     labels = filled(labelled(scores))
     other = score_file(tmp_path / "other.jsonl", shift=0.1)
+    with pytest.raises(InputError, match="bounds are of the labels of one system: leave them out"):
+        estimate(scores, labels, against=other, against_labels="b.csv", bounds=(0.0, 1.0))
     with pytest.raises(InputError, match="is given for both systems"):
         estimate(scores, labels, against=other, against_labels=labels)
 
