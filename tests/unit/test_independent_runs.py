@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,6 +49,14 @@ def test_two_runs_are_described_and_not_tested() -> None:
     assert "5 ids are in both runs; paired, they would tell more" in found.notes
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_either_run_may_say_that_less_is_better(which: int) -> None:
+    runs = [scored_run("a", {"latency": OLD}), scored_run("b", {"latency": NEW})]
+    assert compare_independent(*runs).changes[0].higher_is_better
+    runs[which] = replace(runs[which], lower_is_better=frozenset({"latency"}))
+    assert not compare_independent(*runs).changes[0].higher_is_better
+
+
 def test_runs_without_a_common_metric_are_refused() -> None:
     old, new = scored_run("a", {"faithfulness": OLD}), scored_run("b", {"context_recall": OLD})
     with pytest.raises(InputError, match="a and b have no metric in common"):
@@ -82,5 +91,9 @@ def test_nulls_at_their_worst_bound_the_difference() -> None:
         ((0.2 + 0.2 - 0.5 - 0.3) / 4, (0.2 + 0.2 + 0.5 + 0.7) / 4)
     )
     assert found.worst_case_of(found.change("context_recall")) is None
+    # Scores that came into being leave as much unknown as scores that went.
+    gained = scored_run("full", {"faithfulness": [0.7] * 4, "context_recall": OLD[:4]})
+    risen = compare(old, gained)
+    assert risen.worst_case_of(risen.change("faithfulness")) == pytest.approx((0.075, 0.325))
     told = found.to_dict(worst_case=True)["changes"]
     assert [change["worstCase"] is None for change in told][:2] == [False, True]

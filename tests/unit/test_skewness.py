@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from rag_eval.comparing import compare
 from rag_eval.stats.paired import sign_flip_tests
 from rag_eval.stats.skewness import skewed_p_values
+from tests.scored_runs import scored_run
 
 
 def rare_gains(n_rows: int, n_gains: int) -> np.ndarray:
@@ -30,6 +32,28 @@ def test_without_skewness_it_is_the_t_test() -> None:
     assert worse == pytest.approx(scipy.stats.t.cdf(t, n - 1), abs=1e-12)
     assert better == pytest.approx(scipy.stats.t.sf(t, n - 1), abs=1e-12)
     assert either == pytest.approx(2 * min(worse, better), abs=1e-12)
+
+
+def test_the_transformation_is_halls() -> None:
+    rows = np.random.default_rng(8).exponential(0.3, (40, 1)) - 0.35
+    n, column = len(rows), rows[:, 0]
+    size, skewness = column.mean() / column.std(), scipy.stats.skew(column)
+    # As a difference of cubes, which is how its inverse is found.
+    cubes = ((1 + skewness * size / 3) ** 3 - 1) / skewness + skewness / (6 * n)
+    wanted = scipy.stats.t.cdf(math.sqrt(n) * cubes, n - 1)
+    worse, better, _ = skewed_p_values(rows)[:, 0]
+    assert worse == pytest.approx(wanted, abs=1e-12)
+    assert better == pytest.approx(1 - wanted, abs=1e-12)
+
+
+def test_what_is_compared_is_guarded() -> None:
+    rows = rare_gains(200, 3)
+    old = scored_run("old", {"faithfulness": [0.5] * len(rows)})
+    new = scored_run("new", {"faithfulness": (0.5 + rows).tolist()})
+    test = compare(old, new).change("faithfulness").test
+    assert test is not None
+    (plain,) = sign_flip_tests(rows[:, np.newaxis])
+    assert test.p_worse > 1.5 * plain.p_worse
 
 
 def test_a_long_tail_of_gains_makes_a_loss_less_certain() -> None:
