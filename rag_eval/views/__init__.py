@@ -1,0 +1,1 @@
+"""What people look at, as data without markup: runs, rows, sentences, outcomes."""
