@@ -16,7 +16,8 @@ from rag_eval.results import EvalSignal
 from rag_eval.samples import MetricId
 
 # Signals have limits of their own; thresholds do not move them.
-_LOW_SUPPORT: Final = 0.3
+LOW_SUPPORT: Final = 0.3
+"""Below it faithfulness warns of a sentence."""
 _LOW_RELEVANCE: Final = 0.3
 _LOW_SCORE: Final = 0.5
 
@@ -53,7 +54,7 @@ def _faithfulness(facts: RowFacts, score: float) -> Explained:
             evidence=facts.claim(index),
         )
         for index, overlap in enumerate(support)
-        if overlap < _LOW_SUPPORT
+        if overlap < LOW_SUPPORT
     )
     return (
         f"Average max-context overlap across {len(support)} answer sentence(s): "

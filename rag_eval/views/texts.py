@@ -1,0 +1,40 @@
+"""A result in; the texts of its sample, as far as they are there, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rag_eval.results import EvalResult, sample_dict
+from rag_eval.samples import EvalSample
+
+
+def fields_of(result: EvalResult) -> dict[str, Any]:
+    """The sample as a dict in the spelling of result files; empty where it was not kept."""
+    sample = result.sample
+    if isinstance(sample, (dict, EvalSample)):
+        return sample_dict(sample)
+    return {}
+
+
+def text_of(result: EvalResult, name: str) -> str:
+    """A text of the sample, ``question`` or ``answer``; empty where it has none."""
+    value = fields_of(result).get(name)
+    return value if isinstance(value, str) else ""
+
+
+def contexts_of(result: EvalResult) -> tuple[str, ...]:
+    """The contexts; what is no text is empty, so that the others keep their places."""
+    return _texts(fields_of(result).get("contexts"))
+
+
+def truths_of(result: EvalResult) -> tuple[str, ...]:
+    """The ground truth, or each of the acceptable ones."""
+    value = fields_of(result).get("groundTruth")
+    return (value,) if isinstance(value, str) else _texts(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, (str, bytes, dict)) or not isinstance(value, Iterable):
+        return ()
+    return tuple(text if isinstance(text, str) else "" for text in value)
