@@ -30,6 +30,8 @@ from rag_eval.verdicts import judge_rows
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from rag_eval.judge_report import JudgeReport
     from rag_eval.rows import RowStore
@@ -66,6 +68,11 @@ class Results(Sequence[EvalResult]):
     def sample(self, row: int) -> Any:
         """The sample of a row, which is not explained for that."""
         return self._opener.sample(row)
+
+    @property
+    def keeps_texts(self) -> bool:
+        """Whether rows can be opened."""
+        return self._opener.rows is not None
 
     def __repr__(self) -> str:
         return f"<{len(self)} results>"
@@ -169,6 +176,11 @@ class BatchSummary:
             result["judging"] = self.judging.to_dict()
         return result
 
+    def _repr_html_(self) -> str:
+        from rag_eval.reports.notebook_batch import summary_html
+
+        return summary_html(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchEvalResult(BatchSummary):
@@ -239,6 +251,22 @@ class BatchEvalResult(BatchSummary):
         from rag_eval import result_files
 
         return result_files.read_batch(source)
+
+    def plot(self, metrics: Iterable[str] | None = None, *, ax: Axes | None = None) -> Figure:
+        """How the scores of each metric are spread, with its threshold and the mean's interval.
+
+        Needs matplotlib (``pip install 'rag-eval-native[plot]'``).
+
+        Parameters
+        ----------
+        metrics : iterable of str, optional
+            Metrics, or ``"composite"``; default: all of the batch, and the composite score.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw a single metric; default: a new figure with one place for each.
+        """
+        from rag_eval.reports.plot import scores_figure
+
+        return scores_figure(self, metrics, ax=ax)
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per sample: a column per metric, ``composite_score`` and ``passed``.

@@ -314,6 +314,11 @@ class EvalResult:
             result["language"] = self.language
         return result
 
+    def _repr_html_(self) -> str:
+        from rag_eval.reports.notebook import result_html
+
+        return result_html(self)
+
 
 def sample_dict(sample: Any) -> dict[str, Any]:
     """A sample as it is echoed: a mapping as given, an EvalSample in camelCase."""

@@ -37,6 +37,7 @@ from rag_eval.run_options import (
     checked_quantiles,
     checked_regression_threshold,
     checked_row_count,
+    checked_slice_by,
     checked_store_columns,
     input_options,
     kept_config,
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from rag_eval.labels.comparisons import LabelComparison
     from rag_eval.labels.gold_scores import GoldScores
     from rag_eval.runs.keeping import RunKeeper
+    from rag_eval.views.run_view import RunView
+    from rag_eval.views.watching import RunWatch
 
 _NO_WORST: Final = (
     "no sample has a composite score, so that none is the worst; a scorer gets into it by a weight "
@@ -92,6 +95,8 @@ class RunReport:
         Of the samples that were scored; None without a store.
     gold : mapping of LabelComparison
         Per metric how far it agrees with people's labels; empty without labels.
+    view : RunView or None
+        What reports show; None unless it was asked for.
     """
 
     source: str
@@ -107,6 +112,7 @@ class RunReport:
     run_id: str | None = None
     dataset_hash: str | None = None
     gold: Mapping[MetricId, LabelComparison] = field(default_factory=dict)
+    view: RunView | None = field(default=None, repr=False)
 
     @property
     def passed(self) -> bool:
@@ -205,11 +211,12 @@ class _Run:
         )
         threads = thread_count(options.get("threads"))
         store_columns = checked_store_columns(options)
-        holders = ["metadata"] if store_columns else []
+        slice_by = checked_slice_by(options)
+        holders = ["metadata"] if store_columns or slice_by else []
         self.source = Input(
             data,
             input_options(options),
-            optional_columns=[*columns_of_scorers(self.plan), *store_columns, *holders],
+            optional_columns=[*columns_of_scorers(self.plan), *store_columns, *slice_by, *holders],
         )
         self.output = checked_output(options.get("output"), self.source.paths)
         self.quantiles = checked_quantiles(options)
@@ -219,6 +226,7 @@ class _Run:
         self.details = bool(options.get("details"))
         self.keeper = self._keeper(store_columns)
         self.gold = self._gold()
+        self.watch = self._watch(slice_by)
         self.worst = WorstRows(
             self.plan, checked_row_count(options.get("worst"), "worst"), self.details
         )
@@ -312,6 +320,8 @@ class _Run:
             self.keeper.add(scored)
         if self.gold is not None:
             self.gold.add(scored)
+        if self.watch is not None:
+            self.watch.add(scored, self.stream.n_rows)
         self.spool.add(scored.scores)
         self.stream.count(scored)
 
@@ -328,7 +338,6 @@ class _Run:
             notes=[*self.notes, *self.stream.notes(), *self._keeper_notes(), *gold_notes],
             judging=self.stream.judge_report(),
         )
-        self.spool.close()
         if self.options.get("worst") and not result.composite_aggregate.n:
             result = replace(result, notes=[*result.notes, _NO_WORST])
         if self.baseline is not None:
@@ -336,10 +345,13 @@ class _Run:
                 result.aggregates, self.baseline, self.plan.columns, self.regression_threshold
             )
             result = replace(result, regressions=regressions)
+        gates = check_gates(result, self.gates, self.regression_threshold)
+        view = self._view(result, gates)
+        self.spool.close()
         return RunReport(
             source=self.source.name,
             result=result,
-            gates=check_gates(result, self.gates, self.regression_threshold),
+            gates=gates,
             gated=self.gates.given or self.baseline is not None,
             n_skipped=self.stream.n_skipped,
             faults=self.stream.faults,
@@ -349,6 +361,31 @@ class _Run:
             written=self.written,
             dataset_hash=None if self.keeper is None else self.keeper.dataset_hash,
             gold=gold,
+            view=view,
+        )
+
+    def _watch(self, slice_by: list[str]) -> RunWatch | None:
+        if not self.options.get("view"):
+            return None
+        # Imported where a view is asked for: it compares with the baseline, too.
+        from rag_eval.views.watching import RunWatch
+
+        force = bool(self.options.get("allow_signature_mismatch"))
+        return RunWatch(self.plan, slice_by, self.options.get("baseline"), force=force)
+
+    def _view(self, result: BatchSummary, gates: list[GateOutcome]) -> RunView | None:
+        if self.watch is None:
+            return None
+        return self.watch.view(
+            self.source.name,
+            result,
+            self.spool.blocks,
+            self.stream.needs,
+            gates=gates,
+            passed=not self.interrupted and all(gate.held for gate in gates),
+            interrupted=self.interrupted,
+            n_skipped=self.stream.n_skipped,
+            faults=self.stream.faults,
         )
 
     def _gold(self) -> GoldScores | None:

@@ -101,6 +101,11 @@ class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
     store_columns : sequence of str
         Fields of the samples, or of their metadata, that the store keeps beside the scores: what
         later comparisons cluster or slice by.
+    view : bool
+        Keep what a report shows: up to 5,000 rows with their texts, the worst and others drawn at
+        random; the report has it as ``view``.
+    slice_by : sequence of str
+        Fields of the samples, or of their metadata, whose values the view tells apart.
     gold_dir : str or Path
         People's labels of some of the samples, a folder in omk's form or a table of ids and labels:
         the report says how far the scores agree with them.
@@ -120,6 +125,8 @@ class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
     store: str | Path | None
     store_columns: Sequence[str] | None
     gold_dir: str | Path | None
+    view: bool | None
+    slice_by: Sequence[str] | None
 
 
 RUN_KEYS: Final = frozenset(get_type_hints(RunOptions))
@@ -191,13 +198,23 @@ def checked_baseline(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline |
 
 def checked_store_columns(options: Mapping[str, Any]) -> list[str]:
     """The fields that a store is to keep beside the scores."""
-    given = options.get("store_columns")
+    return _names_with(options, "store_columns", "store")
+
+
+def checked_slice_by(options: Mapping[str, Any]) -> list[str]:
+    """The fields whose values a view tells apart."""
+    return _names_with(options, "slice_by", "view")
+
+
+def _names_with(options: Mapping[str, Any], name: str, other: str) -> list[str]:
+    """A list of names that says something only beside another option."""
+    given = options.get(name)
     if not given:
         return []
-    if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
-        raise InputError(f"store_columns must be a list of names, got {given!r:.80}")
-    if options.get("store") is None:
-        raise InputError("store_columns needs a store")
+    if isinstance(given, str) or not all(isinstance(one, str) and one for one in given):
+        raise InputError(f"{name} must be a list of names, got {given!r:.80}")
+    if not options.get(other):
+        raise InputError(f"{name} needs a {other}")
     return list(dict.fromkeys(given))
 
 

@@ -1,10 +1,10 @@
-"""The N rows of a long run that score lowest, kept while all others are dropped."""
+"""Rows of a long run that are kept while all others are dropped: the N that score lowest."""
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,61 @@ from rag_eval.scorers.contract import Fields
 from rag_eval.sources import FieldNeeds, pack_block, read_rows
 from rag_eval.validation import origin_of
 
-_Scored: TypeAlias = "tuple[npt.NDArray[np.float64], JudgedRowScores | None, Fields | None]"
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """A row with all that it takes to explain it later.
+
+    Attributes
+    ----------
+    number : int
+        Among all rows of the run, from 0.
+    name : str
+        Its place and id.
+    path, line : str, int or None
+        The file, and the line in a file of lines, from 1.
+    """
+
+    number: int
+    name: str
+    path: str
+    line: int | None
+    sample: Any
+    scores: npt.NDArray[np.float64]
+    judged: JudgedRowScores | None
+    fields: Fields | None
+
+    @classmethod
+    def of(cls, scored: ScoredBlock, index: int, first_row: int, plan: Plan) -> KeptRow:
+        """The row at ``index`` of a block whose first is row ``first_row`` of the run."""
+        block = scored.rows
+        origin = origin_of(block)
+        sample = block.sample(index)
+        return cls(
+            number=first_row + index,
+            name=origin.place(origin.numbers[index], sample),
+            path=origin.source,
+            line=origin.numbers[index] if origin.unit == "line" else None,
+            sample=sample,
+            # A view would keep the scores of the whole block.
+            scores=scored.scores[index].copy(),
+            judged=None if scored.judged is None else scored.judged[index],
+            fields=row_fields(block, index, plan),
+        )
+
+    def opened(self, plan: Plan, needs: FieldNeeds, evaluated_at: str) -> EvalResult:
+        """The row's result with explanations and signals."""
+        batch = pack_block(read_rows([self.sample], 0, needs), needs)
+        return explain_row(
+            self.sample,
+            batch,
+            0,
+            plan,
+            evaluated_at,
+            scored=(self.number, self.scores),
+            judged=self.judged,
+            fields=self.fields,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +99,19 @@ class WorstRows:
         self._plan = plan
         self._n_rows = n_rows
         self._details = details
-        # The best of the worst is on top: (-composite, -row, name, sample, scores and judgements).
-        self._heap: list[tuple[float, int, str, Any, _Scored]] = []
+        # The best of the worst is on top; no two rows have one number.
+        self._heap: list[tuple[float, int, KeptRow]] = []
 
     def add(self, scored: ScoredBlock, composite: npt.NDArray[np.float64], first_row: int) -> None:
         """Consider the rows of a block, whose first is row ``first_row`` of the run."""
         if not self._n_rows:
             return
-        block = scored.rows
-        origin = origin_of(block)
         for index in np.flatnonzero(composite < self._limit()).tolist():
             value = float(composite[index])
             if value >= self._limit():
                 continue
-            sample = block.sample(index)
-            name = origin.place(origin.numbers[index], sample)
-            judged = None if scored.judged is None else scored.judged[index]
-            kept = (scored.scores[index], judged, row_fields(block, index, self._plan))
-            entry = (-value, -first_row - index, name, sample, kept)
+            row = KeptRow.of(scored, index, first_row, self._plan)
+            entry = (-value, -row.number, row)
             if len(self._heap) < self._n_rows:
                 heapq.heappush(self._heap, entry)
             else:
@@ -71,24 +120,14 @@ class WorstRows:
     def _limit(self) -> float:
         return np.inf if len(self._heap) < self._n_rows else -self._heap[0][0]
 
-    def _sorted(self) -> list[tuple[float, int, str, Any, _Scored]]:
-        # No two rows have one number: samples are never compared.
-        return sorted(self._heap, reverse=True)
-
     def opened(self, needs: FieldNeeds, evaluated_at: str) -> list[WorstRow]:
         """The rows with their explanations and signals, the worst first."""
-        opened = []
-        for _, row, name, sample, (scores, judged, fields) in self._sorted():
-            batch = pack_block(read_rows([sample], 0, needs), needs)
-            result = explain_row(
-                sample,
-                batch,
-                0,
-                self._plan,
-                evaluated_at,
-                scored=(-row, scores),
-                judged=judged,
-                fields=fields,
-            )
-            opened.append(WorstRow(name, result, self._details))
-        return opened
+        kept = [row for _, _, row in sorted(self._heap, key=_place, reverse=True)]
+        return [
+            WorstRow(row.name, row.opened(self._plan, needs, evaluated_at), self._details)
+            for row in kept
+        ]
+
+
+def _place(entry: tuple[float, int, KeptRow]) -> tuple[float, int]:
+    return entry[:2]

@@ -1,23 +1,22 @@
-"""Keeps README.md and some of docs/ true: runs what they show and puts the real output back.
+"""Keeps README.md and docs/ true: runs what they show and puts the real output back.
 
-    python tools/update_readme.py [--check]
+    python tools/update_readme.py [--check] [PAGE ...]
 
 A ``console`` block holds commands after ``$`` and what they print on standard output; the tables
-of metrics stand between two marks. ``--check`` changes nothing and exits 1 where a page is out of
-date.
+of metrics stand between two marks. What becomes of the other blocks is said in docs_blocks.py.
+``--check`` changes nothing and exits 1 where a page is out of date.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
-import shlex
-import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+
+from docs_blocks import executed
 
 from rag_eval.gating.false_alarm_rates import RATES, TIES
 from rag_eval.metric_catalogue import CatalogueEntry, catalogue
@@ -25,9 +24,7 @@ from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.samples import Profile, camel_case
 
 ROOT = Path(__file__).resolve().parent.parent
-_DOCS = ("metrics", "golden", "decisions")
-PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _DOCS))
-_BLOCK = re.compile(r"(?<=```console\n)(.*?)(?=```)", re.DOTALL)
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 # What is said of each family, in the order of the catalogue; the first has tables of its own.
 _FAMILIES = {
     "ir": "ids that were retrieved, in order, against those that are relevant",
@@ -36,36 +33,6 @@ _FAMILIES = {
     "regtrace": "factuality, format and tone, and that tool's own formulas",
     "omk": "assertions, their layers, and ratings by a judge",
 }
-
-
-def run(command: str) -> str:
-    """What a command of the README prints, in the repository, at 100 columns."""
-    words = shlex.split(command)
-    if words[0] == "rag-eval":
-        words = [sys.executable, "-m", "rag_eval", *words[1:]]
-    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        words,
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"{command} ended with {done.returncode}")
-    return "\n".join(line.rstrip() for line in done.stdout.splitlines()) + "\n"
-
-
-def console_block(text: str) -> str:
-    """The block with each command's output as it is now; ``make`` and ``pip`` are left alone."""
-    parts = []
-    for command in re.findall(r"^\$ (.*)$", text, re.MULTILINE):
-        parts.append(f"$ {command}\n")
-        if command.split()[0] in ("rag-eval", "cat", "head"):
-            parts.append(run(command))
-    return "".join(parts)
 
 
 def metric_table(profile: Profile) -> str:
@@ -150,9 +117,9 @@ def _scorer_row(entry: CatalogueEntry) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def updated(text: str) -> str:
-    """A page with its outputs and its tables as they are now."""
-    text = _BLOCK.sub(lambda match: console_block(match[1]), text)
+def updated(page: Path) -> str:
+    """A page with its outputs and its tables as they are now; raises where a block fails."""
+    text = executed(page)
     tables: dict[str, Callable[[], str]] = {
         "families": family_table,
         "false-alarms": false_alarm_table,
@@ -169,11 +136,12 @@ def main() -> int:
     """Update, or check."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if outdated")
-    check = parser.parse_args().check
-    outdated = False
-    for page in PAGES:
+    parser.add_argument("pages", nargs="*", type=Path, help="all pages when none is named")
+    given = parser.parse_args()
+    check, outdated = given.check, False
+    for page in given.pages or PAGES:
         before = page.read_text("utf-8")
-        after = updated(before)
+        after = updated(page)
         outdated |= before != after
         if not check:
             page.write_text(after, "utf-8")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_eval.blocks import FileOrigin
+from rag_eval.csv_cells import unguarded_cell
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import opened_bytes, plain_name
 from rag_eval.inputs.csv_files import CsvTable
@@ -16,8 +17,9 @@ from rag_eval.inputs.json_files import json_blocks
 def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each row with its place: ``line 17 ("q-0042")``, or ``element [16]`` of a JSON array.
 
-    Cells of CSV are texts. A line of CSV is the last of its row; rows of empty cells, which
-    spreadsheets leave at the end, are none.
+    Cells of CSV are texts, without the apostrophe that keeps spreadsheets from running them. A line
+    of CSV is the last of its row; rows of empty cells, which spreadsheets leave at the end, are
+    none.
 
     Raises
     ------
@@ -45,10 +47,11 @@ def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _csv_rows(table: CsvTable) -> Iterator[tuple[str, dict[str, Any]]]:
     origin = FileOrigin(table.source, "line")
+    header = list(map(unguarded_cell, table.header))
     for row in table.rows():
         if not any(row.cells):
             continue
-        cells = dict(zip(table.header, row.cells, strict=False))
+        cells = dict(zip(header, map(unguarded_cell, row.cells), strict=False))
         place = origin.place(row.line, cells)
         if fault := table.width_fault(row):
             raise InputError(f"{table.source}, {place}: {fault}")

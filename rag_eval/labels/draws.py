@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag_eval import json_text
+from rag_eval.csv_cells import guarded_cell
 from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import plain_name, source_name
@@ -172,9 +173,9 @@ def _rows(draw: LabelDraw, id_field: str) -> list[dict[str, Any]]:
 
 def _csv_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], target: Path) -> bytes:
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(map(_cell, columns))
+    writer.writerows([_cell(row[name]) for name in columns] for row in rows)
     try:
         return text.getvalue().encode()
     except UnicodeEncodeError:
@@ -182,6 +183,10 @@ def _csv_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], target
             f"{target}: an id or a text holds half a character, which CSV cannot; wanted a name "
             "that ends in .jsonl"
         ) from None
+
+
+def _cell(value: Any) -> Any:
+    return guarded_cell(value) if isinstance(value, str) else value
 
 
 # ------------------------------------------------------------------------------------- reading

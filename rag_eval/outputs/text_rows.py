@@ -13,6 +13,7 @@ from typing import IO, Any
 import msgspec
 
 from rag_eval import json_text
+from rag_eval.csv_cells import guarded_cell
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.outputs.columns import ScoreColumns, block_lists
@@ -81,7 +82,10 @@ def _renamed(row: Any) -> dict[str, Any]:
 
 
 class CsvFormat:
-    """A header and one line per row: nulls are empty, what is not a text or a number is JSON."""
+    """A header and one line per row: nulls are empty, what is not a text or a number is JSON.
+
+    A text that a spreadsheet would run as a formula has an apostrophe before it.
+    """
 
     head = b""
 
@@ -101,7 +105,7 @@ class CsvFormat:
     @property
     def header(self) -> bytes:
         """The line of column names."""
-        return _csv_bytes([self._columns.names])
+        return _csv_bytes([[guarded_cell(name) for name in self._columns.names]])
 
 
 def _csv_bytes(rows: Iterable[list[Any]]) -> bytes:
@@ -112,7 +116,9 @@ def _csv_bytes(rows: Iterable[list[Any]]) -> bytes:
 
 
 def _cell(value: Any) -> Any:
-    if value is None or isinstance(value, str):
+    if isinstance(value, str):
+        return guarded_cell(value)
+    if value is None:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -121,4 +127,4 @@ def _cell(value: Any) -> Any:
     except UnicodeEncodeError:
         return json_text.dumps(value).decode()
     # Times, decimals and bytes are texts in JSON.
-    return msgspec.json.decode(text) if text.startswith('"') else text
+    return guarded_cell(msgspec.json.decode(text)) if text.startswith('"') else text

@@ -1,30 +1,64 @@
-"""Text of samples, made safe to print on a terminal."""
+"""Text of samples in; the same, safe to print on a terminal or in a log of a build, out.
+
+It also stands for what such logs take as orders: a line of a GitHub build that begins with ``::``
+is a command, and ``##[``, ``##vso[`` and ``##teamcity[`` are anywhere in a line. Both are broken
+here and not where lines are printed, because tables wrap, and a printer cannot tell words of ours
+from those of data.
+"""
 
 from __future__ import annotations
 
-import unicodedata
+import re
+from typing import Final
+
+# Joiners shape the letters around them.
+_JOINERS: Final = "\u200c\u200d"
+# Letters and a symbol to Unicode, and blank in every font.
+_BLANKS: Final = "\u115f\u1160\u2800\u3164\uffa0"
+_SPACES: Final = re.compile(r"[ \t\n\r\v\f]+")
+# Spaces in front change nothing: builds trim lines before they look.
+_COMMAND: Final = re.compile(r"(?<!\S):(?=:)|(?<=#)#(?=[A-Za-z]*\[)")
 
 
 def plain_text(text: str, limit: int | None = None) -> str:
-    """``text`` on one line, without what could move a cursor or hide words.
+    """``text`` on one line, with what could move a cursor or hide words shown as escapes.
 
-    White space becomes one space, control and formatting characters (escape sequences and
-    directional overrides among them) are left out, lone surrogates are shown as their escapes. What
-    is over ``limit`` characters is cut off with an ellipsis.
+    White space becomes one space. Controls (escape sequences among them), directional marks, other
+    characters without a shape, separators of lines and lone surrogates are shown as in a literal of
+    Python: ``\\x1b``, ``\\u202e``, ``\\U000e0041``. So is the first sign of what a build would take
+    for a command. What is over ``limit`` characters is cut off with an ellipsis.
     """
     if limit is not None and len(text) > 4 * limit:
         text = text[: 4 * limit] + "…"  # the rest will not show whatever becomes of this part
-    shown = " ".join("".join(map(_shown, text)).split())
+    shown = "".join(map(_shown, text)) if _has_hidden(text) else text
+    shown = _COMMAND.sub(_escape, _SPACES.sub(" ", shown).strip(" "))
     if limit is not None and len(shown) > limit:
         return shown[: limit - 1] + "…"
     return shown
 
 
+def _has_hidden(text: str) -> bool:
+    return not text.isprintable() or (
+        not text.isascii() and any(blank in text for blank in _BLANKS)
+    )
+
+
 def _shown(character: str) -> str:
-    if character.isprintable() or character.isspace():
+    if character in _BLANKS:
+        return _escaped(character)
+    if character.isprintable() or character in "\t\n\r\v\f" or character in _JOINERS:
         return character
-    category = unicodedata.category(character)
-    if category == "Cs":
-        return f"\\u{ord(character):04x}"
-    # Joiners shape the letters around them.
-    return character if character in "\u200c\u200d" else ""
+    # Of all spaces Python takes only the usual one for printable.
+    is_separator = character in "\u2028\u2029\x85" or character < " "
+    return _escaped(character) if is_separator or not character.isspace() else " "
+
+
+def _escape(found: re.Match[str]) -> str:
+    return _escaped(found[0])
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

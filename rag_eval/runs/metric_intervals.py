@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,19 +55,24 @@ def mean_intervals(
     groups = None if cluster_by is None else group_numbers(_groups(run, cluster_by))
     composite = run.composite if isinstance(run, ScoredRun) else run.composite_scores
 
-    def interval(scores: npt.NDArray[np.float64], bounds: tuple[float, float] | None) -> Interval:
-        measured = scores[~np.isnan(scores)]
-        if bounds is not None and ((measured < bounds[0]) | (measured > bounds[1])).any():
-            bounds = None  # a caller's metric that leaves the range it declared
-        return mean_interval(
-            scores, bounds=bounds, groups=groups, level=level, method=method, seed=seed
-        )
-
+    options: dict[str, Any] = {"groups": groups, "level": level, "method": method, "seed": seed}
     found = {
-        metric: interval(run.scores[:, column], bounds_of(metric))
+        metric: column_interval(metric, run.scores[:, column], **options)
         for column, metric in enumerate(run.metrics)
     }
-    return {**found, COMPOSITE: interval(composite, (0.0, 1.0))}
+    return {**found, COMPOSITE: column_interval(COMPOSITE, composite, **options)}
+
+
+def column_interval(name: MetricId, scores: npt.NDArray[np.float64], **options: Any) -> Interval:
+    """The mean of one metric, or of ``"composite"``, by the bounds of its scores.
+
+    ``options`` are those of :func:`rag_eval.stats.mean_interval`.
+    """
+    bounds = (0.0, 1.0) if name == COMPOSITE else bounds_of(name)
+    measured = scores[~np.isnan(scores)]
+    if bounds is not None and ((measured < bounds[0]) | (measured > bounds[1])).any():
+        bounds = None  # a caller's metric that leaves the range it declared
+    return mean_interval(scores, bounds=bounds, **options)
 
 
 def _groups(

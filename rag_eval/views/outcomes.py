@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+from rag_eval.blocks import RowFault
+from rag_eval.gates import GateOutcome, apart
+from rag_eval.gating.verdicts import BaselineVerdict, GateReport
+from rag_eval.judge.failures import JUDGE_FAILURES
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.results import EvalResult, MetricResult
+from rag_eval.views.findings import row_findings
+from rag_eval.views.run_view import RunView, ViewedRow
 
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
+
+_GATES: Final = "gates"
+_SAMPLES: Final = "samples"
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCheck:
+    """One of the things that a row failed by.
+
+    Attributes
+    ----------
+    check : MetricId, "composite", "judge" or "unreadable"
+    message : str
+        What was found and what was wanted.
+    """
+
+    check: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +57,10 @@ class Outcome:
         Findings behind it, a line each.
     path, line : str or None, int or None
         Where it stands in a file of samples, lines from 1; None where that is not known.
+    id : str or None
+        That of the row.
+    checks : tuple of FailedCheck
+        What a row failed by, one by one; empty for gates and for what did not fail.
     """
 
     group: str
@@ -39,9 +70,178 @@ class Outcome:
     details: tuple[str, ...] = ()
     path: str | None = None
     line: int | None = None
+    id: str | None = None
+    checks: tuple[FailedCheck, ...] = ()
 
 
 def worst_first(outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Failures, then errors, then the rest, each in their order."""
     ranks = {"failed": 0, "error": 1, "skipped": 2, "passed": 3}
     return sorted(outcomes, key=lambda outcome: ranks[outcome.status])
+
+
+def run_outcomes(view: RunView) -> list[Outcome]:
+    """Of a run: its gates, its rows, then the rows that could not be read."""
+    outcomes = gate_outcomes(view.gates)
+    if view.interrupted:
+        outcomes.append(_failed(_GATES, "whole run", view.reason, status="error"))
+    return outcomes + row_outcomes(view)
+
+
+def run_properties(view: RunView) -> dict[str, str]:
+    """What a test report says of the run as a whole: how many rows it is of, and its settings."""
+    summary = view.summary
+    found = {
+        "rows.total": str(summary.n_rows),
+        "rows.passed": str(summary.n_passed),
+        "rows.listed": str(len(view.rows)),
+        "rows.unreadable": str(view.n_skipped),
+        "unreadable.listed": str(len(view.faults)),
+        "evaluated_at": summary.evaluated_at,
+    }
+    if summary.signature is not None:
+        found["signature"] = str(summary.signature)
+    if view.command:
+        found["command"] = view.command
+    return found
+
+
+# ----------------------------------------------------------------------------------------- gates
+
+
+def gate_outcomes(gates: Iterable[GateOutcome]) -> list[Outcome]:
+    """Of each gate. A judge that fails too often is an error: nothing was found out."""
+    return [_gate_outcome(gate) for gate in gates]
+
+
+def _gate_outcome(gate: GateOutcome) -> Outcome:
+    name = gate.gate if gate.metric_id is None else f"{gate.gate} {gate.metric_id}"
+    if gate.held:
+        return Outcome(group=_GATES, name=name, status="passed")
+    dead = gate.gate == "max_judge_failures"
+    return _failed(_GATES, name, gate.message, status="error" if dead else "failed")
+
+
+def verdict_outcomes(report: GateReport) -> list[Outcome]:
+    """Of each finding against each baseline, then of each guard; never none."""
+    outcomes = [found for verdict in report.baselines for found in _baseline_outcomes(verdict)]
+    outcomes += gate_outcomes(report.guards)
+    told = any(outcome.status in ("failed", "error") for outcome in outcomes)
+    if not outcomes or (not report.passed and not told):
+        name = f"{report.policy} {report.status}"
+        outcomes.insert(0, _verdict_outcome(_GATES, name, report.passed, report.reason))
+    return outcomes
+
+
+def _baseline_outcomes(verdict: BaselineVerdict) -> list[Outcome]:
+    group = f"against {verdict.name}"
+    outcomes = [
+        _verdict_outcome(group, found.name, found.held, found.message)
+        for found in verdict.findings
+    ]
+    # A policy may fail a run by all findings together.
+    if not outcomes or (not verdict.passed and all(found.held for found in verdict.findings)):
+        outcomes.insert(0, _verdict_outcome(group, verdict.status, verdict.passed, verdict.reason))
+    return outcomes
+
+
+def _verdict_outcome(group: str, name: str, held: bool, message: str) -> Outcome:
+    if held:
+        return Outcome(group=group, name=name, status="passed")
+    return _failed(group, name, message)
+
+
+def _failed(group: str, name: str, message: str, status: Status = "failed") -> Outcome:
+    return Outcome(group=group, name=name, status=status, message=message)
+
+
+# ------------------------------------------------------------------------------------------ rows
+
+
+def row_outcomes(view: RunView) -> list[Outcome]:
+    """Of each row that the view lists, then of each that could not be read."""
+    group = view.source or _SAMPLES
+    rows = [_row_outcome(row, row.path or group) for row in view.rows]
+    return rows + [_fault_outcome(fault, group, _one_file(view.source)) for fault in view.faults]
+
+
+def _row_outcome(row: ViewedRow, group: str) -> Outcome:
+    status, checks, message = _verdict_of(row.result)
+    return Outcome(
+        group=group,
+        name=row.name,
+        status=status,
+        message=message,
+        details=_details(row.result) if status in ("failed", "error") else (),
+        path=row.path,
+        line=row.line,
+        id=row.id,
+        checks=checks,
+    )
+
+
+def _verdict_of(result: EvalResult) -> tuple[Status, tuple[FailedCheck, ...], str]:
+    metrics = result.metrics.values()
+    missed = [_missed(metric) for metric in metrics if metric.passed is False]
+    unjudged = [_unjudged(metric) for metric in metrics if metric.null_reason in JUDGE_FAILURES]
+    if not missed and not result.passed and result.composite_score is not None:
+        shown = f"composite {result.composite_score:.2f} is below its threshold"
+        missed = [FailedCheck("composite", shown)]
+    if missed or unjudged:
+        checks = (*missed, *unjudged)
+        return "failed" if missed else "error", checks, _joined(checks)
+    if all(metric.score is None for metric in metrics):
+        return "skipped", (), _nothing(result)
+    return "passed", (), ""
+
+
+def _missed(metric: MetricResult) -> FailedCheck:
+    assert metric.score is not None
+    assert metric.threshold is not None
+    found, wanted = apart(metric.score, metric.threshold)
+    way = "below" if higher_is_better(metric.metric_id) else "above"
+    return FailedCheck(metric.metric_id, f"{metric.metric_id} {found} is {way} {wanted}")
+
+
+def _unjudged(metric: MetricResult) -> FailedCheck:
+    reason = metric.null_reason.name.lower().replace("_", " ")
+    said = "" if metric.judged is None else metric.judged.message
+    message = f"{metric.metric_id} was not judged: {reason}"
+    return FailedCheck("judge", f"{message} ({said})" if said else message)
+
+
+def _joined(checks: Sequence[FailedCheck]) -> str:
+    return "; ".join(check.message for check in checks)
+
+
+def _nothing(result: EvalResult) -> str:
+    reasons = {
+        metric.null_reason.name.lower().replace("_", " ") for metric in result.metrics.values()
+    }
+    return f"nothing was measured: {', '.join(sorted(reasons)) or 'no metric'}"
+
+
+def _details(result: EvalResult) -> tuple[str, ...]:
+    found = row_findings(result)
+    return tuple(f"{head}: {line}" for head, lines in found.items() for line in lines)
+
+
+def _fault_outcome(fault: RowFault, group: str, path: str | None) -> Outcome:
+    message = f"cannot be scored: {fault.fault}"
+    is_line = fault.name.startswith("line ")
+    return Outcome(
+        group=group,
+        name=fault.name,
+        status="error",
+        message=message,
+        path=path,
+        line=fault.number if is_line and path else None,
+        checks=(FailedCheck("unreadable", message),),
+    )
+
+
+def _one_file(source: str) -> str | None:
+    """The source where it is the name of a file, and no pattern, stream or object."""
+    if source in ("", "-") or source.startswith("<") or any(mark in source for mark in "*?["):
+        return None
+    return source

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from rag_eval.metrics.overlap import LOW_SUPPORT
 from rag_eval.metrics.registry import metric_numbers
 from rag_eval.overlap_settings import OverlapSettings
 from rag_eval.samples import MetricId
-from rag_eval.sources import FieldNeeds, pack_block, read_rows
+from rag_eval.sources import FieldNeeds, SampleLike, pack_block, read_rows
 
+Rule: TypeAlias = Literal["claims", "recall"]
 _METRICS: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate", "context_recall")
 _SETTINGS: Final = frozenset(OverlapSettings.__slots__)
 
@@ -36,7 +37,7 @@ class OverlapSentence:
 def overlap_support(
     text: str,
     contexts: Sequence[str],
-    rule: Literal["claims", "recall"],
+    rule: Rule,
     options: Mapping[str, Any],
 ) -> list[OverlapSentence]:
     """The sentences of a text, by the rules for claims of an answer or for a ground truth.
@@ -53,7 +54,8 @@ def overlap_support(
     known = {name: value for name, value in options.items() if name in _SETTINGS}
     settings = OverlapSettings.from_options(known)
     needs = FieldNeeds.of(_METRICS)
-    rows = [{"question": "", "answer": text, "groundTruth": text, "contexts": [c]} for c in contexts]
+    texts = {"question": "", "answer": text, "groundTruth": text}
+    rows: list[SampleLike] = [{**texts, "contexts": [context]} for context in contexts]
     batch = pack_block(read_rows(rows, 0, needs), needs)
     numbers = np.array(metric_numbers(_METRICS), np.int64)
     details = [kernels.overlap_details(batch, row, settings, numbers) for row in range(len(rows))]

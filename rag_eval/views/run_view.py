@@ -112,6 +112,8 @@ class RunView:
         With the baseline, row by row where both have ids.
     command : str
         What makes the same run again; empty where that is not known.
+    notes : tuple of str
+        What a reader should know beside the notes of the summary.
     """
 
     source: str
@@ -127,6 +129,7 @@ class RunView:
     slices: tuple[SliceView, ...] = ()
     comparison: RunComparison | None = None
     command: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:

@@ -14,7 +14,7 @@ from rag_eval.errors import RagEvalError
 from rag_eval.metrics.grounded import SENTENCE_CUT
 from rag_eval.results import EvalResult, SentenceEvidence
 from rag_eval.samples import MetricId
-from rag_eval.views.overlap_support import overlap_support
+from rag_eval.views.overlap_support import Rule, overlap_support
 from rag_eval.views.texts import contexts_of, text_of, truths_of
 
 Level: TypeAlias = Literal["supported", "weak", "unsupported"]
@@ -92,10 +92,10 @@ def _sentences(
     if _profile(result) != "grounded":
         return _by_overlap(result, text, contexts, metrics)
     kept = [result.metrics[metric].evidence for metric in metrics if metric in result.metrics]
-    evidence = next((found for found in kept if found), None)
-    if evidence is None:
-        evidence = _found_anew(result, text, metrics[0])
-    return tuple(_grounded_view(text, found) for found in evidence)
+    evidence: Sequence[SentenceEvidence] = next((found for found in kept if found), ())
+    return tuple(
+        _grounded_view(text, found) for found in evidence or _found_anew(result, text, metrics[0])
+    )
 
 
 def _grounded_view(text: str, found: SentenceEvidence) -> SentenceView:
@@ -116,7 +116,7 @@ def _by_overlap(
     result: EvalResult, text: str, contexts: Sequence[str], metrics: tuple[MetricId, ...]
 ) -> tuple[SentenceView, ...]:
     options = {} if result.signature is None else result.signature.options
-    rule = "recall" if metrics == ("context_recall",) else "claims"
+    rule: Rule = "recall" if metrics == ("context_recall",) else "claims"
     return tuple(
         SentenceView(
             text=text[slice(*found.span)],

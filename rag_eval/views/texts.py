@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rag_eval.results import EvalResult, sample_dict
@@ -32,6 +32,12 @@ def truths_of(result: EvalResult) -> tuple[str, ...]:
     """The ground truth, or each of the acceptable ones."""
     value = fields_of(result).get("groundTruth")
     return (value,) if isinstance(value, str) else _texts(value)
+
+
+def id_text(sample: Any) -> str | None:
+    """The id of a sample as a text; None where it has none."""
+    found = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
+    return None if found is None else str(found)
 
 
 def _texts(value: object) -> tuple[str, ...]:

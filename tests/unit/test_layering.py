@@ -28,6 +28,7 @@ LAYERS = {
     "json_text": "JSON values as text; standard library alone",
     "interrupts": "Ctrl-C between blocks; standard library alone",
     "sqlite_files": "database files that their owner alone reads; standard library alone",
+    "csv_cells": "texts to cells of CSV and back; standard library alone",
     "number_text": "numbers as JavaScript prints them; standard library alone",
     "metrics": "the package; empty",
     "metrics.registry": "what each metric reads; needs the metric ids",
@@ -131,6 +132,7 @@ LAYERS = {
     "trajectory": "what agents did against what was expected; names of scorers",
     "golden": "golden datasets: read, run, compared, split",
     "labels": "people's labels beside scores",
+    "views": "what people look at of a run, as data without markup",
     "run": "files in, files and verdict out, in constant memory",
     "reports": "results to text for people",
     "cli": "parses, calls, prints",
@@ -242,6 +244,12 @@ NUMPY_AT_ONCE = {
     "text_inputs": "checks and packs buffers",
     "threshold_choice": "cumulative sums of columns",
     "verdicts": "compares whole columns",
+    "views.histograms": "counts columns of scores",
+    "views.making": "verdicts of a batch",
+    "views.overlap_support": "metric numbers and offsets of a row",
+    "views.row_choice": "keys of whole blocks",
+    "views.slicing": "columns of scores",
+    "views.watching": "verdicts of blocks",
     "worst_rows": "partial sorts of scores",
 }
 # A class inherits when it is made: who imports its module has asked for the package.
@@ -286,6 +294,7 @@ PACKAGES = {
     "rag_eval.scorers.omk",
     "rag_eval.scorers.regtrace",
     "rag_eval.stats",
+    "rag_eval.views",
 }
 # Packages whose modules may import one another.
 ONE_LAYER = {
@@ -304,6 +313,7 @@ ONE_LAYER = {
     "runs",
     "scorers",
     "stats",
+    "views",
 }
 
 

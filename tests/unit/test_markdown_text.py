@@ -18,7 +18,7 @@ BREAK = "&#8203;"
         ("ask @team and a.b@c.example", f"ask @{BREAK}team and a.b@{BREAK}c.example"),
         ("o/r#12, GH-7", f"o/r#{BREAK}12, GH{BREAK}-7"),
         ("HTTPS://a.example www.b.example", f"HTTPS:{BREAK}//a.example www{BREAK}.b.example"),
-        ("a\nb\x1b[2J \u202ec", r"a b\[2J c"),
+        ("a\nb\x1b[2J \u202ec", r"a b\\x1b\[2J \\u202ec"),
         ("q-0042: 0.5 (3/4)", "q-0042: 0.5 (3/4)"),
     ],
 )

@@ -1,0 +1,60 @@
+"""LangSmith: inputs and outputs of a run in, feedback of each metric out.
+
+Nothing of langsmith is imported: its evaluators are functions with arguments of these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from rag_eval.integrations.scoring import SampleScorer
+from rag_eval.integrations.tool_rows import RowReader
+
+
+def rag_evaluator(
+    metrics: str | Iterable[str] | None = None,
+    *,
+    fields: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Callable[..., dict[str, Any]]:
+    """An evaluator for ``langsmith.evaluate(..., evaluators=[...])``.
+
+    Parameters
+    ----------
+    metrics : str or iterable of str, optional
+        The seven by default; each is a feedback key of its own.
+    fields : mapping, optional
+        Our field -> path, such as ``{"contexts": "outputs.docs"}``. By default the question is
+        looked for in ``inputs``, answer and contexts (texts or documents) in ``outputs``, and the
+        ground truth in ``reference_outputs``, under the usual names.
+    **options
+        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
+
+    Returns
+    -------
+    callable
+        A score that is null has the score None and its reason as the comment.
+    """
+    scorer = SampleScorer(metrics, options)
+    reader = RowReader("langchain", fields)
+
+    def rag_eval(
+        inputs: dict[str, Any],
+        outputs: dict[str, Any],
+        reference_outputs: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs or {}}
+        return {
+            "results": [
+                {
+                    "key": found.metric,
+                    "score": found.score,
+                    "comment": found.reason,
+                    "metadata": found.facts(),
+                }
+                for found in scorer.score(reader.sample(row))
+            ]
+        }
+
+    return rag_eval

@@ -1,0 +1,58 @@
+"""MLflow: inputs, outputs, expectations and trace in, a Feedback of each metric out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rag_eval.integrations.scoring import MetricScore, SampleScorer
+from rag_eval.integrations.tool_package import missing_package
+from rag_eval.integrations.tool_rows import RowReader
+
+
+def rag_scorer(
+    metrics: str | Iterable[str] | None = None,
+    *,
+    fields: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Any:
+    """A scorer for ``mlflow.genai.evaluate(..., scorers=[...])``.
+
+    Contexts are looked for in ``outputs`` and ``inputs``, and where there are none in the spans of
+    retrievers of the trace; the ground truth is ``expectations.expected_response``. ``fields`` maps
+    ours to other paths (``{"contexts": "outputs.docs"}``); ``**options`` are those of
+    :func:`rag_eval.create_evaluator`, and ``profile`` is ``grounded`` by default. A score that is
+    null is a Feedback with an error, which no mean takes in.
+    """
+    try:
+        from mlflow.genai.scorers import scorer
+    except ImportError:
+        raise missing_package("mlflow", "mlflow>=3.1") from None
+    samples, reader = SampleScorer(metrics, options), RowReader("mlflow", fields)
+
+    @scorer(name="rag_eval")  # type: ignore[untyped-decorator]
+    def rag_eval(inputs: Any, outputs: Any, expectations: Any, trace: Any) -> list[Any]:
+        row = {"inputs": inputs, "outputs": outputs, "expectations": expectations}
+        sample = reader.sample({name: value for name, value in row.items() if value is not None})
+        if "contexts" not in sample and trace is not None:
+            sample["contexts"] = _retrieved(trace)
+        return [_feedback(found) for found in samples.score(sample)]
+
+    return rag_eval
+
+
+def _retrieved(trace: Any) -> list[Any] | None:
+    """The documents of all retrievers; None without any, which is not to have found nothing."""
+    spans = trace.search_spans(span_type="RETRIEVER")
+    found = [document for span in spans for document in span.outputs or ()]
+    return RowReader("native").sample({"contexts": found})["contexts"] if spans else None
+
+
+def _feedback(found: MetricScore) -> Any:
+    from mlflow.entities import AssessmentError, Feedback
+
+    facts = {name: str(value).lower() for name, value in found.facts().items()}
+    if found.score is None:
+        error = AssessmentError(found.null_reason.upper(), found.reason)
+        return Feedback(name=found.metric, error=error, metadata=facts)
+    return Feedback(name=found.metric, value=found.score, rationale=found.reason, metadata=facts)

@@ -1,0 +1,119 @@
+"""A sample in; of each metric the score, the verdict and the reason that a tool shows, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.reports.plain_text import plain_text
+from rag_eval.results import EvalResult, MetricResult
+from rag_eval.samples import MetricId
+from rag_eval.scoring import Evaluator, create_evaluator
+
+# Reasons are shown in cells of tables and on terminals.
+_MOST_FINDINGS: Final = 5
+_LONGEST: Final = 300  # characters of an explanation or a finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricScore:
+    """One metric of one sample, as the modules for tools pass it on.
+
+    Attributes
+    ----------
+    metric : str
+    score : float or None
+        That of :func:`rag_eval.evaluate`, bit by bit; None where there is none, never 0 for it.
+    passed : bool or None
+        By the threshold of the metric and in its direction.
+    threshold : float or None
+    higher_is_better : bool
+    reason : str
+        The explanation and the worst findings, on one line, safe to print.
+    null_reason : str
+        Why there is no score, such as ``missing_field``; empty where there is one.
+    """
+
+    metric: MetricId
+    score: float | None
+    passed: bool | None
+    threshold: float | None
+    higher_is_better: bool
+    reason: str
+    null_reason: str
+
+    def facts(self) -> dict[str, Any]:
+        """What tools keep beside a score, without what is None."""
+        found = {
+            "passed": self.passed,
+            "threshold": self.threshold,
+            "higher_is_better": self.higher_is_better,
+            "null_reason": self.null_reason or None,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+class SampleScorer:
+    """Scores samples one at a time by options that are checked once.
+
+    Parameters
+    ----------
+    metrics : iterable of str or None
+        As for :func:`rag_eval.evaluate`.
+    options : mapping
+        Those of :func:`rag_eval.create_evaluator`. The profile is ``grounded`` where none is named.
+    """
+
+    __slots__ = ("evaluator",)
+
+    def __init__(self, metrics: Iterable[str] | None, options: Mapping[str, Any]) -> None:
+        self.evaluator = evaluator(metrics, options)
+
+    def score(self, sample: Mapping[str, Any]) -> list[MetricScore]:
+        """The scores of one sample, in the order of the metrics."""
+        return metric_scores(self.evaluator.evaluate(dict(sample)))
+
+    async def ascore(self, sample: Mapping[str, Any]) -> list[MetricScore]:
+        """As :meth:`score`, with a judge asked in the event loop of the caller."""
+        return metric_scores(await self.evaluator.aevaluate(dict(sample)))
+
+
+def evaluator(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Evaluator:
+    """An evaluator of the grounded profile, unless the options name another.
+
+    Who comes from these tools compares scores with what people say, and not with those of
+    rag-eval-node-ts, which are what the library's own default is for.
+    """
+    named = None if metrics is None else list([metrics] if isinstance(metrics, str) else metrics)
+    return create_evaluator(**{"profile": "grounded", **options, "metrics": named})
+
+
+def metric_scores(result: EvalResult) -> list[MetricScore]:
+    """What tools are told of each metric of a result."""
+    return [
+        MetricScore(
+            metric=metric,
+            score=found.score,
+            passed=found.passed,
+            threshold=found.threshold,
+            higher_is_better=higher_is_better(metric),
+            reason=_reason(found),
+            null_reason=found.null_reason.name.lower() if found.null_reason else "",
+        )
+        for metric, found in result.metrics.items()
+    ]
+
+
+def _reason(found: MetricResult) -> str:
+    severities = {"critical": 0, "warning": 1, "info": 2}
+    worst = sorted(found.signals, key=lambda signal: severities[signal.severity])
+    lines = [plain_text(found.explanation, _LONGEST)]
+    for signal in worst[:_MOST_FINDINGS]:
+        text = plain_text(signal.message, _LONGEST)
+        evidence = plain_text(signal.evidence or "", _LONGEST)
+        lines.append(f"{text} “{evidence}”" if evidence else text)
+    if len(worst) > _MOST_FINDINGS:
+        lines.append(f"({len(worst) - _MOST_FINDINGS} more)")
+    return " ".join(lines)

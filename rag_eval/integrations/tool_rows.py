@@ -1,0 +1,78 @@
+"""Rows as a tool has them in; samples under our names out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rag_eval.schemas import FieldMap, field_map, paths_of_rows
+
+# Where objects of tools have their text: documents, nodes, messages.
+_TEXT_ATTRIBUTES: Final = ("page_content", "text", "content", "response")
+_MAX_DEPTH: Final = 5
+# Fields that a tool's own data may lack here and there, and that a metric may do without.
+_OPTIONAL: Final = frozenset({"ground_truth", "groundTruth", "id", "metadata", "language"})
+
+
+class RowReader:
+    """Reads rows of one schema.
+
+    Parameters
+    ----------
+    schema : str
+        One of :data:`rag_eval.schemas.SCHEMA_NAMES`.
+    fields : mapping, optional
+        Our field -> its path in a row (``outputs.docs``), where it is not where the schema has it.
+    """
+
+    __slots__ = ("_fields", "_schema")
+
+    def __init__(self, schema: str | None, fields: Mapping[str, str] | None = None) -> None:
+        self._schema = schema
+        self._fields = dict(fields or {})
+
+    def sample(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The sample of one row."""
+        return self.samples([row])[0]
+
+    def samples(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The samples of rows that were written alike.
+
+        Raises
+        ------
+        InputError
+            When the fields are not where they were said to be; an optional one may be missing.
+        """
+        plain = [{name: plain_value(value) for name, value in row.items()} for row in rows]
+        if not plain:
+            return []
+        paths = paths_of_rows(plain)
+        absent = {name for name in _OPTIONAL & self._fields.keys() if self._fields[name] not in paths}
+        given = {name: path for name, path in self._fields.items() if name not in absent}
+        found = field_map(paths, schema=self._schema, mapping=given)
+        if absent:
+            # What was said to be elsewhere is not looked for under a name that happens to be there.
+            unnamed = {"ground_truth" if name == "groundTruth" else name for name in absent}
+            kept = {name: path for name, path in found.paths.items() if name not in unnamed}
+            found = FieldMap(found.schema, kept)
+        return [found.row(row) for row in plain]
+
+
+def plain_value(value: Any, depth: int = 0) -> Any:
+    """Objects of tools that hold a text as that text, within lists and dicts as well."""
+    if isinstance(value, str) or depth == _MAX_DEPTH:
+        return value
+    if isinstance(value, Mapping):
+        return {name: plain_value(item, depth + 1) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(item, depth + 1) for item in value]
+    for name in _TEXT_ATTRIBUTES:
+        text = getattr(value, name, None)
+        if isinstance(text, str):
+            return str(text)
+    return value
+
+
+def fields(**values: Any) -> dict[str, Any]:
+    """A sample of values that a tool gives one by one, without those that it does not."""
+    return {name: plain_value(value) for name, value in values.items() if value is not None}

@@ -1,0 +1,117 @@
+"""A result and the bars on it in; the text of a failed assertion, safe for any terminal, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rag_eval.bars import COMPOSITE, BarOutcome
+from rag_eval.reports.plain_text import plain_text
+from rag_eval.results import EvalResult, EvalSignal
+from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
+from rag_eval.views.texts import contexts_of
+
+_NAME_LIMIT: Final = 60
+_SENTENCE_LIMIT: Final = 300
+_WINDOW_LIMIT: Final = 200
+_EXPLANATION_LIMIT: Final = 300
+_MOST_SENTENCES: Final = 5
+_MOST_SIGNALS: Final = 8
+# What is said of sentences of the answer says why these are low.
+_OF_ANSWER: Final = frozenset({"faithfulness", "hallucination_rate", COMPOSITE})
+_OF_TRUTH: Final = frozenset({"context_recall", COMPOSITE})
+_SEVERITIES: Final = ("critical", "warning", "info")
+
+
+def assertion_text(result: EvalResult, outcomes: Sequence[BarOutcome], name: str) -> str:
+    """Each bar with found and wanted, the sentences and the signals behind what was missed.
+
+    Parameters
+    ----------
+    result : EvalResult
+    outcomes : sequence of BarOutcome
+    name : str
+        What the sample is called; empty where it has no name.
+    """
+    missed = [outcome for outcome in outcomes if not outcome.held]
+    profile = "" if result.signature is None else f" (profile {result.signature.profile})"
+    called = f' "{plain_text(name, _NAME_LIMIT)}"' if name else ""
+    bars = f"{len(missed)} of {len(outcomes)} bar{'' if len(outcomes) == 1 else 's'}"
+    lines = [f"sample{called}: {bars} missed{profile}"]
+    lines += _bar_lines(outcomes)
+    names = {outcome.metric for outcome in missed}
+    if names & _OF_ANSWER:
+        lines += _sentence_lines(result, answer_sentences(result), "answer")
+    if names & _OF_TRUTH:
+        lines += _sentence_lines(result, truth_sentences(result), "ground truth")
+    lines += _signal_lines(result, names)
+    return "\n".join(lines)
+
+
+def _bar_lines(outcomes: Sequence[BarOutcome]) -> Iterator[str]:
+    """Those missed first, each with why."""
+    rows = [(outcome, *outcome.texts) for outcome in sorted(outcomes, key=lambda each: each.held)]
+    width = max(len(outcome.metric) for outcome, _, _ in rows)
+    room = max(len(found) for _, found, _ in rows)
+    for outcome, found, wanted in rows:
+        line = f"  {outcome.metric:<{width}}  {found:>{room}}  wanted {wanted}"
+        yield line + (", held" if outcome.held else "")
+        if outcome.held:
+            continue
+        why = ": ".join(filter(None, (outcome.null_reason, outcome.explanation)))
+        if why:
+            yield f"    {plain_text(why, _EXPLANATION_LIMIT)}"
+
+
+def _sentence_lines(
+    result: EvalResult, sentences: Sequence[SentenceView], owner: str
+) -> Iterator[str]:
+    """The sentences that are not carried, the least of them first, beside the best passage."""
+    short = sorted(
+        (sentence for sentence in sentences if sentence.level != "supported"),
+        key=lambda sentence: sentence.support,
+    )
+    if not short:
+        return
+    yield f"  {owner}: {len(short)} of {len(sentences)} sentences not carried by the contexts"
+    contexts = contexts_of(result)
+    for sentence in short[:_MOST_SENTENCES]:
+        text = plain_text(sentence.text, _SENTENCE_LIMIT)
+        yield f"    {sentence.support:.2f} {sentence.level}: “{text}”"
+        if sentence.chunk is not None and sentence.chunk < len(contexts):
+            yield f"      best in contexts[{sentence.chunk}]: “{_window(sentence, contexts)}”"
+        else:
+            yield "      in no context"
+        if missing := [*sentence.missing_numbers, *sentence.missing_names]:
+            shown = ", ".join(plain_text(each, _NAME_LIMIT) for each in missing[:_MOST_SIGNALS])
+            yield f"      missing in the contexts: {shown}"
+    if len(short) > _MOST_SENTENCES:
+        yield f"    and {len(short) - _MOST_SENTENCES} more"
+
+
+def _window(sentence: SentenceView, contexts: Sequence[str]) -> str:
+    assert sentence.chunk is not None
+    text = contexts[sentence.chunk]
+    begin, end = (0, len(text)) if sentence.window is None else sentence.window
+    shown = plain_text(text[begin:end], _WINDOW_LIMIT)
+    return ("…" if begin else "") + shown + ("…" if end < len(text) else "")
+
+
+def _signal_lines(result: EvalResult, names: set[str]) -> Iterator[str]:
+    """Findings about what was missed; of sentences that stand above, their words once only."""
+    signals: list[EvalSignal] = [
+        signal
+        for name, metric in result.metrics.items()
+        if name in names or COMPOSITE in names
+        for signal in metric.signals
+    ]
+    signals.sort(key=lambda signal: _SEVERITIES.index(signal.severity))
+    if signals:
+        yield "  signals:"
+    for signal in signals[:_MOST_SIGNALS]:
+        message = plain_text(signal.message, _EXPLANATION_LIMIT)
+        evidence = plain_text(signal.evidence or "", _NAME_LIMIT)
+        quoted = f" “{evidence}”" if evidence else ""
+        yield f"    {signal.severity} {signal.metric_id}: {message}{quoted}"
+    if len(signals) > _MOST_SIGNALS:
+        yield f"    and {len(signals) - _MOST_SIGNALS} more"

@@ -1,0 +1,228 @@
+"""A result in; the HTML that a notebook shows of it, out.
+
+It has no script, no style sheet and no address, and is of bounded size whatever the result holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+from xml.etree.ElementTree import Element
+
+from rag_eval.metric_directions import bounds_of, higher_is_better
+from rag_eval.reports.notebook_elements import (
+    AMBER,
+    GREEN,
+    NONE,
+    RED,
+    Content,
+    add_box,
+    add_line,
+    badge,
+    block_text,
+    element,
+    folded,
+    heading,
+    html_of,
+    line_text,
+    picture,
+    prose,
+    score_text,
+    table,
+)
+from rag_eval.results import EvalResult, EvalSignal, MetricResult
+from rag_eval.views.sentences import SentenceView, answer_sentences
+from rag_eval.views.texts import contexts_of, text_of
+
+MOST_METRICS: Final = 20
+_MOST_SIGNALS: Final = 10
+_MOST_CHUNKS: Final = 5
+_MOST_SENTENCES: Final = 40
+_QUESTION_LIMIT: Final = 300
+_ANSWER_LIMIT: Final = 2_500
+_CHUNK_LIMIT: Final = 500
+_LINE_LIMIT: Final = 120
+_BAR_WIDTH: Final = 90
+_TINTS: Final = {"supported": GREEN, "weak": AMBER, "unsupported": RED}
+# Told apart without colours too.
+_EDGES: Final = {"supported": "none", "weak": "2px dotted", "unsupported": "2px dashed"}
+
+
+def result_html(result: EvalResult) -> str:
+    """The scores of one sample, its answer with what carries each sentence, and the findings."""
+    sentences = answer_sentences(result)
+    about = f"composite {score_text(result.composite_score)}"
+    if result.signature is not None:
+        about += f" · {line_text(result.signature.profile, _LINE_LIMIT)} profile"
+    head = element("div", "", badge(result.passed), f" {about}")
+    root = element("div", "line-height:1.45", head)
+    question, answer = text_of(result, "question"), text_of(result, "answer")
+    if question:
+        root.extend([heading("Question"), prose(block_text(question, _QUESTION_LIMIT))])
+    if answer:
+        root.extend([heading("Answer"), _answer(answer, sentences)])
+        if sentences:
+            root.append(_legend())
+    root.append(_scores(tuple(result.metrics.values())))
+    found = [signal for metric in result.metrics.values() for signal in metric.signals]
+    if found:
+        root.extend([heading("Findings"), _findings(found)])
+    chunks = contexts_of(result)
+    if chunks:
+        root.append(_chunks(chunks, sentences))
+    return html_of(root)
+
+
+def _answer(answer: str, sentences: Sequence[SentenceView]) -> Element:
+    """The answer, each sentence in the tint of its support."""
+    parts: list[Content] = []
+    end = 0
+    for sentence in sentences[:_MOST_SENTENCES]:
+        begin, until = sentence.span
+        if until > _ANSWER_LIMIT:
+            break
+        parts += [block_text(answer[end:begin], _ANSWER_LIMIT), _sentence(answer, sentence)]
+        end = until
+    parts.append(block_text(answer[end:], _ANSWER_LIMIT - end))
+    return prose(*parts)
+
+
+def _sentence(answer: str, sentence: SentenceView) -> Element:
+    begin, end = sentence.span
+    look = f"background:{_TINTS[sentence.level]};border-bottom:{_EDGES[sentence.level]}"
+    return element(
+        "span",
+        look,
+        block_text(answer[begin:end], _ANSWER_LIMIT),
+        title=_about(sentence),
+    )
+
+
+def _about(sentence: SentenceView) -> str:
+    """What is known of a sentence, in a line."""
+    text = f"{sentence.level}, support {score_text(sentence.support)}"
+    if sentence.chunk is not None:
+        text += f", best in context {sentence.chunk}"
+    missing = [*sentence.missing_numbers, *sentence.missing_names]
+    if missing:
+        text += f"; in no context: {', '.join(missing[:8])}"
+    return line_text(text, _LINE_LIMIT)
+
+
+def _legend() -> Element:
+    parts: list[Content] = ["Sentences: "]
+    for level in _TINTS:
+        look = f"background:{_TINTS[level]};border-bottom:{_EDGES[level]};padding:0 4px"
+        parts += [element("span", look, level), " "]
+    return element("div", "font-size:90%;margin:4px 0", *parts)
+
+
+def _scores(metrics: Sequence[MetricResult]) -> Element:
+    rows: list[list[Content]] = []
+    for metric in metrics[:MOST_METRICS]:
+        rows.append(
+            [
+                line_text(metric.metric_id, _LINE_LIMIT),
+                score_text(metric.score),
+                _bar(metric),
+                _threshold(metric),
+                None if metric.passed is None else badge(metric.passed),
+                line_text(metric.explanation, _LINE_LIMIT),
+            ]
+        )
+    heads = ("metric", "score", "", "threshold", "verdict", "why")
+    made = table(heads, rows, frozenset({0, 2, 4, 5}))
+    return with_rest(made, len(metrics), MOST_METRICS, "metrics")
+
+
+def with_rest(made: Element, n_all: int, n_shown: int, what: str) -> Element:
+    """The element, and below it how many are left out."""
+    if n_all <= n_shown:
+        return made
+    rest = element("div", "font-size:90%", f"… and {n_all - n_shown:,} more {what}")
+    return element("div", "", made, rest)
+
+
+def _threshold(metric: MetricResult) -> str:
+    return threshold_text(metric.metric_id, metric.threshold)
+
+
+def threshold_text(metric: str, threshold: float | None) -> str:
+    """``≥ 0.70``; ``≤`` where lower is better."""
+    if threshold is None:
+        return NONE
+    return f"{'≥' if higher_is_better(metric) else '≤'} {score_text(threshold)}"
+
+
+def _bar(metric: MetricResult) -> Element | None:
+    """The score as a bar with a tick at the threshold; None where it has no ends."""
+    ends = bounds_of(metric.metric_id)
+    if ends is None or metric.score is None or not ends[0] <= metric.score <= ends[1]:
+        return None
+    low, high = ends
+    drawing = picture(_BAR_WIDTH, 10, f"{score_text(metric.score)} of {high:g}")
+    add_box(drawing, 0, 1, (metric.score - low) / (high - low) * _BAR_WIDTH, 8)
+    add_line(drawing, (0, 9.5), (_BAR_WIDTH, 9.5))
+    if metric.threshold is not None and low <= metric.threshold <= high:
+        place = (metric.threshold - low) / (high - low) * _BAR_WIDTH
+        add_line(drawing, (place, -1), (place, 10), dashed=True)
+    return drawing
+
+
+def _findings(signals: Sequence[EvalSignal]) -> Element:
+    ranks = {"critical": 0, "warning": 1, "info": 2}
+    tints = {"critical": RED, "warning": AMBER, "info": "transparent"}
+    made = element("ul", "margin:2px 0;padding-left:1.4em")
+    for signal in sorted(signals, key=lambda one: ranks[one.severity])[:_MOST_SIGNALS]:
+        kind = element("span", f"background:{tints[signal.severity]};padding:0 4px", signal.severity)
+        text = line_text(f"{signal.metric_id}: {signal.message}", _LINE_LIMIT)
+        evidence = line_text(signal.evidence, _LINE_LIMIT)
+        said = element("bdi", "", f" “{evidence}”") if evidence else None
+        made.append(element("li", "overflow-wrap:anywhere", kind, f" {text}", said))
+    return with_rest(made, len(signals), _MOST_SIGNALS, "findings")
+
+
+def _chunks(chunks: Sequence[str], sentences: Iterable[SentenceView]) -> Element:
+    """The contexts, the best windows of sentences marked; those that carry something first."""
+    windows: dict[int, list[tuple[int, int]]] = {}
+    for sentence in sentences:
+        if sentence.chunk is not None and sentence.chunk < len(chunks):
+            found = windows.setdefault(sentence.chunk, [])
+            if sentence.window is not None:
+                found.append(sentence.window)
+    order = [*sorted(windows), *(n for n in range(len(chunks)) if n not in windows)]
+    parts: list[Content] = []
+    for number in sorted(order[:_MOST_CHUNKS]):
+        marked = _marked(chunks[number], windows.get(number, ()))
+        parts.append(element("div", "margin:6px 0", heading(f"context {number}"), marked))
+    body = with_rest(element("div", "", *parts), len(chunks), _MOST_CHUNKS, "contexts")
+    return folded(f"Contexts ({len(chunks):,})", body)
+
+
+def _marked(chunk: str, windows: Iterable[tuple[int, int]]) -> Element:
+    """A context from shortly before its first window on."""
+    joined = _joined(windows)
+    first = max(0, joined[0][0] - 120) if joined else 0
+    last = first + _CHUNK_LIMIT
+    parts: list[Content] = ["… " if first else ""]
+    end = first
+    for begin, until in joined:
+        if begin >= last:
+            break
+        tint = f"background:{GREEN};color:inherit"
+        inside = block_text(chunk[begin : min(until, last)], _CHUNK_LIMIT)
+        parts += [block_text(chunk[end:begin], _CHUNK_LIMIT), element("mark", tint, inside)]
+        end = min(until, last)
+    parts += [block_text(chunk[end:last], _CHUNK_LIMIT), "…" if last < len(chunk) else ""]
+    return prose(*parts)
+
+
+def _joined(windows: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Windows in order, those that touch as one."""
+    joined: list[tuple[int, int]] = []
+    for begin, end in sorted(windows):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((begin, end))
+    return joined

@@ -1,0 +1,338 @@
+"""A batch, a run or a comparison in; the HTML that a notebook shows of it, out.
+
+Rows are not explained for it: only the samples of the few that are listed are opened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from rag_eval.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.batch_results import BatchEvalResult, BatchSummary, Results
+from rag_eval.errors import TextsNotKeptError
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.reports.notebook import MOST_METRICS, threshold_text, with_rest
+from rag_eval.reports.notebook_elements import (
+    GREEN,
+    NONE,
+    RED,
+    Content,
+    add_box,
+    add_line,
+    badge,
+    element,
+    heading,
+    html_of,
+    line_text,
+    mean_text,
+    picture,
+    score_text,
+    table,
+)
+from rag_eval.reports.page.figures import share_text, signed_text
+from rag_eval.result_summaries import COMPOSITE
+from rag_eval.results import sample_dict
+from rag_eval.samples import EvalSample, MetricId
+from rag_eval.stats.intervals import Interval
+from rag_eval.views.histograms import histograms
+from rag_eval.views.run_view import Histogram
+
+if TYPE_CHECKING:
+    from rag_eval.comparing.run_comparison import RunComparison
+    from rag_eval.comparing.tested_changes import MetricChange
+    from rag_eval.gates import GateOutcome
+    from rag_eval.gating.verdicts import GateReport
+    from rag_eval.run import RunReport
+
+_N_WORST: Final = 10
+_MOST_NOTES: Final = 20
+_ID_LIMIT: Final = 60
+_QUESTION_LIMIT: Final = 160
+_NOTE_LIMIT: Final = 300
+_MOST_FAILED: Final = 5
+_WIDTH: Final = 110
+_HEIGHT: Final = 26
+_Thresholds = Mapping[MetricId, "float | None"]
+
+
+def summary_html(summary: BatchSummary) -> str:
+    """Verdict, statistics and notes of a batch; its worst rows too where it has rows."""
+    root = element("div", "line-height:1.45", _headline(summary, summary.passed))
+    _add_summary(root, summary)
+    return html_of(root)
+
+
+def run_html(report: RunReport) -> str:
+    """The verdict of a run with its gates, and its statistics."""
+    root = element("div", "line-height:1.45", _headline(report.result, report.passed))
+    if report.interrupted:
+        root.append(element("div", "", "interrupted: the verdict is on a part of the samples"))
+    root.append(_gates(report.gates))
+    _add_summary(root, report.result)
+    return html_of(root)
+
+
+def gate_html(report: GateReport) -> str:
+    """The verdict of a gate: what each baseline and each bar said."""
+    reason = line_text(f"{report.status}. {report.reason}", _NOTE_LIMIT)
+    head = element("div", "", badge(report.passed), f" {reason}")
+    root = element("div", "line-height:1.45", head)
+    root.append(_gates(report.guards))
+    for verdict in report.baselines[:MOST_METRICS]:
+        root.append(heading(line_text(f"Against {verdict.name}: {verdict.status}", _NOTE_LIMIT)))
+        rows: list[list[Content]] = [
+            [
+                line_text(finding.name, _ID_LIMIT),
+                signed_text(finding.change),
+                f"{finding.n_pairs:,}",
+                line_text(finding.status, _ID_LIMIT),
+            ]
+            for finding in verdict.findings[:MOST_METRICS]
+        ]
+        made = table(("metric", "change", "pairs", "status"), rows, frozenset({0, 3}))
+        root.append(with_rest(made, len(verdict.findings), MOST_METRICS, "findings"))
+    _add_notes(root, report.notices)
+    return html_of(root)
+
+
+def comparison_html(comparison: RunComparison) -> str:
+    """Two runs side by side: means, differences with their intervals, verdicts."""
+    names = f"{comparison.old} → {comparison.new}, {comparison.n_pairs:,} pairs"
+    state = badge(not comparison.regressions, "no regression found", "regression")
+    head = element("div", "", state, f" {line_text(names, _NOTE_LIMIT)}")
+    changes = comparison.changes[:MOST_METRICS]
+    reach = max((_reach(change) for change in changes), default=0.0) or 1.0
+    rows = [_change_row(change, reach) for change in changes]
+    heads = ("metric", "old", "new", "difference", "", "verdict")
+    made = table(heads, rows, frozenset({0, 4, 5}))
+    body = with_rest(made, len(comparison.changes), MOST_METRICS, "changes")
+    root = element("div", "line-height:1.45", head, body)
+    _add_notes(root, [*comparison.differences, *comparison.notes])
+    return html_of(root)
+
+
+def _headline(summary: BatchSummary, passed: bool) -> Element:
+    text = f"{summary.n_passed:,} of {summary.n_rows:,} samples passed"
+    if summary.signature is not None:
+        text += f" · {line_text(summary.signature.profile, _ID_LIMIT)} profile"
+    return element("div", "", badge(passed), f" {text}")
+
+
+def _add_summary(root: Element, summary: BatchSummary) -> None:
+    root.append(_metrics(summary))
+    if isinstance(summary, BatchEvalResult):
+        root.extend(_worst(summary))
+    _add_notes(root, summary.notes)
+
+
+def _add_notes(root: Element, notes: Sequence[str]) -> None:
+    if notes:
+        made = _listed(line_text(f"note: {note}", _NOTE_LIMIT) for note in notes[:_MOST_NOTES])
+        root.append(with_rest(made, len(notes), _MOST_NOTES, "notes"))
+
+
+def _listed(lines: Iterable[str]) -> Element:
+    items = [element("li", "overflow-wrap:anywhere", line) for line in lines]
+    return element("ul", "margin:4px 0;padding-left:1.4em", *items)
+
+
+def _gates(gates: Iterable[GateOutcome]) -> Element:
+    ordered = sorted(gates, key=lambda gate: gate.held)
+    items = [
+        element(
+            "li",
+            "margin:2px 0",
+            badge(gate.held, "held"),
+            f" {line_text(gate.message, _NOTE_LIMIT)}",
+        )
+        for gate in ordered[:MOST_METRICS]
+    ]
+    made = element("ul", "margin:4px 0;padding:0;list-style:none", *items)
+    return with_rest(made, len(ordered), MOST_METRICS, "gates")
+
+
+# ------------------------------------------------------------------------------------- statistics
+
+
+def _metrics(summary: BatchSummary) -> Element:
+    thresholds: _Thresholds = {}
+    shapes: Mapping[str, Histogram] = {}
+    if isinstance(summary, BatchEvalResult):
+        thresholds = thresholds_of(summary)
+        shapes = histograms(summary, [(summary.scores, summary.composite_scores)])
+    names = list(summary.aggregates)
+    rows = [
+        _metric_row(name, summary.aggregates[name], thresholds.get(name), shapes.get(name))
+        for name in names[:MOST_METRICS]
+    ]
+    rows.append(
+        _metric_row(COMPOSITE, summary.composite_aggregate, None, shapes.get(COMPOSITE))
+    )
+    heads = ("metric", "distribution", "mean [95 %]", "scored", "pass rate", "threshold")
+    return with_rest(table(heads, rows, frozenset({0, 1})), len(names), MOST_METRICS, "metrics")
+
+
+def thresholds_of(batch: BatchEvalResult) -> _Thresholds:
+    """The threshold of each metric; without those of a batch that was read and has no rows."""
+    if isinstance(batch.results, Results):
+        return batch.results.plan.thresholds
+    if not len(batch.results):
+        return {}
+    return {name: metric.threshold for name, metric in batch.results[0].metrics.items()}
+
+
+def _metric_row(
+    name: str,
+    aggregate: MetricAggregate | CompositeAggregate,
+    threshold: float | None,
+    shape: Histogram | None,
+) -> list[Content]:
+    return [
+        line_text(name, _ID_LIMIT),
+        None if shape is None else _histogram(shape, threshold),
+        mean_text(aggregate),
+        f"{aggregate.n:,}/{aggregate.n_rows:,}",
+        share_text(aggregate.pass_rate),
+        NONE if name == COMPOSITE else threshold_text(name, threshold),
+    ]
+
+
+def _histogram(shape: Histogram, threshold: float | None) -> Element:
+    ends = f"from {score_text(shape.low)} to {score_text(shape.high)}"
+    drawing = picture(_WIDTH, _HEIGHT, f"distribution {ends}")
+    most = max(shape.counts)
+    width = _WIDTH / len(shape.counts)
+    for place, count in enumerate(shape.counts):
+        if count:
+            height = max(1.5, count / most * (_HEIGHT - 3))
+            add_box(drawing, place * width, _HEIGHT - 1 - height, width - 1, height)
+    add_line(drawing, (0, _HEIGHT - 0.5), (_WIDTH, _HEIGHT - 0.5))
+    if threshold is not None and shape.low <= threshold <= shape.high:
+        place = (threshold - shape.low) / (shape.high - shape.low) * _WIDTH
+        add_line(drawing, (place, 0), (place, _HEIGHT), dashed=True)
+    return drawing
+
+
+# -------------------------------------------------------------------------------------- worst rows
+
+
+def _worst(batch: BatchEvalResult) -> list[Element]:
+    rows = _worst_rows(batch)
+    if not rows:
+        return []
+    thresholds = thresholds_of(batch)
+    cells = [_worst_row(batch, row, thresholds) for row in rows]
+    kept = not isinstance(batch.results, Results) or batch.results.keeps_texts
+    text = "Lowest scores" if kept else "Lowest scores (texts were not kept)"
+    made = table(("row", "id", "question", "composite", "failed"), cells, frozenset({1, 2, 4}))
+    return [heading(text), made]
+
+
+def _worst_rows(batch: BatchEvalResult) -> list[int]:
+    """The rows that failed, the lowest composite scores first; then the others, likewise."""
+    composite = batch.composite_scores
+    found: list[int] = []
+    for passed in (False, True):
+        rows = np.flatnonzero(batch.sample_passed == passed)
+        if len(rows) > _N_WORST:
+            # To sort all rows of a large batch would take longer than all else here.
+            limit = np.partition(composite[rows], _N_WORST - 1)[_N_WORST - 1]
+            rows = rows[~(composite[rows] > limit)]
+        order = np.argsort(composite[rows], kind="stable")[:_N_WORST]
+        found += rows[order].tolist()
+    return found[:_N_WORST]
+
+
+def _worst_row(batch: BatchEvalResult, row: int, thresholds: _Thresholds) -> list[Content]:
+    sample = _sample(batch, row)
+    question = sample.get("question")
+    composite = float(batch.composite_scores[row])
+    return [
+        f"{row:,}",
+        element("bdi", "", line_text(sample.get("id"), _ID_LIMIT)),
+        element("bdi", "", line_text(question, _QUESTION_LIMIT)),
+        score_text(composite),
+        _failed(batch, row, thresholds),
+    ]
+
+
+def _sample(batch: BatchEvalResult, row: int) -> dict[str, Any]:
+    """The sample of a row; empty where it was not kept."""
+    try:
+        if isinstance(batch.results, Results):
+            sample = batch.results.sample(row)
+        else:
+            sample = batch.results[row].sample
+    except (TextsNotKeptError, IndexError):
+        return {}
+    return sample_dict(sample) if isinstance(sample, (Mapping, EvalSample)) else {}
+
+
+def _failed(batch: BatchEvalResult, row: int, thresholds: _Thresholds) -> Element:
+    """The metrics whose score is on the wrong side of its threshold."""
+    texts = []
+    for metric, score in zip(batch.metrics, batch.scores[row].tolist(), strict=True):
+        bar = thresholds.get(metric)
+        if bar is None or math.isnan(score):
+            continue
+        if score < bar if higher_is_better(metric) else score > bar:
+            texts.append(f"{line_text(metric, _ID_LIMIT)} {score_text(score)}")
+    shown = ", ".join(texts[:_MOST_FAILED])
+    if len(texts) > _MOST_FAILED:
+        shown += f" and {len(texts) - _MOST_FAILED} more"
+    look = f"background:{RED};padding:0 4px" if texts else ""
+    return element("span", look, shown)
+
+
+# -------------------------------------------------------------------------------------- comparison
+
+
+def _reach(change: MetricChange) -> float:
+    found = change.difference
+    ends = (found.estimate, found.low, found.high)
+    return max((abs(end) for end in ends if end is not None and math.isfinite(end)), default=0.0)
+
+
+def _change_row(change: MetricChange, reach: float) -> list[Content]:
+    name = change.name
+    if change.slice is not None:
+        name += f" [{change.slice.field}={change.slice.value}]"
+    tints = {"regression": RED, "improvement": GREEN}
+    look = f"background:{tints.get(change.verdict, 'transparent')};padding:0 4px"
+    return [
+        line_text(name, _ID_LIMIT),
+        score_text(change.old.mean),
+        score_text(change.new.mean),
+        _difference_text(change.difference),
+        _difference(change, reach),
+        element("span", look, change.verdict),
+    ]
+
+
+def _difference_text(found: Interval) -> str:
+    text = signed_text(found.estimate)
+    if found.low is None or found.high is None:
+        return text
+    return f"{text} [{signed_text(found.low)}, {signed_text(found.high)}]"
+
+
+def _difference(change: MetricChange, reach: float) -> Element | None:
+    """The interval of a difference on a line that goes as far to the left as to the right."""
+    found = change.difference
+    if not math.isfinite(found.estimate):
+        return None
+    drawing = picture(_WIDTH, 12, f"difference {_difference_text(found)}")
+
+    def place(value: float) -> float:
+        return (1 + value / reach) * (_WIDTH - 6) / 2 + 3
+
+    add_line(drawing, (place(0), 0), (place(0), 12), dashed=True)
+    if found.low is not None and found.high is not None:
+        add_line(drawing, (place(found.low), 6), (place(found.high), 6))
+    add_box(drawing, place(found.estimate) - 3, 3, 6, 6)
+    return drawing

@@ -1,0 +1,158 @@
+"""Texts and numbers in; elements of HTML for the output of a notebook cell, out.
+
+Elements have styles of their own and no classes, scripts or addresses: front ends take style sheets
+out, or let them loose on the whole page. Colours are tints over whatever the theme has, so that
+text keeps its contrast in light and dark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from rag_eval.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.reports.page.figures import NONE, score_text
+from rag_eval.reports.page.visible_text import short, visible_plain
+from rag_eval.stats.intervals import Interval
+
+Content: TypeAlias = "str | Element | None"
+
+GREEN: Final = "rgba(46,160,67,.22)"
+AMBER: Final = "rgba(210,153,34,.30)"
+RED: Final = "rgba(248,81,73,.26)"
+GREY: Final = "rgba(128,128,128,.16)"
+_LINE: Final = "1px solid rgba(128,128,128,.35)"
+_SVG: Final = "http://www.w3.org/2000/svg"
+
+
+def element(tag: str, style: str = "", *content: Content, **attributes: str) -> Element:
+    """An element with texts and elements in it; what is None is left out."""
+    made = Element(tag, {**({"style": style} if style else {}), **attributes})
+    for part in content:
+        if isinstance(part, Element):
+            made.append(part)
+        elif part is not None:
+            _append_text(made, part)
+    return made
+
+
+def _append_text(parent: Element, text: str) -> None:
+    if len(parent):
+        parent[-1].tail = (parent[-1].tail or "") + text
+    else:
+        parent.text = (parent.text or "") + text
+
+
+def html_of(root: Element) -> str:
+    """The element as HTML, all texts in it escaped."""
+    return tostring(root, encoding="unicode", method="html")
+
+
+def line_text(text: object, limit: int) -> str:
+    """A text of data on one line; other values by their ``str``, None as nothing."""
+    return "" if text is None else short(visible_plain(short(str(text), limit)), limit)
+
+
+def block_text(text: str, limit: int) -> str:
+    """A text of data with its line breaks and nothing hidden, cut at ``limit`` characters."""
+    shown = visible_plain(text[:limit])
+    return f"{shown[:limit]}…" if len(shown) > limit or len(text) > limit else shown
+
+
+def prose(*content: Content, style: str = "") -> Element:
+    """A block of text of data: breaks lines where they break, in the direction of its letters."""
+    look = "white-space:pre-wrap;overflow-wrap:anywhere;max-width:60em;text-align:start;" + style
+    return element("div", look, *content, dir="auto")
+
+
+def badge(passed: bool | None, good: str = "passed", bad: str = "FAILED") -> Element:
+    """A verdict in a tinted box; its word says it without the colour."""
+    look = "display:inline-block;padding:1px 8px;border-radius:4px;font-weight:600;background:"
+    if passed is None:
+        return element("span", look + GREY, "no verdict")
+    return element("span", look + (GREEN if passed else RED), good if passed else bad)
+
+
+def heading(text: str) -> Element:
+    """The name of a part."""
+    return element("div", "font-weight:600;margin:10px 0 2px", text)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Content]], texts: frozenset[int]) -> Element:
+    """A table; columns in ``texts`` begin at the left and break, others hold numbers."""
+    made = element("table", "border-collapse:collapse;margin:4px 0;font-size:inherit")
+    _add_row(SubElement(made, "thead"), "th", heads, texts)
+    body = SubElement(made, "tbody")
+    for row in rows:
+        _add_row(body, "td", row, texts)
+    return made
+
+
+def _add_row(parent: Element, tag: str, cells: Sequence[Content], texts: frozenset[int]) -> None:
+    row = SubElement(parent, "tr", {"style": "background:transparent"})
+    for place, cell in enumerate(cells):
+        look = f"padding:3px 9px;border-bottom:{_LINE};vertical-align:top;"
+        if place in texts:
+            look += "text-align:left;white-space:normal;overflow-wrap:anywhere;max-width:30em"
+        else:
+            look += "text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+        row.append(element(tag, look, cell, **({"scope": "col"} if tag == "th" else {})))
+
+
+def folded(summary: str, *content: Content) -> Element:
+    """A part that is closed until someone opens it."""
+    head = element("summary", "cursor:pointer;font-weight:600", summary)
+    return element("details", "margin:8px 0", head, *content)
+
+
+def mean_text(aggregate: MetricAggregate | CompositeAggregate) -> str:
+    """``0.71 [0.65, 0.76]``."""
+    if math.isnan(aggregate.mean):
+        return NONE
+    return f"{score_text(aggregate.mean)} {bounds_text(aggregate.interval)}".rstrip()
+
+
+def bounds_text(interval: Interval | None) -> str:
+    """``[0.65, 0.76]``; why there is none, or nothing."""
+    if interval is None:
+        return ""
+    if interval.too_few or interval.low is None or interval.high is None:
+        return "[too few]"
+    return f"[{score_text(interval.low)}, {score_text(interval.high)}]"
+
+
+def picture(width: int, height: int, label: str) -> Element:
+    """An empty drawing; ``label`` says what it shows to those who do not see it."""
+    return Element(
+        "svg",
+        {
+            "xmlns": _SVG,
+            "width": str(width),
+            "height": str(height),
+            "viewBox": f"0 0 {width} {height}",
+            "role": "img",
+            "aria-label": label,
+            "style": "vertical-align:middle;overflow:visible",
+        },
+    )
+
+
+def add_box(drawing: Element, left: float, top: float, width: float, height: float) -> None:
+    """A filled rectangle in the colour of the text, thinned out."""
+    places = {"x": left, "y": top, "width": width, "height": height}
+    attributes = {name: f"{value:.4g}" for name, value in places.items()}
+    SubElement(drawing, "rect", {**attributes, "fill": "currentColor", "fill-opacity": "0.45"})
+
+
+def add_line(
+    drawing: Element, start: tuple[float, float], end: tuple[float, float], *, dashed: bool = False
+) -> None:
+    """A line in the colour of the text."""
+    ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
+    attributes = {name: f"{value:.4g}" for name, value in ends.items()}
+    attributes |= {"stroke": "currentColor", "stroke-width": "1.5"}
+    if dashed:
+        attributes["stroke-dasharray"] = "2 2"
+    SubElement(drawing, "line", attributes)

@@ -1,0 +1,125 @@
+"""A run in; one HTML file that needs no network and reads without scripts, out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rag_eval.durable_files import atomic_file
+from rag_eval.reports.page.comparison_parts import comparison_parts
+from rag_eval.reports.page.metric_cards import gates_in_order, metric_cards
+from rag_eval.reports.page.row_list import anchors_by_id, row_list
+from rag_eval.reports.page.row_parts import value_text
+from rag_eval.reports.page.security import policy, script_json
+from rag_eval.reports.page.templating import asset, rendered, trusted
+from rag_eval.version import __version__
+from rag_eval.views.run_view import RunView
+
+_MOST_SLICES: Final = 300
+_MOST_FAULTS: Final = 100
+
+
+def page_html(view: RunView, *, title: str | None = None) -> str:
+    """A run as a page: verdict, distributions, comparison, slices, rows, how to make it again.
+
+    Parameters
+    ----------
+    view : RunView
+    title : str, optional
+        The heading; the name of the file of samples by default.
+
+    Returns
+    -------
+    str
+        HTML with its style and its script inside, below 20 MB whatever the run: of very many rows
+        the best cannot be opened. Whatever comes from data stands in it as text.
+
+    Raises
+    ------
+    MissingExtraError
+        Without jinja2 (``pip install 'rag-eval-native[report]'``).
+    """
+    metrics = tuple(view.summary.metrics)
+    listed = row_list(view.rows, metrics)
+    comparison = None
+    if view.comparison is not None:
+        comparison = comparison_parts(view.comparison, anchors_by_id(listed.rows))
+    return str(
+        rendered(
+            "page.html.j2",
+            view=view,
+            summary=view.summary,
+            title=title or (f"RAG evaluation: {view.source}" if view.source else "RAG evaluation"),
+            policy=policy(asset("script.js"), asset("style.css")),
+            style=trusted("style.css"),
+            script=trusted("script.js"),
+            data=script_json(_data(view)),
+            gates=gates_in_order(view.gates),
+            cards=metric_cards(view),
+            comparison=comparison,
+            slices=view.slices[:_MOST_SLICES],
+            n_more_slices=max(0, len(view.slices) - _MOST_SLICES),
+            faults=view.faults[:_MOST_FAULTS],
+            listed=listed,
+            metrics=metrics,
+            signature=_signature(view),
+            version=__version__,
+        )
+    )
+
+
+def write_page(view: RunView, path: str | Path, *, title: str | None = None) -> None:
+    """Write :func:`page_html` to a file, which is there as a whole or not at all.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written to.
+    MissingExtraError
+        Without jinja2.
+    """
+    page = page_html(view, title=title).encode()
+    with atomic_file(path) as file:
+        file.write(page)
+
+
+def _data(view: RunView) -> dict[str, Any]:
+    """What programs read of the page: all but the rows."""
+    found: dict[str, Any] = {
+        "source": view.source,
+        "verdict": {
+            "passed": view.passed,
+            "reason": view.reason,
+            "interrupted": view.interrupted,
+            "gates": [gate.to_dict() for gate in view.gates],
+        },
+        "nRows": view.summary.n_rows,
+        "nPassed": view.summary.n_passed,
+        "nSkipped": view.n_skipped,
+        "nListed": len(view.rows),
+        **view.summary.summary_dict(),
+    }
+    return {name: _finite(value) for name, value in found.items()}
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with null in the place of NaN and infinities, which JSON does not have."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(name): _finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return value
+
+
+def _signature(view: RunView) -> list[tuple[str, str]]:
+    """Names and values, options by themselves."""
+    signature = view.summary.signature
+    if signature is None:
+        return []
+    found = signature.to_dict()
+    options = found.pop("options")
+    return [(str(name), value_text(value)) for name, value in {**found, **options}.items()]

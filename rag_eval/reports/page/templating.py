@@ -1,0 +1,99 @@
+"""The templates of the page, with everything that comes from data escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from rag_eval.errors import MissingExtraError
+from rag_eval.reports.page.figures import (
+    exact_text,
+    interval_text,
+    score_text,
+    share_text,
+    signed_text,
+)
+from rag_eval.reports.page.visible_text import cut, short, visible, visible_plain
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+_PACKAGE: Final = "rag_eval.reports.page"
+
+
+@cache
+def environment() -> Environment:
+    """Templates in which a name that is not there is an error, and every value is escaped.
+
+    Raises
+    ------
+    MissingExtraError
+        Without jinja2.
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise MissingExtraError(
+            "an HTML report needs jinja2: pip install 'rag-eval-native[report]'"
+        ) from None
+    found = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: asset(f"templates/{name}")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+    found.filters.update(
+        visible=visible,
+        plain=visible_plain,
+        clip=clip,
+        line=lambda text, limit: visible(short(text, limit)),
+        plain_line=lambda text, limit: visible_plain(short(text, limit)),
+        breakable=breakable,
+        score=score_text,
+        signed=signed_text,
+        share=share_text,
+        exact=exact_text,
+        interval=interval_text,
+        count=lambda number: f"{number:,}",
+    )
+    return found
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the package: a template, the style, the script."""
+    return files(_PACKAGE).joinpath(name).read_text(encoding="utf-8")
+
+
+def rendered(template: str, /, **values: Any) -> Markup:
+    """A template with its values filled in: markup, as all that came in was escaped."""
+    from markupsafe import Markup
+
+    return Markup(environment().get_template(template).render(values))
+
+
+def trusted(name: str) -> Markup:
+    """The style or the script of the package as it is."""
+    from markupsafe import Markup
+
+    return Markup(asset(name))
+
+
+def clip(text: str, limit: int) -> Markup | str:
+    """A text with its lines, cut, and how much more there is."""
+    shown, n_more = cut(text, limit)
+    return visible(f"{shown}… {n_more:,} more characters" if n_more else shown)
+
+
+def breakable(name: str) -> Markup:
+    """A name that may be broken after underscores and dots."""
+    from markupsafe import Markup, escape
+
+    shown = visible(name)
+    if isinstance(shown, Markup):
+        return shown
+    return escape(shown).replace("_", Markup("_<wbr>")).replace(".", Markup(".<wbr>"))

@@ -1,0 +1,74 @@
+"""Text of samples in; the same as HTML in which nothing is hidden and nothing reorders, out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+# Controls but for tab and line feed, marks and overrides of direction, characters without a shape,
+# lone surrogates, which UTF-8 has no bytes for, and noncharacters. Joiners stay: they shape the
+# letters around them.
+_HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]+"
+)
+_DELETE: Final = 0x7F
+
+
+def visible(text: str) -> Markup | str:
+    """``text`` with what cannot be seen shown and named: ``␛``, ``\\u202e``.
+
+    A carriage return before a line feed is left out.
+    """
+    text = text.replace("\r\n", "\n")
+    if _HIDDEN.search(text) is None:
+        return text  # the template escapes it
+    from markupsafe import Markup, escape
+
+    parts: list[str] = []
+    end = 0
+    for found in _HIDDEN.finditer(text):
+        parts += [escape(text[end : found.start()]), _control(found[0])]
+        end = found.end()
+    parts.append(escape(text[end:]))
+    return Markup("").join(parts)
+
+
+def visible_plain(text: str) -> str:
+    """The same without markup, for attributes."""
+    text = text.replace("\r\n", "\n")
+    return _HIDDEN.sub(lambda found: "".join(map(_shown, found[0])), text)
+
+
+def _control(hidden: str) -> Markup:
+    from markupsafe import Markup
+
+    names = " ".join(f"U+{ord(character):04X}" for character in hidden[:8])
+    if len(hidden) > 8:
+        names += " …"
+    shown = "".join(map(_shown, hidden))
+    return Markup('<span class="control" title="{}">{}</span>').format(names, shown)
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == _DELETE:
+        return "\u2421"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def cut(text: str, limit: int) -> tuple[str, int]:
+    """The first ``limit`` characters of a text, and how many more there are."""
+    return text[:limit], max(0, len(text) - limit)
+
+
+def short(text: str, limit: int) -> str:
+    """A text on one line, cut with an ellipsis."""
+    # What is far beyond the limit will not show, whatever becomes of its white space.
+    line = " ".join(text[: 4 * limit].split())
+    return line if len(line) <= limit and len(text) <= 4 * limit else f"{line[: limit - 1]}…"

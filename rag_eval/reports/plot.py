@@ -1,0 +1,182 @@
+"""A batch or a comparison in; a figure of matplotlib out, never shown and never kept anywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.reports.notebook_elements import mean_text, threshold_text
+from rag_eval.reports.page.visible_text import short, visible_plain
+from rag_eval.result_summaries import COMPOSITE
+from rag_eval.samples import to_metric_id
+from rag_eval.views.histograms import histograms
+from rag_eval.views.making import thresholds_of
+from rag_eval.views.run_view import Histogram
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from rag_eval.aggregates import CompositeAggregate, MetricAggregate
+    from rag_eval.batch_results import BatchEvalResult
+    from rag_eval.comparing.run_comparison import RunComparison
+    from rag_eval.comparing.tested_changes import MetricChange
+
+_WIDTH: Final = 6.4
+_BAR: Final = "#7f9fbf"
+_MEAN: Final = "#1f3f6f"
+_THRESHOLD: Final = "#b3261e"
+_CHANGES: Final = {"regression": "#b3261e", "improvement": "#1a7f37"}
+_NAME_LIMIT: Final = 48
+
+
+def scores_figure(
+    batch: BatchEvalResult, metrics: Iterable[str] | None = None, *, ax: Axes | None = None
+) -> Figure:
+    """The distribution of each metric, one below the other.
+
+    Bars count the scores of equal bins; the dashed line is the threshold; the point is the mean,
+    with its interval where there is one.
+
+    Parameters
+    ----------
+    batch : BatchEvalResult
+    metrics : iterable of str, optional
+        Metrics, or ``"composite"``; default: all of the batch, and the composite score.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw a single metric; default: a new figure with one place for each.
+
+    Raises
+    ------
+    MissingExtraError
+        Without matplotlib.
+    InputError
+        For a metric that the batch does not have, and for ``ax`` with several metrics.
+    """
+    names = _chosen(batch, metrics)
+    if ax is not None and len(names) != 1:
+        raise InputError(f"ax is a place for one metric, got {len(names)}: name it in metrics")
+    shapes = histograms(batch, [(batch.scores, batch.composite_scores)])
+    thresholds = thresholds_of(batch)
+    if ax is None:
+        figure = _new_figure(0.3 + 1.15 * max(1, len(names)))
+        places = [figure.add_subplot(len(names), 1, n + 1) for n in range(len(names))]
+    else:
+        figure, places = ax.figure, [ax]
+    for name, place in zip(names, places, strict=True):
+        aggregate = batch.composite_aggregate if name == COMPOSITE else batch.aggregates[name]
+        _draw_scores(place, name, aggregate, shapes.get(name), thresholds.get(name))
+    return figure
+
+
+def changes_figure(comparison: RunComparison, *, ax: Axes | None = None) -> Figure:
+    """The differences between two runs with their intervals, a line for each metric.
+
+    Right of 0 the new run has the higher mean; names of metrics where lower is better say so.
+    """
+    changes = [change for change in comparison.changes if math.isfinite(change.delta)]
+    if ax is None:
+        figure = _new_figure(0.9 + 0.3 * max(1, len(changes)))
+        ax = figure.add_subplot(1, 1, 1)
+    else:
+        figure = ax.figure
+    for height, change in enumerate(reversed(changes)):
+        _draw_change(ax, height, change)
+    ax.axvline(0.0, color="0.5", linewidth=0.8)
+    ax.set_yticks(range(len(changes)), [_change_name(change) for change in reversed(changes)])
+    ax.set_ylim(-0.6, len(changes) - 0.4)
+    ax.set_xlabel(_drawn(f"{comparison.new} less {comparison.old}"), parse_math=False)
+    _plain(ax)
+    return figure
+
+
+def _new_figure(height: float) -> Figure:
+    try:
+        from rag_eval.reports.score_figure import ScoreFigure
+    except ImportError:
+        raise MissingExtraError(
+            "plots need matplotlib: pip install 'rag-eval-native[plot]'"
+        ) from None
+    return ScoreFigure(figsize=(_WIDTH, height), layout="constrained")
+
+
+def _chosen(batch: BatchEvalResult, metrics: Iterable[str] | None) -> list[str]:
+    if metrics is None:
+        return [*batch.aggregates, COMPOSITE]
+    asked = [metrics] if isinstance(metrics, str) else list(metrics)
+    names = [name if name == COMPOSITE else to_metric_id(name) for name in asked]
+    for name in names:
+        if name != COMPOSITE and name not in batch.aggregates:
+            computed = ", ".join([*batch.aggregates, COMPOSITE])
+            raise InputError(f"metrics: {name!r} is not in the batch; it has {computed}")
+    if not names:
+        raise InputError("metrics must name at least one metric")
+    return list(dict.fromkeys(names))
+
+
+def _draw_scores(
+    ax: Axes,
+    name: str,
+    aggregate: MetricAggregate | CompositeAggregate,
+    shape: Histogram | None,
+    threshold: float | None,
+) -> None:
+    title = f"{name}   {mean_text(aggregate)}   {aggregate.n:,}/{aggregate.n_rows:,}"
+    if threshold is not None:
+        title += f"   threshold {threshold_text(name, threshold)}"
+    ax.set_title(_drawn(title, 2 * _NAME_LIMIT), fontsize=9, loc="left", parse_math=False)
+    ax.set_yticks([])
+    _plain(ax)
+    if shape is None:
+        ax.set_xticks([])
+        ax.text(0.5, 0.4, "no scores", ha="center", transform=ax.transAxes, color="0.5")
+        return
+    width = (shape.high - shape.low) / len(shape.counts)
+    places = [shape.low + (place + 0.5) * width for place in range(len(shape.counts))]
+    ax.bar(places, shape.counts, width=0.92 * width, color=_BAR)
+    ax.set_xlim(shape.low, shape.high)
+    # Above the highest bar there is room for the mean.
+    top = 1.3 * max(shape.counts)
+    ax.set_ylim(0, top)
+    if threshold is not None and shape.low <= threshold <= shape.high:
+        ax.axvline(threshold, color=_THRESHOLD, linestyle="--", linewidth=1.2)
+    _draw_mean(ax, aggregate, 0.9 * top)
+
+
+def _draw_mean(ax: Axes, aggregate: MetricAggregate | CompositeAggregate, height: float) -> None:
+    if math.isnan(aggregate.mean):
+        return
+    found = aggregate.interval
+    if found is not None and found.low is not None and found.high is not None:
+        ax.plot([found.low, found.high], [height, height], color=_MEAN, linewidth=1.6)
+    ax.plot([aggregate.mean], [height], "o", color=_MEAN, markersize=4.5)
+
+
+def _draw_change(ax: Axes, height: int, change: MetricChange) -> None:
+    found = change.difference
+    color = _CHANGES.get(change.verdict, "0.35")
+    if found.low is not None and found.high is not None:
+        ax.plot([found.low, found.high], [height, height], color=color, linewidth=1.6)
+    ax.plot([found.estimate], [height], "o", color=color, markersize=5)
+    if change.gating and change.margin:
+        bar = -change.margin if change.higher_is_better else change.margin
+        ax.plot([bar], [height], "|", color=_THRESHOLD, markersize=11)
+
+
+def _change_name(change: MetricChange) -> str:
+    name = change.name
+    if change.slice is not None:
+        name += f" [{change.slice.field}={change.slice.value}]"
+    return _drawn(name if change.higher_is_better else f"{name} (lower is better)")
+
+
+def _drawn(text: str, limit: int = _NAME_LIMIT) -> str:
+    """A text on one line, nothing in it hidden."""
+    return short(visible_plain(short(text, limit)), limit)
+
+
+def _plain(ax: Axes) -> None:
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(labelsize=8)

@@ -1,0 +1,218 @@
+"""A sample and what its scores have to reach in; its result, or an AssertionError that says why, out.
+
+Works in any Python program. Under pytest the plugin of this library listens: it adds options of the
+session, and records what was scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, Protocol, Unpack
+
+from rag_eval.errors import InputError, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rag_eval.options import EvaluateOptions, MetricThresholds
+    from rag_eval.results import EvalResult
+    from rag_eval.sources import SampleLike
+
+    class AssertOptions(EvaluateOptions, MetricThresholds, total=False):
+        """Options of :func:`rag_eval.evaluate`, and bars by the names of their metrics."""
+
+        composite: float
+
+
+__all__ = ["assert_rag"]
+
+# Verdicts come from the bars alone.
+_REFUSED: Final = ("thresholds", "composite_threshold")
+
+
+class Listener(Protocol):
+    """Who is told what was scored.
+
+    Attributes
+    ----------
+    options : mapping
+        Options of :func:`rag_eval.evaluate` where a call gives none.
+    """
+
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+
+    def add(self, result: EvalResult, passed: bool) -> None:
+        """A sample was scored, and passed or not."""
+        ...
+
+
+# A list, since a test may run the tests of another session inside of it; no context variable, since
+# samples may be scored on threads.
+_listeners: Final[list[Listener]] = []
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Tell ``listener`` of all that is scored meanwhile."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def assert_rag(
+    sample: SampleLike,
+    bars: Mapping[str, float] | None = None,
+    /,
+    *,
+    metrics: Iterable[str] | None = None,
+    record: bool = True,
+    **options: Unpack[AssertOptions],
+) -> EvalResult:
+    """Assert that a sample's scores reach their bars.
+
+    ::
+
+        assert_rag(sample, faithfulness=0.7, hallucination_rate=0.8)
+        assert_rag(sample, {"regtrace.tone": 0.5}, profile="grounded", composite=0.6)
+
+    Parameters
+    ----------
+    sample : dict, mapping or EvalSample
+    bars : mapping of float, optional
+        By metric, for names with dots; the same as keywords. Of a metric of which lower is better
+        the bar is the largest score that may be.
+    metrics : iterable of str, optional
+        Scored beside those with a bar; all seven where the ``composite`` score has one.
+    record : bool, default True
+        Whether the plugin for pytest takes the scores into its summary, its gate and its files.
+    **options
+        A bar by the name of its metric, ``composite``, and options of :func:`rag_eval.evaluate`.
+
+    Returns
+    -------
+    EvalResult
+
+    Raises
+    ------
+    AssertionError
+        When a score is missing or beyond its bar. It shows each bar with what was found, and the
+        sentences and signals behind it.
+    InputError
+        For a sample that cannot be scored, and bars that do not fit.
+    TypeError
+        For a keyword that is neither a metric nor an option.
+    """
+    __tracebackhide__ = True
+    from rag_eval.bars import check_bars
+
+    given, settings = _parted(options)
+    checked = _checked(bars, given)
+    result = _scored(sample, _metrics(checked, metrics), settings)
+    outcomes = check_bars(result, checked)
+    passed = all(outcome.held for outcome in outcomes)
+    if record:
+        tell(result, passed)
+    if not passed:
+        from rag_eval.reports.assertion_text import assertion_text
+
+        raise AssertionError(assertion_text(result, outcomes, name_of(result)))
+    return result
+
+
+def scored(
+    sample: SampleLike,
+    metrics: Iterable[str] | None,
+    options: Mapping[str, Any],
+    *,
+    record: bool = True,
+) -> EvalResult:
+    """As :func:`rag_eval.evaluate`, with the options of who listens; they are told."""
+    result = _scored(sample, metrics, options)
+    if record:
+        tell(result, result.passed)
+    return result
+
+
+def tell(result: EvalResult, passed: bool) -> None:
+    """Tell who listens of a result."""
+    for listener in _listeners[-1:]:
+        listener.add(result, passed)
+
+
+def name_of(result: EvalResult) -> str:
+    """The id of the sample; empty where it has none."""
+    from rag_eval.sources import id_of
+
+    found = id_of(result.sample)
+    return "" if found is None or isinstance(found, bool) else str(found)
+
+
+def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keywords that are bars, and those that are options of an evaluation."""
+    from rag_eval.bars import COMPOSITE
+    from rag_eval.options import EVALUATE_KEYS
+    from rag_eval.samples import METRIC_IDS, snake_case, to_metric_id
+
+    given: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for name, value in options.items():
+        key = snake_case(name)
+        if key in _REFUSED:
+            raise TypeError(
+                f"assert_rag has no option {name!r}: give each metric its bar, as in "
+                "faithfulness=0.7, and the composite score composite=0.6"
+            )
+        if key in EVALUATE_KEYS:
+            settings[key] = value
+            continue
+        try:
+            given[key if key == COMPOSITE else to_metric_id(name)] = value
+        except InputError:
+            hint = suggestion(key, [*METRIC_IDS, *EVALUATE_KEYS])
+            raise TypeError(
+                f"assert_rag has no metric and no option {name!r}{hint} "
+                "(names with dots go into a mapping: assert_rag(sample, {'tool.metric': 0.5}))"
+            ) from None
+    return given, settings
+
+
+def _checked(bars: object, given: Mapping[str, Any]) -> dict[str, float]:
+    from rag_eval.bars import checked_bars
+
+    if bars is not None and not isinstance(bars, Mapping):
+        raise InputError(f"assert_rag: bars must be a mapping of metrics, got {bars!r:.80}")
+    in_mapping = checked_bars(bars or {}, "assert_rag")
+    checked = checked_bars(given, "assert_rag")
+    if twice := in_mapping.keys() & checked.keys():
+        raise InputError(f"assert_rag: the bar of {min(twice)} is given twice")
+    found = {**in_mapping, **checked}
+    if not found:
+        raise InputError("assert_rag: no bar is given; wanted at least one, as in faithfulness=0.7")
+    return found
+
+
+def _metrics(bars: Mapping[str, float], more: Iterable[str] | None) -> list[str]:
+    from rag_eval.bars import COMPOSITE
+    from rag_eval.options import metric_list
+
+    asked = () if more is None and COMPOSITE not in bars else metric_list(more)
+    return list(dict.fromkeys([*asked, *(name for name in bars if name != COMPOSITE)]))
+
+
+def _scored(
+    sample: SampleLike, metrics: Iterable[str] | None, options: Mapping[str, Any]
+) -> EvalResult:
+    __tracebackhide__ = True
+    from rag_eval.reports.plain_text import plain_text
+    from rag_eval.scoring import evaluate
+
+    defaults = _listeners[-1].options if _listeners else {}
+    try:
+        return evaluate(sample, metrics, **{**defaults, **options})
+    except InputError as error:
+        # Its message has the id of the sample, and goes to a terminal.
+        raise type(error)(plain_text(str(error))) from None

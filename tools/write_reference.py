@@ -1,0 +1,173 @@
+"""Writes docs/reference/: every command and flag from its own help, every public name.
+
+    python tools/write_reference.py [--check]
+
+``command-line.md`` is made of what click knows, ``python.md`` of names whose docstrings the build
+of the site puts in. ``--check`` changes nothing and exits 1 where a page is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+import rag_eval
+from rag_eval.cli.program import program
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+_NOTE = "<!-- made by tools/write_reference.py; change the help or the docstring instead -->"
+# What is public beside the names of the package itself, by what it is for.
+_MODULES = {
+    "Whole runs": ("rag_eval.run.run_file", "rag_eval.score_files.score_file"),
+    "Decisions": (
+        "rag_eval.comparing.two_runs.compare",
+        "rag_eval.comparing.run_comparison.RunComparison",
+        "rag_eval.gating.against.gate",
+        "rag_eval.gating.verdicts.GateReport",
+    ),
+    "Labels, calibration": (
+        "rag_eval.calibration.calibrate",
+        "rag_eval.calibration.Calibration",
+        "rag_eval.estimators.RagScorer",
+    ),
+    "Metrics of your own": ("rag_eval.own_metrics.metric",),
+    "Judges": (
+        "rag_eval.adapters.openai.create_openai_judge",
+        "rag_eval.adapters.anthropic.create_anthropic_judge",
+        "rag_eval.judge.replies.JudgeReply",
+    ),
+    "Golden datasets": (
+        "rag_eval.golden.run_golden_dataset",
+        "rag_eval.golden.run_evals",
+    ),
+    "Errors": (
+        "rag_eval.errors.RagEvalError",
+        "rag_eval.errors.InputError",
+        "rag_eval.errors.MissingExtraError",
+    ),
+}
+
+
+def command_page() -> str:
+    """Every command with its arguments and flags."""
+    lines = [
+        "# Command line",
+        "",
+        _NOTE,
+        "",
+        "Data goes to standard output, everything else to standard error. Exit codes: 0 pass, 1 a gate",
+        "failed, 2 bad input or usage, 3 the judge cannot be used or its budget is spent, 130 interrupted.",
+        "",
+    ]
+    for path, command in _commands("rag-eval", program):
+        lines += _command_section(path, command)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        for name in sorted(command.commands):
+            yield from _commands(f"{path} {name}", command.commands[name])
+
+
+def _command_section(path: str, command: click.Command) -> list[str]:
+    context = click.Context(command, info_name=path)
+    usage = " ".join([path, *command.collect_usage_pieces(context)])
+    lines = [f"## `{path}`", "", f"    {usage}", "", *_prose(command.help or ""), ""]
+    rows = [_option_row(option, context) for option in command.params]
+    rows = [row for row in rows if row]
+    if rows:
+        lines += ["| flag | what | default |", "|---|---|---|", *rows, ""]
+    return lines
+
+
+def _prose(text: str) -> list[str]:
+    """Help as Markdown: what stands below a ``\\b`` keeps its lines."""
+    lines: list[str] = []
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        kept = paragraph.startswith("\b")
+        inside = paragraph.removeprefix("\b").strip("\n").splitlines()
+        if kept:
+            head = [line for line in inside if not line.startswith(" ")]
+            lines += [*head, "", *(f"    {line.strip()}" for line in inside if line[:1] == " "), ""]
+        else:
+            lines += [*map(_cell, inside), ""]
+    return lines
+
+
+def _option_row(option: click.Parameter, context: click.Context) -> str:
+    known = option.to_info_dict()
+    if not isinstance(option, click.Option) or option.hidden:
+        return ""
+    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+    shown = "" if option.is_flag else f" {_cell(option.make_metavar(context))}"
+    default = known["default"]
+    nothing = default in (None, False, (), "") or "UNSET" in repr(default) or callable(default)
+    return f"| {names}{shown} | {_cell(option.help or '')} | {'–' if nothing else f'`{default}`'} |"
+
+
+def _cell(text: str) -> str:
+    """Help in a cell or a paragraph, none of it markup."""
+    flat = " ".join(text.replace("\b", "").split())
+    return re.sub(r"([\\|<>*_\[\]`])", r"\\\1", flat)
+
+
+def python_page() -> str:
+    """Every public name; the build of the site puts the docstrings in."""
+    lines = [
+        "# Python",
+        "",
+        _NOTE,
+        "",
+        "Names of the package itself (`from rag_eval import evaluate`), then those of its modules. The site",
+        "has their docstrings; in a terminal, `help(rag_eval.evaluate)` shows them.",
+        "",
+        "## The package",
+        "",
+    ]
+    public = [name for name in rag_eval.__all__ if not name.startswith("_")]
+    for name in sorted(public, key=lambda name: (name[0].isupper(), name)):
+        lines += [f"::: {_home(name)}", ""]
+    shown = {_home(name) for name in public}
+    for title, names in _MODULES.items():
+        own = [name for name in names if name not in shown]
+        if own:
+            lines += [f"## {title}", "", *(f"::: {name}\n" for name in own)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _home(name: str) -> str:
+    """Where a public name is defined, which is where its docstring is read."""
+    value = getattr(rag_eval, name)
+    module = getattr(value, "__module__", "")
+    at_home = str(module).startswith("rag_eval") and getattr(value, "__name__", "") == name
+    return f"{module}.{name}" if at_home else f"{rag_eval.__name__}.{name}"
+
+
+PAGES = {"command-line.md": command_page, "python.md": python_page}
+
+
+def main() -> int:
+    """Write, or check."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if outdated")
+    check = parser.parse_args().check
+    outdated = False
+    for name, page in PAGES.items():
+        path, now = FOLDER / name, page()
+        outdated |= not path.exists() or path.read_text("utf-8") != now
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(now, "utf-8")
+    return int(check and outdated)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
