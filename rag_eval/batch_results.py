@@ -228,6 +228,38 @@ class BatchEvalResult(BatchSummary):
 
         return result_files.write_or_return(result_files.jsonl_parts(self.results, details), path)
 
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        title: str | None = None,
+        baseline: Any = None,
+        slice_by: Sequence[str] = (),
+    ) -> str | None:
+        """Write a report for browsers, or give its text when no path is named.
+
+        One file that loads nothing: verdict, distributions, and rows that open to their evidence.
+        Of more than 5,000 rows the worst are listed, and others drawn at random. Needs jinja2
+        (``pip install 'rag-eval-native[report]'``).
+
+        Parameters
+        ----------
+        path : str or Path, optional
+        title : str, optional
+        baseline : path or BatchEvalResult, optional
+            An earlier run to compare with, as for :func:`rag_eval.compare`.
+        slice_by : sequence of str
+            Fields of the samples or of their metadata, whose values are told apart.
+        """
+        from rag_eval.reports.page.page import page_html, write_page
+        from rag_eval.views.making import view_of_batch
+
+        view = view_of_batch(self, baseline=baseline, slice_by=slice_by)
+        if path is None:
+            return page_html(view, title=title)
+        write_page(view, path, title=title)
+        return None
+
     def mean_intervals(
         self,
         *,

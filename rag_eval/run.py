@@ -97,6 +97,8 @@ class RunReport:
         Per metric how far it agrees with people's labels; empty without labels.
     view : RunView or None
         What reports show; None unless it was asked for.
+    thresholds : mapping of float or None
+        Per metric; None for those that neither pass nor fail.
     """
 
     source: str
@@ -113,6 +115,7 @@ class RunReport:
     dataset_hash: str | None = None
     gold: Mapping[MetricId, LabelComparison] = field(default_factory=dict)
     view: RunView | None = field(default=None, repr=False)
+    thresholds: Mapping[MetricId, float | None] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -362,6 +365,7 @@ class _Run:
             dataset_hash=None if self.keeper is None else self.keeper.dataset_hash,
             gold=gold,
             view=view,
+            thresholds=self.plan.thresholds,
         )
 
     def _watch(self, slice_by: list[str]) -> RunWatch | None:

@@ -206,6 +206,9 @@ def checked_slice_by(options: Mapping[str, Any]) -> list[str]:
     return _names_with(options, "slice_by", "view")
 
 
+_NEEDED: Final = {"store": "a store", "view": "a report that shows it (html, view=True)"}
+
+
 def _names_with(options: Mapping[str, Any], name: str, other: str) -> list[str]:
     """A list of names that says something only beside another option."""
     given = options.get(name)
@@ -214,7 +217,7 @@ def _names_with(options: Mapping[str, Any], name: str, other: str) -> list[str]:
     if isinstance(given, str) or not all(isinstance(one, str) and one for one in given):
         raise InputError(f"{name} must be a list of names, got {given!r:.80}")
     if not options.get(other):
-        raise InputError(f"{name} needs a {other}")
+        raise InputError(f"{name} needs {_NEEDED[other]}")
     return list(dict.fromkeys(given))
 
 

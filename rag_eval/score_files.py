@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Unpack, get_type_hints
 
@@ -33,6 +33,7 @@ from rag_eval.run_options import (
     checked_quantiles,
     input_options,
 )
+from rag_eval.samples import MetricId
 from rag_eval.score_totals import ScoreBlocks, ScoreSpool
 from rag_eval.scorer_fields import columns_of_scorers
 from rag_eval.streaming import KEPT_FAULTS, RowStream
@@ -94,6 +95,8 @@ class ScoreFileReport:
     unavailable : str
         Why the judge could not be asked any more; empty where it could.
     kept : Path or None
+    thresholds : mapping of float or None
+        Per metric; None for those that neither pass nor fail.
     """
 
     source: str
@@ -105,6 +108,7 @@ class ScoreFileReport:
     interrupted: bool = False
     unavailable: str = ""
     kept: Path | None = None
+    thresholds: Mapping[MetricId, float | None] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, in the schema of result files; it can serve as a baseline."""
@@ -381,6 +385,7 @@ class _FileRun:
             interrupted=interrupted,
             unavailable=unavailable,
             kept=self._parts.folder if interrupted else None,
+            thresholds=self._job.plan.thresholds,
         )
 
 
@@ -437,4 +442,5 @@ def score_to_stream(
         faults=stream.faults,
         interrupted=interrupted,
         unavailable=unavailable,
+        thresholds=job.plan.thresholds,
     )

@@ -1,4 +1,4 @@
-"""A sample and what its scores have to reach in; its result, or an AssertionError that says why, out.
+"""A sample and bars on its scores in; its result, or an AssertionError that says why, out.
 
 Works in any Python program. Under pytest the plugin of this library listens: it adds options of the
 session, and records what was scored.
@@ -215,4 +215,7 @@ def _scored(
         return evaluate(sample, metrics, **{**defaults, **options})
     except InputError as error:
         # Its message has the id of the sample, and goes to a terminal.
-        raise type(error)(plain_text(str(error))) from None
+        shown = plain_text(str(error))
+        if shown == str(error):
+            raise
+        raise InputError(shown) from None

@@ -61,8 +61,9 @@ def command_page() -> str:
         "",
         _NOTE,
         "",
-        "Data goes to standard output, everything else to standard error. Exit codes: 0 pass, 1 a gate",
-        "failed, 2 bad input or usage, 3 the judge cannot be used or its budget is spent, 130 interrupted.",
+        "Data goes to standard output, everything else to standard error. Exit codes: 0 pass,",
+        "1 a gate failed, 2 bad input or usage, 3 the judge cannot be used or its budget is spent,",
+        "130 interrupted.",
         "",
     ]
     for path, command in _commands("rag-eval", program):
@@ -126,8 +127,8 @@ def python_page() -> str:
         "",
         _NOTE,
         "",
-        "Names of the package itself (`from rag_eval import evaluate`), then those of its modules. The site",
-        "has their docstrings; in a terminal, `help(rag_eval.evaluate)` shows them.",
+        "Names of the package itself (`from rag_eval import evaluate`), then those of its modules.",
+        "The site has their docstrings; in a terminal, `help(rag_eval.evaluate)` shows them.",
         "",
         "## The package",
         "",

@@ -9,6 +9,7 @@ import rich_click as click
 
 from rag_eval.cli.compare import margins_of
 from rag_eval.cli.parameters import metric_numbers
+from rag_eval.cli.report_flags import ci_flags, report_files
 from rag_eval.errors import InputError
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE
 
@@ -140,6 +141,7 @@ _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
     show_default=True,
     help="Form of the verdict on stdout.",
 )
+@ci_flags
 @click.option("--seed", type=int, default=0, show_default=True, help="What tests draw from.")
 @click.option(
     "--resamples", type=int, default=9999, show_default=True, help="Sign patterns a test draws."
@@ -181,12 +183,19 @@ def gate_command(new: str | None, **flags: Any) -> int:
       rag-eval gate --store --run latest --min-pass-rate 0.9
       rag-eval gate today.jsonl --baseline main.json --policy non-inferior --margin 0.02
       rag-eval gate today.jsonl --baseline main.jsonl --critical @tag=safety --format markdown
+      rag-eval gate today.json --baseline main.json --junit gate.xml --github
 
     Exit codes: 0 passed · 1 failed · 2 bad input or usage · 130 interrupted
     """
     form = flags.pop("form")
+    files = report_files(flags)
     report = _report(new, flags)
     _print(report, form)
+    if files.wanted:
+        from rag_eval.reports.gate import gate_markdown
+        from rag_eval.views.outcomes import verdict_outcomes
+
+        files.write_outcomes(verdict_outcomes(report), lambda: gate_markdown(report))
     return report.exit_code
 
 

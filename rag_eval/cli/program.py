@@ -25,6 +25,7 @@ from rag_eval.cli.judge import judge_command
 from rag_eval.cli.label_sampling import sample_command
 from rag_eval.cli.labels import labels_command
 from rag_eval.cli.metrics import metrics_command
+from rag_eval.cli.report import report_command
 from rag_eval.cli.run import run_command
 from rag_eval.cli.score import score_command
 from rag_eval.cli.user_code import imported
@@ -167,6 +168,7 @@ program.add_command(score_command)
 program.add_command(validate_command)
 program.add_command(compare_command)
 program.add_command(gate_command)
+program.add_command(report_command)
 program.add_command(calibrate_command)
 program.add_command(metrics_command)
 program.add_command(judge_command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -11,6 +12,7 @@ from rag_eval.cli.judge_flags import judge_flags
 from rag_eval.cli.judging import exit_code, print_estimate
 from rag_eval.cli.parameters import EXIT_CODES, column_names
 from rag_eval.cli.reading import reading_flags
+from rag_eval.cli.report_flags import report_files, report_flags, this_command
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
 from rag_eval.runs.store_names import DEFAULT_STORE
 
@@ -105,6 +107,15 @@ if TYPE_CHECKING:
     help="People's labels, as rag-eval labels init begins them: show how far scores agree with "
     "them.",
 )
+@report_flags
+@click.option(
+    "--slice-by",
+    "slice_by",
+    multiple=True,
+    metavar="FIELD",
+    help="Let reports show the means of the rows with each value of this field, of the samples or "
+    "of their metadata (again for more).",
+)
 @click.option("--quiet", is_flag=True, help="No progress, warnings or notes; errors stay.")
 def run_command(data: str, **flags: Any) -> int:
     """Score every sample in DATA, print statistics per metric, and pass or fail.
@@ -113,6 +124,9 @@ def run_command(data: str, **flags: Any) -> int:
     quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. It may be of any
     size: memory does not grow with it. Each mean is printed with how many of the samples
     had a score. The run passes when every gate holds; without any gate, when every sample passes.
+
+    Reports (--html and those for CI) show up to 5,000 rows: of a longer run the worst half, and
+    others drawn at random. With --baseline the page compares row by row.
 
     With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
     lists such runs, and rag-eval gate holds later ones against them. Give DATA before it: what
@@ -124,11 +138,14 @@ def run_command(data: str, **flags: Any) -> int:
       rag-eval run samples.jsonl.gz --baseline main.json --output today.json
       rag-eval run samples.jsonl --profile grounded --details --format jsonl
       rag-eval run samples.jsonl --min-mean faithfulness=0.4 --store
+      rag-eval run samples.jsonl --profile grounded --html report.html --junit results.xml
     """
     from rag_eval.reports.progress_bar import shown_progress
     from rag_eval.run import run_file
 
     form, quiet = flags.pop("form"), flags.pop("quiet")
+    files = report_files(flags, [name for name in (data, flags["output"]) if name is not None])
+    slice_by = flags.pop("slice_by")
     options = options_of(flags)
     metrics = options.pop("metrics", None)
     if "store_columns" in options:
@@ -137,6 +154,10 @@ def run_command(data: str, **flags: Any) -> int:
         return print_estimate(data, metrics, options, form)
     if form == "jsonl":
         options["on_row"] = _print_row
+    if files.wanted:
+        options["view"] = True
+    if slice_by:
+        options["slice_by"] = slice_by
     # Rows and a progress bar on one terminal would overwrite each other.
     silent = quiet or (form == "jsonl" and sys.stdout.isatty())
     with shown_progress(quiet=silent) as show:
@@ -144,6 +165,8 @@ def run_command(data: str, **flags: Any) -> int:
     if not quiet:
         _print_talk(report, with_verdict=form != "table")
     _print_report(report, form)
+    if report.view is not None:
+        files.write(replace(report.view, command=this_command()))
     return exit_code(report.interrupted, report.unavailable, report.result, report.passed)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError
 from rag_eval.metric_directions import bounds_of
 from rag_eval.samples import MetricId
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST_ROWS_TOLD: Final = 5
 
@@ -223,6 +227,25 @@ class RunComparison:
             "signatureDifferences": list(self.differences),
             "notes": list(self.notes),
         }
+
+    def plot(self, *, ax: Axes | None = None) -> Figure:
+        """The differences with their intervals, a line for each metric.
+
+        Needs matplotlib (``pip install 'rag-eval-native[plot]'``).
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; default: a new figure.
+        """
+        from rag_eval.reports.plot import changes_figure
+
+        return changes_figure(self, ax=ax)
+
+    def _repr_html_(self) -> str:
+        from rag_eval.reports.notebook_batch import comparison_html
+
+        return comparison_html(self)
 
 
 def settled(differences: Floats, options: ComparisonOptions) -> Floats:

@@ -214,6 +214,11 @@ class GateReport:
             "seed": self.seed,
         }
 
+    def _repr_html_(self) -> str:
+        from rag_eval.reports.notebook_batch import gate_html
+
+        return gate_html(self)
+
 
 def first_failure(outcomes: Sequence[GateOutcome]) -> str | None:
     """What the first guard that failed says."""

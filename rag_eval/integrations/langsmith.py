@@ -44,7 +44,9 @@ def rag_evaluator(
         outputs: dict[str, Any],
         reference_outputs: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs or {}}
+        row = {"inputs": inputs, "outputs": outputs}
+        if reference_outputs:
+            row["reference_outputs"] = reference_outputs
         return {
             "results": [
                 {

@@ -12,9 +12,10 @@ from rich.text import Text
 from rag_eval.comparing.disagreements import disagreement_line
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.tested_changes import MetricChange, Slice
-from rag_eval.reports.console import mean_text, number_table, print_line, print_notes
+from rag_eval.reports.console import number_table, print_line, print_notes
 from rag_eval.reports.markdown_text import markdown_text
 from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.run_table import mean_text
 from rag_eval.stats.intervals import Interval
 
 _NONE: Final = "–"

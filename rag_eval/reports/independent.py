@@ -9,9 +9,10 @@ from rich.text import Text
 
 from rag_eval.comparing.independent_runs import IndependentChange, IndependentComparison
 from rag_eval.reports.comparison import interval_text
-from rag_eval.reports.console import mean_text, number_table, print_line
+from rag_eval.reports.console import number_table, print_line
 from rag_eval.reports.markdown_text import markdown_text
 from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.run_table import mean_text
 
 _NONE: Final = "–"
 _NAME_LIMIT: Final = 60

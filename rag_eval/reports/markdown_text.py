@@ -1,25 +1,71 @@
-"""A text of data in; Markdown that shows it on one line and does nothing else, out."""
+"""A text of data in; Markdown that shows it on one line and does nothing else, out.
+
+GitHub and GitLab look for mentions, issues, commits, labels, emoji and addresses in what Markdown
+made of a text, when backslashes are gone. So marks are escaped for Markdown, and what begins a
+reference is broken by a space of no width.
+"""
 
 from __future__ import annotations
 
+import html
 import re
+from collections.abc import Callable
 from typing import Final
 
 from rag_eval.reports.plain_text import plain_text
 
-# A space of no width. Sites look for mentions, issues and addresses in what Markdown made of a
-# text, when backslashes are gone.
 _BREAK: Final = "&#8203;"
-_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|!~&$"}) | str.maketrans(
-    {"@": f"@{_BREAK}", "#": f"#{_BREAK}"}
+_REFERENCE: Final = re.compile(
+    r"""
+      (?P<commit>[0-9A-Fa-f]{7,})             # the first characters of a commit's hash name it
+    | (?P<begin>
+          [@\#]                               # people, teams, issues, also after owner/repository
+        | [~$](?=\S)                          # labels, snippets
+        | [!%&](?=[\w"])                      # merge requests, milestones, epics
+        | \[(?=[A-Za-z\[])                    # vulnerabilities and others
+        | \^(?=[Aa]) | \*(?=[Ii])             # alerts, iterations
+        | :(?=//)                             # addresses
+        | [Ww]{3}(?=\.)
+        | (?i:gh|ghsa|cve)(?=-)               # issues and advisories
+        | :(?=[\w+-]+:)                       # emoji
+      )
+    | (?P<mark>[\\`*_\[\]<>|!~&$"'])
+    """,
+    re.VERBOSE,
 )
-_ADDRESS: Final = re.compile(r"(?i)(\w:)(?=//)|\b(www)(?=\.)|\b(gh)(?=-\d)")
+# What makes a heading, a list or a rule of a line that begins with it.
+_LINE_MARK: Final = re.compile(r"^([-+=]|\d{1,9}(?=[.)]))([.)]?)")
+_MARKDOWN_MARKS: Final = frozenset("\\`*_[]<>|!~&$^")
+_COMMIT_PIECE: Final = re.compile(r".{6}(?=.)")
 
 
 def markdown_text(text: str, limit: int | None = None) -> str:
-    """``text`` on one line, so that no mark, mention or address in it has a meaning.
+    """``text`` on one line, so that no mark, reference or address in it has a meaning.
 
     What is over ``limit`` characters is cut off, as :func:`~.plain_text.plain_text` does.
     """
-    shown = plain_text(text, limit).translate(_MARKS)
-    return _ADDRESS.sub(rf"\g<0>{_BREAK}", shown)
+    return _LINE_MARK.sub(_escaped_line_mark, _broken(text, limit, _escaped_mark))
+
+
+def summary_text(text: str, limit: int | None = None) -> str:
+    """The same between tags of HTML in Markdown, where backslashes would show."""
+    return _broken(text, limit, html.escape)
+
+
+def _broken(text: str, limit: int | None, escape: Callable[[str], str]) -> str:
+    def replaced(found: re.Match[str]) -> str:
+        if found.lastgroup == "commit":
+            return _COMMIT_PIECE.sub(rf"\g<0>{_BREAK}", found[0])
+        shown = escape(found[0])
+        return shown + _BREAK if found.lastgroup == "begin" else shown
+
+    return _REFERENCE.sub(replaced, plain_text(text, limit))
+
+
+def _escaped_mark(text: str) -> str:
+    return f"\\{text}" if text in _MARKDOWN_MARKS else text
+
+
+def _escaped_line_mark(found: re.Match[str]) -> str:
+    number, dot = found.groups()
+    return f"{number}\\{dot}" if dot else f"\\{number}"

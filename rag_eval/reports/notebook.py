@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from rag_eval.metric_directions import bounds_of, higher_is_better
+from rag_eval.metric_directions import bounds_of
 from rag_eval.reports.notebook_elements import (
     AMBER,
     GREEN,
-    NONE,
     RED,
     Content,
     add_box,
@@ -27,9 +26,10 @@ from rag_eval.reports.notebook_elements import (
     line_text,
     picture,
     prose,
-    score_text,
     table,
+    threshold_text,
 )
+from rag_eval.reports.page.figures import score_text
 from rag_eval.results import EvalResult, EvalSignal, MetricResult
 from rag_eval.views.sentences import SentenceView, answer_sentences
 from rag_eval.views.texts import contexts_of, text_of
@@ -88,14 +88,10 @@ def _answer(answer: str, sentences: Sequence[SentenceView]) -> Element:
 
 
 def _sentence(answer: str, sentence: SentenceView) -> Element:
-    begin, end = sentence.span
     look = f"background:{_TINTS[sentence.level]};border-bottom:{_EDGES[sentence.level]}"
-    return element(
-        "span",
-        look,
-        block_text(answer[begin:end], _ANSWER_LIMIT),
-        title=_about(sentence),
-    )
+    text = block_text(answer[slice(*sentence.span)], _ANSWER_LIMIT)
+    chunk = None if sentence.chunk is None else element("sup", "", f" {sentence.chunk}")
+    return element("span", look, text, chunk, title=_about(sentence))
 
 
 def _about(sentence: SentenceView) -> str:
@@ -114,25 +110,26 @@ def _legend() -> Element:
     for level in _TINTS:
         look = f"background:{_TINTS[level]};border-bottom:{_EDGES[level]};padding:0 4px"
         parts += [element("span", look, level), " "]
+    parts.append("; small numbers name the context that carries a sentence best")
     return element("div", "font-size:90%;margin:4px 0", *parts)
 
 
 def _scores(metrics: Sequence[MetricResult]) -> Element:
-    rows: list[list[Content]] = []
-    for metric in metrics[:MOST_METRICS]:
-        rows.append(
-            [
-                line_text(metric.metric_id, _LINE_LIMIT),
-                score_text(metric.score),
-                _bar(metric),
-                _threshold(metric),
-                None if metric.passed is None else badge(metric.passed),
-                line_text(metric.explanation, _LINE_LIMIT),
-            ]
-        )
+    rows = [_score_row(metric) for metric in metrics[:MOST_METRICS]]
     heads = ("metric", "score", "", "threshold", "verdict", "why")
     made = table(heads, rows, frozenset({0, 2, 4, 5}))
     return with_rest(made, len(metrics), MOST_METRICS, "metrics")
+
+
+def _score_row(metric: MetricResult) -> list[Content]:
+    return [
+        line_text(metric.metric_id, _LINE_LIMIT),
+        score_text(metric.score),
+        _bar(metric),
+        threshold_text(metric.metric_id, metric.threshold),
+        None if metric.passed is None else badge(metric.passed),
+        line_text(metric.explanation, _LINE_LIMIT),
+    ]
 
 
 def with_rest(made: Element, n_all: int, n_shown: int, what: str) -> Element:
@@ -141,17 +138,6 @@ def with_rest(made: Element, n_all: int, n_shown: int, what: str) -> Element:
         return made
     rest = element("div", "font-size:90%", f"… and {n_all - n_shown:,} more {what}")
     return element("div", "", made, rest)
-
-
-def _threshold(metric: MetricResult) -> str:
-    return threshold_text(metric.metric_id, metric.threshold)
-
-
-def threshold_text(metric: str, threshold: float | None) -> str:
-    """``≥ 0.70``; ``≤`` where lower is better."""
-    if threshold is None:
-        return NONE
-    return f"{'≥' if higher_is_better(metric) else '≤'} {score_text(threshold)}"
 
 
 def _bar(metric: MetricResult) -> Element | None:
@@ -174,7 +160,8 @@ def _findings(signals: Sequence[EvalSignal]) -> Element:
     tints = {"critical": RED, "warning": AMBER, "info": "transparent"}
     made = element("ul", "margin:2px 0;padding-left:1.4em")
     for signal in sorted(signals, key=lambda one: ranks[one.severity])[:_MOST_SIGNALS]:
-        kind = element("span", f"background:{tints[signal.severity]};padding:0 4px", signal.severity)
+        look = f"background:{tints[signal.severity]};padding:0 4px"
+        kind = element("span", look, signal.severity)
         text = line_text(f"{signal.metric_id}: {signal.message}", _LINE_LIMIT)
         evidence = line_text(signal.evidence, _LINE_LIMIT)
         said = element("bdi", "", f" “{evidence}”") if evidence else None

@@ -16,10 +16,9 @@ from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.batch_results import BatchEvalResult, BatchSummary, Results
 from rag_eval.errors import TextsNotKeptError
 from rag_eval.metric_directions import higher_is_better
-from rag_eval.reports.notebook import MOST_METRICS, threshold_text, with_rest
+from rag_eval.reports.notebook import MOST_METRICS, with_rest
 from rag_eval.reports.notebook_elements import (
     GREEN,
-    NONE,
     RED,
     Content,
     add_box,
@@ -31,15 +30,16 @@ from rag_eval.reports.notebook_elements import (
     line_text,
     mean_text,
     picture,
-    score_text,
     table,
+    threshold_text,
 )
-from rag_eval.reports.page.figures import share_text, signed_text
+from rag_eval.reports.page.figures import NONE, score_text, share_text, signed_text
 from rag_eval.result_summaries import COMPOSITE
-from rag_eval.results import sample_dict
-from rag_eval.samples import EvalSample, MetricId
+from rag_eval.runs.run_files import sample_of
+from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval
 from rag_eval.views.histograms import histograms
+from rag_eval.views.making import thresholds_of
 from rag_eval.views.run_view import Histogram
 
 if TYPE_CHECKING:
@@ -170,20 +170,9 @@ def _metrics(summary: BatchSummary) -> Element:
         _metric_row(name, summary.aggregates[name], thresholds.get(name), shapes.get(name))
         for name in names[:MOST_METRICS]
     ]
-    rows.append(
-        _metric_row(COMPOSITE, summary.composite_aggregate, None, shapes.get(COMPOSITE))
-    )
+    rows.append(_metric_row(COMPOSITE, summary.composite_aggregate, None, shapes.get(COMPOSITE)))
     heads = ("metric", "distribution", "mean [95 %]", "scored", "pass rate", "threshold")
     return with_rest(table(heads, rows, frozenset({0, 1})), len(names), MOST_METRICS, "metrics")
-
-
-def thresholds_of(batch: BatchEvalResult) -> _Thresholds:
-    """The threshold of each metric; without those of a batch that was read and has no rows."""
-    if isinstance(batch.results, Results):
-        return batch.results.plan.thresholds
-    if not len(batch.results):
-        return {}
-    return {name: metric.threshold for name, metric in batch.results[0].metrics.items()}
 
 
 def _metric_row(
@@ -213,8 +202,8 @@ def _histogram(shape: Histogram, threshold: float | None) -> Element:
             add_box(drawing, place * width, _HEIGHT - 1 - height, width - 1, height)
     add_line(drawing, (0, _HEIGHT - 0.5), (_WIDTH, _HEIGHT - 0.5))
     if threshold is not None and shape.low <= threshold <= shape.high:
-        place = (threshold - shape.low) / (shape.high - shape.low) * _WIDTH
-        add_line(drawing, (place, 0), (place, _HEIGHT), dashed=True)
+        left = (threshold - shape.low) / (shape.high - shape.low) * _WIDTH
+        add_line(drawing, (left, 0), (left, _HEIGHT), dashed=True)
     return drawing
 
 
@@ -261,16 +250,12 @@ def _worst_row(batch: BatchEvalResult, row: int, thresholds: _Thresholds) -> lis
     ]
 
 
-def _sample(batch: BatchEvalResult, row: int) -> dict[str, Any]:
+def _sample(batch: BatchEvalResult, row: int) -> Mapping[str, Any]:
     """The sample of a row; empty where it was not kept."""
     try:
-        if isinstance(batch.results, Results):
-            sample = batch.results.sample(row)
-        else:
-            sample = batch.results[row].sample
+        return sample_of(batch, row)
     except (TextsNotKeptError, IndexError):
         return {}
-    return sample_dict(sample) if isinstance(sample, (Mapping, EvalSample)) else {}
 
 
 def _failed(batch: BatchEvalResult, row: int, thresholds: _Thresholds) -> Element:

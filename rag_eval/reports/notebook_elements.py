@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rag_eval.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.metric_directions import higher_is_better
 from rag_eval.reports.page.figures import NONE, score_text
 from rag_eval.reports.page.visible_text import short, visible_plain
 from rag_eval.stats.intervals import Interval
@@ -80,7 +81,9 @@ def heading(text: str) -> Element:
     return element("div", "font-weight:600;margin:10px 0 2px", text)
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Content]], texts: frozenset[int]) -> Element:
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[Content]], texts: frozenset[int]
+) -> Element:
     """A table; columns in ``texts`` begin at the left and break, others hold numbers."""
     made = element("table", "border-collapse:collapse;margin:4px 0;font-size:inherit")
     _add_row(SubElement(made, "thead"), "th", heads, texts)
@@ -121,6 +124,13 @@ def bounds_text(interval: Interval | None) -> str:
     if interval.too_few or interval.low is None or interval.high is None:
         return "[too few]"
     return f"[{score_text(interval.low)}, {score_text(interval.high)}]"
+
+
+def threshold_text(metric: str, threshold: float | None) -> str:
+    """``≥ 0.70``; ``≤`` where lower is better."""
+    if threshold is None:
+        return NONE
+    return f"{'≥' if higher_is_better(metric) else '≤'} {score_text(threshold)}"
 
 
 def picture(width: int, height: int, label: str) -> Element:

@@ -64,7 +64,7 @@ def scores_figure(
         figure = _new_figure(0.3 + 1.15 * max(1, len(names)))
         places = [figure.add_subplot(len(names), 1, n + 1) for n in range(len(names))]
     else:
-        figure, places = ax.figure, [ax]
+        figure, places = ax.figure.figure, [ax]
     for name, place in zip(names, places, strict=True):
         aggregate = batch.composite_aggregate if name == COMPOSITE else batch.aggregates[name]
         _draw_scores(place, name, aggregate, shapes.get(name), thresholds.get(name))
@@ -81,13 +81,13 @@ def changes_figure(comparison: RunComparison, *, ax: Axes | None = None) -> Figu
         figure = _new_figure(0.9 + 0.3 * max(1, len(changes)))
         ax = figure.add_subplot(1, 1, 1)
     else:
-        figure = ax.figure
+        figure = ax.figure.figure
     for height, change in enumerate(reversed(changes)):
         _draw_change(ax, height, change)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     ax.set_yticks(range(len(changes)), [_change_name(change) for change in reversed(changes)])
     ax.set_ylim(-0.6, len(changes) - 0.4)
-    ax.set_xlabel(_drawn(f"{comparison.new} less {comparison.old}"), parse_math=False)
+    ax.set_xlabel(_drawn(_sides(comparison)), parse_math=False)
     _plain(ax)
     return figure
 
@@ -123,9 +123,9 @@ def _draw_scores(
     shape: Histogram | None,
     threshold: float | None,
 ) -> None:
-    title = f"{name}   {mean_text(aggregate)}   {aggregate.n:,}/{aggregate.n_rows:,}"
+    title = f"{name}: {mean_text(aggregate)}, {aggregate.n:,}/{aggregate.n_rows:,}"
     if threshold is not None:
-        title += f"   threshold {threshold_text(name, threshold)}"
+        title += f", threshold {threshold_text(name, threshold)}"
     ax.set_title(_drawn(title, 2 * _NAME_LIMIT), fontsize=9, loc="left", parse_math=False)
     ax.set_yticks([])
     _plain(ax)
@@ -163,6 +163,12 @@ def _draw_change(ax: Axes, height: int, change: MetricChange) -> None:
     if change.gating and change.margin:
         bar = -change.margin if change.higher_is_better else change.margin
         ax.plot([bar], [height], "|", color=_THRESHOLD, markersize=11)
+
+
+def _sides(comparison: RunComparison) -> str:
+    if comparison.new == comparison.old:
+        return "new less old"
+    return f"{comparison.new} less {comparison.old}"
 
 
 def _change_name(change: MetricChange) -> str:

@@ -63,7 +63,7 @@ def view_of_batch(
     return RunView(
         source=source,
         summary=batch,
-        thresholds=_thresholds(batch),
+        thresholds=thresholds_of(batch),
         gates=outcomes,
         passed=all(gate.held for gate in outcomes),
         histograms=histograms(batch, [(batch.scores, batch.composite_scores)]),
@@ -113,7 +113,7 @@ def _compared(
     return compare(baseline, run, slices=slice_by, force=force)
 
 
-def _thresholds(batch: BatchEvalResult) -> dict[MetricId, float | None]:
+def thresholds_of(batch: BatchEvalResult) -> dict[MetricId, float | None]:
     """By the plan of the batch, or by its rows where it was read from a file."""
     if isinstance(batch.results, Results):
         return {metric: batch.results.plan.thresholds[metric] for metric in batch.metrics}

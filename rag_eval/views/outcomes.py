@@ -136,8 +136,7 @@ def verdict_outcomes(report: GateReport) -> list[Outcome]:
 def _baseline_outcomes(verdict: BaselineVerdict) -> list[Outcome]:
     group = f"against {verdict.name}"
     outcomes = [
-        _verdict_outcome(group, found.name, found.held, found.message)
-        for found in verdict.findings
+        _verdict_outcome(group, found.name, found.held, found.message) for found in verdict.findings
     ]
     # A policy may fail a run by all findings together.
     if not outcomes or (not verdict.passed and all(found.held for found in verdict.findings)):

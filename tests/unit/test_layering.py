@@ -96,6 +96,7 @@ LAYERS = {
     "worst_rows": "the rows to look at first, explained",
     "batch_results": "matrix, aggregates and rows of a batch",
     "gates": "a batch result to pass or fail",
+    "bars": "what the scores of one sample have to reach",
     "result_summaries": "means and signature of a result file, without its rows",
     "result_files": "batch results to files and back",
     "row_writer": "rows pushed into a result file as they come",
@@ -135,6 +136,8 @@ LAYERS = {
     "views": "what people look at of a run, as data without markup",
     "run": "files in, files and verdict out, in constant memory",
     "reports": "results to text for people",
+    "testing": "a sample to its result, or to a failed assertion",
+    "pytest_plugin": "hooks: tests to records, a session to a verdict",
     "cli": "parses, calls, prints",
     "__main__": "python -m rag_eval",
 }
@@ -144,6 +147,8 @@ UPWARD_WHEN_CALLED = {
     ("batch_results", "result_files"): "to_json, to_jsonl, from_json",
     ("batch_results", "frames"): "to_pandas",
     ("batch_results", "runs"): "mean_intervals",
+    ("batch_results", "reports"): "to_html",
+    ("batch_results", "views"): "to_html",
     ("calibration", "calibration_files"): "from_dict, save, load",
     ("judge.addresses", "adapters"): "the judge at an address",
 }
@@ -284,6 +289,7 @@ PACKAGES = {
     "rag_eval.metrics",
     "rag_eval.outputs",
     "rag_eval.planning",
+    "rag_eval.pytest_plugin",
     "rag_eval.reports",
     "rag_eval.golden",
     "rag_eval.retrieval",
@@ -308,6 +314,7 @@ ONE_LAYER = {
     "labels",
     "outputs",
     "planning",
+    "pytest_plugin",
     "reports",
     "retrieval",
     "runs",
@@ -423,6 +430,8 @@ def test_third_parties_are_imported_where_they_may_be(name: str) -> None:
         allowed.add("numpy")
     if layer(name) in {"cli", "reports"}:  # both are only loaded by a command
         allowed |= COMMAND_LINE
+    if layer(name) == "pytest_plugin":  # only loaded by pytest
+        allowed.add("pytest")
     for target, line, when_called in imports_of(name):
         top = target.split(".")[0]
         if not when_called and top not in sys.stdlib_module_names:

@@ -1,0 +1,76 @@
+"""``rag-eval report``: reports of a run that was written to a file earlier."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import rich_click as click
+
+from rag_eval.cli.parameters import metric_numbers
+from rag_eval.cli.report_flags import report_files, report_flags, this_command
+
+
+@click.command("report")
+@click.argument("result", metavar="RESULT")
+@report_flags
+@click.option(
+    "--baseline", metavar="FILE", help="Show what changed against this earlier run, row by row."
+)
+@click.option(
+    "--slice-by",
+    "slice_by",
+    multiple=True,
+    metavar="FIELD",
+    help="Show the means of the rows with each value of this field, too (again for more).",
+)
+@click.option("--min-pass-rate", type=float, metavar="X", help="Gate: least share that passes.")
+@click.option(
+    "--min-mean", metavar="METRIC=X", multiple=True, help="Gate: least mean (again for more)."
+)
+@click.option(
+    "--max-mean",
+    metavar="METRIC=X",
+    multiple=True,
+    help="Gate: largest mean where lower is better (again for more).",
+)
+@click.option("--force", is_flag=True, help="Compare with a baseline of other settings as well.")
+def report_command(result: str, **flags: Any) -> None:
+    """Write reports of RESULT, a result file of run --output: nothing is scored again.
+
+    The same reports can be written by run itself. By default the verdict is that every sample
+    passes; give gates to have it by others. It is shown and not the exit code: rag-eval gate
+    decides. Without any file a summary in Markdown goes to stdout.
+
+    \b
+    Examples:
+      rag-eval report today.json --html report.html
+      rag-eval report today.json --baseline main.json --slice-by topic --html report.html
+      rag-eval report today.json --min-mean faithfulness=0.7 --junit results.xml
+      rag-eval report today.json > summary.md
+
+    Exit codes: 0 written · 2 no result file, or a file cannot be written
+    """
+    files = report_files(flags, [result])
+    from rag_eval.gates import Gates, check_gates
+    from rag_eval.options import REGRESSION_THRESHOLD
+    from rag_eval.reports.run_markdown import run_markdown
+    from rag_eval.views.making import view_of_file
+
+    view = view_of_file(
+        result, baseline=flags["baseline"], slice_by=flags["slice_by"], force=flags["force"]
+    )
+    gates = Gates.of(
+        flags["min_pass_rate"],
+        metric_numbers("--min-mean", flags["min_mean"]),
+        view.summary.metrics,
+        None,
+        metric_numbers("--max-mean", flags["max_mean"]),
+    )
+    outcomes = tuple(check_gates(view.summary, gates, REGRESSION_THRESHOLD))
+    held = all(gate.held for gate in outcomes)
+    view = replace(view, gates=outcomes, passed=held, command=this_command())
+    files.write(view)
+    if not files.wanted:
+        sys.stdout.write(run_markdown(view))

@@ -1,0 +1,71 @@
+"""Flags of commands that write reports: a page, and what CI systems read."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import rich_click as click
+
+if TYPE_CHECKING:
+    from rag_eval.reports.report_files import ReportFiles
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_NAMES: Final = ("html", "junit", "gitlab", "markdown")
+
+_PAGE: Final = click.option(
+    "--html",
+    metavar="FILE",
+    help="Write a report for browsers: one file, no network, every row with its evidence.",
+)
+_CI: Final = (
+    click.option(
+        "--junit", metavar="FILE", help="Write JUnit XML, which CI systems show as test results."
+    ),
+    click.option(
+        "--gitlab", metavar="FILE", help="Write findings as GitLab's code quality report (JSON)."
+    ),
+    click.option(
+        "--markdown",
+        metavar="FILE",
+        help="Write a summary for a pull request, with failed rows in sections that open.",
+    ),
+    click.option(
+        "--github",
+        is_flag=True,
+        help="In GitHub Actions: annotate failures, and put the summary on the page of the run.",
+    ),
+)
+
+
+def ci_flags(command: _Command) -> _Command:
+    """Add the flags of CI outputs."""
+    for option in reversed(_CI):
+        command = option(command)
+    return command
+
+
+def report_flags(command: _Command) -> _Command:
+    """Add the flags of all reports."""
+    return _PAGE(ci_flags(command))
+
+
+def report_files(flags: dict[str, Any], others: Sequence[str] = ()) -> ReportFiles:
+    """Take the flags of reports out of all flags, and refuse what could not be written."""
+    from rag_eval.reports.report_files import ReportFiles
+
+    given = {name: flags.pop(name, None) for name in _NAMES}
+    files = ReportFiles(
+        **{name: None if path is None else Path(path) for name, path in given.items()},
+        github=flags.pop("github"),
+    )
+    files.check(others)
+    return files
+
+
+def this_command() -> str:
+    """The command line as it was given; keys are never part of one."""
+    return shlex.join(["rag-eval", *sys.argv[1:]])

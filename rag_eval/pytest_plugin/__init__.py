@@ -1,0 +1,94 @@
+"""The plugin for pytest: hooks that score samples, record scores, and gate a session.
+
+It is loaded in every session of an environment that has this library, so it imports next to nothing
+until a test or an option asks for more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from rag_eval.pytest_plugin.item_scores import REPORTED, ItemScores
+from rag_eval.pytest_plugin.settings import add_options, default_options, session_settings
+from rag_eval.testing import assert_rag, listening
+
+if TYPE_CHECKING:
+    from rag_eval.pytest_plugin.rag_eval_fixture import RagEval
+
+__all__ = ["assert_rag"]
+
+DATASET_MARKER: Final = "rag_eval_dataset"
+_SCORES: Final = pytest.StashKey[ItemScores]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the command line and of the ini file."""
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker; where results come together, listen for scores."""
+    config.addinivalue_line(
+        "markers",
+        f"{DATASET_MARKER}(file, *, argname='sample', schema=None, mapping=None, limit=None, "
+        "seed=None, gold_separator=None, context_separator=None): one test for each sample of a "
+        "file, which is looked for beside the test and in the root folder.",
+    )
+    if not hasattr(config, "workerinput"):  # a worker of xdist sends its reports to the controller
+        from rag_eval.pytest_plugin.session_scores import SessionScores
+
+        config.pluginmanager.register(SessionScores(session_settings(config)), "rag_eval_session")
+
+
+@pytest.fixture(scope="session", name="rag_eval")
+def rag_eval_fixture(pytestconfig: pytest.Config) -> RagEval:
+    """Score samples and assert what scores have to reach; what is scored is recorded.
+
+    ``rag_eval.assert_rag(sample, faithfulness=0.7)`` fails with the sentences that nothing carries.
+    ``rag_eval.evaluate(sample)`` gives the result. ``rag_eval.record(result)`` takes one that was
+    made elsewhere.
+    """
+    from rag_eval.pytest_plugin.rag_eval_fixture import RagEval
+
+    return RagEval()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each sample of the files that markers name."""
+    markers = list(metafunc.definition.iter_markers(DATASET_MARKER))
+    if markers:
+        from rag_eval.pytest_plugin.datasets import parametrize
+
+        for marker in markers:
+            parametrize(metafunc, marker)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A row that is no sample is an error of its own test, before any fixture is made."""
+    if item.get_closest_marker(DATASET_MARKER) is not None:
+        from rag_eval.pytest_plugin.datasets import check_row
+
+        check_row(item)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Listen to what a test scores, its fixtures too."""
+    scores = ItemScores(item, default_options(item.config))
+    item.stash[_SCORES] = scores
+    with listening(scores):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Scores travel with the report: it comes from workers, also from one that dies later."""
+    report = yield
+    scores = item.stash.get(_SCORES, None)
+    if scores is not None and (text := scores.taken()):
+        setattr(report, REPORTED, text)
+    return report

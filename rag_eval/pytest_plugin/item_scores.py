@@ -1,0 +1,87 @@
+"""What one test scores in; texts that travel with its reports, and properties for JUnit, out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from rag_eval.testing import name_of
+
+if TYPE_CHECKING:
+    import pytest
+
+    from rag_eval.results import EvalResult
+
+REPORTED: Final = "rag_eval_scores"
+"""Attribute of a report: the records of its phase, as JSON in ASCII."""
+
+_NAME_LIMIT: Final = 60
+
+
+class ItemScores:
+    """Listens to one test.
+
+    Parameters
+    ----------
+    item : pytest.Item
+    options : mapping
+        Of evaluations that the test asks for.
+    """
+
+    def __init__(self, item: pytest.Item, options: Mapping[str, Any]) -> None:
+        self.options = options
+        self._item = item
+        self._records: list[dict[str, Any]] = []
+        self._n_added = 0
+
+    def add(self, result: EvalResult, passed: bool) -> None:
+        """Keep the scores of a sample, and show them in the test's JUnit properties."""
+        name = name_of(result)
+        self._records.append(_record(result, passed, name))
+        self._n_added += 1
+        self._item.user_properties += _properties(result, passed, name, self._n_added)
+
+    def taken(self) -> str:
+        """The records since the last time; empty where there are none."""
+        records, self._records = self._records, []
+        # In ASCII: what carries it to another process cannot carry lone surrogates.
+        return json.dumps(records) if records else ""
+
+
+def _record(result: EvalResult, passed: bool, name: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "passed": passed,
+        "composite": result.composite_score,
+        "metrics": {
+            metric: [found.score, int(found.null_reason), found.passed, _judged(found)]
+            for metric, found in result.metrics.items()
+        },
+        "signature": None if result.signature is None else result.signature.to_dict(),
+    }
+
+
+def _judged(metric: Any) -> int:
+    """0 where no judge was needed, 1 where one judged, 2 where it failed."""
+    if metric.judged is None or metric.judged.is_audit:
+        return 0
+    return 2 if metric.judged.failed else 1
+
+
+def _properties(
+    result: EvalResult, passed: bool, name: str, number: int
+) -> list[tuple[str, object]]:
+    """Names and texts; from the second sample of a test on with the number of the sample."""
+    from rag_eval.reports.plain_text import plain_text
+
+    owner = "rag_eval" if number == 1 else f"rag_eval.{number}"
+    found: list[tuple[str, object]] = []
+    if name:
+        found.append((f"{owner}.sample", plain_text(name, _NAME_LIMIT)))
+    for metric, one in result.metrics.items():
+        null = f"null ({one.null_reason.name.lower()})"
+        found.append((f"{owner}.{metric}", null if one.score is None else f"{one.score:.6g}"))
+    if result.composite_score is not None:
+        found.append((f"{owner}.composite", f"{result.composite_score:.6g}"))
+    return [*found, (f"{owner}.passed", "true" if passed else "false")]

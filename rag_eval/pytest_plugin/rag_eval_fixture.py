@@ -1,0 +1,34 @@
+"""The object that tests get as ``rag_eval``: samples in, results that are recorded out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, Unpack
+
+from rag_eval.testing import assert_rag, scored, tell
+
+if TYPE_CHECKING:
+    from rag_eval.options import EvaluateOptions
+    from rag_eval.results import EvalResult
+    from rag_eval.sources import SampleLike
+
+
+class RagEval:
+    """Scores samples with the options of the session; its summary and its gate see the scores."""
+
+    assert_rag: Final[Callable[..., EvalResult]] = staticmethod(assert_rag)
+
+    def evaluate(
+        self,
+        sample: SampleLike,
+        metrics: Iterable[str] | None = None,
+        *,
+        record: bool = True,
+        **options: Unpack[EvaluateOptions],
+    ) -> EvalResult:
+        """As :func:`rag_eval.evaluate`."""
+        return scored(sample, metrics, options, record=record)
+
+    def record(self, result: EvalResult) -> None:
+        """Take a result that was made elsewhere, in an event loop for one."""
+        tell(result, result.passed)

@@ -1,0 +1,143 @@
+"""What the tests of a session scored in; one run of rows under their ids, out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rag_eval.errors import SignatureMismatchError
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.samples import NullReason
+from rag_eval.signature import Signature
+
+SESSION: Final = "this session"
+_VERDICTS: Final[Mapping[bool | None, int]] = {None: NOT_JUDGED, False: 0, True: 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A sample that a test scored.
+
+    Attributes
+    ----------
+    test : str
+        Id of the test.
+    id : str
+        Of the sample; that of the test where it has none.
+    metrics : mapping of list
+        Score, null reason, verdict, and 1 where a judge was needed, 2 where it failed.
+    """
+
+    test: str
+    id: str
+    passed: bool
+    composite: float | None
+    metrics: Mapping[str, list[Any]]
+    signature: Mapping[str, Any] | None
+
+
+def read_records(test: str, text: str) -> list[Recorded]:
+    """The records of a report of a test."""
+    return [Recorded(test=test, **{**each, "id": each["id"] or test}) for each in json.loads(text)]
+
+
+def session_run(records: Iterable[Recorded]) -> ScoredRun:
+    """The records as a run; scores of one sample by different metrics are one row.
+
+    Raises
+    ------
+    SignatureMismatchError
+        When one number depends on settings that differ from test to test.
+    """
+    import numpy as np
+
+    merged = _merged(records)
+    metrics = tuple(dict.fromkeys(name for row in merged for name in row.metrics))
+    shape = (len(merged), len(metrics))
+    scores, reasons = np.full(shape, np.nan), np.full(shape, NullReason.SKIPPED, np.uint8)
+    verdicts = np.full(shape, NOT_JUDGED, np.int8)
+    judged = [0, 0, 0]
+    for place, row in enumerate(merged):
+        for column, name in enumerate(metrics):
+            if name in row.metrics:
+                score, reason, passed, judging = row.metrics[name]
+                scores[place, column] = np.nan if score is None else score
+                reasons[place, column] = reason
+                verdicts[place, column] = _VERDICTS[passed]
+                judged[judging] += 1
+    composite = [np.nan if row.composite is None else row.composite for row in merged]
+    return ScoredRun(
+        name=SESSION,
+        ids=[row.id for row in merged],
+        metrics=metrics,
+        scores=scores,
+        null_reasons=reasons,
+        metric_passed=verdicts,
+        composite=np.array(composite, np.float64),
+        passed=np.array([row.passed for row in merged], np.int8),
+        signature=_signature(records),
+        lower_is_better=frozenset(name for name in metrics if not higher_is_better(name)),
+        n_judgements=judged[1] + judged[2],
+        n_failed_judgements=judged[2],
+    )
+
+
+def _merged(records: Iterable[Recorded]) -> list[Recorded]:
+    """Rows: a metric that a sample has already begins another one, a repeat."""
+    rows: dict[str, list[Recorded]] = {}
+    for record in records:
+        of_sample = rows.setdefault(record.id, [])
+        for place, row in enumerate(of_sample):
+            if not row.metrics.keys() & record.metrics.keys():
+                of_sample[place] = _joined(row, record)
+                break
+        else:
+            of_sample.append(record)
+    return [row for of_sample in rows.values() for row in of_sample]
+
+
+def _joined(row: Recorded, other: Recorded) -> Recorded:
+    return Recorded(
+        test=row.test,
+        id=row.id,
+        passed=row.passed and other.passed,
+        composite=None,  # two of different metrics have no common one
+        metrics={**row.metrics, **other.metrics},
+        signature=row.signature,
+    )
+
+
+def _signature(records: Iterable[Recorded]) -> Signature | None:
+    """The settings of all records together, which may be about different metrics."""
+    found: dict[str, tuple[Any, str]] = {}
+    options: dict[str, tuple[Any, str]] = {}
+    for record in records:
+        if record.signature is None:
+            return None
+        settings = {**record.signature}
+        of_metrics = settings.pop("options")
+        for into, values in ((found, settings), (options, of_metrics)):
+            for name, value in values.items():
+                into[name] = (_same(name, value, into.get(name), record), record.test)
+    whole = {name: value for name, (value, _) in found.items()}
+    both = {name: value for name, (value, _) in options.items()}
+    return Signature.from_dict({**whole, "options": both}) if whole else None
+
+
+def _same(name: str, value: Any, before: tuple[Any, str] | None, record: Recorded) -> Any:
+    """A setting that two tests share; of lists and tables by metric, both together."""
+    if before is None or before[0] == value:
+        return value
+    if name == "judged":
+        return sorted({*before[0], *value})
+    if isinstance(value, Mapping) and isinstance(before[0], Mapping):
+        shared = value.keys() & before[0].keys()
+        if all(value[key] == before[0][key] for key in shared):
+            return {**before[0], **value}
+    raise SignatureMismatchError(
+        f"{record.test} scored with {name} {value!r:.80}, {before[1]} with {before[0]!r:.80}: "
+        "such scores are no run; keep one of them out of it with record=False"
+    )

@@ -1,0 +1,164 @@
+"""Reports of tests in; the run of the session, its gate, its file and its summary, out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rag_eval.errors import RagEvalError
+from rag_eval.pytest_plugin.item_scores import REPORTED
+from rag_eval.pytest_plugin.settings import SessionSettings
+
+if TYPE_CHECKING:
+    from rag_eval.gating.verdicts import GateReport
+    from rag_eval.pytest_plugin.session_run import Recorded
+    from rag_eval.runs.scored_run import ScoredRun
+
+_RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+class SessionScores:
+    """Hooks where the results of a session come together, of one process or of many."""
+
+    def __init__(self, settings: SessionSettings) -> None:
+        self._settings = settings
+        # By test: one that runs again counts as it came out last.
+        self._texts: dict[str, list[str]] = {}
+        self._n_deselected = 0
+        self._run: ScoredRun | None = None
+        self._records: list[Recorded] = []
+        self._report: GateReport | None = None
+        self._notes: list[str] = []
+        self._faults: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the scores of a report."""
+        if report.when == "setup":
+            self._texts.pop(report.nodeid, None)
+        text = getattr(report, REPORTED, None)
+        if isinstance(text, str):
+            self._texts.setdefault(report.nodeid, []).append(text)
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """Count tests that will not run."""
+        self._n_deselected += len(items)
+
+    @pytest.hookimpl(tryfirst=True)  # before the file of JUnit is written
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Gate the scores of the session, write them, and fail it where it has to."""
+        settings = self._settings
+        is_asked = settings.baseline is not None or settings.save is not None
+        if settings.is_collecting or not (self._texts or is_asked):
+            return
+        if exitstatus not in _RAN:
+            if is_asked:
+                self._notes.append("the session did not come to its end: no gate, no file")
+            return
+        try:
+            self._conclude()
+        except RagEvalError as error:
+            self._faults.append(str(error))
+        self._add_properties(session.config)
+        failed = self._faults or (self._report is not None and not self._report.passed)
+        if failed and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _conclude(self) -> None:
+        from rag_eval.pytest_plugin.session_run import read_records, session_run
+
+        # Workers end in any order: the run must not depend on it.
+        self._records = [
+            record
+            for test in sorted(self._texts)
+            for text in self._texts[test]
+            for record in read_records(test, text)
+        ]
+        if not self._records:
+            self._without_scores()
+            return
+        try:
+            self._run = session_run(self._records)
+        except RagEvalError as error:
+            # Nobody asked for a run; the tests themselves passed or failed by then.
+            if self._settings.baseline is None and self._settings.save is None:
+                self._notes.append(str(error))
+                return
+            raise
+        try:
+            self._gate(self._run)
+        finally:
+            self._save(self._run)
+
+    def _without_scores(self) -> None:
+        text = "no test scored a sample: there is nothing to hold against the baseline, or to save"
+        (self._faults if self._settings.asked or self._settings.save else self._notes).append(text)
+
+    def _gate(self, run: ScoredRun) -> None:
+        settings = self._settings
+        if settings.baseline is None:
+            return
+        if settings.is_new_baseline:
+            self._notes.append(
+                f"no gate was held: this session becomes the baseline {settings.baseline.name}"
+            )
+            return
+        from rag_eval.gating.against import NamedBaseline, gate
+        from rag_eval.runs.run_files import read_run
+
+        # Repeats of a sample are as welcome in the baseline as in the session.
+        baseline = read_run(settings.baseline, repeats=True)
+        policy: Any = settings.policy
+        self._report = gate(
+            run,
+            [NamedBaseline("file", baseline)],
+            policy=policy,
+            alpha=settings.alpha,
+            margin=settings.margin,
+        )
+        self._notes += self._report.notices
+        if self._n_deselected:
+            self._notes.append(
+                f"{self._n_deselected:,} tests were deselected: only rows that were scored are held"
+            )
+
+    def _save(self, run: ScoredRun) -> None:
+        if self._settings.save is not None:
+            from rag_eval.runs.baseline_files import write_baseline_file
+
+            write_baseline_file(run, self._settings.save)
+            rows = f"{len(run):,} row{'' if len(run) == 1 else 's'}"
+            self._notes.append(f"{rows} of scores written to {self._settings.save}")
+
+    def _add_properties(self, config: pytest.Config) -> None:
+        """Of the suite, where a file of JUnit is written."""
+        from rag_eval.reports.recorded_scores import suite_properties
+
+        for plugin in config.pluginmanager.get_plugins():
+            add = getattr(plugin, "add_global_property", None)
+            if callable(add):
+                for name, value in suite_properties(self._run, self._report, self._faults):
+                    add(name, value)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show what was scored, the worst of it, and what the gate says."""
+        if not (self._run is not None or self._notes or self._faults):
+            return
+        from rag_eval.reports.recorded_scores import ScoredTest, summary_lines
+
+        terminalreporter.section("rag_eval")
+        tests = [
+            ScoredTest(record.test, record.id, record.passed, record.composite, record.metrics)
+            for record in self._records
+        ]
+        lines = summary_lines(
+            self._run,
+            tests,
+            self._report,
+            notes=self._notes,
+            faults=self._faults,
+            is_short=terminalreporter.verbosity < 0,
+        )
+        for line in lines:
+            is_red, is_green = line.startswith("FAIL"), line.startswith("PASS")
+            terminalreporter.write_line(line, red=is_red, green=is_green, bold=is_red)

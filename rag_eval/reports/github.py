@@ -1,0 +1,149 @@
+"""Outcomes and a report in Markdown in; annotations and the summary of a step on GitHub, out."""
+
+# No annotations of the future: their name is taken by those of GitHub.
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Final
+
+from rag_eval.errors import InputError
+from rag_eval.reports.ci_paths import checkout_path
+from rag_eval.reports.plain_text import plain_text
+from rag_eval.views.outcomes import Outcome, worst_first
+
+# Of one step GitHub shows so many errors, and refuses a longer summary.
+MOST_ANNOTATIONS: Final = 10
+MOST_SUMMARY_BYTES: Final = 1024 * 1024
+
+_SUMMARY_VARIABLE: Final = "GITHUB_STEP_SUMMARY"
+_MESSAGE_LIMIT: Final = 1000
+_TITLE_LIMIT: Final = 200
+# Data has a backslash in front of it.
+_DETAILS: Final = re.compile(r"(?<!\\)<(/?)details\b")
+_CUT_NOTE: Final = (
+    "\n**Cut here: a summary holds 1 MiB.** The whole is in the files that the run wrote.\n"
+)
+
+
+def annotations(outcomes: Iterable[Outcome], limit: int = MOST_ANNOTATIONS) -> list[str]:
+    """Commands that show what failed beside the files of a pull request, the worst first.
+
+    Where there are more than ``limit``, the last says how many are left out.
+    """
+    told = [outcome for outcome in worst_first(outcomes) if outcome.status in ("failed", "error")]
+    if len(told) <= limit:
+        return [_annotation(outcome) for outcome in told]
+    shown = [_annotation(outcome) for outcome in told[: limit - 1]]
+    left = len(told) - len(shown)
+    more = f"{left:,} more failed; the summary and the report of the run show them"
+    return [*shown, _command(more, title="rag-eval: more failures")]
+
+
+def _annotation(outcome: Outcome) -> str:
+    message = plain_text(outcome.message or outcome.status, _MESSAGE_LIMIT)
+    title = plain_text(f"rag-eval: {outcome.name}", _TITLE_LIMIT)
+    if outcome.path is None:
+        return _command(message, title=title)
+    place = {"file": plain_text(checkout_path(outcome.path))}
+    if outcome.line is not None:
+        place["line"] = str(outcome.line)
+    return _command(message, **place, title=title)
+
+
+def _command(message: str, **properties: str) -> str:
+    shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::error {shown}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def step_summary(markdown: str, limit: int = MOST_SUMMARY_BYTES) -> str:
+    """Markdown of at most ``limit`` bytes of UTF-8.
+
+    It is cut between lines, where no collapsible and no block of code is open, with a note.
+    """
+    if len(_encoded(markdown)) <= limit:
+        return markdown
+    room = limit - len(_encoded(_CUT_NOTE))
+    used, depth, fence = 0, 0, ""
+    kept: list[str] = []
+    whole = 0  # as many lines can stand by themselves
+    for line in markdown.splitlines(keepends=True):
+        used += len(_encoded(line))
+        if used > room:
+            break
+        kept.append(line)
+        fence = _fence_after(line, fence)
+        if not fence:
+            depth += sum(-1 if found[1] else 1 for found in _DETAILS.finditer(line))
+            if depth == 0:
+                whole = len(kept)
+    return "".join(kept[:whole]) + _CUT_NOTE if room >= 0 else ""
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """The fence that is open after a line, where ``fence`` was before it."""
+    text = line.strip()
+    ticks = text[: len(text) - len(text.lstrip("`"))]
+    if fence:
+        return "" if text == ticks and len(ticks) >= len(fence) else fence
+    return ticks if len(ticks) >= 3 else ""
+
+
+def write_github(
+    markdown: str,
+    outcomes: Iterable[Outcome],
+    *,
+    stream: IO[str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Add to the summary of the step that runs, and print annotations; gives notes for people.
+
+    Parameters
+    ----------
+    markdown : str
+    outcomes : iterable of Outcome
+    stream : file, optional
+        Where annotations go: standard output, or what else GitHub reads line by line.
+    environ : mapping, optional
+        Names the file of the summary as ``GITHUB_STEP_SUMMARY``; by default the environment.
+
+    Raises
+    ------
+    InputError
+        When that file cannot be written to.
+    """
+    for line in annotations(outcomes):
+        print(line, file=sys.stdout if stream is None else stream)
+    named = (os.environ if environ is None else environ).get(_SUMMARY_VARIABLE)
+    if not named:
+        return [f"no summary of a step was written: {_SUMMARY_VARIABLE} names no file"]
+    _append(Path(named), markdown)
+    return []
+
+
+def _append(path: Path, markdown: str) -> None:
+    try:
+        # What the step wrote before counts, too.
+        before = path.stat().st_size if path.exists() else 0
+        # A heading ends where a blank line does; nobody knows how the file ends.
+        text = step_summary(f"\n{markdown}", max(0, MOST_SUMMARY_BYTES - before))
+        with path.open("ab") as file:
+            file.write(_encoded(text))
+    except OSError as error:
+        raise InputError(
+            f"{_SUMMARY_VARIABLE}: cannot write {plain_text(str(path))}: {error.strerror or error}"
+        ) from None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="backslashreplace")

@@ -1,0 +1,112 @@
+"""Outcomes in; the JUnit XML that build servers read, out.
+
+Of the form of the xUnit plugin of Jenkins (junit-10.xsd), which GitLab and others read, too. A test
+case has no place for a file and a line in it: the file stands at the suite, both in the text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+from xml.etree import ElementTree
+
+from rag_eval.reports.ci_paths import checkout_path
+from rag_eval.reports.plain_text import plain_text
+from rag_eval.views.outcomes import Outcome, Status
+
+_NAME_LIMIT: Final = 300
+_MESSAGE_LIMIT: Final = 500
+_BODY_LIMIT: Final = 10_000
+_ELEMENTS: Final[dict[Status, str]] = {"failed": "failure", "error": "error", "skipped": "skipped"}
+
+
+def junit_xml(
+    outcomes: Iterable[Outcome], *, name: str = "rag-eval", properties: Mapping[str, str]
+) -> bytes:
+    """One document of UTF-8: a suite for each group, a case for each outcome.
+
+    Characters that XML 1.0 has no place for are shown as escapes. Messages of more than 500
+    characters are cut, bodies of more than 10,000.
+
+    Parameters
+    ----------
+    outcomes : iterable of Outcome
+    name : str
+        Of the whole.
+    properties : mapping of str
+        Of the run; they stand in the first suite.
+    """
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        groups.setdefault(outcome.group, []).append(outcome)
+    if not groups:
+        groups[name] = []
+    root = ElementTree.Element("testsuites", name=_name(name))
+    total = Counter[Status]()
+    for group, members in groups.items():
+        suite = ElementTree.SubElement(root, "testsuite", name=_name(group))
+        if len(root) == 1 and properties:
+            _add_properties(suite, properties)
+        counts = Counter(outcome.status for outcome in members)
+        _count(suite, counts, with_skipped=True)
+        total += counts
+        paths = {outcome.path for outcome in members}
+        if len(paths) == 1 and (path := paths.pop()):
+            suite.set("file", plain_text(checkout_path(path)))
+        _add_cases(suite, group, members)
+    _count(root, total, with_skipped=False)
+    return _document(root)
+
+
+def _count(element: ElementTree.Element, counts: Counter[Status], *, with_skipped: bool) -> None:
+    element.set("tests", str(counts.total()))
+    element.set("failures", str(counts["failed"]))
+    element.set("errors", str(counts["error"]))
+    if with_skipped:
+        element.set("skipped", str(counts["skipped"]))
+
+
+def _add_properties(suite: ElementTree.Element, properties: Mapping[str, str]) -> None:
+    listed = ElementTree.SubElement(suite, "properties")
+    for name, value in properties.items():
+        shown = plain_text(value, _BODY_LIMIT)
+        ElementTree.SubElement(listed, "property", name=_name(name), value=shown)
+
+
+def _add_cases(suite: ElementTree.Element, group: str, outcomes: Iterable[Outcome]) -> None:
+    seen = Counter[str]()
+    for outcome in outcomes:
+        name = _name(outcome.name)
+        seen[name] += 1
+        if seen[name] > 1:  # readers take cases of one name for tries of one test
+            name = f"{name} ({seen[name]})"
+        case = ElementTree.SubElement(suite, "testcase", classname=_name(group), name=name)
+        element = _ELEMENTS.get(outcome.status)
+        if element is not None:
+            message = plain_text(outcome.message, _MESSAGE_LIMIT)
+            found = ElementTree.SubElement(case, element, message=message)
+            if outcome.status != "skipped":
+                found.set("type", element)
+            found.text = _body(outcome)
+
+
+def _body(outcome: Outcome) -> str:
+    lines = list(outcome.details)
+    lines.insert(0, outcome.message)
+    if outcome.path:
+        place = "" if outcome.line is None else f":{outcome.line}"
+        lines.insert(0, f"{checkout_path(outcome.path)}{place}")
+    # Each line is made safe for itself: the line breaks between them are ours.
+    text = "\n".join(plain_text(line, _BODY_LIMIT) for line in lines)
+    return text if len(text) <= _BODY_LIMIT else f"{text[: _BODY_LIMIT - 1]}…"
+
+
+def _name(text: str) -> str:
+    return plain_text(text, _NAME_LIMIT)
+
+
+def _document(root: ElementTree.Element) -> bytes:
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"

@@ -1,0 +1,114 @@
+"""The view of a run in; the report files and CI outputs that were asked for, out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rag_eval.durable_files import atomic_file
+from rag_eval.errors import InputError
+from rag_eval.run_options import check_target
+from rag_eval.views.outcomes import Outcome, run_outcomes, run_properties
+from rag_eval.views.run_view import RunView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
+    """Which reports to write, and where.
+
+    Attributes
+    ----------
+    html, junit, gitlab, markdown : Path or None
+        A page for browsers, JUnit XML, GitLab's code quality JSON, a summary for a pull request.
+    github : bool
+        Annotations on standard output, and the summary in the file that GITHUB_STEP_SUMMARY names.
+    """
+
+    html: Path | None = None
+    junit: Path | None = None
+    gitlab: Path | None = None
+    markdown: Path | None = None
+    github: bool = False
+
+    @property
+    def paths(self) -> list[Path]:
+        """All files among them."""
+        found = (self.html, self.junit, self.gitlab, self.markdown)
+        return [path for path in found if path is not None]
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is any report to write."""
+        return self.github or bool(self.paths)
+
+    def check(self, others: Iterable[str | Path] = ()) -> None:
+        """Refuse, before any work, what could not be written.
+
+        Raises
+        ------
+        InputError
+            For a name that is given twice or is that of a file in ``others``, a folder that is not
+            there, or a package that is missing.
+        """
+        seen: set[Path] = set()
+        for path in self.paths:
+            if path.resolve() in seen:
+                raise InputError(f"{path} is to hold two reports")
+            seen.add(path.resolve())
+            check_target(path, others)
+            if not path.parent.is_dir():
+                raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+        if self.html is not None:
+            from rag_eval.reports.page.templating import environment
+
+            environment()
+
+    def write(self, view: RunView, *, name: str = "rag-eval") -> None:
+        """Write all of them; each file is there as a whole or not at all."""
+        outcomes = run_outcomes(view)
+        if self.html is not None:
+            from rag_eval.reports.page.page import write_page
+
+            write_page(view, self.html)
+        _write_outcomes(self, outcomes, name, view)
+        if self.markdown is not None or self.github:
+            from rag_eval.reports.run_markdown import run_markdown
+
+            self._write_markdown(run_markdown(view), outcomes)
+
+    def write_outcomes(self, outcomes: Sequence[Outcome], markdown: Callable[[], str]) -> None:
+        """Write those that a verdict without rows can be in: all but the page."""
+        _write_outcomes(self, outcomes, "rag-eval gate", None)
+        if self.markdown is not None or self.github:
+            self._write_markdown(markdown(), outcomes)
+
+    def _write_markdown(self, text: str, outcomes: Sequence[Outcome]) -> None:
+        if self.markdown is not None:
+            _write(self.markdown, text.encode())
+        if self.github:
+            from rag_eval.reports.github import write_github
+
+            for note in write_github(text, outcomes, os.environ, sys.stdout):
+                print(f"note: {note}", file=sys.stderr)
+
+
+def _write_outcomes(
+    files: ReportFiles, outcomes: Sequence[Outcome], name: str, view: RunView | None
+) -> None:
+    if files.junit is not None:
+        from rag_eval.reports.junit import junit_xml
+
+        properties = {} if view is None else run_properties(view)
+        _write(files.junit, junit_xml(outcomes, name=name, properties=properties))
+    if files.gitlab is not None:
+        from rag_eval.reports.gitlab import code_quality
+
+        _write(files.gitlab, code_quality(outcomes))
+
+
+def _write(path: Path, data: bytes) -> None:
+    with atomic_file(path) as file:
+        file.write(data)
