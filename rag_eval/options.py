@@ -110,9 +110,9 @@ class BatchEvaluateOptions(EvaluateOptions, total=False):
     ----------
     threads : int, optional
         Threads of native work; default: the cores this process may use. Scores do not depend on it.
-    on_progress : callable, optional
+    on_progress : callable or True, optional
         Called with (completed, total) at most every 50 ms and at the end; total is None for input
-        without a length.
+        without a length. True shows a bar, in a notebook or on a terminal.
     baseline_result : BatchEvalResult or mapping, optional
         An earlier run, as an object or as loaded from its JSON file.
     regression_threshold : float, default 0.05
@@ -124,7 +124,7 @@ class BatchEvaluateOptions(EvaluateOptions, total=False):
     """
 
     threads: int | None
-    on_progress: ProgressFn | None
+    on_progress: ProgressFn | bool | None
     baseline_result: Any
     regression_threshold: float | None
     allow_signature_mismatch: bool | None

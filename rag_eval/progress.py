@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Final
 
@@ -15,17 +16,24 @@ class Progress:
     """Calls back with (completed, total) at most every 50 ms, and once at the end.
 
     The callback runs in the thread that drives the run; what it raises ends the run as itself.
-    Nothing is reported for a run without rows.
+    Nothing is reported for a run without rows. True in place of one is a bar, in a notebook or on a
+    terminal.
     """
 
-    def __init__(self, on_progress: ProgressFn | None, total: int | None) -> None:
-        self._report = on_progress
+    def __init__(self, on_progress: ProgressFn | bool | None, total: int | None) -> None:
+        self._shows_bar = on_progress is True
+        self._report = None if isinstance(on_progress, bool) else on_progress
+        self._bar = ExitStack()
         self._total = total
         self._completed = 0
         self._reported = 0
         self._last = -_INTERVAL_S
 
     def __enter__(self) -> Progress:
+        if self._shows_bar:
+            from rag_eval.reports.notebook_progress import live_progress
+
+            self._report = self._bar.enter_context(live_progress())
         return self
 
     def advance(self, n_rows: int, share: float | None = None) -> None:
@@ -50,5 +58,8 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         finished = error is None and self._reported < self._completed
-        if self._report is not None and finished:
-            self._report(self._completed, self._total)
+        try:
+            if self._report is not None and finished:
+                self._report(self._completed, self._total)
+        finally:
+            self._bar.__exit__(kind, error, trace)

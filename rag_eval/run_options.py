@@ -39,9 +39,10 @@ class ReadOptions(TypedDict, total=False):
         How medians are found: from all scores, or within one part in 4,096 from a histogram.
     threads : int
         Default: the cores this process may use. Scores do not depend on it.
-    on_progress : callable
+    on_progress : callable or True
         Called with (completed rows, total) at most every 50 ms and at the end; total is an estimate
-        by the share of the data that was read, None where that is not known.
+        by the share of the data that was read, None where that is not known. True shows a bar, in a
+        notebook or on a terminal.
     """
 
     schema: str | None
@@ -51,7 +52,7 @@ class ReadOptions(TypedDict, total=False):
     skip_invalid: bool | None
     quantiles: Quantiles | None
     threads: int | None
-    on_progress: ProgressFn | None
+    on_progress: ProgressFn | bool | None
 
 
 class ScoringOptions(TypedDict, total=False):

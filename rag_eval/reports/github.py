@@ -102,9 +102,8 @@ def _fence_after(line: str, fence: str) -> str:
 def write_github(
     markdown: str,
     outcomes: Iterable[Outcome],
-    *,
-    stream: IO[str] | None = None,
     environ: Mapping[str, str] | None = None,
+    stream: IO[str] | None = None,
 ) -> list[str]:
     """Add to the summary of the step that runs, and print annotations; gives notes for people.
 
@@ -112,10 +111,10 @@ def write_github(
     ----------
     markdown : str
     outcomes : iterable of Outcome
-    stream : file, optional
-        Where annotations go: standard output, or what else GitHub reads line by line.
     environ : mapping, optional
         Names the file of the summary as ``GITHUB_STEP_SUMMARY``; by default the environment.
+    stream : file, optional
+        Where annotations go, by default standard output; GitHub reads standard error, too.
 
     Raises
     ------

@@ -23,22 +23,26 @@ def code_quality(outcomes: Iterable[Outcome]) -> bytes:
 
     Gates are blockers, rows that could not be scored critical, scores that are too low major. The
     fingerprint of a finding is made of its check, its file and the id of its row: with other scores
-    it is the same finding. Gates stand at the first line of the first file of samples; where there
-    is no file, nothing can be shown and nothing is listed.
+    it is the same finding. Gates stand at the first line of the first file of samples, and rows of
+    unknown lines at the first line of theirs.
     """
     listed = list(outcomes)
-    path = next((outcome.path for outcome in listed if outcome.path), None)
+    elsewhere = _file_of_gates(listed)
     seen = Counter[str]()
     found = []
     for outcome in listed:
-        place = outcome.path or path
-        if place is None:
-            continue
+        place = outcome.path or (outcome.group if outcome.checks else elsewhere)
         for finding, key in _findings(outcome, checkout_path(place)):
             seen[key] += 1
             finding["fingerprint"] = _fingerprint(key, seen[key])
             found.append(finding)
     return json_text.dumps(found, indent=2) + b"\n"
+
+
+def _file_of_gates(outcomes: list[Outcome]) -> str:
+    found = [outcome.path for outcome in outcomes if outcome.path]
+    found += [outcome.group for outcome in outcomes if outcome.checks]
+    return found[0] if found else "rag-eval"  # there has to be a path
 
 
 def _findings(outcome: Outcome, path: str) -> Iterator[tuple[dict[str, Any], str]]:

@@ -41,7 +41,7 @@ _MOST_SENTENCES: Final = 40
 _QUESTION_LIMIT: Final = 300
 _ANSWER_LIMIT: Final = 2_500
 _CHUNK_LIMIT: Final = 500
-_LINE_LIMIT: Final = 120
+_LINE_LIMIT: Final = 160
 _BAR_WIDTH: Final = 90
 _TINTS: Final = {"supported": GREEN, "weak": AMBER, "unsupported": RED}
 # Told apart without colours too.

@@ -32,13 +32,13 @@ def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
         def show(completed: int, total: int | None) -> None:
             elapsed = progress.tasks[0].elapsed or 0.0
             rate = completed / elapsed if elapsed else 0.0
-            rest = _rest_text(completed, total, rate)
+            rest = rest_text(completed, total, rate)
             progress.update(task, completed=completed, rate=rate, rest=rest)
 
         yield show
 
 
-def _rest_text(completed: int, total: int | None, rate: float) -> str:
+def rest_text(completed: int, total: int | None, rate: float) -> str:
     """``62%, 0:03:20 to go``; nothing where the end is not known."""
     if not total or not rate:
         return ""

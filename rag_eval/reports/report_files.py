@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ class ReportFiles:
     html, junit, gitlab, markdown : Path or None
         A page for browsers, JUnit XML, GitLab's code quality JSON, a summary for a pull request.
     github : bool
-        Annotations on standard output, and the summary in the file that GITHUB_STEP_SUMMARY names.
+        Annotations on standard error, and the summary in the file that GITHUB_STEP_SUMMARY names.
     """
 
     html: Path | None = None
@@ -91,7 +90,8 @@ class ReportFiles:
         if self.github:
             from rag_eval.reports.github import write_github
 
-            for note in write_github(text, outcomes, os.environ, sys.stdout):
+            # Standard output is data; GitHub reads commands from both.
+            for note in write_github(text, outcomes, stream=sys.stderr):
                 print(f"note: {note}", file=sys.stderr)
 
 

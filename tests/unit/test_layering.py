@@ -147,6 +147,11 @@ UPWARD_WHEN_CALLED = {
     ("batch_results", "result_files"): "to_json, to_jsonl, from_json",
     ("batch_results", "frames"): "to_pandas",
     ("batch_results", "runs"): "mean_intervals",
+    ("batch_results", "reports"): "what a notebook shows; plot",
+    ("comparing.run_comparison", "reports"): "what a notebook shows; plot",
+    ("gating.verdicts", "reports"): "what a notebook shows",
+    ("progress", "reports"): "a bar where no callback was given",
+    ("results", "reports"): "what a notebook shows",
     ("batch_results", "reports"): "to_html",
     ("batch_results", "views"): "to_html",
     ("calibration", "calibration_files"): "from_dict, save, load",
@@ -192,6 +197,7 @@ NUMPY_AT_ONCE = {
     "record_batches": "scores of a batch",
     "repeated_ids": "a table of 64-bit hashes",
     "result_files": "reads scores back into a matrix",
+    "reports.notebook_batch": "sorts of columns",
     "retrieval.kernels": "allocates what kernels fill",
     "retrieval.packing": "rankings as arrays",
     "retrieval.rankings": "a matrix of scores",
@@ -258,7 +264,7 @@ NUMPY_AT_ONCE = {
     "worst_rows": "partial sorts of scores",
 }
 # A class inherits when it is made: who imports its module has asked for the package.
-INHERITED = {"estimators": {"sklearn"}}
+INHERITED = {"estimators": {"sklearn"}, "reports.score_figure": {"matplotlib"}}
 # Read by every command and every record; cheap to import.
 MSGSPEC = {"msgspec"}
 # The command line is only loaded by the command.

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rag_eval.reports.progress_bar import _rest_text, shown_progress
+from rag_eval.reports.progress_bar import rest_text, shown_progress
 
 
 class Terminal(io.StringIO):
@@ -29,16 +29,16 @@ class Terminal(io.StringIO):
 def test_the_share_that_is_done_and_the_time_for_the_rest(
     completed: int, total: int, rate: float, text: str
 ) -> None:
-    assert _rest_text(completed, total, rate) == text
+    assert rest_text(completed, total, rate) == text
 
 
 def test_an_estimate_that_was_too_low_does_not_go_below_nothing() -> None:
-    assert _rest_text(20, 10, 1.0) == "200%, 0:00:00 to go"
+    assert rest_text(20, 10, 1.0) == "200%, 0:00:00 to go"
 
 
 @pytest.mark.parametrize(("total", "rate"), [(None, 5.0), (0, 5.0), (1000, 0.0)])
 def test_nothing_is_said_of_an_end_that_is_not_known(total: int | None, rate: float) -> None:
-    assert _rest_text(10, total, rate) == ""
+    assert rest_text(10, total, rate) == ""
 
 
 def test_a_terminal_is_shown_how_far_a_run_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -9,12 +10,13 @@ from typing import Final
 
 from rag_eval.comparing.row_changes import MovedRow
 from rag_eval.comparing.run_comparison import RunComparison
-from rag_eval.comparing.tested_changes import MetricChange, Slice
+from rag_eval.comparing.tested_changes import MetricChange, Slice, Verdict
 from rag_eval.reports.page.charts import BarChart, Span, difference_chart, spans
 from rag_eval.reports.page.figures import interval_text, p_value_text, score_text, signed_text
 
 _MOST_MOVED: Final = 10
 _MOST_SLICES: Final = 100
+_FOUND: Final[tuple[Verdict, ...]] = ("regression", "improvement")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +38,12 @@ class ChangeLine:
 
 @dataclass(frozen=True, slots=True)
 class ChangeTable:
-    """All rows, or those of one slice."""
+    """All rows, or those of one slice; ``found`` is what the tests found there, in words."""
 
     title: str
+    is_slice: bool
+    found: str
+    has_regression: bool
     lines: Sequence[ChangeLine]
 
 
@@ -77,7 +82,7 @@ def comparison_parts(comparison: RunComparison, anchors: Mapping[str, str]) -> C
     grouped = [
         (within, list(found)) for within, found in groupby(comparison.changes, lambda c: c.slice)
     ]
-    tables = [ChangeTable(_title(within), _lines(found)) for within, found in grouped]
+    tables = [_table(within, found) for within, found in grouped]
     movements = list(_movements(comparison, anchors)) if comparison.paired else []
     return ComparisonParts(
         comparison,
@@ -87,8 +92,20 @@ def comparison_parts(comparison: RunComparison, anchors: Mapping[str, str]) -> C
     )
 
 
-def _title(within: Slice | None) -> str:
-    return "All rows" if within is None else f"{within.field}: {within.value}"
+def _table(within: Slice | None, changes: Sequence[MetricChange]) -> ChangeTable:
+    verdicts = Counter(change.verdict for change in changes)
+    told = [
+        f"{verdicts[name]} {name}{'s' if verdicts[name] > 1 else ''}"
+        for name in _FOUND
+        if verdicts[name]
+    ]
+    return ChangeTable(
+        title="All rows" if within is None else f"{within.field}: {within.value}",
+        is_slice=within is not None,
+        found=", ".join(told) or "nothing found",
+        has_regression=verdicts["regression"] > 0,
+        lines=_lines(changes),
+    )
 
 
 def _lines(changes: Sequence[MetricChange]) -> list[ChangeLine]:

@@ -11,9 +11,11 @@ from rag_eval.errors import RagEvalError
 from rag_eval.gates import GateOutcome
 from rag_eval.metric_catalogue import entry_of
 from rag_eval.metric_directions import higher_is_better
+from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.reports.page.charts import BarChart, score_chart
 from rag_eval.reports.page.figures import interval_text, score_text, share_text
 from rag_eval.result_summaries import COMPOSITE
+from rag_eval.samples import MetricId
 from rag_eval.views.run_view import RunView
 
 
@@ -57,7 +59,7 @@ def metric_cards(view: RunView) -> list[MetricCard]:
             view,
             metric,
             aggregate,
-            summary=_summary(metric),
+            summary=_summary(metric, view),
             rises=higher_is_better(metric),
             threshold=view.thresholds.get(metric),
             failed=metric in failed,
@@ -114,7 +116,13 @@ def _card(
     )
 
 
-def _summary(metric: str) -> str:
+def _summary(metric: MetricId, view: RunView) -> str:
+    """What the metric reads, by the profile of the run."""
+    signature = view.summary.signature
+    profile = "overlap" if signature is None else signature.profile
+    native = next((specs for name, specs in PROFILE_METRICS.items() if name == profile), {})
+    if metric in native:
+        return native[metric].summary
     try:
         return entry_of(metric).summary
     except (RagEvalError, StopIteration):  # another caller's own, in a result file

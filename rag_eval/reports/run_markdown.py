@@ -1,0 +1,225 @@
+"""A view of a run in; the Markdown that a pull request or a summary of a build shows, out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rag_eval.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.reports.comparison import comparison_markdown
+from rag_eval.reports.markdown_text import markdown_text, summary_text
+from rag_eval.reports.page.figures import interval_text, score_text, share_text
+from rag_eval.reports.plain_text import plain_text
+from rag_eval.results import EvalResult
+from rag_eval.views.findings import row_findings
+from rag_eval.views.outcomes import Outcome, row_outcomes, worst_first
+from rag_eval.views.run_view import RunView, SliceView, ViewedRow
+from rag_eval.views.texts import text_of
+
+_NONE: Final = "–"
+_NAME_LIMIT: Final = 100
+_MESSAGE_LIMIT: Final = 300
+_TEXT_LIMIT: Final = 500
+_COMMAND_LIMIT: Final = 4000
+_MOST_ROWS: Final = 20
+_MOST_SLICES: Final = 30
+_BACKTICKS: Final = re.compile("`+")
+
+
+def run_markdown(view: RunView, *, most_rows: int = _MOST_ROWS) -> str:
+    """Verdict, metrics, comparison, slices, failed rows to open, and what makes the run again.
+
+    No text of data has a meaning in it: see :func:`~.markdown_text.markdown_text`. Nothing is said
+    of rows that passed.
+
+    Parameters
+    ----------
+    view : RunView
+    most_rows : int
+        So many of the rows that failed are shown, those with the lowest composite scores.
+    """
+    parts = [
+        _verdict_lines(view),
+        _metric_lines(view),
+        _comparison_lines(view),
+        _slice_lines(view.slices),
+        _row_lines(view, most_rows),
+        _closing_lines(view),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def _verdict_lines(view: RunView) -> list[str]:
+    summary = view.summary
+    source = f" of {markdown_text(view.source, _NAME_LIMIT)}" if view.source else ""
+    rows = f"{summary.n_rows:,} samples{source}, {summary.n_passed:,} passed"
+    if view.n_skipped:
+        rows += f"; {view.n_skipped:,} more could not be read"
+    state = "passed" if view.passed else "failed"
+    lines = [
+        f"## rag-eval: {state}",
+        "",
+        f"**{state.capitalize()}:** {markdown_text(view.reason, _MESSAGE_LIMIT)}",
+        "",
+        f"{rows}.",
+    ]
+    if len(view.gates) > 1:
+        lines.append("")
+    for gate in sorted(view.gates, key=lambda gate: gate.held) if len(view.gates) > 1 else ():
+        held = "held" if gate.held else "**failed**"
+        lines.append(f"- {held}: {markdown_text(gate.message, _MESSAGE_LIMIT)}")
+    return lines
+
+
+# ---------------------------------------------------------------------------------------- tables
+
+
+def _metric_lines(view: RunView) -> list[str]:
+    lines = [
+        "| metric | mean | 95 % interval | scored | pass rate | threshold |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for metric, aggregate in view.summary.aggregates.items():
+        threshold = view.thresholds.get(metric)
+        shown = _NONE if threshold is None else f"{threshold:g}"
+        lines.append(_table_row(markdown_text(metric), *_statistics(aggregate), shown))
+    composite = view.summary.composite_aggregate
+    lines.append(_table_row("**composite**", *_statistics(composite), _NONE))
+    return lines
+
+
+def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> list[str]:
+    interval = interval_text(aggregate.interval) if aggregate.n else _NONE
+    scored = f"{aggregate.n:,}/{aggregate.n_rows:,}"
+    return [score_text(aggregate.mean), interval, scored, share_text(aggregate.pass_rate)]
+
+
+def _table_row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _comparison_lines(view: RunView) -> list[str]:
+    if view.comparison is None:
+        return []
+    return ["### Against the baseline", "", comparison_markdown(view.comparison).rstrip("\n")]
+
+
+def _slice_lines(slices: tuple[SliceView, ...]) -> list[str]:
+    if not slices:
+        return []
+    names = list(slices[0].means)
+    lines = [
+        "<details>",
+        "<summary>Slices</summary>",
+        "",
+        _table_row("slice", "rows", "passed", *(markdown_text(name) for name in names)),
+        f"|---|{'---:|' * (len(names) + 2)}",
+    ]
+    for part in slices[:_MOST_SLICES]:
+        value = "none" if part.value is None else part.value
+        lines.append(
+            _table_row(
+                markdown_text(f"{part.field} = {value}", _NAME_LIMIT),
+                f"{part.n_rows:,}",
+                f"{part.n_passed:,}",
+                *(score_text(part.means[name].estimate) for name in names),
+            )
+        )
+    if len(slices) > _MOST_SLICES:
+        lines += ["", f"{len(slices) - _MOST_SLICES:,} more slices are not shown."]
+    return [*lines, "", "</details>"]
+
+
+# ------------------------------------------------------------------------------------------ rows
+
+
+def _row_lines(view: RunView, most: int) -> list[str]:
+    outcomes = row_outcomes(view)
+    failed = [outcome for outcome in outcomes if outcome.status in ("failed", "error")]
+    if not failed:
+        return []
+    # The outcomes of the rows come first and in their order.
+    rows = {id(outcome): row for outcome, row in zip(outcomes, view.rows, strict=False)}
+    failed.sort(key=lambda outcome: _composite(rows.get(id(outcome))))
+    shown = worst_first(failed)[:most]
+    lines = ["### Rows that failed", "", _count_line(view, len(failed), len(shown))]
+    for outcome in shown:
+        lines += ["", *_one_row(outcome, rows.get(id(outcome)))]
+    return lines
+
+
+def _composite(row: ViewedRow | None) -> float:
+    found = None if row is None else row.result.composite_score
+    return math.inf if found is None else found
+
+
+def _count_line(view: RunView, n_failed: int, n_shown: int) -> str:
+    text = f"{n_shown:,} of {n_failed:,}" if n_shown < n_failed else f"{n_failed:,}"
+    if not view.is_whole:
+        text += f"; of {view.summary.n_rows:,} rows {len(view.rows):,} were looked at"
+    return f"{text}, the lowest composite scores first."
+
+
+def _one_row(outcome: Outcome, row: ViewedRow | None) -> Iterator[str]:
+    name = summary_text(outcome.name, _NAME_LIMIT)
+    yield "<details>"
+    yield f"<summary><b>{name}</b> {summary_text(outcome.message, _MESSAGE_LIMIT)}</summary>"
+    yield ""
+    if row is not None:
+        yield from _texts(row.result)
+        yield from _findings(row.result)
+    yield "</details>"
+
+
+def _texts(result: EvalResult) -> Iterator[str]:
+    found = [(name, text_of(result, name)) for name in ("question", "answer")]
+    for name, text in found:
+        if text:
+            yield f"- {name}: {markdown_text(text, _TEXT_LIMIT)}"
+    if any(text for _, text in found):
+        yield ""
+
+
+def _findings(result: EvalResult) -> Iterator[str]:
+    """A collapsible for each metric, those that failed first, then for sentences."""
+    found = row_findings(result)
+    failed = [name for name, metric in result.metrics.items() if metric.passed is False]
+    for name in sorted(found, key=lambda name: name not in failed):
+        yield "<details>"
+        yield f"<summary>{summary_text(_head(result, name))}</summary>"
+        yield ""
+        yield from (f"- {markdown_text(line, _TEXT_LIMIT)}" for line in found[name])
+        yield ""
+        yield "</details>"
+        yield ""
+
+
+def _head(result: EvalResult, name: str) -> str:
+    if name not in result.metrics:
+        return f"sentences of the {name}"
+    metric = result.metrics[name]
+    state = "" if metric.passed is None else ", passed" if metric.passed else ", failed"
+    return f"{name} {score_text(metric.score)}{state}"
+
+
+# --------------------------------------------------------------------------------------- closing
+
+
+def _closing_lines(view: RunView) -> list[str]:
+    notes = (*view.summary.notes, *view.notes)
+    lines = [f"- note: {markdown_text(note, _MESSAGE_LIMIT)}" for note in notes]
+    if view.summary.signature is not None:
+        lines += ["", "Signature:", "", *_code(str(view.summary.signature))]
+    if view.command:
+        lines += ["", "The same run again:", "", *_code(view.command)]
+    return lines[1:] if lines and not lines[0] else lines
+
+
+def _code(text: str) -> Iterable[str]:
+    """A block of code, between fences longer than any in it: in code nothing is a reference."""
+    shown = plain_text(text, _COMMAND_LIMIT)
+    longest = max(map(len, _BACKTICKS.findall(shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return (f"{fence}text", shown, fence)

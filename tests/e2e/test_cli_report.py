@@ -1,0 +1,111 @@
+"""Reports of runs by the command line: which files are written, and what is refused before work."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "quickstart.jsonl"
+
+
+def run(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rag_eval", *map(str, arguments)],
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(EXAMPLE.parents[1]), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_run_writes_all_reports_beside_its_table(tmp_path: Path) -> None:
+    summary = tmp_path / "step.md"
+    done = run(
+        *("run", EXAMPLE, "--profile", "grounded", "--output", "out.json", "--github"),
+        *("--html", "page.html", "--junit", "j.xml", "--gitlab", "g.json", "--markdown", "s.md"),
+        cwd=tmp_path,
+        GITHUB_STEP_SUMMARY=str(summary),
+    )
+    assert done.returncode == 1, done.stderr
+    assert "FAIL  pass rate 0.67 (2/3) is below 1.00" in done.stdout
+    assert "::error" not in done.stdout
+    # The gate, and the row behind it.
+    assert done.stderr.count("::error ") == 2, done.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "pass rate 0.67 (2/3) is below 1.00" in page
+    assert f"rag-eval run {EXAMPLE} --profile grounded" in page
+    root = ET.parse(tmp_path / "j.xml").getroot()
+    assert root.get("failures") == "2"
+    assert {case.get("name") for case in root.iter("testcase")} >= {'line 2 ("q2")'}
+    assert json.loads((tmp_path / "g.json").read_text())
+    assert (tmp_path / "s.md").read_text().strip() == summary.read_text().strip()
+
+
+def test_reports_of_a_result_file_are_those_of_its_run(tmp_path: Path) -> None:
+    run("run", EXAMPLE, "--output", "out.json", "--html", "run.html", cwd=tmp_path)
+    done = run("report", "out.json", "--html", "later.html", "--junit", "j.xml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    page = (tmp_path / "later.html").read_text()
+    for text in ("The cafe is run by robots.", "pass rate 0.00 (0/3) is below 1.00"):
+        assert text in page
+        assert text in (tmp_path / "run.html").read_text()
+    plain = run("report", "out.json", "--min-mean", "faithfulness=0.5", cwd=tmp_path)
+    assert "faithfulness mean 0.59 (3/3) is at least 0.50" in plain.stdout.replace("\\", "")
+
+
+def test_a_report_against_a_baseline_shows_the_rows_that_moved(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in EXAMPLE.read_text().splitlines()]
+    worse = tmp_path / "worse.jsonl"
+    worse.write_text("".join(json.dumps({**row, "answer": "No idea."}) + "\n" for row in lines))
+    run("run", EXAMPLE, "--output", "old.json", cwd=tmp_path)
+    done = run(
+        *("run", worse, "--baseline", "old.json", "--html", "page.html", "--output", "new.json"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert 'id="comparison"' in (tmp_path / "page.html").read_text()
+    gate = run(
+        *("gate", "new.json", "--baseline", "old.json", "--junit", "gate.xml", "--github"),
+        *("--min-mean", "faithfulness=0.9"),
+        cwd=tmp_path,
+    )
+    assert gate.returncode == 1
+    assert "::error title=rag-eval" in gate.stderr
+    cases = ET.parse(tmp_path / "gate.xml").getroot().iter("testcase")
+    failed = {case.get("name") for case in cases if case.find("failure") is not None}
+    assert any("faithfulness" in str(name) for name in failed)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--html", "x", "--junit", "x"], "x is to hold two reports"),
+        (["--html", "no/page.html"], "cannot write no/page.html: there is no folder no"),
+        (["--html", "."], "cannot write .: it is not a regular file"),
+        (["--junit", "data.jsonl"], "the output data.jsonl is the sample file itself"),
+        (["--slice-by", "topic"], "slice_by needs a report that shows it (html, view=True)"),
+    ],
+)
+def test_what_could_not_be_written_is_refused_before_any_work(
+    tmp_path: Path, flags: list[str], message: str
+) -> None:
+    (tmp_path / "data.jsonl").write_text(EXAMPLE.read_text())
+    done = run("run", "data.jsonl", *flags, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: {message}\n"
+    assert (tmp_path / "data.jsonl").read_text() == EXAMPLE.read_text()
+
+
+def test_a_summary_without_rows_makes_no_report(tmp_path: Path) -> None:
+    done = run("run", EXAMPLE, "--format", "json", cwd=tmp_path)
+    (tmp_path / "summary.json").write_text(done.stdout)
+    found = run("report", "summary.json", "--html", "page.html", cwd=tmp_path)
+    assert found.returncode == 2
+    assert "summary.json has no rows: it is the summary of a run" in found.stderr
+    assert not (tmp_path / "page.html").exists()
