@@ -8,11 +8,11 @@ SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
-	@echo '$$ rag-eval run examples/handbook.jsonl --worst 3 --output out/handbook.json'
+	@echo '$$ rag-eval run examples/handbook.jsonl --profile grounded --worst 3 --html out/handbook.html'
 	@# A failed gate (exit 1) is what the example shows; anything else is a failure of make.
-	@$(BIN)/rag-eval run examples/handbook.jsonl --worst 3 --output out/handbook.json \
-		|| [ $$? -eq 1 ]
-	@echo 'Rows with explanations and signals: out/handbook.json'
+	@$(BIN)/rag-eval run examples/handbook.jsonl --profile grounded --worst 3 \
+		--html out/handbook.html --output out/handbook.json || [ $$? -eq 1 ]
+	@echo 'The report, to open in a browser: out/handbook.html'
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest
@@ -81,7 +81,7 @@ $(VENV)/bin/python:
 
 # Installed in place, so that the tests run what the tree holds.
 $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[report]'
 	@touch $@
 
 $(VENV)/test.stamp: $(SOURCES) | $(VENV)/bin/python

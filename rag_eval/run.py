@@ -122,6 +122,25 @@ class RunReport:
         """Every gate held, and the run came to its end."""
         return not self.interrupted and all(gate.held for gate in self.gates)
 
+    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
+        """Write a report for browsers, or give its text when no path is named.
+
+        As :meth:`rag_eval.BatchEvalResult.to_html`.
+
+        Raises
+        ------
+        InputError
+            When the run was not told to keep what a report shows (``view=True``).
+        """
+        if self.view is None:
+            raise InputError("the run kept no rows to show: give run_file view=True")
+        from rag_eval.reports.page.page import page_html, write_page
+
+        if path is None:
+            return page_html(self.view, title=title)
+        write_page(self.view, path, title=title)
+        return None
+
     def file_summary(self) -> dict[str, Any]:
         """What a result file holds beside its rows."""
         summary = self.result.summary_dict()

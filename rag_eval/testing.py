@@ -111,7 +111,7 @@ def assert_rag(
 
     given, settings = _parted(options)
     checked = _checked(bars, given)
-    result = _scored(sample, _metrics(checked, metrics), settings)
+    result = _scored(sample, _metrics(checked, metrics), {**settings, **_thresholds(checked)})
     outcomes = check_bars(result, checked)
     passed = all(outcome.held for outcome in outcomes)
     if record:
@@ -131,6 +131,7 @@ def scored(
     record: bool = True,
 ) -> EvalResult:
     """As :func:`rag_eval.evaluate`, with the options of who listens; they are told."""
+    __tracebackhide__ = True
     result = _scored(sample, metrics, options)
     if record:
         tell(result, result.passed)
@@ -203,6 +204,14 @@ def _metrics(bars: Mapping[str, float], more: Iterable[str] | None) -> list[str]
     return list(dict.fromkeys([*asked, *(name for name in bars if name != COMPOSITE)]))
 
 
+def _thresholds(bars: Mapping[str, float]) -> dict[str, Any]:
+    """The bars as options, so that the result has the same verdicts."""
+    from rag_eval.bars import COMPOSITE
+
+    by_metric = {name: bar for name, bar in bars.items() if name != COMPOSITE}
+    return {"thresholds": by_metric, "composite_threshold": bars.get(COMPOSITE, 0.0)}
+
+
 def _scored(
     sample: SampleLike, metrics: Iterable[str] | None, options: Mapping[str, Any]
 ) -> EvalResult:
@@ -215,7 +224,4 @@ def _scored(
         return evaluate(sample, metrics, **{**defaults, **options})
     except InputError as error:
         # Its message has the id of the sample, and goes to a terminal.
-        shown = plain_text(str(error))
-        if shown == str(error):
-            raise
-        raise InputError(shown) from None
+        raise InputError(plain_text(str(error))) from None

@@ -1,24 +1,29 @@
-"""Pages of docs/: the tool that keeps them true, and their links."""
+"""Pages of docs/: the tools that keep them true, and their links."""
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def tool(name: str) -> ModuleType:
+    """tools/NAME.py, imported."""
+    folder = str(ROOT / "tools")
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(folder)
+
+
 def update_tool() -> ModuleType:
     """tools/update_readme.py, imported."""
-    path = ROOT / "tools" / "update_readme.py"
-    spec = importlib.util.spec_from_file_location("update_readme", path)
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    return tool
+    return tool("update_readme")
 
 
 def broken_links(page: Path) -> list[str]:

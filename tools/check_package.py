@@ -70,6 +70,7 @@ def check_installed(wheel: Path, folder: Path) -> None:
     venv.create(folder / "clean", with_pip=True)
     python = folder / "clean" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    check_plugin(python, folder)
     example = ROOT / "examples" / "handbook.jsonl"
     for profile in ("overlap", "grounded"):
         output = folder / f"{profile}.json"
@@ -81,6 +82,7 @@ def check_installed(wheel: Path, folder: Path) -> None:
         if done.returncode not in (0, 1) or not output.exists():
             sys.exit(f"rag-eval run ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
     check_prompts(folder / "clean" / "bin" / "rag-eval", example, folder)
+    check_page(folder / "clean" / "bin", wheel, folder)
     script = "import rag_eval; print(rag_eval.token_f1('a b', 'a c'), rag_eval.__file__)"
     score, location = run(python, "-c", script, cwd=folder).split()
     if score != "0.5" or "clean" not in location:
@@ -95,6 +97,27 @@ def check_prompts(program: Path, example: Path, folder: Path) -> None:
         shown = run(program, "run", example, "--metrics", metrics, *flags, cwd=folder)
         if "nobody was asked" not in shown:
             sys.exit(f"the dry run of a judge printed:\n{shown}")
+
+
+def check_plugin(python: Path, folder: Path) -> None:
+    """pytest finds the plugin, and what it names can be imported without any extra."""
+    script = (
+        "from importlib.metadata import entry_points; "
+        "print(*[entry.value for entry in entry_points(group='pytest11')])"
+    )
+    if run(python, "-c", script, cwd=folder).split() != ["rag_eval.pytest_plugin"]:
+        sys.exit("the wheel has no entry point for pytest, or others beside it")
+
+
+def check_page(programs: Path, wheel: Path, folder: Path) -> None:
+    """Templates, style and script of the page are in the wheel; its extra is all it takes."""
+    flags = ["--quiet", "--disable-pip-version-check"]
+    run(programs / "python", "-m", "pip", "install", *flags, f"{wheel}[report]")
+    page = folder / "page.html"
+    result = folder / "grounded.json"
+    run(programs / "rag-eval", "report", result, "--html", page, cwd=folder)
+    if "<svg" not in page.read_text(encoding="utf-8"):
+        sys.exit(f"the page has no chart:\n{page.read_text(encoding='utf-8'):.2000}")
 
 
 def main() -> None:

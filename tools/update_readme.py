@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from docs_blocks import executed
+from docs_blocks import TAGS, executed, page_blocks
 
 from rag_eval.gating.false_alarm_rates import RATES, TIES
 from rag_eval.metric_catalogue import CatalogueEntry, catalogue
@@ -32,6 +33,12 @@ _FAMILIES = {
     "hazel": "retrieval, answers and tools, as HazelJS eval",
     "regtrace": "factuality, format and tone, and that tool's own formulas",
     "omk": "assertions, their layers, and ratings by a judge",
+}
+_BLOCKS = {
+    "run": "a test executes it and compares what it prints",
+    "loopback-judge": "the same, with a scripted judge on this machine",
+    "engine": "wants a cluster engine, which has tests of its own",
+    "illustration": "is not executed: it installs, or is for another tool or machine",
 }
 
 
@@ -86,6 +93,24 @@ def false_alarm_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def block_counts() -> dict[str, int]:
+    """How many blocks of all pages have each tag."""
+    found = Counter(
+        block.tag
+        for page in PAGES
+        for block in page_blocks(page.read_text("utf-8"))
+        if block.language != "setup"
+    )
+    return {tag: found[tag] for tag in TAGS}
+
+
+def block_table() -> str:
+    """What becomes of the blocks of all pages, with their numbers."""
+    rows = ["| block | what becomes of it | blocks |", "|---|---|---:|"]
+    rows += [f"| {tag} | {_BLOCKS[tag]} | {n} |" for tag, n in block_counts().items()]
+    return "\n".join(rows) + "\n"
+
+
 def _entries(family: str) -> list[CatalogueEntry]:
     """Those of a family; of a measure with a cutoff the usual ones, 10 stands for all."""
     return [
@@ -123,6 +148,7 @@ def updated(page: Path) -> str:
     tables: dict[str, Callable[[], str]] = {
         "families": family_table,
         "false-alarms": false_alarm_table,
+        "block-counts": block_table,
     }
     tables |= {profile: partial(metric_table, profile) for profile in PROFILE_METRICS}
     tables |= {family: partial(scorer_table, family) for family in _FAMILIES}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, Unpack
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Unpack
 
 from rag_eval.testing import assert_rag, scored, tell
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class RagEval:
     """Scores samples with the options of the session; its summary and its gate see the scores."""
 
-    assert_rag: Final[Callable[..., EvalResult]] = staticmethod(assert_rag)
+    assert_rag = staticmethod(assert_rag)
 
     def evaluate(
         self,
@@ -26,7 +26,8 @@ class RagEval:
         record: bool = True,
         **options: Unpack[EvaluateOptions],
     ) -> EvalResult:
-        """As :func:`rag_eval.evaluate`."""
+        """As :func:`rag_eval.evaluate`; ``record=False`` leaves the scores out of the session."""
+        __tracebackhide__ = True
         return scored(sample, metrics, options, record=record)
 
     def record(self, result: EvalResult) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from rag_eval.errors import RagEvalError
 from rag_eval.pytest_plugin.item_scores import REPORTED
 from rag_eval.pytest_plugin.settings import SessionSettings
+from rag_eval.reports.plain_text import plain_text
 
 if TYPE_CHECKING:
     from rag_eval.gating.verdicts import GateReport
     from rag_eval.pytest_plugin.session_run import Recorded
     from rag_eval.runs.scored_run import ScoredRun
 
-_RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+_RAN: Final = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 class SessionScores:
@@ -26,11 +29,26 @@ class SessionScores:
         # By test: one that runs again counts as it came out last.
         self._texts: dict[str, list[str]] = {}
         self._n_deselected = 0
+        self._baseline: ScoredRun | None = None
         self._run: ScoredRun | None = None
         self._records: list[Recorded] = []
         self._report: GateReport | None = None
         self._notes: list[str] = []
         self._faults: list[str] = []
+
+    def pytest_sessionstart(self) -> None:
+        """Read the baseline: a file that is none should not be found out after the last test."""
+        settings = self._settings
+        if settings.baseline is None or settings.is_new_baseline or settings.is_collecting:
+            return
+        from rag_eval.runs.run_files import read_run
+
+        try:
+            # Repeats of a sample are as welcome in it as in the session.
+            run = read_run(settings.baseline, repeats=True)
+        except RagEvalError as error:
+            raise pytest.UsageError(f"--rag-eval-baseline: {plain_text(str(error))}") from None
+        self._baseline = replace(run, name=_shown(settings.baseline))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the scores of a report."""
@@ -104,14 +122,12 @@ class SessionScores:
             )
             return
         from rag_eval.gating.against import NamedBaseline, gate
-        from rag_eval.runs.run_files import read_run
 
-        # Repeats of a sample are as welcome in the baseline as in the session.
-        baseline = read_run(settings.baseline, repeats=True)
+        assert self._baseline is not None
         policy: Any = settings.policy
         self._report = gate(
             run,
-            [NamedBaseline("file", baseline)],
+            [NamedBaseline("file", self._baseline)],
             policy=policy,
             alpha=settings.alpha,
             margin=settings.margin,
@@ -128,7 +144,7 @@ class SessionScores:
 
             write_baseline_file(run, self._settings.save)
             rows = f"{len(run):,} row{'' if len(run) == 1 else 's'}"
-            self._notes.append(f"{rows} of scores written to {self._settings.save}")
+            self._notes.append(f"{rows} of scores written to {_shown(self._settings.save)}")
 
     def _add_properties(self, config: pytest.Config) -> None:
         """Of the suite, where a file of JUnit is written."""
@@ -162,3 +178,9 @@ class SessionScores:
         for line in lines:
             is_red, is_green = line.startswith("FAIL"), line.startswith("PASS")
             terminalreporter.write_line(line, red=is_red, green=is_green, bold=is_red)
+
+
+def _shown(path: Path) -> str:
+    """A file below the folder that pytest was called in, by its short name."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -96,7 +96,7 @@ def session_settings(config: pytest.Config) -> SessionSettings:
         policy=_one_of(config, "policy", _POLICIES) or "no-regression",
         alpha=0.05 if alpha is None else alpha,
         margin=margin,
-        is_collecting=bool(config.getoption("collectonly")),
+        is_collecting=any(config.getoption(name, False) for name in ("collectonly", "setuponly")),
     )
     _check(settings)
     return settings

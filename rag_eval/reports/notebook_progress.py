@@ -121,8 +121,9 @@ class _Shown:
         elapsed = time.monotonic() - self._begun
         bar = ProgressBar(self._completed, self._total, elapsed, state)
         if self._handle is None:
-            from IPython.display import display
+            from IPython import display
 
-            self._handle = display(bar, display_id=True)
+            front_end: Any = display  # its functions have no types
+            self._handle = front_end.display(bar, display_id=True)
         else:
             self._handle.update(bar)

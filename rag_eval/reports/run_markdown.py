@@ -136,7 +136,7 @@ def _slice_lines(slices: tuple[SliceView, ...]) -> list[str]:
 
 
 def _row_lines(view: RunView, most: int) -> list[str]:
-    outcomes = row_outcomes(view)
+    outcomes = row_outcomes(view, details=False)
     failed = [outcome for outcome in outcomes if outcome.status in ("failed", "error")]
     if not failed:
         return []

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
 
 from rag_eval.results import EvalResult, EvalSignal, MetricResult
+from rag_eval.samples import MetricId
 from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
 
+_Sentences: TypeAlias = Callable[[EvalResult], tuple[SentenceView, ...]]
+
+# Metrics whose signals quote sentences of the answer.
+_OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 # So many per heading; the last line says how many more there are.
 _MOST_LINES: Final = 10
 
@@ -15,20 +20,12 @@ _MOST_LINES: Final = 10
 def row_findings(result: EvalResult) -> dict[str, list[str]]:
     """Lines under the metric they are about, or under ``answer`` and ``ground truth``.
 
-    Signals with their evidence, checks that failed, what a judge said of its failure, and sentences
-    that the contexts do not carry; those that a signal quotes are not told twice.
+    Signals with their evidence, checks that failed, what a judge said of its failure; and of a
+    metric that did not pass the sentences that contexts do not carry, unless signals quote them.
     """
     found = {name: list(_of_metric(metric)) for name, metric in result.metrics.items()}
-    quoted = {signal.evidence for metric in result.metrics.values() for signal in metric.signals}
-    for name, sentences in (
-        ("answer", answer_sentences(result)),
-        ("ground truth", truth_sentences(result)),
-    ):
-        found[name] = [
-            _sentence_line(sentence)
-            for sentence in sentences
-            if sentence.level != "supported" and sentence.text not in quoted
-        ]
+    found["answer"] = _sentence_lines(result, _OF_ANSWER, answer_sentences)
+    found["ground truth"] = _sentence_lines(result, ("context_recall",), truth_sentences)
     return {name: _cut(lines) for name, lines in found.items() if lines}
 
 
@@ -51,6 +48,18 @@ def _check_line(finding: Mapping[str, Any]) -> str:
     parts += [f"{name} {finding[name]}" for name in ("expected", "actual") if name in finding]
     said = finding.get("message")
     return ", ".join(parts) + (f": {said}" if said else "")
+
+
+def _sentence_lines(
+    result: EvalResult, names: Iterable[MetricId], sentences_of: _Sentences
+) -> list[str]:
+    # Sentences may have to be looked for anew, which takes longer than all else.
+    metrics = [result.metrics[name] for name in names if name in result.metrics]
+    signals = [signal for metric in metrics for signal in metric.signals]
+    if all(metric.passed for metric in metrics) or any(signal.evidence for signal in signals):
+        return []
+    sentences = sentences_of(result)
+    return [_sentence_line(found) for found in sentences if found.level != "supported"]
 
 
 def _sentence_line(sentence: SentenceView) -> str:

@@ -11,7 +11,7 @@ import pytest
 inspect_ai = pytest.importorskip("inspect_ai", reason="make adapters installs inspect-ai")
 
 from inspect_ai.dataset import Sample as InspectSample
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from rag_eval.integrations.inspect_ai import rag_scorer
 from tests.adapters.samples import METRICS, SAMPLES, SILENT, UNSUPPORTED, wanted
@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.adapters, pytest.mark.filterwarnings("ignore")]
 def run(folder: Path, *scorers: Any) -> Any:
     """The log of a task whose model says each sample's answer in turn."""
     outputs = [ModelOutput.from_content("mockllm/model", sample["answer"]) for sample in SAMPLES]
+    for output in outputs:
+        output.usage = ModelUsage()  # or it would count tokens by a table from the network
     task = inspect_ai.Task(
         dataset=[
             InspectSample(

@@ -169,7 +169,7 @@ def test_ids_of_data_do_no_harm(runs: list[Path], form: str) -> None:
     done = compare(*runs, "--format", form, "--top", "12")
     for harm in ("\x1b", "\u202e"):
         assert harm not in done.stdout
-    shown = "[2Jq|`x` _0" if form == "table" else r"\[2Jq\|\`x\` \_0"
+    shown = r"\x1b[2J\u202eq|`x` _0" if form == "table" else r"\\x1b\[2J\\u202eq\|\`x\` \_0"
     assert shown in done.stdout
 
 

@@ -161,7 +161,7 @@ def test_what_a_dataset_says_cannot_move_the_cursor_or_command_ci(tmp_path: Path
     done = golden("run", written(tmp_path, "golden.json", [case]), "--ci")
     assert "\x1b" not in done.stdout
     assert "\u202e" not in done.stdout
-    assert done.stdout.splitlines()[0] == "FAIL 0.000 ::error::x[2J ##[section]"
+    assert done.stdout.splitlines()[0] == (r"FAIL 0.000 \x3a:error::x\x1b[2J #\x23[section]\u202e")
     assert not any(line.startswith(("::", "##")) for line in done.stdout.splitlines())
 
 

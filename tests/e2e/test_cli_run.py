@@ -196,7 +196,8 @@ def test_text_of_samples_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
     assert done.exit_code == 1
     for part in ("\x1b", "\x07", "\u202e", "\r"):
         assert part not in done.stdout
-    assert "question: [bold red]x[/] :smile: [31m evil \\ud800 line break fox" in done.stdout
+    shown = r"[bold red]x[/] :smile: \x1b[31m \u202eevil\u202c \ud800 line break \x07 fox"
+    assert f"question: {shown}" in done.stdout
     missing = run(samples(tmp_path / "e.jsonl", {"id": text}))
     assert "\x1b" not in missing.stderr
     assert missing.stderr.count("\n") == 1
@@ -206,9 +207,9 @@ def test_no_colour_in_a_pipe_and_the_width_of_columns() -> None:
     assert "\x1b" not in run(HANDBOOK).stdout
     wide = run(HANDBOOK, env={"COLUMNS": "200"}).stdout
     assert "context_recall" in wide
-    for width in ("40", "80", "100"):
+    for width in ("72", "80", "100"):
         narrow = run(HANDBOOK, env={"COLUMNS": width}).stdout.splitlines()
-        assert max(map(len, narrow[:20])) <= max(80, int(width))
+        assert max(map(len, narrow[:20])) <= int(width)
         place = next(n for n, line in enumerate(narrow) if line.startswith("context_recall"))
         numbers = ["0.00", "0.00", "1.00", "0.30", "0.09", "0.08", "FAIL"]
         assert narrow[place].split() == [*RECALL, *numbers]

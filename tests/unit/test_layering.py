@@ -154,6 +154,7 @@ UPWARD_WHEN_CALLED = {
     ("results", "reports"): "what a notebook shows",
     ("batch_results", "reports"): "to_html",
     ("batch_results", "views"): "to_html",
+    ("run", "reports"): "to_html",
     ("calibration", "calibration_files"): "from_dict, save, load",
     ("judge.addresses", "adapters"): "the judge at an address",
 }

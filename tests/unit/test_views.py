@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
@@ -245,3 +246,15 @@ def test_a_batch_without_texts_has_a_view_without_rows() -> None:
     assert view.rows == ()
     assert not view.is_whole
     assert view.summary.n_rows == 3
+
+
+def test_a_run_that_kept_nothing_to_show_has_no_page(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="view=True"):
+        run_file(EXAMPLE, ["faithfulness"]).to_html()
+    report = run_file(EXAMPLE, ["faithfulness"], view=True)
+    report.to_html(tmp_path / "page.html", title="Mine")
+    assert (tmp_path / "page.html").read_text() == report.to_html(title="Mine")
+    batch = rag_eval.evaluate_batch(rows(3), ["faithfulness"])
+    found = re.search("<title>(.*)</title>", str(batch.to_html(title="Mine")))
+    assert found is not None
+    assert "Mine" in found[1]

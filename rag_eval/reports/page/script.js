@@ -44,6 +44,8 @@ document.addEventListener("DOMContentLoaded", () => {
   let matching = ordered;
   let first = 0;
 
+  const cell = (row, metric) => row.querySelector(`td[data-metric="${CSS.escape(metric)}"]`);
+
   const words = (row) => {
     if (!texts.has(row)) {
       const parts = [row.dataset.id, row.querySelector(".question").textContent];
@@ -78,7 +80,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const metric = find("filter-metric").value;
     matching = ordered.filter((row) =>
       (status === "all" || row.dataset.status === status) &&
-      (!metric || row.dataset.failing.split(" ").includes(metric)) &&
+      (!metric || cell(row, metric).classList.contains("failed")) &&
       (!text || words(row).includes(text)));
     first = place;
     show();
@@ -90,7 +92,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (name === "id") return row.querySelector("th").textContent;
     if (name === "question") return row.querySelector(".question").textContent;
     if (name === "status") return row.dataset.status;
-    const found = row.querySelector(`td[data-metric="${CSS.escape(name)}"]`).dataset.value;
+    const found = cell(row, name).dataset.value;
     return found === "" ? null : Number(found);
   };
   const collator = new Intl.Collator("en", { numeric: true });

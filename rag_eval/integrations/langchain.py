@@ -1,0 +1,59 @@
+"""LangChain's string evaluators: prediction, reference and input in, score and reasoning out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rag_eval.integrations.scoring import MetricScore, SampleScorer
+from rag_eval.integrations.tool_package import missing_package
+from rag_eval.integrations.tool_rows import fields
+
+try:
+    from langchain_classic.evaluation.schema import StringEvaluator
+except ImportError:
+    try:
+        from langchain.evaluation.schema import StringEvaluator  # before 1.0
+    except ImportError:
+        raise missing_package("langchain", "langchain-classic") from None
+
+
+class RagStringEvaluator(StringEvaluator):  # type: ignore[misc]  # not in the lint extra
+    """One metric as a string evaluator; contexts come as ``contexts=[...]``, texts or documents.
+
+    Parameters
+    ----------
+    metric : str, default "answer_correctness"
+        The default reads prediction, reference and input alone.
+    **options
+        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
+    """
+
+    def __init__(self, metric: str = "answer_correctness", **options: Any) -> None:
+        self._metric = metric
+        self._scorer = SampleScorer(metric, options)
+
+    @property
+    def evaluation_name(self) -> str:
+        return self._metric
+
+    def _evaluate_strings(self, **given: Any) -> dict[str, Any]:
+        return _told(self._scorer.score(_sample(**given))[0])
+
+    async def _aevaluate_strings(self, **given: Any) -> dict[str, Any]:
+        return _told((await self._scorer.ascore(_sample(**given)))[0])
+
+
+def _sample(
+    *,
+    prediction: Any,
+    reference: Any = None,
+    input: Any = None,  # noqa: A002  # the tool's name
+    contexts: Any = None,
+    **_: Any,
+) -> dict[str, Any]:
+    return fields(question=input, answer=prediction, contexts=contexts, ground_truth=reference)
+
+
+def _told(found: MetricScore) -> dict[str, Any]:
+    """With a score that is null, the reasoning says why."""
+    return {"score": found.score, "reasoning": found.reason, **found.facts()}
