@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
-.PHONY: demo test engines crosscheck lint types package gate bench sanitize checked clean
+.PHONY: demo test engines crosscheck lint types package gate bench sanitize checked clean docs
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
@@ -38,6 +38,10 @@ types: $(VENV)/lint.stamp
 # sdist -> wheel -> a clean environment, and what the wheel must not hold.
 package: $(VENV)/lint.stamp
 	$(BIN)/python tools/check_package.py
+
+# The site of docs/ in build/site; nothing of it is loaded from elsewhere, and every link in it holds.
+docs: $(VENV)-docs/docs.stamp
+	$(VENV)-docs/bin/python tools/build_docs.py
 
 gate: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.gate
@@ -98,6 +102,13 @@ $(VENV)-crosscheck/test.stamp: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)-crosscheck
 	$(VENV)-crosscheck/bin/pip install --quiet --disable-pip-version-check \
 		--editable '.[test]' 'statsmodels>=0.14' 'ppi-python>=0.2'
+	@touch $@
+
+# The docstrings are read, not imported, so the package itself need not be there.
+$(VENV)-docs/docs.stamp: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-docs
+	$(VENV)-docs/bin/python tools/build_docs.py --requirements > $(VENV)-docs/requirements.txt
+	$(VENV)-docs/bin/pip install --quiet --disable-pip-version-check --requirement $(VENV)-docs/requirements.txt
 	@touch $@
 
 $(VENV)/lint.stamp: $(VENV)/test.stamp

@@ -18,6 +18,8 @@ from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
+from rag_eval.judge.failures import JUDGE_FAILURES
+from rag_eval.judged_scores import JudgedScore
 from rag_eval.option_values import is_number
 from rag_eval.results import (
     ByMetric,
@@ -104,6 +106,31 @@ def read_batch(source: str | bytes | Path) -> BatchEvalResult:
         return _batch(value)
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{name} is no batch result: {error!r}") from None
+
+
+def read_row(row: Mapping[str, Any]) -> EvalResult:
+    """One row of a result file, with the signature that it has itself.
+
+    Raises
+    ------
+    InputError
+        When it is none.
+    """
+    signed = row.get("signature")
+    try:
+        result = _result(row, None if signed is None else Signature.from_dict(signed))
+        numbers = [result.composite_score]
+        for metric in result.metrics.values():
+            numbers += [metric.score, metric.threshold, metric.probability]
+            numbers += metric.chunk_scores or ()
+            for found in metric.evidence or ():
+                numbers += [found.support, *found.span, found.chunk, *(found.window or ())]
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise InputError(f"is no row of a result: {error!r}") from None
+    for number in numbers:
+        if number is not None and not is_number(number):
+            raise InputError(f"is no row of a result: wanted a number, got {number!r:.80}")
+    return result
 
 
 def _text_of(source: str | bytes | Path) -> tuple[str, str | bytes]:
@@ -278,6 +305,34 @@ def _metric_result(metric: MetricId, entry: Mapping[str, Any]) -> MetricResult:
         llm_calls=int(entry.get("llmCalls", 0)),
         duration_ms=int(entry.get("durationMs", 0)),
         details=None if "details" not in entry else tuple(entry["details"]),
+        judged=_judged(entry, null_reason),
+    )
+
+
+def _judged(entry: Mapping[str, Any], null_reason: NullReason) -> JudgedScore | None:
+    """What a judge said; how a judgement failed that the native score stands in for is lost."""
+    found = entry.get("judge")
+    if not isinstance(found, Mapping):
+        return None
+    failure = null_reason if null_reason in JUDGE_FAILURES else NullReason.MEASURED
+    if found.get("fallback"):
+        failure = NullReason.JUDGE_FAILED
+    by_judge = found.get("byJudge") or [[found.get("score")]]
+    return JudgedScore(
+        score=entry["score"],
+        null_reason=null_reason,
+        mode=entry.get("mode", "llm"),
+        failure=failure,
+        message=str(found.get("message", "")),
+        explanation=entry["explanation"],
+        judge_score=found.get("score"),
+        by_judge=tuple(tuple(repeats) for repeats in by_judge),
+        native_score=found.get("nativeScore"),
+        spread=found.get("spread"),
+        flaky=bool(found.get("flaky")),
+        is_audit="auditShare" in found,
+        share=found.get("auditShare", 1.0),
+        details=tuple(found.get("verdicts") or ()),
     )
 
 

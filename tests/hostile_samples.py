@@ -65,7 +65,7 @@ UNICODE: Final = {
 
 PLACES: Final = {
     "workflow command": "::error file=a.py,line=1::owned",
-    "workflow command in a line": "x\n::set-output name=x::owned\r\n  ::add-mask::a\n::stop-commands::z",
+    "workflow command in a line": "x\n::set-output name=x::a\r\n  ::add-mask::a\n::stop-commands::",
     "old workflow command": "##[error]owned ##[set-output name=x;]y ##vso[task.complete]z",
     "other builds' command": "##teamcity[testFailed name='x'] section_start:1:x[collapsed=true]",
     "command escapes": "100%0A::error::x %25 %0D",
@@ -76,7 +76,7 @@ PLACES: Final = {
     "Markdown markup": "</details>\n\n<details open>\n# head\n- [ ] list\n> quote\n\n---\n***",
     "Markdown table": "a | b \\| c `code | x` \\",
     "Markdown fence": "```\nout of it\n~~~~\n`````` $$x$$ $`y`$",
-    "Markdown reference": "[a]: http://evil.example 'b'\n[^1]: note\n[a] [^1] :skull: **b** _i_ ~~s~~",
+    "Markdown reference": "[a]: http://evil.example 'b'\n[^1]: note\n[a] [^1] :skull: **b** _i_ ~s",
     "formula": '=HYPERLINK("http://evil.example","click")',
     "formula by a plus": "+1+cmd|' /C calc'!A0",
     "formula by a minus": "-2+3+cmd|' /C calc'!A0",
@@ -108,11 +108,7 @@ def hostile_samples(long_word: int = 1_000_000) -> list[Sample]:
     long_word : int
         Letters in a word without a blank.
     """
-    found = [
-        sample
-        for text in TEXTS.values()
-        for sample in (_carried(text), _invented(text))
-    ]
+    found = [sample for text in TEXTS.values() for sample in (_carried(text), _invented(text))]
     return [*found, *_shapes(long_word)]
 
 
@@ -158,12 +154,12 @@ def _shapes(long_word: int) -> list[Sample]:
             "id": "many contexts",
             "question": "Who painted the door?",
             "answer": door,
-            "contexts": [f"<p>{n} The door is red." for n in range(3_000)],
+            "contexts": [f"<p>{n} The door is red." for n in range(1_500)],
         },
         {
             "id": "many sentences",
             "question": "Who?",
-            "answer": " ".join(f"<b>{n}</b> doors are red." for n in range(1_000)),
+            "answer": " ".join(f"<b>{n}</b> doors are red." for n in range(300)),
             "contexts": [door],
         },
         {

@@ -6,6 +6,7 @@ Each returns the places that are wrong, so that a test says `assert not ...` and
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -57,11 +58,15 @@ def raw_in_annotations(lines: Iterable[str]) -> list[str]:
     ]
 
 
+class NotJSONError(ValueError):
+    """A number that JSON does not have."""
+
+
 def raw_in_json(data: bytes) -> list[str]:
     """For strict JSON; its texts are data as they were."""
 
     def refuse(name: str) -> Any:
-        raise ValueError(f"{name} is no JSON")
+        raise NotJSONError(name)
 
     text = data.decode()  # a lone surrogate cannot stand in it but as an escape
     json.loads(text, parse_constant=refuse)
@@ -90,6 +95,7 @@ class Markup(HTMLParser):
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
+        self.source = text
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str, str]] = []
         self.texts: list[str] = []
@@ -138,10 +144,10 @@ _ACTIVE: Final = {
 }  # fmt: skip
 
 
-def raw_in_html(text: str, *, scripts: int = 0, styled: bool = False) -> list[str]:
+def raw_in_html(page: str | Markup, *, scripts: int = 0, styled: bool = False) -> list[str]:
     """For a page with so many scripts of ours; ``styled`` may have style attributes."""
-    page = Markup(text)
-    faults = page.faults + raw_characters(text)
+    page = Markup(page) if isinstance(page, str) else page
+    faults = page.faults + raw_characters(page.source)
     faults += [f"<{tag}>" for tag in page.tags if tag in _ACTIVE]
     if page.tags.count("script") != scripts:
         faults.append(f"{page.tags.count('script')} scripts")
@@ -169,11 +175,15 @@ def raw_in_markdown(text: str, own_markup: re.Pattern[str]) -> list[str]:
             faults.append(f"{token.type} {token.attrs}")
         elif token.type in {"html_block", "html_inline"}:
             left = own_markup.sub("", token.content)
-            faults += [_around(token.content, 0)] * ("<" in left)
+            faults += [_around(left, found.start()) for found in re.finditer("[<>]", left)]
+            faults += _links(html.unescape(left))
         elif token.type == "text":
-            found = _LINKED.search(token.content)
-            faults += [_around(token.content, found.start())] if found else []
+            faults += _links(token.content)
     return faults
+
+
+def _links(shown: str) -> list[str]:
+    return [_around(shown, found.start()) for found in _LINKED.finditer(shown)]
 
 
 def _tokens(text: str) -> Iterator[Any]:

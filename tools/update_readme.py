@@ -111,6 +111,15 @@ def block_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def _table_below(page: str, heading: str) -> str:
+    """The first table below a heading of a page of benchmarks/."""
+    text = (ROOT / "benchmarks" / page).read_text("utf-8").partition(f"{heading}\n")[2]
+    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    if table is None:
+        raise SystemExit(f"{page} has no table below {heading!r}")
+    return table[0]
+
+
 def _entries(family: str) -> list[CatalogueEntry]:
     """Those of a family; of a measure with a cutoff the usual ones, 10 stands for all."""
     return [
@@ -149,6 +158,9 @@ def updated(page: Path) -> str:
         "families": family_table,
         "false-alarms": false_alarm_table,
         "block-counts": block_table,
+        "validity": partial(_table_below, "validity/RESULTS.md", "## Means over sets"),
+        "peers-ahead": partial(_table_below, "validity/RESULTS.md", "## Where a peer is ahead"),
+        "cascades": partial(_table_below, "validity/CASCADE.md", "## Means over 9 sets"),
     }
     tables |= {profile: partial(metric_table, profile) for profile in PROFILE_METRICS}
     tables |= {family: partial(scorer_table, family) for family in _FAMILIES}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from importlib import resources
 from pathlib import Path
@@ -14,33 +16,26 @@ from rag_eval.errors import InputError
 
 _EXIT_CODES: Final = "Exit codes: 0 written · 2 the file is there already, or cannot be written"
 _DATA: Final = "samples.jsonl"
+_PLACE: Final = re.compile(r"@([A-Z]+)@")
 _BASELINE: Final = "rag-eval-baseline.json"
 
 
-def _data_flag(command: click.Command) -> click.Command:
-    return click.option(
-        "--data",
-        metavar="FILE",
-        default=_DATA,
-        show_default=True,
-        help="The samples to score, from the top of the repository.",
-    )(command)
-
-
-def _place_flags(command: click.Command) -> click.Command:
-    command = click.option("--force", is_flag=True, help="Write over a file that is there.")(command)
-    return click.option(
-        "--directory",
-        metavar="DIR",
-        default=".",
-        show_default=True,
-        help="The top of the repository.",
-    )(command)
+_data_flag = click.option(
+    "--data",
+    metavar="FILE",
+    default=_DATA,
+    show_default=True,
+    help="The samples to score, from the top of the repository.",
+)
+_directory_flag = click.option(
+    "--directory", metavar="DIR", default=".", show_default=True, help="The top of the repository."
+)
+_force_flag = click.option("--force", is_flag=True, help="Write over a file that is there.")
 
 
 @click.group("init")
 def init_command() -> None:
-    """Write a workflow for a build server, which scores each change and holds it against a baseline.
+    """Write a workflow for a build server: each change is scored and held against a baseline.
 
     \b
     Examples:
@@ -59,7 +54,8 @@ def init_command() -> None:
     show_default=True,
     help="The default branch; pushes to it are scored, too.",
 )
-@_place_flags
+@_directory_flag
+@_force_flag
 def github_command(data: str, branch: str, directory: str, force: bool) -> None:
     """Write .github/workflows/rag-eval.yml for GitHub Actions.
 
@@ -81,7 +77,8 @@ def github_command(data: str, branch: str, directory: str, force: bool) -> None:
 
 @init_command.command("gitlab", epilog=_EXIT_CODES)
 @_data_flag
-@_place_flags
+@_directory_flag
+@_force_flag
 def gitlab_command(data: str, directory: str, force: bool) -> None:
     """Write .gitlab/rag-eval.yml for GitLab CI.
 
@@ -94,8 +91,9 @@ def gitlab_command(data: str, directory: str, force: bool) -> None:
       rag-eval init gitlab --data eval/samples.jsonl
     """
     path = _written(Path(directory, ".gitlab", "rag-eval.yml"), _filled("gitlab.yml", data), force)
-    _print_next_steps(path, data, "include it in .gitlab-ci.yml:\n\n  include:\n    - local: "
-                      ".gitlab/rag-eval.yml\n")
+    _print_next_steps(
+        path, data, "put into .gitlab-ci.yml: include: [{local: .gitlab/rag-eval.yml}]"
+    )
 
 
 def _filled(template: str, data: str, branch: str = "") -> str:
@@ -104,20 +102,19 @@ def _filled(template: str, data: str, branch: str = "") -> str:
 
     text = resources.files("rag_eval.cli").joinpath("workflows", template).read_text("utf-8")
     places = {
-        "@DATA@": _yaml_text("--data", data),
-        "@BRANCH@": _yaml_text("--branch", branch),
-        "@VERSION@": __version__,
+        "DATA": _yaml_text("--data", data),
+        "BRANCH": _yaml_text("--branch", branch),
+        "VERSION": __version__,
     }
-    for place, value in places.items():
-        text = text.replace(place, value)
-    return text
+    # In one go: a name may look like a place.
+    return _PLACE.sub(lambda found: places[found[1]], text)
 
 
 def _yaml_text(option: str, text: str) -> str:
     # Build servers fill in what stands behind a $; a leading dash would be a flag of the command.
-    if not text.isprintable() or "$" in text or text.startswith("-") or "@" in text:
+    if not text.isprintable() or "$" in text or text.startswith("-"):
         raise InputError(
-            f"{option}: wanted a name without control characters, $, @ and a leading dash, "
+            f"{option}: wanted a name without control characters, $ and a leading dash, "
             f"got {text!r:.100}"
         )
     return json.dumps(text, ensure_ascii=False)  # a string of JSON is one of YAML
@@ -140,7 +137,7 @@ def _written(path: Path, text: str, force: bool) -> Path:
 def _print_next_steps(path: Path, data: str, include: str) -> None:
     from rag_eval.reports.plain_text import plain_text
 
-    shown = plain_text(data)
+    shown = plain_text(shlex.quote(data))
     steps = [
         f"see that {shown} is in the repository, or let a step of the workflow write it",
         f"try the limits here first: rag-eval run {shown} --profile grounded --min-pass-rate 0.9 "

@@ -21,6 +21,7 @@ from rag_eval.cli.estimate import estimate_command
 from rag_eval.cli.gate import gate_command
 from rag_eval.cli.golden import golden_command
 from rag_eval.cli.history import history_command
+from rag_eval.cli.init import init_command
 from rag_eval.cli.judge import judge_command
 from rag_eval.cli.label_sampling import sample_command
 from rag_eval.cli.labels import labels_command
@@ -28,6 +29,7 @@ from rag_eval.cli.metrics import metrics_command
 from rag_eval.cli.report import report_command
 from rag_eval.cli.run import run_command
 from rag_eval.cli.score import score_command
+from rag_eval.cli.show import show_command
 from rag_eval.cli.user_code import imported
 from rag_eval.cli.validate import validate_command
 from rag_eval.errors import RagEvalError
@@ -169,6 +171,7 @@ program.add_command(validate_command)
 program.add_command(compare_command)
 program.add_command(gate_command)
 program.add_command(report_command)
+program.add_command(show_command)
 program.add_command(calibrate_command)
 program.add_command(metrics_command)
 program.add_command(judge_command)
@@ -176,6 +179,7 @@ program.add_command(cache_command)
 program.add_command(golden_command)
 program.add_command(history_command)
 program.add_command(baseline_command)
+program.add_command(init_command)
 program.add_command(labels_command)
 program.add_command(estimate_command)
 labels_command.add_command(sample_command)

@@ -31,9 +31,10 @@ class RagMetric(BaseMetric):  # type: ignore[misc]  # the package is not in the 
         options: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
-        self.metric, self.threshold, self.options = metric, threshold, {**(options or {}), **more}
+        self.metric, self.options = metric, {**(options or {}), **more}
         limits = {} if threshold is None else {"thresholds": {metric: threshold}}
         self.scorer = SampleScorer(metric, {**self.options, **limits})
+        (self.threshold,) = self.scorer.plan.thresholds.values()
 
     async def a_measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float | None:
         return _told(self, (await self.scorer.ascore(_sample(test_case)))[0])
@@ -57,7 +58,7 @@ def _sample(case: Any) -> dict[str, Any]:
 def _told(metric: RagMetric, found: MetricScore) -> float | None:
     if found.null_reason == "missing_field":
         raise MissingTestCaseParamsError(f"{found.metric}: {found.reason}")
-    metric.score, metric.threshold, metric.reason = found.score, found.threshold, found.reason
+    metric.score, metric.reason = found.score, found.reason
     metric.error = found.reason if found.null_reason.startswith("judge") else None
     metric.success = False if metric.error else found.passed
     return found.score

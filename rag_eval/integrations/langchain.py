@@ -28,13 +28,17 @@ class RagStringEvaluator(StringEvaluator):  # type: ignore[misc]  # not in the l
         Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
     """
 
-    def __init__(self, metric: str = "answer_correctness", **options: Any) -> None:
-        self._metric = metric
-        self._scorer = SampleScorer(metric, options)
+    evaluation_name: str = ""
+    requires_input: bool = False
+    requires_reference: bool = False
 
-    @property
-    def evaluation_name(self) -> str:
-        return self._metric
+    def __init__(self, metric: str = "answer_correctness", **options: Any) -> None:
+        self._scorer = SampleScorer(metric, options)
+        ((self.evaluation_name, spec),) = self._scorer.plan.specs.items()
+        # What is not required LangChain leaves out, even where it has it.
+        self.requires_input, self.requires_reference = (
+            name in spec.fields for name in ("question", "ground_truth")
+        )
 
     def _evaluate_strings(self, **given: Any) -> dict[str, Any]:
         return _told(self._scorer.score(_sample(**given))[0])
@@ -56,4 +60,4 @@ def _sample(
 
 def _told(found: MetricScore) -> dict[str, Any]:
     """With a score that is null, the reasoning says why."""
-    return {"score": found.score, "reasoning": found.reason, **found.facts()}
+    return {"score": found.score, "reasoning": found.reason, "metadata": found.facts()}

@@ -43,10 +43,11 @@ def rag_evaluator(
         inputs: dict[str, Any],
         outputs: dict[str, Any],
         reference_outputs: dict[str, Any] | None = None,
+        run: Any = None,
     ) -> dict[str, Any]:
-        row = {"inputs": inputs, "outputs": outputs}
-        if reference_outputs:
-            row["reference_outputs"] = reference_outputs
+        # Of a run that answers no example, the inputs are its own.
+        row = {"inputs": inputs or getattr(run, "inputs", None), "outputs": outputs}
+        row["reference_outputs"] = reference_outputs
         return {
             "results": [
                 {

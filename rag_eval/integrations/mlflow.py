@@ -31,9 +31,11 @@ def rag_scorer(
     samples, reader = SampleScorer(metrics, options), RowReader("mlflow", fields)
 
     @scorer(name="rag_eval")  # type: ignore[untyped-decorator]
-    def rag_eval(inputs: Any, outputs: Any, expectations: Any, trace: Any) -> list[Any]:
+    def rag_eval(
+        inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Any = None
+    ) -> list[Any]:
         row = {"inputs": inputs, "outputs": outputs, "expectations": expectations}
-        sample = reader.sample({name: value for name, value in row.items() if value is not None})
+        sample = reader.sample(row)
         if "contexts" not in sample and trace is not None:
             sample["contexts"] = _retrieved(trace)
         return [_feedback(found) for found in samples.score(sample)]

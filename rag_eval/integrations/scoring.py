@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rag_eval.calibrating import calibrated
 from rag_eval.metric_directions import higher_is_better
+from rag_eval.options import make_plan
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results import EvalResult, MetricResult
 from rag_eval.samples import MetricId
@@ -64,20 +66,27 @@ class SampleScorer:
         As for :func:`rag_eval.evaluate`.
     options : mapping
         Those of :func:`rag_eval.create_evaluator`. The profile is ``grounded`` where none is named.
+
+    Attributes
+    ----------
+    plan : Plan
+        Metrics with their thresholds and the fields they read.
     """
 
-    __slots__ = ("evaluator",)
+    __slots__ = ("_evaluator", "plan")
 
     def __init__(self, metrics: Iterable[str] | None, options: Mapping[str, Any]) -> None:
-        self.evaluator = evaluator(metrics, options)
+        self._evaluator = evaluator(metrics, options)
+        known = self._evaluator.config
+        self.plan = calibrated(make_plan(known["metrics"], known), known)[0]
 
     def score(self, sample: Mapping[str, Any]) -> list[MetricScore]:
         """The scores of one sample, in the order of the metrics."""
-        return metric_scores(self.evaluator.evaluate(dict(sample)))
+        return metric_scores(self._evaluator.evaluate(dict(sample)))
 
     async def ascore(self, sample: Mapping[str, Any]) -> list[MetricScore]:
         """As :meth:`score`, with a judge asked in the event loop of the caller."""
-        return metric_scores(await self.evaluator.aevaluate(dict(sample)))
+        return metric_scores(await self._evaluator.aevaluate(dict(sample)))
 
 
 def evaluator(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Evaluator:

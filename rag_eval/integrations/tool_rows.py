@@ -43,7 +43,11 @@ class RowReader:
         InputError
             When the fields are not where they were said to be; an optional one may be missing.
         """
-        plain = [{name: plain_value(value) for name, value in row.items()} for row in rows]
+        # An empty object has no fields, and would be taken for a text that is not one.
+        plain = [
+            {name: plain_value(value) for name, value in row.items() if value not in (None, {})}
+            for row in rows
+        ]
         if not plain:
             return []
         paths = paths_of_rows(plain)

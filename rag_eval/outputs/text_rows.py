@@ -7,6 +7,7 @@ import io
 import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -110,9 +111,24 @@ class CsvFormat:
 
 def _csv_bytes(rows: Iterable[list[Any]]) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    writer = csv.writer(_LineFeeds(text.write), lineterminator="\r\n")
+    writer.writerows(rows)
     # A lone surrogate has no bytes in UTF-8; as an escape it can still be read.
     return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+@dataclass(frozen=True, slots=True)
+class _LineFeeds:
+    """Ends lines with a line feed alone.
+
+    Told to do so, Python before 3.13 leaves a cell with a carriage return without quotes: readers
+    would end the row there, and take what follows for the first cell of another.
+    """
+
+    add: Callable[[str], object]
+
+    def write(self, line: str) -> None:
+        self.add(line[:-2] + "\n")
 
 
 def _cell(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import pytest
 
 from rag_eval.errors import InputError, RagEvalError, suggestion
-from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.plain_text import plain_text, without_commands
 
 if TYPE_CHECKING:
     from rag_eval.blocks import SampleBlock
@@ -58,7 +58,8 @@ def parametrize(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
     if not rows:
         _refuse(metafunc, f"{path} holds no samples")
     escaped = not _shows_ids_as_they_are(metafunc.config)
-    names = _distinct(row.name if escaped else plain_text(row.name) for row in rows)
+    safe = without_commands if escaped else plain_text
+    names = _distinct(safe(row.name) for row in rows)
     metafunc.parametrize(options.argname, [row.value for row in rows], ids=names)
 
 

@@ -12,7 +12,7 @@ from typing import IO, Final
 from rag_eval.errors import InputError
 from rag_eval.reports.ci_paths import checkout_path
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.views.outcomes import Outcome, worst_first
+from rag_eval.views.outcomes import GATES, Outcome
 
 # Of one step GitHub shows so many errors, and refuses a longer summary.
 MOST_ANNOTATIONS: Final = 10
@@ -31,31 +31,37 @@ _CUT_NOTE: Final = (
 def annotations(outcomes: Iterable[Outcome], limit: int = MOST_ANNOTATIONS) -> list[str]:
     """Commands that show what failed beside the files of a pull request, the worst first.
 
-    Where there are more than ``limit``, the last says how many are left out.
+    Where every gate held, rows that failed are warnings. Where there are more than ``limit``, the
+    last says how many are left out.
     """
-    told = [outcome for outcome in worst_first(outcomes) if outcome.status in ("failed", "error")]
+    listed = list(outcomes)
+    gates = [outcome.status for outcome in listed if outcome.group == GATES]
+    level = "warning" if gates and set(gates) == {"passed"} else "error"
+    told = [outcome for outcome in listed if outcome.status in ("failed", "error")]
+    # Gates, then the rows that failed by the most metrics.
+    told.sort(key=lambda each: (bool(each.checks), each.status != "failed", -len(each.checks)))
     if len(told) <= limit:
-        return [_annotation(outcome) for outcome in told]
-    shown = [_annotation(outcome) for outcome in told[: limit - 1]]
+        return [_annotation(level, outcome) for outcome in told]
+    shown = [_annotation(level, outcome) for outcome in told[: limit - 1]]
     left = len(told) - len(shown)
     more = f"{left:,} more failed; the summary and the report of the run show them"
-    return [*shown, _command(more, title="rag-eval: more failures")]
+    return [*shown, _command(level, more, title="rag-eval: more failures")]
 
 
-def _annotation(outcome: Outcome) -> str:
+def _annotation(level: str, outcome: Outcome) -> str:
     message = plain_text(outcome.message or outcome.status, _MESSAGE_LIMIT)
     title = plain_text(f"rag-eval: {outcome.name}", _TITLE_LIMIT)
     if outcome.path is None:
-        return _command(message, title=title)
+        return _command(level, message, title=title)
     place = {"file": plain_text(checkout_path(outcome.path))}
     if outcome.line is not None:
         place["line"] = str(outcome.line)
-    return _command(message, **place, title=title)
+    return _command(level, message, **place, title=title)
 
 
-def _command(message: str, **properties: str) -> str:
+def _command(level: str, message: str, **properties: str) -> str:
     shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::error {shown}::{_data(message)}"
+    return f"::{level} {shown}::{_data(message)}"
 
 
 def _data(text: str) -> str:

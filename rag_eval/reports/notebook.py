@@ -200,7 +200,7 @@ def _marked(chunk: str, windows: Iterable[tuple[int, int]]) -> Element:
         inside = block_text(chunk[begin : min(until, last)], _CHUNK_LIMIT)
         parts += [block_text(chunk[end:begin], _CHUNK_LIMIT), element("mark", tint, inside)]
         end = min(until, last)
-    parts += [block_text(chunk[end:last], _CHUNK_LIMIT), "…" if last < len(chunk) else ""]
+    parts.append(block_text(chunk[end:last], _CHUNK_LIMIT) + ("…" if last < len(chunk) else ""))
     return prose(*parts)
 
 

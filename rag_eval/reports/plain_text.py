@@ -31,10 +31,15 @@ def plain_text(text: str, limit: int | None = None) -> str:
     if limit is not None and len(text) > 4 * limit:
         text = text[: 4 * limit] + "…"  # the rest will not show whatever becomes of this part
     shown = "".join(map(_shown, text)) if _has_hidden(text) else text
-    shown = _COMMAND.sub(_escape, _SPACES.sub(" ", shown).strip(" "))
+    shown = without_commands(_SPACES.sub(" ", shown).strip(" "))
     if limit is not None and len(shown) > limit:
         return shown[: limit - 1] + "…"
     return shown
+
+
+def without_commands(text: str) -> str:
+    """``text`` with what a build would take for a command broken, and all else as it is."""
+    return _COMMAND.sub(_escape, text)
 
 
 def _has_hidden(text: str) -> bool:

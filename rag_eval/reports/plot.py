@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.reports.notebook_elements import mean_text, threshold_text
-from rag_eval.reports.page.visible_text import short, visible_plain
+from rag_eval.reports.plain_text import plain_text
 from rag_eval.result_summaries import COMPOSITE
 from rag_eval.samples import to_metric_id
 from rag_eval.views.histograms import histograms
@@ -85,9 +85,10 @@ def changes_figure(comparison: RunComparison, *, ax: Axes | None = None) -> Figu
     for height, change in enumerate(reversed(changes)):
         _draw_change(ax, height, change)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
-    ax.set_yticks(range(len(changes)), [_change_name(change) for change in reversed(changes)])
+    names = [_change_name(change) for change in reversed(changes)]
+    ax.set_yticks(range(len(changes)), names, parse_math=False)
     ax.set_ylim(-0.6, len(changes) - 0.4)
-    ax.set_xlabel(_drawn(_sides(comparison)), parse_math=False)
+    ax.set_xlabel(plain_text(_sides(comparison), 2 * _NAME_LIMIT), parse_math=False)
     _plain(ax)
     return figure
 
@@ -126,7 +127,7 @@ def _draw_scores(
     title = f"{name}: {mean_text(aggregate)}, {aggregate.n:,}/{aggregate.n_rows:,}"
     if threshold is not None:
         title += f", threshold {threshold_text(name, threshold)}"
-    ax.set_title(_drawn(title, 2 * _NAME_LIMIT), fontsize=9, loc="left", parse_math=False)
+    ax.set_title(plain_text(title, 2 * _NAME_LIMIT), fontsize=9, loc="left", parse_math=False)
     ax.set_yticks([])
     _plain(ax)
     if shape is None:
@@ -175,12 +176,7 @@ def _change_name(change: MetricChange) -> str:
     name = change.name
     if change.slice is not None:
         name += f" [{change.slice.field}={change.slice.value}]"
-    return _drawn(name if change.higher_is_better else f"{name} (lower is better)")
-
-
-def _drawn(text: str, limit: int = _NAME_LIMIT) -> str:
-    """A text on one line, nothing in it hidden."""
-    return short(visible_plain(short(text, limit)), limit)
+    return plain_text(name, _NAME_LIMIT) + ("" if change.higher_is_better else " (lower is better)")
 
 
 def _plain(ax: Axes) -> None:

@@ -20,8 +20,8 @@ _MOST_LINES: Final = 10
 def row_findings(result: EvalResult) -> dict[str, list[str]]:
     """Lines under the metric they are about, or under ``answer`` and ``ground truth``.
 
-    Signals with their evidence, checks that failed, what a judge said of its failure; and of a
-    metric that did not pass the sentences that contexts do not carry, unless signals quote them.
+    Signals with their evidence, and checks that failed; and of a metric that did not pass the
+    sentences that contexts do not carry, unless signals quote them.
     """
     found = {name: list(_of_metric(metric)) for name, metric in result.metrics.items()}
     found["answer"] = _sentence_lines(result, _OF_ANSWER, answer_sentences)
@@ -34,8 +34,6 @@ def _of_metric(metric: MetricResult) -> Iterator[str]:
     for finding in metric.details or ():
         if finding.get("passed") is False:
             yield _check_line(finding)
-    if metric.judged is not None and metric.judged.message:
-        yield f"the judge failed: {metric.judged.message}"
 
 
 def _signal_line(signal: EvalSignal) -> str:

@@ -61,7 +61,7 @@ def _ends(name: str, summary: BatchSummary) -> tuple[float, float] | None:
     }
     aggregate = found[name]
     low, high = aggregate.min, aggregate.max
-    if not aggregate.n or math.isnan(low) or math.isnan(high):
+    if math.isnan(low) or math.isnan(high):
         return None
     least, greatest = (0.0, 1.0) if name == COMPOSITE else bounds_of(name) or (low, high)
     low, high = min(low, least), max(high, greatest)

@@ -17,7 +17,7 @@ from rag_eval.views.run_view import RunView, ViewedRow
 
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
-_GATES: Final = "gates"
+GATES: Final = "gates"
 _SAMPLES: Final = "samples"
 
 
@@ -84,7 +84,7 @@ def run_outcomes(view: RunView) -> list[Outcome]:
     """Of a run: its gates, its rows, then the rows that could not be read."""
     outcomes = gate_outcomes(view.gates)
     if view.interrupted:
-        outcomes.append(_failed(_GATES, "whole run", view.reason, status="error"))
+        outcomes.append(_failed(GATES, "whole run", view.reason, status="error"))
     return outcomes + row_outcomes(view)
 
 
@@ -117,9 +117,9 @@ def gate_outcomes(gates: Iterable[GateOutcome]) -> list[Outcome]:
 def _gate_outcome(gate: GateOutcome) -> Outcome:
     name = gate.gate if gate.metric_id is None else f"{gate.gate} {gate.metric_id}"
     if gate.held:
-        return Outcome(group=_GATES, name=name, status="passed")
+        return Outcome(group=GATES, name=name, status="passed")
     dead = gate.gate == "max_judge_failures"
-    return _failed(_GATES, name, gate.message, status="error" if dead else "failed")
+    return _failed(GATES, name, gate.message, status="error" if dead else "failed")
 
 
 def verdict_outcomes(report: GateReport) -> list[Outcome]:
@@ -129,7 +129,7 @@ def verdict_outcomes(report: GateReport) -> list[Outcome]:
     told = any(outcome.status in ("failed", "error") for outcome in outcomes)
     if not outcomes or (not report.passed and not told):
         name = f"{report.policy} {report.status}"
-        outcomes.insert(0, _verdict_outcome(_GATES, name, report.passed, report.reason))
+        outcomes.insert(0, _verdict_outcome(GATES, name, report.passed, report.reason))
     return outcomes
 
 

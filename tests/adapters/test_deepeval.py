@@ -94,7 +94,7 @@ def test_evaluate_keeps_scores_verdicts_and_options(run_async: bool) -> None:
     by_answer = {result.actual_output: result for result in results}
     for sample in SAMPLES:
         first, second = by_answer[sample["answer"]].metrics_data
-        ours = wanted(sample, profile="overlap").metrics.faithfulness
+        ours = wanted(sample, ["faithfulness"], profile="overlap").metrics.faithfulness
         assert (first.score, first.success) == (ours.score, ours.passed)
         ours = wanted(sample, thresholds={"faithfulness": 0.5}).metrics.faithfulness
         assert (second.score, second.success) == (ours.score, ours.passed)

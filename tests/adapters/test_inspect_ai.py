@@ -73,5 +73,5 @@ def test_the_explanation_names_the_failing_sentence(tmp_path: Path) -> None:
     found = log.samples[SAMPLES.index(UNSUPPORTED)].scores["rag_scorer"]
     assert "Employees receive 4711 bananas" in found.explanation
     assert found.explanation.isprintable()
-    ours = wanted(UNSUPPORTED, profile="overlap").metrics.faithfulness
+    ours = wanted(UNSUPPORTED, ["faithfulness"], profile="overlap").metrics.faithfulness
     assert found.value["faithfulness"] == ours.score

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -13,25 +14,25 @@ import numpy as np
 import pytest
 
 from rag_eval import BatchEvalResult, EvalSample, compare, evaluate, evaluate_batch
-from rag_eval.gates import Gates, check_gates
-from rag_eval.gating.gate import gate
+from rag_eval.gating import Guards, gate
 from rag_eval.own_metrics import metric
 from rag_eval.reports.notebook_batch import summary_html
-from rag_eval.run import run_file
 from rag_eval.scorers.registry import unregister
 
+HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 ROWS: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in (Path(__file__).parents[2] / "examples" / "handbook.jsonl").read_text("utf-8").splitlines()
+    json.loads(line) for line in HANDBOOK.read_text(encoding="utf-8").splitlines()
 ]
 MOST_BYTES = 100_000
-TAGS = set(
-    "div span table thead tbody tr th td ul li details summary mark bdi sup svg rect line".split()
-)
-ATTRIBUTES = set(
-    "style dir title scope aria-label role xmlns width height viewbox x y x1 x2 y1 y2 fill "
-    "fill-opacity stroke stroke-width stroke-dasharray".split()
-)
+TAGS = {
+    *("div", "span", "bdi", "sup", "mark", "ul", "li", "details", "summary"),
+    *("table", "thead", "tbody", "tr", "th", "td", "svg", "rect", "line"),
+}
+ATTRIBUTES = {
+    *("style", "dir", "title", "scope", "role", "aria-label", "xmlns", "viewbox"),
+    *("width", "height", "x", "y", "x1", "x2", "y1", "y2"),
+    *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray"),
+}
 EVIL = (
     "<script>alert(1)</script></textarea></svg>&lt; \" onload='x' javascript:alert(1) "
     "\x1b[31mred\x00\x9b \u202egnp.exe\u2066 \ud800 \ufeff\u200b\u2028 [x](http://evil.example) "
@@ -125,10 +126,10 @@ def test_each_sentence_has_the_tint_of_its_support_and_names_its_context() -> No
     assert "dashed" in bad
     assert "dashed" not in good
     assert found.titles[0] == "supported, support 1.00, best in context 1"
-    assert "unsupported, support 0.00" in found.titles[1]
+    assert found.titles[1].startswith("unsupported, support 0.15")
     assert "in no context: 77" in found.titles[1]
     assert "\n\n" in found.text  # between them, as it was written
-    assert styles["The old mill burns at night"].startswith("background:")  # in the context
+    assert "color:inherit" in styles["old mill burns at night"]  # the window
 
 
 def test_lower_is_better_is_said_by_the_sign_of_its_threshold() -> None:
@@ -142,7 +143,7 @@ def test_a_score_that_is_null_is_a_dash_with_its_reason() -> None:
     result = evaluate({"question": "q", "answer": "a", "contexts": ["c"]}, ["context_recall"])
     row = page(result).row("context_recall")
     assert (row[1], row[4]) == ("–", "")
-    assert "round truth" in row[5]
+    assert "groundTruth is required" in row[5]
 
 
 def test_a_sample_object_and_a_sample_without_texts_are_shown_too() -> None:
@@ -212,7 +213,7 @@ def test_batches_with_nothing_in_them_are_shown(name: Any) -> None:
 
 @pytest.fixture
 def length() -> Iterator[str]:
-    @metric("answer_length", threshold=5)
+    @metric("answer_length", threshold=5, range=(0, math.inf))
     def found(answer: str) -> float:
         return float(len(answer))
 
@@ -238,7 +239,7 @@ def test_a_summary_without_rows_has_statistics_alone(batch: BatchEvalResult) -> 
     assert "Lowest scores" not in found.text
 
 
-# -------------------------------------------------------------------------- runs, gates, comparisons
+# ------------------------------------------------------------------------- runs, gates, comparisons
 
 
 def test_two_runs_are_shown_side_by_side(batch: BatchEvalResult) -> None:
@@ -255,18 +256,19 @@ def test_two_runs_are_shown_side_by_side(batch: BatchEvalResult) -> None:
 
 
 def test_a_gate_is_shown_with_its_reason_and_what_failed_first(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
     result = evaluate_batch(ROWS, profile="grounded")
     result.to_json(tmp_path / "old.json")
     worse = [{**row, "answer": "I do not know that."} for row in ROWS]
     report = gate(
-        evaluate_batch(worse, profile="grounded"), [tmp_path / "old.json"], min_pass_rate=0.0
+        evaluate_batch(worse, profile="grounded"),
+        [tmp_path / "old.json"],
+        guards=Guards(min_mean={"faithfulness": 0.99}),
     )
     found = page(report)
     assert found.text.startswith(f"FAILED {report.status}. ")
     assert "Against " in found.text
-    assert found.row("faithfulness")[3] == "regression"
+    assert "FAILED faithfulness mean" in found.text
+    assert found.row("faithfulness")[3] == "REGRESS"
 
 
 def test_the_notes_of_a_batch_are_shown(batch: BatchEvalResult) -> None:
@@ -283,8 +285,8 @@ def hostile(long: str = "") -> dict[str, Any]:
     return {
         "id": text,
         "question": f"What is {text}?",
-        "answer": f"It is {text}. " * 60,
-        "contexts": [text, f"It is {text}. " * 60, long],
+        "answer": f"It is {EVIL}. " * 60 + long,
+        "contexts": [text, f"It is {EVIL}. " * 60, long],
         "groundTruth": text,
         "metadata": {"kind": text},
     }
@@ -315,7 +317,7 @@ def test_texts_are_cut_where_they_are_too_long_and_not_before() -> None:
     longer = {"question": "q" * 301, "answer": "a" * 2_501, "contexts": ["c" * 501]}
     shown = page(evaluate(longer)).texts
     assert {"q" * 300 + "…", "a" * 2_500 + "…"} <= set(shown)
-    assert "c" * 500 in shown
+    assert "c" * 500 + "…" in shown
 
 
 def test_right_to_left_texts_have_their_own_direction() -> None:
@@ -327,7 +329,7 @@ def test_right_to_left_texts_have_their_own_direction() -> None:
 def many_metrics() -> Iterator[list[str]]:
     names = [f"crowd_{n}" for n in range(60)]
     for name in names:
-        metric(name, threshold=0.5, description=EVIL)(lambda answer: 0.1)
+        metric(name, threshold=0.5, summary="A crowd", range=(0, 2))(lambda answer: 0.1)
     yield names
     for name in names:
         unregister(name)

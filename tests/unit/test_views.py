@@ -62,6 +62,20 @@ def test_the_overlap_profile_shows_the_chunk_with_the_best_overlap_and_its_own_n
     assert second.level == "unsupported"  # what hallucination_rate counts
 
 
+def test_the_chunk_is_the_first_that_has_the_best_overlap() -> None:
+    contexts = [TRIAL["contexts"][1], "Nothing.", TRIAL["contexts"][1], "Nobody."]
+    first, _ = answer_sentences(rag_eval.evaluate({**TRIAL, "contexts": contexts}))
+    assert first.chunk == 0
+
+
+def test_a_claim_counts_by_its_words_and_faithfulness_by_their_pairs_too() -> None:
+    result = rag_eval.evaluate(TRIAL)
+    (first, _), limit = answer_sentences(result), 0.5
+    assert first.support < limit  # its words alone overlap more
+    strict = rag_eval.evaluate(TRIAL, heuristic={"claim_support_threshold": limit})
+    assert answer_sentences(strict)[0].level == "supported"
+
+
 def test_levels_of_the_overlap_profile_are_those_of_its_signals() -> None:
     strict = {"claim_support_threshold": 0.99}
     result = rag_eval.evaluate(TRIAL, heuristic=strict)
@@ -134,6 +148,12 @@ def test_a_long_run_lists_failures_first_whatever_the_blocks() -> None:
     assert set(np.flatnonzero(~passed)) <= set(found)
     assert found == sorted(found)
     assert found == chosen(composite.tolist(), passed.tolist(), 100, 7)
+
+
+def test_rows_without_a_score_come_after_those_that_scored_low() -> None:
+    composite = [float("nan")] * 100 + [0.9] * 5 + [float("nan")] * 100
+    found = chosen(composite, [False] * 205, 10, 205)
+    assert set(range(100, 105)) <= set(found)
 
 
 def test_the_draw_is_from_everywhere_and_always_the_same() -> None:

@@ -20,7 +20,7 @@ WIDTH: Final = 300.0
 HEIGHT: Final = 64.0
 _GAP: Final = 1.0
 _LEAST_BAR: Final = 1.5  # a bin with one row of a hundred thousand can still be seen
-_DIFFERENCE_BINS: Final = 31
+_DIFFERENCE_BINS: Final = 30  # even: 0 is between two
 _NEAR: Final = 1e-9  # edges of bins are rounded
 
 
@@ -70,17 +70,15 @@ def score_chart(histogram: Histogram, threshold: float | None, rises: bool) -> B
 
 
 def difference_chart(differences: npt.NDArray[np.float64]) -> BarChart | None:
-    """How rows moved, better to the right; None where no row has a score in both runs."""
-    measured = differences[np.isfinite(differences)]
-    if not len(measured):
+    """How rows moved, better to the right; None where none did. Rows that did not are left out."""
+    moved = differences[np.isfinite(differences) & (differences != 0)]
+    if not len(moved):
         return None
-    reach = float(np.abs(measured).max()) or 1.0
-    counts, _ = np.histogram(measured, bins=_DIFFERENCE_BINS, range=(-reach, reach))
+    reach = float(np.abs(moved).max())
+    counts, _ = np.histogram(moved, bins=_DIFFERENCE_BINS, range=(-reach, reach))
 
     def side(begin: float, end: float) -> Side:
-        if begin < 0 < end:
-            return "plain"  # the bin in the middle holds those that did not move
-        return "bad" if end <= 0 else "good"
+        return "bad" if (begin + end) / 2 < 0 else "good"
 
     return _chart(Histogram(-reach, reach, tuple(counts.tolist())), side, 0.0)
 

@@ -58,10 +58,10 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """How the rows of one metric moved."""
+    """How the rows of one metric moved; no chart where none did."""
 
     name: str
-    chart: BarChart
+    chart: BarChart | None
     chart_text: str
     counts: Sequence[tuple[str, int]]
     rows: Sequence[Moved]
@@ -132,12 +132,9 @@ def _line(change: MetricChange, span: Span | None) -> ChangeLine:
 
 def _movements(comparison: RunComparison, anchors: Mapping[str, str]) -> Iterator[Movement]:
     for change in comparison.changes:
-        if change.slice is not None:
+        if change.slice is not None or not change.n_pairs:
             continue
-        better = comparison.improvements(change.name)
-        chart = difference_chart(better)
-        if chart is None:
-            continue
+        chart = difference_chart(comparison.improvements(change.name))
         counts = [(name, n) for name, n in change.rows.items() if n]
         told = ", ".join(f"{n:,} {name}" for name, n in counts)
         moved = [

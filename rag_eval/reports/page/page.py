@@ -56,6 +56,7 @@ def page_html(view: RunView, *, title: str | None = None) -> str:
             style=trusted("style.css"),
             script=trusted("script.js"),
             data=script_json(_data(view)),
+            notes=(*view.summary.notes, *view.notes),
             gates=gates_in_order(view.gates),
             cards=metric_cards(view),
             comparison=comparison,
@@ -99,6 +100,7 @@ def _data(view: RunView) -> dict[str, Any]:
         "nPassed": view.summary.n_passed,
         "nSkipped": view.n_skipped,
         "nListed": len(view.rows),
+        "viewNotes": list(view.notes),
         **view.summary.summary_dict(),
     }
     return {name: _finite(value) for name, value in found.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from rag_eval.views.sentences import Level, SentenceView
@@ -140,7 +141,7 @@ def _split(
     ordered = sorted(bounds)
     active: list[Window] = []
     following = 0
-    for low, high in zip(ordered, ordered[1:], strict=False):
+    for low, high in pairwise(ordered):
         active = [window for window in active if window.end > low]
         starting = []
         while following < len(touching) and max(touching[following].begin, begin) <= low:

@@ -100,7 +100,7 @@ def _line(row: ViewedRow, metrics: Sequence[str]) -> Markup:
         name=row.name if row.id is None else row.id,
         question=text_of(row.result, "question"),
         cells=[
-            (name, row.result.metrics[name] if name in row.result.metrics else None)
+            (name, row.result.metrics.get(name))
             for name in metrics
         ],
         null_reason_text=null_reason_text,
@@ -139,4 +139,3 @@ def anchors_by_id(rows: Sequence[ViewedRow]) -> dict[str, str]:
         if row.id is not None:
             found.setdefault(row.id, row_anchor(row))
     return found
-

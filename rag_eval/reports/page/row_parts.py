@@ -27,7 +27,7 @@ RowStatus: TypeAlias = Literal["passed", "failed", "unmeasured"]
 
 _STANDARD: Final = frozenset({"id", "question", "answer", "contexts", "groundTruth", "metadata"})
 _RANKS: Final[dict[RowStatus, int]] = {"failed": 0, "unmeasured": 1, "passed": 2}
-_SEVERITIES: Final = ("critical", "warning", "info")
+_SEVERITIES: Final[dict[str, int]] = {"critical": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,7 @@ class Limits:
     n_fields: int = 60
 
 
-TIGHT: Final = Limits(
-    text=2_000, chunk=500, n_chunks=20, value=200, n_findings=10, n_fields=10
-)
+TIGHT: Final = Limits(text=2_000, chunk=500, n_chunks=20, value=200, n_findings=10, n_fields=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +184,7 @@ def _chunks(
         targets.update(anchors)
     for side, views in (("a", sentences), ("t", covering)):
         for place, view in enumerate(views):
-            if view.chunk is not None and view.chunk < len(parts):
+            if view.chunk is not None and 0 <= view.chunk < len(parts):
                 targets.setdefault(f"{side}{place}", parts[view.chunk].anchor)
     return parts, targets
 
@@ -200,7 +198,7 @@ def _relevances(result: EvalResult, number: int) -> list[tuple[str, float]]:
 
 
 def _metric(result: MetricResult, limits: Limits) -> MetricPart:
-    signals = sorted(result.signals, key=lambda signal: _SEVERITIES.index(signal.severity))
+    signals = sorted(result.signals, key=lambda signal: _SEVERITIES.get(signal.severity, 0))
     details = result.details or ()
     failed = [found for found in details if found.get("passed") is False]
     others = [found for found in details if found.get("passed") is not False]

@@ -1,0 +1,148 @@
+"""``rag-eval show``: a result file, or one row of it with what carries its answer."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Final
+
+import rich_click as click
+
+from rag_eval.errors import InputError
+from rag_eval.views.result_rows import RawRow, ResultFile
+
+_WORST: Final = 3
+
+
+@click.command("show")
+@click.argument("result", metavar="RESULT")
+@click.argument("row_id", metavar="[ID]", required=False)
+@click.option(
+    "--row",
+    "number",
+    type=click.IntRange(0),
+    metavar="N",
+    help="The row with this number, from 0; with ID, that one of several with the id.",
+)
+@click.option(
+    "--worst",
+    type=click.IntRange(0),
+    metavar="N",
+    help=f"Without ID: how many of the rows that score lowest [{_WORST}].",
+)
+@click.option("--full", is_flag=True, help="Every text to its end; long ones are cut otherwise.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Form of stdout; json gives rows as they are in the file, one a line.",
+)
+@click.option(
+    "--id-field", default="id", show_default=True, help="Under this name samples have their ids."
+)
+def show_command(
+    result: str,
+    row_id: str | None,
+    number: int | None,
+    worst: int | None,
+    full: bool,
+    form: str,
+    id_field: str,
+) -> int:
+    """Look at a result file: its statistics and worst rows, or all there is to say of one row.
+
+    RESULT is what rag-eval run --output or --format jsonl wrote, .json or .jsonl, also .gz, or a
+    result of rag-eval-node-ts. Without ID the table of the run is shown, its verdict, and the rows
+    that score lowest, by their ids. With ID, or --row, that row: each sentence of the answer with
+    its support and the chunk that carries it best, numbers and names that no chunk has, how far the
+    chunks cover the ground truth, the chunks with their best passages marked, and every metric with
+    its explanation, findings, and what a judge said.
+
+    Support is that of the run where it was written with --details, and is found anew from the texts
+    where not. A file of lines is read line by line and may be of any size.
+
+    \b
+    Examples:
+      rag-eval run samples.jsonl --output today.jsonl --details
+      rag-eval show today.jsonl
+      rag-eval show today.jsonl q-0042
+      rag-eval show today.jsonl --row 17 --full
+      rag-eval show today.jsonl q-0042 --format json
+
+    Exit codes: 0 shown · 2 bad input or usage · 130 interrupted
+    """
+    file = ResultFile(result)
+    if row_id is None and number is None:
+        if full:
+            raise InputError("--full shows the whole of one row: give its ID, or --row")
+        _show_all(file, result, _WORST if worst is None else worst, form)
+        return 0
+    if worst is not None:
+        raise InputError("--worst is about all rows: leave out ID and --row")
+    rows = _chosen(file, row_id, number, id_field)
+    for place, row in enumerate(rows):
+        _show_row(row, form, id_field, full=full, is_first=place == 0)
+    return 0
+
+
+def _chosen(
+    file: ResultFile, row_id: str | None, number: int | None, id_field: str
+) -> list[RawRow]:
+    from rag_eval.reports.console import console_for, print_notes
+    from rag_eval.views.result_rows import row_numbered, rows_with_id
+
+    if row_id is None:
+        assert number is not None
+        return [row_numbered(file, number)]
+    rows = rows_with_id(file, row_id, id_field)
+    numbers = ", ".join(str(row.number) for row in rows[:10])
+    if number is not None:
+        rows = [row for row in rows if row.number == number]
+        if not rows:
+            raise InputError(
+                f"row {number} does not have the id {row_id!r}; it is that of {numbers}"
+            )
+    elif len(rows) > 1:
+        text = f"{len(rows):,} rows have this id: {numbers}; --row N shows one of them"
+        print_notes([text], console_for(sys.stderr))
+    return rows
+
+
+def _show_all(file: ResultFile, path: str, n_worst: int, form: str) -> None:
+    from rag_eval import json_text
+    from rag_eval.reports.console import console_for
+    from rag_eval.reports.show import print_overview
+    from rag_eval.views.result_rows import overview
+
+    found = overview(file, n_worst)
+    if form == "json":
+        value = {
+            "source": file.source,
+            "nRows": found.summary.n_rows,
+            **found.summary.summary_dict(),
+            "worst": [{"row": row.number, **row.value} for row in found.worst],
+        }
+        sys.stdout.buffer.write(json_text.dumps(value) + b"\n")
+        return
+    named = found.worst[0].id() if found.worst else None
+    chosen = f"--row {found.worst[0].number if found.worst else 0}"
+    if named is not None and not named.startswith("-") and named.isprintable():
+        chosen = shlex.quote(named)
+    command = f"rag-eval show {shlex.quote(path)} {chosen}"
+    print_overview(found, file.source, command, console_for())
+
+
+def _show_row(row: RawRow, form: str, id_field: str, *, full: bool, is_first: bool) -> None:
+    from rag_eval import json_text
+    from rag_eval.reports.console import console_for
+    from rag_eval.reports.show import print_row
+
+    if form == "json":
+        sys.stdout.buffer.write(json_text.dumps(row.value) + b"\n")
+        return
+    console = console_for()
+    if not is_first:
+        console.print()
+    print_row(row.viewed(id_field), console, full=full)

@@ -1,0 +1,319 @@
+"""A row of a result file in; all that is known of it, on a terminal or in a pipe, out.
+
+What colours and underlines say is said by marks, too, so that nothing is lost without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from rich.console import Console
+from rich.text import Text
+
+from rag_eval.metric_directions import higher_is_better
+from rag_eval.reports.console import (
+    print_gates,
+    print_line,
+    print_notes,
+    print_table,
+    print_worst,
+    signal_line,
+    window_width,
+)
+from rag_eval.reports.passages import Passage, passage_text
+from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.run_table import NONE, RunTable
+from rag_eval.results import EvalResult, MetricResult
+from rag_eval.views.result_rows import Overview
+from rag_eval.views.run_view import ViewedRow
+from rag_eval.views.sentences import (
+    SentenceView,
+    answer_sentences,
+    shown_truth,
+    truth_sentences,
+)
+from rag_eval.views.texts import contexts_of, text_of
+from rag_eval.worst_rows import WorstRow
+
+_LEAST_WIDTH: Final = 40
+# Of one text, unless all is asked for.
+_TEXT_LIMIT: Final = 1_000
+_MOST_CHUNKS: Final = 20
+_MOST_SENTENCES: Final = 50
+_STYLES: Final = {"supported": "green", "weak": "yellow", "unsupported": "red"}
+
+
+class _Signs(NamedTuple):
+    """Marks that a terminal or a file can hold."""
+
+    supported: str
+    weak: str
+    unsupported: str
+    opening: str
+    closing: str
+
+
+_SIGNS: Final = _Signs("✓", "~", "✗", "«", "»")
+_ASCII_SIGNS: Final = _Signs("+", "~", "x", "<<", ">>")
+
+
+def print_overview(found: Overview, source: str, command: str, console: Console) -> None:
+    """Print the statistics of a result file, its verdict, its worst rows, and what to ask next."""
+    summary = found.summary
+    table = RunTable(summary=summary, thresholds=found.thresholds, verdicts=_verdicts(found))
+    print_table(table, console)
+    print_line(console, plain_text(f"{source}: {summary.n_rows:,} rows"))
+    for row in found.worst:
+        print_worst(WorstRow(row.viewed().name, row.result()), console)
+    if found.worst:
+        console.print()
+    if found.interrupted:
+        print_line(console, Text("INTERRUPTED  the run ended before its samples did", "yellow"))
+    print_gates([found.gate], console)
+    print_notes(summary.notes, console)
+    if found.worst:
+        print_line(console, Text(f"the whole of a row: {plain_text(command)}", "dim"))
+
+
+def _verdicts(found: Overview) -> dict[str, bool | None]:
+    verdicts: dict[str, bool | None] = {"composite": found.gate.held and not found.interrupted}
+    for metric, aggregate in found.summary.aggregates.items():
+        unknown = not aggregate.n or found.thresholds.get(metric) is None
+        n_passed = round(aggregate.pass_rate * aggregate.n_rows)
+        verdicts[metric] = None if unknown else n_passed == aggregate.n
+    return verdicts
+
+
+def print_row(row: ViewedRow, console: Console, *, full: bool = False) -> None:
+    """Print one row: texts with what carries them, scores with their reasons.
+
+    Parameters
+    ----------
+    full : bool
+        Print every text to its end; else long ones are cut, and chunks shown where they matter.
+    """
+    _RowPage(row, console, full=full).print()
+
+
+class _RowPage:
+    """One row being printed."""
+
+    def __init__(self, row: ViewedRow, console: Console, *, full: bool) -> None:
+        self._row = row
+        self._result: EvalResult = row.result
+        self._console = console
+        self._limit = None if full else _TEXT_LIMIT
+        self._width = max(window_width(console), _LEAST_WIDTH)
+        is_unicode = console.encoding.lower().startswith("utf")
+        self._signs = _SIGNS if is_unicode else _ASCII_SIGNS
+        self._answer = answer_sentences(row.result)
+        self._truth = truth_sentences(row.result)
+
+    def print(self) -> None:
+        self._head()
+        self._text("question", text_of(self._result, "question"))
+        self._sentences("answer", text_of(self._result, "answer"), self._answer, "")
+        self._sentences("ground truth", shown_truth(self._result), self._truth, "t")
+        self._chunks()
+        self._heading("metrics")
+        for metric in self._result.metrics.values():
+            self._metric(metric)
+
+    def _head(self) -> None:
+        result, signature = self._result, self._result.signature
+        head = Text(plain_text(self._row.name), "bold")
+        shown = NONE if result.composite_score is None else f"{result.composite_score:.2f}"
+        head.append(f"  composite {shown}  ", "default")
+        head.append("pass" if result.passed else "FAIL", "green" if result.passed else "bold red")
+        if signature is not None:
+            head.append(plain_text(f"  profile {signature.profile}"), "dim")
+        if result.language is not None:
+            head.append(plain_text(f", language {result.language}"), "dim")
+        print_line(self._console, head)
+
+    # ------------------------------------------------------------------------------------- texts
+
+    def _heading(self, name: str, remark: str = "") -> None:
+        self._console.print()
+        head = Text(name, "bold")
+        if remark:
+            head.append(f"  {remark}", "dim")
+        print_line(self._console, head)
+
+    def _wrapped(self, text: Text, first: str | Text = "  ", indent: int = 2) -> None:
+        """Print a text in as many lines as it takes, the later ones indented."""
+        begin = Text("").append(first)
+        lines = text.wrap(self._console, max(20, self._width - indent), overflow="fold")
+        for place, line in enumerate(lines or [Text("")]):
+            line.rstrip()
+            gutter = begin if place == 0 else Text(" " * indent)
+            print_line(self._console, gutter + line)
+
+    def _text(self, name: str, text: str) -> None:
+        if text:
+            self._heading(name)
+            self._wrapped(Text(plain_text(text, self._limit)))
+
+    def _sentences(
+        self, name: str, text: str, sentences: Sequence[SentenceView], letter: str
+    ) -> None:
+        if not sentences:
+            self._text(name, text)
+            return
+        signs = self._signs
+        self._heading(
+            name,
+            f"{signs.supported} supported, {signs.weak} weakly, {signs.unsupported} not, with the "
+            "support of each sentence and the chunk that carries it best",
+        )
+        shown = sentences if self._limit is None else sentences[:_MOST_SENTENCES]
+        for number, sentence in enumerate(shown, 1):
+            self._sentence(f"{letter}{number}", sentence)
+        self._more(len(sentences) - len(shown), "sentences")
+
+    def _sentence(self, number: str, sentence: SentenceView) -> None:
+        style = _STYLES[sentence.level]
+        sign = getattr(self._signs, sentence.level)
+        chunk = "" if sentence.chunk is None else f"[{sentence.chunk}]"
+        gutter = Text(f"  {number:>3} ").append(f"{sign} {sentence.support:.2f}", style)
+        gutter.append(f" {chunk:<4} ")
+        self._wrapped(Text(plain_text(sentence.text, self._limit), style), gutter, len(gutter))
+        missing = [
+            f"{kind} in no chunk: {', '.join(names)}"
+            for kind, names in (
+                ("numbers", sentence.missing_numbers),
+                ("names", sentence.missing_names),
+            )
+            if names
+        ]
+        if missing:
+            text = Text(plain_text("; ".join(missing), self._limit), "red")
+            self._wrapped(text, " " * len(gutter), len(gutter))
+
+    def _more(self, n_left: int, what: str) -> None:
+        if n_left > 0:
+            print_line(self._console, Text(f"  … and {n_left:,} more {what}: --full", "dim"))
+
+    # ------------------------------------------------------------------------------------ chunks
+
+    def _chunks(self) -> None:
+        chunks = contexts_of(self._result)
+        if not chunks:
+            return
+        signs = self._signs
+        remark = f"{signs.opening}the passage that carries a sentence best{signs.closing}"
+        passages = self._passages(len(chunks))
+        self._heading("chunks", remark if any(passages) else "")
+        relevance = next(
+            (found.chunk_scores for found in self._result.metrics.values() if found.chunk_scores),
+            (),
+        )
+        shown = len(chunks) if self._limit is None else _MOST_CHUNKS
+        for place, chunk in enumerate(chunks[:shown]):
+            head = Text(f"  [{place}]", "bold")
+            said = [f"relevance {relevance[place]:.2f}"] if place < len(relevance) else []
+            if numbers := self._carried(place):
+                said.append(f"best for {', '.join(numbers)}")
+            print_line(self._console, head.append("  " + "; ".join(said), "dim") if said else head)
+            marks = (signs.opening, signs.closing)
+            text = passage_text(chunk, passages[place], marks=marks, limit=self._limit)
+            self._wrapped(text, "      ", 6)
+        self._more(len(chunks) - shown, "chunks")
+
+    def _passages(self, n_chunks: int) -> list[list[Passage]]:
+        found: list[list[Passage]] = [[] for _ in range(n_chunks)]
+        for sentence in (*self._answer, *self._truth):
+            if sentence.window is None or sentence.chunk not in range(n_chunks):
+                continue
+            assert sentence.chunk is not None
+            begin, end = sentence.window
+            found[sentence.chunk].append(
+                Passage(begin, end, f"underline {_STYLES[sentence.level]}")
+            )
+        return found
+
+    def _carried(self, chunk: int) -> list[str]:
+        return [
+            f"{letter}{number}"
+            for letter, sentences in (("", self._answer), ("t", self._truth))
+            for number, sentence in enumerate(sentences, 1)
+            if sentence.chunk == chunk
+        ]
+
+    # ----------------------------------------------------------------------------------- metrics
+
+    def _metric(self, metric: MetricResult) -> None:
+        signs, passed = self._signs, metric.passed
+        sign = NONE if passed is None else signs.supported if passed else signs.unsupported
+        style = "" if passed is None else "green" if passed else "red"
+        line = Text("  ").append(f"{sign} ", style).append(metric.metric_id, "bold")
+        reason = f"null ({metric.null_reason.name.lower().replace('_', ' ')})"
+        line.append(" ").append(reason if metric.score is None else f"{metric.score:.3f}", style)
+        if metric.threshold is not None:
+            way = "least" if higher_is_better(metric.metric_id) else "most"
+            line.append(f" (wanted at {way} {metric.threshold:g})", "dim")
+        if metric.probability is not None:
+            line.append(f", probability of good {metric.probability:.2f}")
+        print_line(self._console, line)
+        if metric.explanation:
+            self._wrapped(Text(plain_text(str(metric.explanation), self._limit)), "    ", 4)
+        for signal in metric.signals:
+            self._wrapped(signal_line(signal), "    ", 4)
+        self._bullets(_failed(metric.details or ()))
+        self._bullets(_judge_lines(metric))
+
+    def _bullets(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self._wrapped(Text(plain_text(line, self._limit)), "    - ", 6)
+
+
+def _failed(details: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The findings that speak against the row; all are in the JSON."""
+    lines = []
+    for found in details:
+        if not isinstance(found, Mapping) or found.get("passed") is not False:
+            continue
+        line = f"{found.get('check', 'check')} failed"
+        said = [
+            f"{name} {found[name]}"
+            for name in ("expected", "actual")
+            if found.get(name) is not None
+        ]
+        if found.get("message"):
+            said.insert(0, str(found["message"]))
+        lines.append(f"{line}: {'; '.join(said)}" if said else line)
+    return lines
+
+
+def _judge_lines(metric: MetricResult) -> list[str]:
+    judged = metric.judged
+    if judged is None:
+        return []
+    parts = [f"judge {_score(judged.judge_score)}", f"native {_score(judged.native_score)}"]
+    if judged.spread is not None:
+        parts.append(f"spread {judged.spread:.3f}")
+    if judged.flaky:
+        parts.append("flaky: passes and fails on repeats")
+    if judged.is_fallback:
+        parts.append("the native score stands in")
+    lines = [", ".join(parts)]
+    if judged.message:
+        lines.append(f"judge: {judged.message}")
+    for verdict in judged.details:
+        if isinstance(verdict, Mapping):
+            lines.append(_verdict_line(verdict))
+    return lines
+
+
+def _score(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}"
+
+
+def _verdict_line(verdict: Mapping[str, Any]) -> str:
+    line = str(verdict.get("verdict", ""))
+    if verdict.get("text"):
+        line += f" “{verdict['text']}”"
+    if verdict.get("chunk") is not None:
+        line += f" [{verdict['chunk']}]"
+    return f"{line}: {verdict['reason']}" if verdict.get("reason") else line

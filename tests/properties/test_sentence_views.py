@@ -1,0 +1,171 @@
+"""Laws of what is shown of sentences, whatever the texts are, in both profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rag_eval import BatchEvalResult, EvalResult, evaluate, evaluate_batch
+from rag_eval.views.making import view_of_batch, view_of_file
+from rag_eval.views.sentences import (
+    SentenceView,
+    answer_sentences,
+    shown_truth,
+    truth_sentences,
+)
+from tests.grounded_samples import grounded_samples
+from tests.strategies import samples as overlap_samples
+from tests.strategies import texts
+
+Sample = dict[str, Any]
+PROFILES: tuple[Literal["overlap", "grounded"], ...] = ("overlap", "grounded")
+# Letters of both directions, marks that combine, overrides, halves of pairs, ends of sentences.
+SCRIPTS = "aB. ! ?\n3أب. جד. ה؟ \u0301\u0308\u202e\u2066\u2069\ufeff\ud800\udc00😀한글。คำไทย\x00\x1b\x85\u2028"
+
+examples = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def mixed_scripts(draw: st.DrawFn) -> Sample:
+    """Answers made of pieces of their contexts."""
+    pieces = draw(st.lists(st.text(SCRIPTS, min_size=1, max_size=30), min_size=1, max_size=5))
+    text = st.lists(st.sampled_from(pieces), max_size=5).map(" ".join)
+    contexts = draw(st.lists(text, max_size=3))
+    truth = draw(st.one_of(text, st.lists(text, max_size=3)))
+    return {
+        "question": draw(text),
+        "answer": draw(text),
+        "contexts": contexts,
+        "groundTruth": truth,
+    }
+
+
+def any_samples() -> st.SearchStrategy[Sample]:
+    odd = st.builds(
+        lambda answer, context: {"question": "?", "answer": answer, "contexts": [context]},
+        texts(),
+        texts(),
+    )
+    return st.one_of(overlap_samples(), grounded_samples(), mixed_scripts(), odd)
+
+
+def check(shown: Sequence[SentenceView], text: str, contexts: Sequence[str]) -> None:
+    last = 0
+    for sentence in shown:
+        begin, end = sentence.span
+        assert last <= begin < end <= len(text)
+        last = end
+        assert sentence.text == text[begin:end]
+        assert sentence.text.strip()
+        assert 0 <= sentence.support <= 1
+        if sentence.chunk is None:
+            assert sentence.window is None
+            assert sentence.level != "supported"
+            continue
+        assert 0 <= sentence.chunk < len(contexts)
+        if sentence.window is not None:
+            low, high = sentence.window
+            assert 0 <= low < high <= len(contexts[sentence.chunk])
+
+
+def truths(sample: Any) -> list[str]:
+    value = sample.get("groundTruth", sample.get("ground_truth"))
+    return [value] if isinstance(value, str) else list(value or [])
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@given(sample=any_samples())
+@examples
+def test_sentences_lie_in_their_text_in_order_and_windows_in_their_chunk(
+    profile: Any, sample: Sample
+) -> None:
+    result = evaluate(sample, profile=profile)
+    contexts = list(sample["contexts"])
+    check(answer_sentences(result), sample["answer"], contexts)
+    truth = shown_truth(result)
+    assert truth in truths(sample) or truth == ""
+    check(truth_sentences(result), truth, contexts)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@given(sample=any_samples())
+@examples
+def test_what_is_shown_adds_up_to_the_scores(profile: Any, sample: Sample) -> None:
+    result = evaluate(sample, ["faithfulness", "hallucination_rate"], profile=profile)
+    shown = answer_sentences(result)
+    faithful, honest = (metric.score for metric in result.metrics.values())
+    if not shown:
+        return
+    if profile == "overlap":
+        assert faithful == pytest.approx(sum(one.support for one in shown) / len(shown))
+        held = sum(one.level != "unsupported" for one in shown)
+    else:
+        held = sum(one.level == "supported" for one in shown)
+    assert honest == pytest.approx(held / len(shown))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@given(sample=any_samples(), extra=st.booleans())
+@examples
+def test_sentences_are_the_same_whatever_else_is_measured(
+    profile: Any, sample: Sample, extra: bool
+) -> None:
+    metrics = ["answer_relevance", "hallucination_rate"] if extra else ["faithfulness"]
+    one = answer_sentences(evaluate(sample, metrics, profile=profile))
+    assert one == answer_sentences(evaluate(sample, profile=profile))
+
+
+@pytest.mark.parametrize("details", [False, True])
+@pytest.mark.parametrize("profile", PROFILES)
+@given(samples=st.lists(any_samples(), min_size=1, max_size=3))
+@settings(examples, max_examples=30)
+def test_a_result_read_from_its_file_shows_the_same(
+    profile: Any, details: bool, samples: list[Sample]
+) -> None:
+    batch = evaluate_batch(samples, profile=profile)
+    written = batch.to_json(details=details)
+    assert written is not None
+    read = BatchEvalResult.from_json(written)
+    for kept, found in zip(batch.results, read.results, strict=True):
+        assert answer_sentences(found) == answer_sentences(kept)
+        assert truth_sentences(found) == truth_sentences(kept)
+
+
+def shown(result: EvalResult) -> tuple[Any, ...]:
+    return (
+        answer_sentences(result),
+        truth_sentences(result),
+        result.passed,
+        result.composite_score,
+        [(metric.score, metric.passed, metric.threshold) for metric in result.metrics.values()],
+    )
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_file_has_the_view_of_the_batch_it_was_written_from(profile: Any, tmp_path: Path) -> None:
+    found: list[Sample] = []
+
+    @given(sample=any_samples())
+    @settings(examples, max_examples=40, database=None, derandomize=True)
+    def collect(sample: Sample) -> None:
+        found.append({**sample, "id": f"q{len(found)}", "metadata": {"part": len(found) % 3}})
+
+    collect()
+    batch = evaluate_batch(found, profile=profile)
+    batch.to_json(tmp_path / "result.json")
+    kept = view_of_batch(batch, slice_by=["part"])
+    read = view_of_file(tmp_path / "result.json", slice_by=["part"])
+    assert [row.name for row in read.rows] == [row.name for row in kept.rows]
+    assert [shown(row.result) for row in read.rows] == [shown(row.result) for row in kept.rows]
+    assert read.histograms == kept.histograms
+    assert repr(read.slices) == repr(kept.slices)  # a mean of nothing is NaN
+    assert (read.thresholds, read.passed, read.reason) == (
+        kept.thresholds,
+        kept.passed,
+        kept.reason,
+    )

@@ -1,0 +1,309 @@
+"""The pieces of the HTML report: passages, drawings, numbers, sizes."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rag_eval
+from rag_eval.reports.page import row_list as sizes
+from rag_eval.reports.page.charts import WIDTH, difference_chart, score_chart, spans
+from rag_eval.reports.page.figures import (
+    exact_text,
+    interval_text,
+    p_value_text,
+    score_text,
+    share_text,
+    signed_text,
+)
+from rag_eval.reports.page.page import page_html
+from rag_eval.reports.page.passages import Window, chunk_pieces, kept_ranges, sentence_pieces
+from rag_eval.reports.page.row_list import row_list, show_command
+from rag_eval.stats.intervals import Interval
+from rag_eval.views.making import view_of_batch
+from rag_eval.views.run_view import Histogram, RunView
+from rag_eval.views.sentences import SentenceView
+from tests.unit.page_reading import read_page
+
+TEXT = "abcdefghijklmnopqrstuvwxyz" * 4
+
+
+def sentence(begin: int, end: int, text: str = TEXT) -> SentenceView:
+    return SentenceView(
+        text=text[begin:end], span=(begin, end), support=0.5, level="weak", chunk=0, window=(0, 3)
+    )
+
+
+# ------------------------------------------------------------------------------------ sentences
+
+
+def test_text_between_sentences_is_kept() -> None:
+    views = [sentence(2, 5), sentence(5, 9), sentence(12, 20)]
+    pieces = sentence_pieces(TEXT, views, 1000, "a", {"a1": "there"})
+    assert "".join(piece.text for piece in pieces) == TEXT
+    found = [(piece.key, piece.text, piece.href) for piece in pieces if piece.view]
+    assert found == [
+        ("a0", TEXT[2:5], None),
+        ("a1", TEXT[5:9], "there"),
+        ("a2", TEXT[12:20], None),
+    ]
+
+
+def test_cutting_moves_no_sentence() -> None:
+    views = [sentence(2, 5), sentence(8, 20), sentence(30, 40)]
+    pieces = sentence_pieces(TEXT, views, 10, "a", {})
+    assert [piece.text for piece in pieces] == ["ab", "cde", "fgh", "ij"]
+    assert [piece.key for piece in pieces] == ["", "a0", "", "a1"]
+
+
+def test_spans_that_are_no_places_of_the_text_are_passed_over() -> None:
+    views = [sentence(0, 5), sentence(3, 8), sentence(9, 9), sentence(100, 999), sentence(-4, 2)]
+    pieces = sentence_pieces(TEXT[:50], views, 1000, "a", {})
+    assert "".join(piece.text for piece in pieces) == TEXT[:50]
+    assert [piece.key for piece in pieces if piece.view] == ["a0"]
+
+
+# --------------------------------------------------------------------------------------- chunks
+
+
+def test_windows_that_overlap_or_nest_are_split_where_they_begin_and_end() -> None:
+    windows = [
+        Window("a0", 2, 10, "weak"),
+        Window("a1", 5, 14, "supported"),
+        Window("a2", 6, 8, "unsupported"),
+        Window("a3", 2, 10, "unsupported"),
+    ]
+    pieces, anchors = chunk_pieces(TEXT[:20], windows, 1000, "c")
+    found = [(piece.text, piece.level, piece.keys) for piece in pieces]
+    assert found == [
+        ("ab", None, ()),
+        ("cde", "weak", ("a0", "a3")),
+        ("f", "supported", ("a0", "a3", "a1")),
+        ("gh", "supported", ("a0", "a3", "a1", "a2")),
+        ("ij", "supported", ("a0", "a3", "a1")),
+        ("klmn", "supported", ("a1",)),
+        ("opqrst", None, ()),
+    ]
+    assert anchors["a0"] == anchors["a3"] == pieces[1].anchor
+    assert (anchors["a1"], anchors["a2"]) == (pieces[2].anchor, pieces[3].anchor)
+    assert [piece.anchor is None for piece in pieces] == [1, 0, 0, 0, 1, 1, 1]
+
+
+SPANS = st.lists(
+    st.tuples(st.integers(0, 100), st.integers(1, 60)).map(lambda s: (s[0], min(sum(s), 104))),
+    max_size=12,
+)
+
+
+@given(SPANS, st.sampled_from([20, 40, 80, 1000]))
+def test_pieces_hold_the_text_in_order_and_each_window_where_it_is(
+    found: list[tuple[int, int]], limit: int
+) -> None:
+    windows = [Window(f"a{n}", *span, "weak") for n, span in enumerate(found)]
+    pieces, anchors = chunk_pieces(TEXT, windows, limit, "c")
+    place = 0
+    for piece in pieces:
+        assert bool(piece.text) != bool(piece.n_left_out)
+        end = place + len(piece.text) + piece.n_left_out
+        if piece.text:
+            assert TEXT[place:end] == piece.text
+            wanted = [w.key for w in windows if w.begin < end and w.end > place]
+            assert sorted(piece.keys) == sorted(wanted)
+            assert all(w.begin <= place and end <= w.end for w in windows if w.key in wanted)
+        place = end
+    assert place == len(TEXT)
+    named = [piece.anchor for piece in pieces if piece.anchor]
+    assert len(named) == len(set(named))
+    assert set(anchors.values()) <= set(named)
+    if limit == 1000:
+        assert set(anchors) == {w.key for w in windows}
+
+
+def test_windows_outside_of_the_chunk_are_passed_over() -> None:
+    windows = [
+        Window("a0", 5, 900, "weak"),
+        Window("a1", -3, 4, "weak"),
+        Window("a2", 7, 7, "weak"),
+    ]
+    pieces, anchors = chunk_pieces(TEXT, windows, 1000, "c")
+    assert ([piece.text for piece in pieces], anchors) == ([TEXT], {})
+
+
+def test_of_a_long_chunk_what_is_around_the_windows_is_kept() -> None:
+    assert kept_ranges(100, [], 100) == [(0, 100)]
+    assert kept_ranges(0, [], 100) == []
+    assert kept_ranges(1000, [], 100) == [(0, 100)]
+    assert kept_ranges(1000, [(500, 520)], 100) == [(460, 560)]
+    assert kept_ranges(1000, [(0, 10), (990, 1000)], 100) == [(0, 30), (970, 1000)]
+    assert kept_ranges(1000, [(200, 900)], 100) == [(200, 300)]
+    assert kept_ranges(1000, [(500, 510), (505, 520)], 100) == [(480, 537)]
+    many = [(n, n + 5) for n in range(0, 100_000, 50)]
+    found = kept_ranges(100_000, many, 8000)
+    assert sum(end - begin for begin, end in found) <= 8000 + 20 * len(found)
+    assert all(before[1] < after[0] for before, after in pairwise(found))
+
+
+# ------------------------------------------------------------------------------------- drawings
+
+
+def test_bins_are_as_high_as_their_counts_and_bad_on_the_wrong_side() -> None:
+    chart = score_chart(Histogram(0, 1, (4, 0, 2, 1)), 0.5, rises=True)
+    assert [(bar.side, float(bar.height)) for bar in chart.bars] == [
+        ("bad", 64.0),
+        ("good", 32.0),
+        ("good", 16.0),
+    ]
+    assert chart.line == "150"
+    falling = score_chart(Histogram(0, 1, (4, 0, 2, 1)), 0.5, rises=False)
+    assert [bar.side for bar in falling.bars] == ["good", "bad", "bad"]
+    assert score_chart(Histogram(0, 1, (1,)), None, rises=True).line is None
+    assert score_chart(Histogram(0, 1, (1,)), 7.0, rises=True).line is None
+
+
+def test_every_bin_lies_within_the_drawing() -> None:
+    counts = tuple([1] + [0] * 18 + [100_000])
+    for bar in score_chart(Histogram(-3, 1e9, counts), 0.3, rises=True).bars:
+        assert 0 <= float(bar.x) < float(bar.x) + float(bar.width) <= WIDTH
+        assert float(bar.height) >= 1
+        assert float(bar.y) + float(bar.height) == pytest.approx(64)
+
+
+def test_a_histogram_of_one_value_can_be_drawn() -> None:
+    chart = score_chart(Histogram(5, 5, (3,)), 5.0, rises=True)
+    assert len(chart.bars) == 1
+    assert chart.line is None
+
+
+def test_differences_stand_on_both_sides_of_no_change() -> None:
+    chart = difference_chart(np.array([-0.5, 0.1, 0.1, 0.0, np.nan]))
+    assert chart is not None
+    assert [bar.side for bar in chart.bars] == ["bad", "good"]
+    assert [bar.title.split(": ")[1] for bar in chart.bars] == ["1 row", "2 rows"]
+    assert chart.line == "150"
+    assert difference_chart(np.array([0.0, np.nan])) is None
+
+
+def interval(estimate: float, low: float | None, high: float | None) -> Interval:
+    return Interval(estimate, low, high, level=0.95, n_resamples=0, n_groups=9)
+
+
+def test_intervals_share_a_scale_with_nothing_in_its_middle() -> None:
+    up, none, unknown = spans(
+        [interval(0.2, 0.1, 0.4), interval(math.nan, None, None), interval(-0.4, None, None)]
+    )
+    assert none is None
+    assert up is not None
+    assert unknown is not None
+    assert up.low is not None
+    assert up.high is not None
+    assert float(up.zero) == 150 < float(up.low) < float(up.x) < float(up.high) < WIDTH
+    assert (unknown.low, unknown.high) == (None, None)
+    assert 300 - float(unknown.x) == pytest.approx(float(up.high))
+
+
+# -------------------------------------------------------------------------------------- numbers
+
+
+def test_numbers_are_never_rounded_to_certainty() -> None:
+    assert [share_text(x) for x in (0.0, 0.0004, 0.5, 0.99999, 1.0, math.nan)] == [
+        "0%",
+        "< 0.1%",
+        "50%",
+        "> 99.9%",
+        "100%",
+        "–",
+    ]
+    assert [p_value_text(p) for p in (0.0004, 0.0006, 1.0)] == ["< 0.001", "0.001", "1.000"]
+    assert [score_text(x) for x in (None, math.nan, 0.126, 1e9)] == ["–", "–", "0.13", "1e+09"]
+    assert [signed_text(x) for x in (0.5, -0.5, None)] == ["+0.500", "−0.500", "–"]
+    assert [exact_text(x) for x in (None, math.inf, 0.5, 1e20)] == ["", "", "0.500000", "1e+20"]
+
+
+def test_an_interval_of_too_few_rows_is_not_shown() -> None:
+    assert interval_text(interval(0.5, 0.4, 0.6)) == "0.40 to 0.60"
+    assert interval_text(replace(interval(0.5, 0.4, 0.6), too_few=True)) == "too few rows"
+    assert interval_text(None) == "no interval"
+
+
+# ---------------------------------------------------------------------------------------- sizes
+
+
+@pytest.fixture(scope="module")
+def long_view() -> RunView:
+    """A run of one row, five thousand times: what views hold at most."""
+    text = "Lions roar at night. Bees hum by day. " * 60
+    row = {"id": "r", "question": "Who roars?", "answer": text, "contexts": [text] * 3}
+    found = view_of_batch(rag_eval.evaluate_batch([row], profile="grounded"))
+    rows = tuple(
+        replace(found.rows[0], number=number, id=f"r{number}", name=f'row {number} ("r{number}")')
+        for number in range(5000)
+    )
+    return replace(found, rows=rows)
+
+
+def test_a_page_of_five_thousand_long_rows_stays_small(long_view: RunView) -> None:
+    html = page_html(long_view)
+    assert len(html.encode()) < 20_000_000
+    n_opened = html.count('<details class="sample-detail"')
+    assert 0 < n_opened < 5000
+    assert html.count('<tbody class="sample') == 5000
+    assert html.count('<tbody class="sample shown"') == 100
+    # What cannot be opened says how to see it, and comes last.
+    closed = html.rindex('<details class="sample-detail"')
+    assert html.index("rag-eval show RESULT r") > closed
+    assert f"{5000 - n_opened:,} of them cannot be opened" in html
+
+
+def test_details_are_dropped_from_the_end_and_then_rows(long_view: RunView) -> None:
+    rows = long_view.rows[:30]
+    whole = row_list(rows, long_view.summary.metrics)
+    size = sum(len(body.encode()) for body in whole.bodies)
+    assert (len(whole.bodies), whole.n_closed) == (30, 0)
+    half = row_list(rows, long_view.summary.metrics, budget=size // 2)
+    assert len(half.bodies) == 30
+    assert 10 < half.n_closed < 20
+    opened = ["<details" in body for body in half.bodies]
+    assert opened == sorted(opened, reverse=True)
+    assert sum(len(body.encode()) for body in half.bodies) < size * 0.6
+    few = row_list(rows, long_view.summary.metrics, budget=10_000)
+    assert 0 < len(few.bodies) < 30
+    assert few.n_closed == len(few.bodies)
+
+
+def test_one_very_large_row_is_shown_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"answer": "A b. " * 4000, "contexts": ["A b. " * 1600] * 40}
+    view = view_of_batch(rag_eval.evaluate_batch([row], ["faithfulness"], profile="grounded"))
+    body = row_list(view.rows, ("faithfulness",)).bodies[0]
+    assert len(body.encode()) < 1_000_000
+    assert "more characters" in body
+    monkeypatch.setattr(sizes, "_LARGE_DETAIL", 100)
+    assert "<details" not in row_list(view.rows, ("faithfulness",)).bodies[0]
+
+
+def test_a_chunk_that_is_not_listed_is_no_target_of_a_link() -> None:
+    row = {"answer": "Lions roar.", "contexts": ["Nothing."] * 150 + ["Lions roar at night."]}
+    view = view_of_batch(rag_eval.evaluate_batch([row], ["faithfulness"], profile="grounded"))
+    root = read_page(page_html(view))
+    assert root.all("a", cls="sentence") == []
+    assert root.one("span", cls="sentence").one(cls="hidden").text == " (supported 1.00, chunk 150)"
+    assert "51 more chunks" in root.by_id("row-0").text
+
+
+def test_the_command_that_shows_a_row_is_quoted(long_view: RunView) -> None:
+    row = long_view.rows[0]
+    assert show_command(replace(row, id="it's; rm")) == "rag-eval show RESULT 'it'\"'\"'s; rm'"
+    assert show_command(replace(row, id=None)) == "rag-eval show RESULT"
+    assert show_command(replace(row, id="a\x1b")) == "rag-eval show RESULT"
+
+
+def test_drawings_of_a_page_parse_as_xml(long_view: RunView) -> None:
+    html = page_html(replace(long_view, rows=()))
+    begin = html.index("<svg")
+    ET.fromstring(html[begin : html.index("</svg>", begin) + 6])
