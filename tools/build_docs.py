@@ -8,6 +8,7 @@ site is then walked: every link inside it leads somewhere, and nothing is loaded
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 import shutil
@@ -95,6 +96,7 @@ def build() -> None:
     done = subprocess.run(
         [zensical, "build", "--strict", "--clean"],
         cwd=ROOT,
+        env={**os.environ, "NO_COLOR": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -36,18 +36,13 @@ def rag_scorer(
     ) -> list[Any]:
         row = {"inputs": inputs, "outputs": outputs, "expectations": expectations}
         sample = reader.sample(row)
-        if "contexts" not in sample and trace is not None:
-            sample["contexts"] = _retrieved(trace)
+        spans = trace.search_spans(span_type="RETRIEVER") if trace is not None else []
+        if "contexts" not in sample and spans:  # without a retriever nothing was looked for
+            row["retrieved"] = [document for span in spans for document in span.outputs or ()]
+            sample = RowReader("mlflow", {**(fields or {}), "contexts": "retrieved"}).sample(row)
         return [_feedback(found) for found in samples.score(sample)]
 
     return rag_eval
-
-
-def _retrieved(trace: Any) -> list[Any] | None:
-    """The documents of all retrievers; None without any, which is not to have found nothing."""
-    spans = trace.search_spans(span_type="RETRIEVER")
-    found = [document for span in spans for document in span.outputs or ()]
-    return RowReader("native").sample({"contexts": found})["contexts"] if spans else None
 
 
 def _feedback(found: MetricScore) -> Any:

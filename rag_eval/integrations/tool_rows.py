@@ -51,7 +51,9 @@ class RowReader:
         if not plain:
             return []
         paths = paths_of_rows(plain)
-        absent = {name for name in _OPTIONAL & self._fields.keys() if self._fields[name] not in paths}
+        absent = {
+            name for name in _OPTIONAL & self._fields.keys() if self._fields[name] not in paths
+        }
         given = {name: path for name, path in self._fields.items() if name not in absent}
         found = field_map(paths, schema=self._schema, mapping=given)
         if absent:

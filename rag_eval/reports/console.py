@@ -145,8 +145,8 @@ def _metric_verdict(report: RunReport, metric: MetricId) -> bool | None:
     return round(aggregate.pass_rate * aggregate.n_rows) == aggregate.n
 
 
-def print_worst(row: WorstRow, console: Console) -> None:
-    """Print one of the worst rows in brief: its scores, its texts, what is wrong with it."""
+def print_worst(row: WorstRow, console: Console, *, brief: bool = False) -> None:
+    """Print one of the worst rows: its scores, its texts and, not in brief, what is wrong."""
     result = row.result
     composite = result.composite_score
     shown = NONE if composite is None else f"{composite:.2f}"
@@ -159,9 +159,9 @@ def print_worst(row: WorstRow, console: Console) -> None:
         text = result.sample.get(name) if isinstance(result.sample, Mapping) else None
         if isinstance(text, str):
             print_line(console, f"  {name}: {plain_text(text, _TEXT_LIMIT)}")
-    for metric in result.metrics.values():
+    for metric in () if brief else result.metrics.values():
         for signal in metric.signals:
-            print_line(console, signal_line(signal))
+            print_line(console, Text("  ").append(signal_text(signal, named=True)))
 
 
 def _scores_line(result: EvalResult) -> Text:
@@ -174,12 +174,13 @@ def _scores_line(result: EvalResult) -> Text:
     return scores
 
 
-def signal_line(signal: EvalSignal) -> Text:
-    """``warning faithfulness: … “the sentence it is about”``."""
-    line = Text("  ").append(plain_text(signal.severity), _STYLES.get(signal.severity, ""))
-    line.append(f" {signal.metric_id}: {plain_text(signal.message)}")
+def signal_text(signal: EvalSignal, *, named: bool = False) -> Text:
+    """``warning: … “the sentence it is about”``, with the name of the metric where that is said."""
+    severity = plain_text(str(signal.severity))
+    line = Text("").append(severity, _STYLES.get(severity, ""))
+    line.append(f" {signal.metric_id}: " if named else ": ").append(plain_text(str(signal.message)))
     if signal.evidence:
-        line.append(f" “{plain_text(signal.evidence, _TEXT_LIMIT)}”")
+        line.append(f" “{plain_text(str(signal.evidence), _TEXT_LIMIT)}”")
     return line
 
 

@@ -1,13 +1,38 @@
-"""Progress of a run on a terminal."""
+"""Progress of a run in; a line that shows it on a terminal, out."""
 
 from __future__ import annotations
 
 import sys
+import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Final
 
 from rag_eval.options import ProgressFn
+
+# The rate is that of the last seconds: rows that an earlier run scored, or whose replies are known,
+# pass in no time and say nothing about the others.
+_WINDOW_S: Final = 15.0
+# Replies of a slow judge come further apart than that.
+_LEAST_REPORTS: Final = 5
+
+
+class RecentRate:
+    """Rows per second over the last reports."""
+
+    def __init__(self, now: float) -> None:
+        self._reports = deque([(now, 0)])
+
+    def add(self, now: float, completed: int) -> float:
+        """The rate after so many rows; 0 where no time has passed."""
+        reports = self._reports
+        reports.append((now, completed))
+        while len(reports) > _LEAST_REPORTS and now - reports[1][0] >= _WINDOW_S:
+            reports.popleft()
+        began, before = reports[0]
+        return (completed - before) / (now - began) if now > began else 0.0
 
 
 @contextmanager
@@ -22,23 +47,28 @@ def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.completed:,} samples"),
-        TextColumn("{task.fields[rate]:,.0f}/s"),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TextColumn("{task.fields[rest]}"),
     )
     with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
-        task = progress.add_task("", total=None, rate=0.0, rest="")
+        task = progress.add_task("", total=None, rate="", rest="")
+        recent = RecentRate(time.monotonic())
 
         def show(completed: int, total: int | None) -> None:
-            elapsed = progress.tasks[0].elapsed or 0.0
-            rate = completed / elapsed if elapsed else 0.0
-            rest = rest_text(completed, total, rate)
-            progress.update(task, completed=completed, rate=rate, rest=rest)
+            rate = recent.add(time.monotonic(), completed)
+            rest = _rest_text(completed, total, rate)
+            progress.update(task, completed=completed, rate=_rate_text(rate), rest=rest)
 
         yield show
 
 
-def rest_text(completed: int, total: int | None, rate: float) -> str:
+def _rate_text(rate: float) -> str:
+    """``1,234/s``, ``0.4/s``: a judge takes its time."""
+    return f"{rate:,.0f}/s" if rate >= 10 or not rate else f"{rate:.1f}/s"
+
+
+def _rest_text(completed: int, total: int | None, rate: float) -> str:
     """``62%, 0:03:20 to go``; nothing where the end is not known."""
     if not total or not rate:
         return ""

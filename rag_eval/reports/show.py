@@ -18,7 +18,7 @@ from rag_eval.reports.console import (
     print_notes,
     print_table,
     print_worst,
-    signal_line,
+    signal_text,
     window_width,
 )
 from rag_eval.reports.passages import Passage, passage_text
@@ -65,7 +65,7 @@ def print_overview(found: Overview, source: str, command: str, console: Console)
     print_table(table, console)
     print_line(console, plain_text(f"{source}: {summary.n_rows:,} rows"))
     for row in found.worst:
-        print_worst(WorstRow(row.viewed().name, row.result()), console)
+        print_worst(WorstRow(row.viewed().name, row.result()), console, brief=True)
     if found.worst:
         console.print()
     if found.interrupted:
@@ -122,21 +122,21 @@ class _RowPage:
 
     def _head(self) -> None:
         result, signature = self._result, self._result.signature
-        head = Text(plain_text(self._row.name), "bold")
+        head = Text("").append(plain_text(self._row.name), "bold")
         shown = NONE if result.composite_score is None else f"{result.composite_score:.2f}"
         head.append(f"  composite {shown}  ", "default")
         head.append("pass" if result.passed else "FAIL", "green" if result.passed else "bold red")
         if signature is not None:
-            head.append(plain_text(f"  profile {signature.profile}"), "dim")
+            head.append(f"  profile {plain_text(signature.profile)}", "dim")
         if result.language is not None:
-            head.append(plain_text(f", language {result.language}"), "dim")
+            head.append(f", language {plain_text(str(result.language))}", "dim")
         print_line(self._console, head)
 
     # ------------------------------------------------------------------------------------- texts
 
     def _heading(self, name: str, remark: str = "") -> None:
         self._console.print()
-        head = Text(name, "bold")
+        head = Text("").append(name, "bold")
         if remark:
             head.append(f"  {remark}", "dim")
         print_line(self._console, head)
@@ -162,11 +162,8 @@ class _RowPage:
             self._text(name, text)
             return
         signs = self._signs
-        self._heading(
-            name,
-            f"{signs.supported} supported, {signs.weak} weakly, {signs.unsupported} not, with the "
-            "support of each sentence and the chunk that carries it best",
-        )
+        legend = f"{signs.supported} supported {signs.weak} weakly {signs.unsupported} not, [chunk]"
+        self._heading(name, legend + self._origin)
         shown = sentences if self._limit is None else sentences[:_MOST_SENTENCES]
         for number, sentence in enumerate(shown, 1):
             self._sentence(f"{letter}{number}", sentence)
@@ -191,6 +188,14 @@ class _RowPage:
             text = Text(plain_text("; ".join(missing), self._limit), "red")
             self._wrapped(text, " " * len(gutter), len(gutter))
 
+    @property
+    def _origin(self) -> str:
+        """Says so where the run did not keep what carries the sentences."""
+        signature = self._result.signature
+        is_grounded = signature is not None and signature.profile == "grounded"
+        kept = any(metric.evidence for metric in self._result.metrics.values())
+        return "; found anew from the texts" if is_grounded and not kept else ""
+
     def _more(self, n_left: int, what: str) -> None:
         if n_left > 0:
             print_line(self._console, Text(f"  … and {n_left:,} more {what}: --full", "dim"))
@@ -211,7 +216,7 @@ class _RowPage:
         )
         shown = len(chunks) if self._limit is None else _MOST_CHUNKS
         for place, chunk in enumerate(chunks[:shown]):
-            head = Text(f"  [{place}]", "bold")
+            head = Text("").append(f"  [{place}]", "bold")
             said = [f"relevance {relevance[place]:.2f}"] if place < len(relevance) else []
             if numbers := self._carried(place):
                 said.append(f"best for {', '.join(numbers)}")
@@ -259,7 +264,7 @@ class _RowPage:
         if metric.explanation:
             self._wrapped(Text(plain_text(str(metric.explanation), self._limit)), "    ", 4)
         for signal in metric.signals:
-            self._wrapped(signal_line(signal), "    ", 4)
+            self._wrapped(signal_text(signal), "    - ", 6)
         self._bullets(_failed(metric.details or ()))
         self._bullets(_judge_lines(metric))
 
@@ -300,10 +305,8 @@ def _judge_lines(metric: MetricResult) -> list[str]:
     lines = [", ".join(parts)]
     if judged.message:
         lines.append(f"judge: {judged.message}")
-    for verdict in judged.details:
-        if isinstance(verdict, Mapping):
-            lines.append(_verdict_line(verdict))
-    return lines
+    verdicts = (found for found in judged.details if isinstance(found, Mapping))
+    return [*lines, *map(_verdict_line, verdicts)]
 
 
 def _score(value: float | None) -> str:

@@ -64,7 +64,9 @@ def assert_ours(result: Any) -> None:
         for metric in METRICS:
             assert found[metric].value == ours[metric].score
             verdict = found[metric].metadata.get("passed")
-            assert verdict == (None if ours[metric].passed is None else str(ours[metric].passed).lower())
+            assert verdict == (
+                None if ours[metric].passed is None else str(ours[metric].passed).lower()
+            )
 
 
 def test_scores_in_the_store_are_ours_and_nulls_are_errors() -> None:
@@ -94,9 +96,7 @@ def test_contexts_come_from_the_retrievers_of_the_trace() -> None:
         return str(by_question[question]["answer"])
 
     rows = [{k: v for k, v in row_of(sample).items() if k != "outputs"} for sample in SAMPLES]
-    assert_ours(
-        mlflow.genai.evaluate(data=rows, predict_fn=answer, scorers=[rag_scorer(METRICS)])
-    )
+    assert_ours(mlflow.genai.evaluate(data=rows, predict_fn=answer, scorers=[rag_scorer(METRICS)]))
 
 
 def test_the_rationale_names_the_failing_sentence() -> None:

@@ -171,7 +171,6 @@ def test_the_gate_is_held_where_it_says_something(
     scores = {"faithfulness": [0.9 - row / 1000 for row in range(N)]}
     write_baseline_file(scored_run("base", scores), pytester.path / "base.json")
     monkeypatch.setenv("WORSE", "1")
-    assert run(pytester, "--collect-only", "-q")[0] == 0
     code, text, _ = run(pytester, "-p", "no:terminal", "-p", "no:cacheprovider", "test_answers.py")
     assert (code, text) == (1, ""), "without a terminal the exit code tells"
     code, _, section = run(pytester, "-n0", "test_stop.py", "test_answers.py")
@@ -191,7 +190,10 @@ def test_the_gate_is_held_where_it_says_something(
 
 
 def test_failures_say_why_and_bad_rows_are_errors_of_their_own(pytester: pytest.Pytester) -> None:
-    unsupported = "The bridge was built in 1900 by masons. Elephants\x1b[31m painted 42 walls."
+    unsupported = (
+        "The bridge was built in 1900 by masons. "
+        "Elephants\x1b[31m happily painted 42 large walls with purple masons."
+    )
     write_samples(
         pytester.path,
         sample(0, id=HOSTILE, answer=unsupported),
@@ -214,8 +216,8 @@ def test_failures_say_why_and_bad_rows_are_errors_of_their_own(pytester: pytest.
         r"E +context_recall +null  wanted at least 0\.50",
         r"E +missing_field: groundTruth is required .*",
         r"E +answer: 1 of 2 sentences not carried by the contexts",
-        r"E +0\.\d\d unsupported: “Elephants\\x1b\[31m painted 42 walls\.”",
-        r"E +best in contexts\[\d\]: “.*”",
+        r"E +0\.\d\d unsupported: “Elephants\\x1b\[31m happily painted .*\.”",
+        r"E +best in contexts\[0\]: “The bridge was .*”",
         r"E +critical hallucination_rate: .* “Elephants.*”",
         r"samples\.jsonl, line 2: is not JSON: .*",
         r'samples\.jsonl, line 3 \("q2"\): contexts must be a list of strings, got str',
@@ -245,6 +247,8 @@ def test_markers_choose_rows_and_say_what_they_cannot_read(pytester: pytest.Pyte
     sub = pytester.mkdir("sub")
     (pytester.path / "empty.jsonl").write_text("", "utf-8")
     pytester.makepyfile(test_markers=MARKERS)
+    pytester.makefile(".json", base="is not read: nothing is scored")
+    pytester.makeini("[pytest]\nrag_eval_baseline = base.json\n")
     faults = {
         '"absent.jsonl"': r"there is no file absent\.jsonl in .*sub or .*",
         '"empty.jsonl"': r".*empty\.jsonl holds no samples",

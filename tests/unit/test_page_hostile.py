@@ -68,7 +68,7 @@ def test_markup_in_data_is_text(text: str) -> None:
     root = read_page(html)
     plain = read_page(page_html(hostile_view("plain")))
     assert len(root.all("script")) == len(plain.all("script")) == 2
-    assert not {"img", "textarea", "b"} & set(tags(root))
+    assert set(tags(root)) == set(tags(plain))
     for each in root.walk():
         assert not [name for name in each.attributes if name.startswith("on")]
         assert "style" not in each.attributes
@@ -122,9 +122,9 @@ def test_data_in_a_script_element_cannot_end_it() -> None:
         script_json(float("nan"))
 
 
-def test_a_word_of_a_megabyte_is_cut_everywhere() -> None:
-    html = page_html(hostile_view("x" * 1_000_000))
-    assert len(html) < 1_000_000
+def test_a_very_long_word_is_cut_everywhere() -> None:
+    html = page_html(hostile_view("x" * 300_000))
+    assert len(html) < 400_000
     root = read_page(html)
-    assert "980,000 more characters" in root.by_id("row-0").all("div", cls="text")[0].text
+    assert "280,000 more characters" in root.by_id("row-0").all("div", cls="text")[0].text
     assert len(root.by_id("row-0").attributes["data-id"]) == 200

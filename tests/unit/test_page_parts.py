@@ -191,7 +191,7 @@ def test_differences_stand_on_both_sides_of_no_change() -> None:
 
 
 def interval(estimate: float, low: float | None, high: float | None) -> Interval:
-    return Interval(estimate, low, high, level=0.95, n_resamples=0, n_groups=9)
+    return Interval(estimate=estimate, low=low, high=high, level=0.95, n_resamples=0, n_groups=9)
 
 
 def test_intervals_share_a_scale_with_nothing_in_its_middle() -> None:
@@ -238,7 +238,7 @@ def test_an_interval_of_too_few_rows_is_not_shown() -> None:
 @pytest.fixture(scope="module")
 def long_view() -> RunView:
     """A run of one row, five thousand times: what views hold at most."""
-    text = "Lions roar at night. Bees hum by day. " * 60
+    text = "lions roar at night and bees hum by day " * 70
     row = {"id": "r", "question": "Who roars?", "answer": text, "contexts": [text] * 3}
     found = view_of_batch(rag_eval.evaluate_batch([row], profile="grounded"))
     rows = tuple(
@@ -278,11 +278,15 @@ def test_details_are_dropped_from_the_end_and_then_rows(long_view: RunView) -> N
 
 
 def test_one_very_large_row_is_shown_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = {"answer": "A b. " * 4000, "contexts": ["A b. " * 1600] * 40}
+    row = {"answer": "Lions roar. " * 600, "contexts": ["Lions roar. " * 100] * 40}
     view = view_of_batch(rag_eval.evaluate_batch([row], ["faithfulness"], profile="grounded"))
-    body = row_list(view.rows, ("faithfulness",)).bodies[0]
-    assert len(body.encode()) < 1_000_000
-    assert "more characters" in body
+    whole = row_list(view.rows, ("faithfulness",)).bodies[0]
+    assert "more characters" not in whole
+    monkeypatch.setattr(sizes, "_LARGE_DETAIL", len(whole) // 2)
+    short = row_list(view.rows, ("faithfulness",)).bodies[0]
+    assert len(short) < len(whole) // 2
+    assert "<details" in short
+    assert "5,200 more characters" in short
     monkeypatch.setattr(sizes, "_LARGE_DETAIL", 100)
     assert "<details" not in row_list(view.rows, ("faithfulness",)).bodies[0]
 

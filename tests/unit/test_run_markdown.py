@@ -58,7 +58,10 @@ def test_every_gate_is_listed_those_that_failed_first() -> None:
 
 
 def test_the_worst_rows_are_shown_and_the_others_counted() -> None:
-    rows = [GOOD | {"id": f"g{n}", "answer": f"red {'owl ' * n}fox."} for n in range(1, 9)]
+    words = ["owl", "bear", "wolf", "hare", "lynx", "seal", "deer", "goat"]
+    rows = [
+        GOOD | {"id": f"g{n}", "answer": f"red fox {' '.join(words[:n])}."} for n in range(1, 9)
+    ]
     view = view_of([GOOD, *rows], ["faithfulness"], thresholds={"faithfulness": 1})
     composites = [row.result.composite_score for row in view.rows]
     assert composites == sorted(composites, reverse=True)

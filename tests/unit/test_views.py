@@ -278,3 +278,19 @@ def test_a_run_that_kept_nothing_to_show_has_no_page(tmp_path: Path) -> None:
     found = re.search("<title>(.*)</title>", str(batch.to_html(title="Mine")))
     assert found is not None
     assert "Mine" in found[1]
+
+
+def test_a_baseline_of_other_settings_is_shown_where_that_was_allowed(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.jsonl"
+    rag_eval.evaluate_batch(rows(9), ["faithfulness"], profile="overlap").to_json(old)
+    new.write_text("".join(json.dumps(row) + "\n" for row in rows(9)))
+    options: dict[str, Any] = {"profile": "grounded", "view": True, "baseline": old}
+    view = run_file(new, ["faithfulness"], **options, allow_signature_mismatch=True).view
+    assert view is not None
+    assert view.comparison is not None
+    assert any("profile" in difference for difference in view.comparison.differences)
+    with pytest.raises(InputError, match="profile"):
+        run_file(new, ["faithfulness"], **options)
+    batch = rag_eval.evaluate_batch(rows(9), ["faithfulness"], profile="grounded")
+    with pytest.raises(InputError, match="profile"):
+        view_of_batch(batch, baseline=old)

@@ -14,11 +14,13 @@ from rag_eval.reports.page.row_list import anchors_by_id, row_list
 from rag_eval.reports.page.row_parts import value_text
 from rag_eval.reports.page.security import policy, script_json
 from rag_eval.reports.page.templating import asset, rendered, trusted
+from rag_eval.reports.page.visible_text import short
 from rag_eval.version import __version__
 from rag_eval.views.run_view import RunView
 
 _MOST_SLICES: Final = 300
 _MOST_FAULTS: Final = 100
+_TEXT_LIMIT: Final = 2_000
 
 
 def page_html(view: RunView, *, title: str | None = None) -> str:
@@ -103,17 +105,19 @@ def _data(view: RunView) -> dict[str, Any]:
         "viewNotes": list(view.notes),
         **view.summary.summary_dict(),
     }
-    return {name: _finite(value) for name, value in found.items()}
+    return {name: _as_json(value) for name, value in found.items()}
 
 
-def _finite(value: Any) -> Any:
-    """``value`` with null in the place of NaN and infinities, which JSON does not have."""
+def _as_json(value: Any) -> Any:
+    """``value`` with null in the place of NaN and infinities, and its texts cut."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if isinstance(value, str):
+        return short(value, _TEXT_LIMIT) if len(value) > _TEXT_LIMIT else value
     if isinstance(value, Mapping):
-        return {str(name): _finite(each) for name, each in value.items()}
+        return {_as_json(str(name)): _as_json(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
+        return [_as_json(each) for each in value]
     return value
 
 

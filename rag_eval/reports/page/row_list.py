@@ -99,10 +99,7 @@ def _line(row: ViewedRow, metrics: Sequence[str]) -> Markup:
         row=row,
         name=row.name if row.id is None else row.id,
         question=text_of(row.result, "question"),
-        cells=[
-            (name, row.result.metrics.get(name))
-            for name in metrics
-        ],
+        cells=[(name, row.result.metrics.get(name)) for name in metrics],
         null_reason_text=null_reason_text,
         status=row_status(row.result),
     )

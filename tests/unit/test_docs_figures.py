@@ -1,0 +1,65 @@
+"""Figures of the pages are those that benchmarks/ measured."""
+
+from __future__ import annotations
+
+import re
+
+from rag_eval.gating.false_alarm_rates import RATES
+from tests.docs_pages import ROOT
+
+RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
+DOCS = ROOT / "docs"
+
+
+def prose(name: str) -> str:
+    return " ".join((DOCS / name).read_text("utf-8").split())
+
+
+def measured(start: str) -> list[float]:
+    """The numbers of the first row of RESULTS.md that starts so."""
+    (row, *_) = [line for line in RESULTS.splitlines() if line.startswith(start)]
+    return [
+        float(found.replace(",", "")) for found in re.findall(r"\d[\d,]*\.?\d*", row[len(start) :])
+    ]
+
+
+def test_rates_of_the_scale_page_are_measured_ones() -> None:
+    page = prose("scale.md")
+    row = "| 10,000 rows, repeated from 2,000 rows of bench_typical.jsonl.gz | in memory |"
+    in_memory = 1e6 / measured(row)[0]
+    share = measured("|  | jsonl → jsonl |")[4] / 100
+    grounded = measured("| 2,000 rows of bench_typical.jsonl.gz | grounded, 1 thread |")[0]
+    files = in_memory / share - in_memory
+    assert f"`overlap`, dicts in memory | {in_memory:.1f} |" in page
+    assert (
+        f"| {in_memory / share:.1f} | {in_memory:.1f} / {share} by processor time"
+        in page.replace(f"{share},", f"{share}")
+    )
+    assert f"{grounded:.1f} in memory + {files:.1f} for files" in page
+    assert f"JSONL → JSONL | {grounded + files:.0f} |" in page
+
+
+def test_a_million_rows_take_what_the_pages_say() -> None:
+    scored, run = (
+        [line for line in RESULTS.splitlines() if line.startswith("|  | 1,000,000 | 1,154 |")][at]
+        for at in (0, 1)
+    )
+    seconds, memory = scored.split(" | ")[4], scored.split(" | ")[6].rstrip(" |")
+    words = f"took {float(seconds):.1f} s and {memory} MB from JSON lines to JSON lines"
+    assert words in prose("how-to/big-data.md")
+    run_seconds = float(run.split(" | ")[4])
+    assert f"a million rows of 1 KB in {run_seconds:.0f} s" in prose("how-to/migrate-from-ragas.md")
+    assert f"{run_seconds:.1f} s a million × 2 cores" in prose("scale.md")
+
+
+def test_the_red_builds_of_the_node_policy_are_simulated_ones() -> None:
+    page = prose("how-to/migrate-from-rag-eval-node-ts.md")
+    assert (
+        f"red in {RATES['node'][200][0]:.0%}".replace("%", " %") + " of builds of 200 rows" in page
+    )
+
+
+def test_speed_beside_plain_python_is_the_measured_one() -> None:
+    ratio = measured("| 7 metrics, `overlap`, 1 thread, typical | ≥ 20 × plain Python |")[0]
+    page = prose("how-to/migrate-from-rag-eval-node-ts.md")
+    assert f"{ratio:.0f} times the speed of plain Python" in page
