@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
-.PHONY: demo test engines crosscheck lint types package gate bench sanitize checked clean docs
+.PHONY: demo test adapters engines crosscheck pytests lint types package gate bench sanitize checked clean docs
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
@@ -20,6 +20,18 @@ test: $(VENV)/test.stamp
 # Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
 engines: $(VENV)-engines/test.stamp
 	$(VENV)-engines/bin/python -m pytest -m engines tests/engines
+
+# The plugin under each pytest that it is for, with workers and without.
+pytests: $(VENV)-pytest8/test.stamp $(VENV)-pytest9/test.stamp
+	$(VENV)-pytest8/bin/python -m pytest $(PLUGIN_TESTS)
+	$(VENV)-pytest9/bin/python -m pytest $(PLUGIN_TESTS)
+
+PLUGIN_TESTS := tests/e2e/test_pytest_plugin.py tests/unit/test_assert_rag.py
+
+# The tools that rag_eval.integrations is for, each in an environment of its own: gigabytes, one
+# after the other. TOOLS="mlflow deepeval" runs some.
+adapters: $(VENV)/test.stamp
+	$(BIN)/python tools/check_adapters.py $(TOOLS)
 
 # Our statistics beside those of packages that neither users nor the other tests need.
 crosscheck: $(VENV)-crosscheck/test.stamp
@@ -96,6 +108,12 @@ $(VENV)-engines/test.stamp: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)-engines
 	$(VENV)-engines/bin/pip install --quiet --disable-pip-version-check \
 		--editable '.[test,spark,ray,dask]' 'datasets>=2.14'
+	@touch $@
+
+$(VENV)-pytest%/test.stamp: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)-pytest$*
+	$(VENV)-pytest$*/bin/pip install --quiet --disable-pip-version-check --editable . \
+		'pytest~=$*.0' 'pytest-xdist>=3.6' 'pytest-timeout>=2.3' 'hypothesis>=6.100'
 	@touch $@
 
 $(VENV)-crosscheck/test.stamp: $(SOURCES)

@@ -293,7 +293,8 @@ class _Run:
                     # A row is in the file and in the statistics, or in neither.
                     with deferred_interrupts():
                         self._add(scored, rows, writer)
-                    progress.reached(self.stream.n_rows, self.source.share_read)
+                    done = self.stream.n_rows
+                    progress.reached(done, self.stream.share_done(done))
         except KeyboardInterrupt:
             if not self.stream.n_rows:
                 raise

@@ -354,7 +354,8 @@ class _FileRun:
                 rows = self._form.encode(scored)
                 with deferred_interrupts():
                     self._add(scored, rows)
-                progress.reached(self._stream.n_rows, self._job.source.share_read)
+                done = self._stream.n_rows
+                progress.reached(done, self._stream.share_done(done))
 
     def _add(self, scored: ScoredBlock, rows: bytes) -> None:
         faults = [
@@ -421,7 +422,7 @@ def score_to_stream(
                     file.write(encoded)
                     spool.add(scored.scores)
                     stream.count(scored)
-                progress.reached(stream.n_rows, job.source.share_read)
+                progress.reached(stream.n_rows, stream.share_done(stream.n_rows))
     except KeyboardInterrupt:
         if not stream.n_rows:
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rag_eval.blocks import RowFault, SampleBlock
 from rag_eval.columns import SampleBatch
@@ -20,6 +20,8 @@ from rag_eval.validation import add_ids, origin_of, pack_file_block, without_sco
 if TYPE_CHECKING:
     from rag_eval.judge_report import JudgeReport
     from rag_eval.judge_runs import JudgeRun
+
+OnRows: TypeAlias = Callable[[int, float | None], object]
 
 KEPT_FAULTS: Final = 10
 
@@ -52,16 +54,19 @@ class RowStream:
         self.needs = FieldNeeds.of(plan.native_columns, plan.settings.profile)
         self._judge: JudgeRun | None = None
         self.n_rows = self.n_skipped = 0
+        self._n_read = 0
+        self._is_read = False
         self.faults: list[RowFault] = []
         self.totals = ScoreTotals(plan)
         self._ids = RepeatedIds()
 
     def scored_blocks(
-        self, start: Position = START, on_rows: Callable[[int], object] | None = None
+        self, start: Position = START, on_rows: OnRows | None = None
     ) -> Generator[ScoredBlock, None, None]:
         """The scored and judged blocks; close it early and threads and files go with it.
 
-        ``on_rows`` gets the number of rows that are finished while a judge is at work.
+        ``on_rows`` gets the number of rows that are finished while a judge is at work, and what
+        share of the input they are.
 
         Raises
         ------
@@ -76,7 +81,7 @@ class RowStream:
 
     def native_blocks(self, start: Position = START) -> Generator[ScoredBlock, None, None]:
         """The blocks with the scores of the kernels alone."""
-        blocks = self._source.blocks(start)
+        blocks = self._counted(start)
         scored = score_blocks(
             blocks,
             self._plan,
@@ -89,12 +94,31 @@ class RowStream:
         with closing(blocks), closing(scored):
             yield from scored
 
+    def _counted(self, start: Position) -> Generator[SampleBlock, None, None]:
+        with closing(self._source.blocks(start)) as blocks:
+            for block in blocks:
+                self._n_read = Position.after(block).row
+                yield block
+        self._is_read = True
+
+    def share_done(self, n_rows: int) -> float | None:
+        """How much of the input so many scored rows are; None where that cannot be said.
+
+        Files are read ahead of what is scored and judged, small ones to their end before anything
+        is: what share was read says how many rows there are, and not how many are done.
+        """
+        share = self._source.share_read
+        # At the end of the last bytes there may be rows that were not cut out of them yet.
+        if not share or not self._n_read or (share >= 1 and not self._is_read):
+            return None
+        return min(1.0, share * (n_rows + self.n_skipped) / self._n_read)
+
     def _without_faults(self, block: SampleBlock) -> tuple[SampleBlock, SampleBatch]:
         sound = without_scorer_faults(block, self._plan)
         return sound, sound.pack(self.needs)
 
     def _judged(
-        self, scored: Iterable[ScoredBlock], on_rows: Callable[[int], object] | None
+        self, scored: Iterable[ScoredBlock], on_rows: OnRows | None
     ) -> Generator[ScoredBlock, None, None]:
         # Imported where a judge is asked: an event loop takes longer to import than to score.
         from rag_eval.judge_runs import opened_judge
@@ -103,7 +127,10 @@ class RowStream:
         with opened_judge(self._plan) as judge:
             self._judge = judge
             judged = judge.blocks(
-                scored, None if on_rows is None else lambda n_done: on_rows(first + n_done)
+                scored,
+                None
+                if on_rows is None
+                else lambda n_done: on_rows(first + n_done, self.share_done(first + n_done)),
             )
             with closing(judged):
                 yield from judged

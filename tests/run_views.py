@@ -41,6 +41,10 @@ HOSTILE_TEXTS: tuple[str, ...] = (
 )  # fmt: skip
 
 
+# Their names in a log are their places: they would be written there as they are.
+HOSTILE_IDS = [f"text {number}" for number in range(len(HOSTILE_TEXTS))]
+
+
 def view_of(
     samples: Sequence[dict[str, Any]] = (GOOD, BAD),
     metrics: Sequence[str] | None = ("faithfulness", "hallucination_rate"),

@@ -98,6 +98,7 @@ def calibrate_command(
     from rag_eval.calibration import CalibrationWarning
     from rag_eval.labelled_files import calibrate_files
     from rag_eval.reports.console import console_for, print_calibration, print_notes
+    from rag_eval.reports.plain_text import plain_text
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CalibrationWarning)  # printed below, as notes
@@ -120,4 +121,4 @@ def calibrate_command(
         print_calibration(found.calibration, console_for())
     print_notes(found.notes, console_for(sys.stderr))
     for remark in found.calibration.remarks:
-        print(f"warning: {remark}", file=sys.stderr)
+        print(f"warning: {plain_text(remark)}", file=sys.stderr)

@@ -34,7 +34,7 @@ from rag_eval.cli.user_code import imported
 from rag_eval.cli.validate import validate_command
 from rag_eval.errors import RagEvalError
 from rag_eval.judge.failures import JudgeUnavailableError
-from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.plain_text import plain_lines, plain_text
 
 BAD_INPUT: Final = 2
 JUDGE_UNAVAILABLE: Final = 3
@@ -82,7 +82,7 @@ class Program(rich_click.RichGroup):
             return _fail("not enough memory")
         except Exception:
             # Python would exit with 1, which means that a gate failed.
-            traceback.print_exc()
+            print(plain_lines(traceback.format_exc()), file=sys.stderr)
             return _DEFECT
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -192,6 +192,7 @@ def _print_report(report: RunReport, form: str) -> None:
 def _print_talk(report: RunReport, *, with_verdict: bool) -> None:
     from rag_eval.reports.console import console_for, print_notes, print_skipped, print_verdict
     from rag_eval.reports.judging import print_judging
+    from rag_eval.reports.plain_text import plain_text
 
     console = console_for(sys.stderr)
     print_skipped(report, console)
@@ -202,6 +203,7 @@ def _print_talk(report: RunReport, *, with_verdict: bool) -> None:
     if report.interrupted:
         written = f"; partial result written to {report.written}" if report.written else ""
         why = report.unavailable or "interrupted"
-        print(f"{why}: ended after {report.result.n_rows:,} samples{written}", file=sys.stderr)
+        text = f"{why}: ended after {report.result.n_rows:,} samples{written}"
+        print(plain_text(text), file=sys.stderr)
     if with_verdict:
         print_verdict(report, console)

@@ -1,7 +1,4 @@
-"""Hugging Face datasets: columns of a batch in, columns of scores out.
-
-Nothing of datasets is imported: what ``Dataset.map`` calls is a function of a batch.
-"""
+"""Hugging Face datasets, which are not imported: columns in, columns of scores out."""
 
 from __future__ import annotations
 
@@ -43,17 +40,18 @@ class RagColumns:
 
     def __call__(self, batch: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """The new columns; a column that is there already is an InputError."""
-        rows = [dict(zip(batch, row, strict=True)) for row in zip(*batch.values(), strict=True)]
-        found = self._evaluator.evaluate_batch(self._reader.samples(rows))
+        rows = zip(*batch.values(), strict=True)
+        samples = self._reader.samples([dict(zip(batch, row, strict=True)) for row in rows])
+        found = self._evaluator.evaluate_batch(samples)
         columns: dict[str, list[Any]] = {
             metric: _listed(found.scores[:, place]) for place, metric in enumerate(found.metrics)
         }
         columns["composite"] = _listed(found.composite_scores)
         columns["passed"] = found.sample_passed.tolist()
-        for name in columns:
-            if f"{self._prefix}{name}" in batch:
-                raise InputError(f"column {self._prefix + name!r} is there already; give a prefix")
-        return {f"{self._prefix}{name}": values for name, values in columns.items()}
+        named = {f"{self._prefix}{name}": values for name, values in columns.items()}
+        if taken := sorted(named.keys() & batch.keys()):
+            raise InputError(f"column {taken[0]!r} is there already; give a prefix")
+        return named
 
 
 def _listed(scores: Any) -> list[float | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from rag_eval.integrations.scoring import MetricScore, SampleScorer
@@ -17,19 +16,14 @@ except ImportError:
 
 
 class RagMetric(BaseMetric):  # type: ignore[misc]  # the package is not in the lint extra
-    """One metric by its id, with the options of ``create_evaluator``; needs no model.
+    """One metric by its id, with the options of ``create_evaluator``; in its own direction.
 
-    Threshold and success are in the metric's direction. A field that is missing is deepeval's own
-    error; with nothing to measure there is neither score nor success, and a judge that failed is
-    an error of the metric. ``options`` is also where deepeval looks when it copies a metric.
+    A missing field is deepeval's own error, nothing to measure neither score nor success, a judge
+    that failed an error of the metric. deepeval copies a metric by its ``options``.
     """
 
     def __init__(
-        self,
-        metric: str = "faithfulness",
-        threshold: float | None = None,
-        options: Mapping[str, Any] | None = None,
-        **more: Any,
+        self, metric: str = "faithfulness", threshold: Any = None, options: Any = None, **more: Any
     ) -> None:
         self.metric, self.options = metric, {**(options or {}), **more}
         limits = {} if threshold is None else {"thresholds": {metric: threshold}}
@@ -43,7 +37,8 @@ class RagMetric(BaseMetric):  # type: ignore[misc]  # the package is not in the 
         return _told(self, self.scorer.score(_sample(test_case))[0])
 
     def is_successful(self) -> bool | None:
-        return self.success
+        success: bool | None = self.success
+        return success
 
     @property
     def __name__(self) -> str:
@@ -51,8 +46,8 @@ class RagMetric(BaseMetric):  # type: ignore[misc]  # the package is not in the 
 
 
 def _sample(case: Any) -> dict[str, Any]:
-    texts = {"answer": case.actual_output, "ground_truth": case.expected_output}
-    return fields(question=case.input, contexts=case.retrieval_context, **texts)
+    texts = {"question": case.input, "answer": case.actual_output}
+    return fields(contexts=case.retrieval_context, ground_truth=case.expected_output, **texts)
 
 
 def _told(metric: RagMetric, found: MetricScore) -> float | None:

@@ -20,12 +20,8 @@ except ImportError:
 class RagStringEvaluator(StringEvaluator):  # type: ignore[misc]  # not in the lint extra
     """One metric as a string evaluator; contexts come as ``contexts=[...]``, texts or documents.
 
-    Parameters
-    ----------
-    metric : str, default "answer_correctness"
-        The default reads prediction, reference and input alone.
-    **options
-        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
+    The default metric reads prediction, reference and input alone. Options are those of
+    :func:`rag_eval.create_evaluator`, and ``profile`` is ``grounded`` by default.
     """
 
     evaluation_name: str = ""
@@ -51,7 +47,7 @@ def _sample(
     *,
     prediction: Any,
     reference: Any = None,
-    input: Any = None,  # noqa: A002  # the tool's name
+    input: Any = None,
     contexts: Any = None,
     **_: Any,
 ) -> dict[str, Any]:

@@ -29,12 +29,8 @@ def rag_evaluator(
         looked for in ``inputs``, answer and contexts (texts or documents) in ``outputs``, and the
         ground truth in ``reference_outputs``, under the usual names.
     **options
-        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
-
-    Returns
-    -------
-    callable
-        A score that is null has the score None and its reason as the comment.
+        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default. A score that
+        is null has the score None and its reason as the comment.
     """
     scorer = SampleScorer(metrics, options)
     reader = RowReader("langchain", fields)

@@ -85,7 +85,8 @@ def print_run(report: RunReport, console: Console) -> None:
 
 def print_table(table: RunTable, console: Console) -> None:
     """Print statistics of a run, with as many columns as there is room for."""
-    console.print(table.fitting(console, max(window_width(console), _LEAST_RUN_WIDTH)))
+    width = max(window_width(console), _LEAST_RUN_WIDTH)
+    console.print(table.fitting(console, width), width=width)
 
 
 def print_score_file(report: ScoreFileReport, console: Console) -> None:

@@ -42,6 +42,13 @@ def without_commands(text: str) -> str:
     return _COMMAND.sub(_escape, text)
 
 
+def plain_lines(text: str) -> str:
+    """The same of each line of a text that has lines for a reason, such as a traceback."""
+    # Only these end lines here: the others would be shown as escapes.
+    lines = text.rstrip("\n").split("\n")
+    return "\n".join(line[: len(line) - len(line.lstrip(" "))] + plain_text(line) for line in lines)
+
+
 def _has_hidden(text: str) -> bool:
     return not text.isprintable() or (
         not text.isascii() and any(blank in text for blank in _BLANKS)

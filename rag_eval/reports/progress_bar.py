@@ -57,7 +57,7 @@ def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
 
         def show(completed: int, total: int | None) -> None:
             rate = recent.add(time.monotonic(), completed)
-            rest = _rest_text(completed, total, rate)
+            rest = rest_text(completed, total, rate)
             progress.update(task, completed=completed, rate=_rate_text(rate), rest=rest)
 
         yield show
@@ -68,7 +68,7 @@ def _rate_text(rate: float) -> str:
     return f"{rate:,.0f}/s" if rate >= 10 or not rate else f"{rate:.1f}/s"
 
 
-def _rest_text(completed: int, total: int | None, rate: float) -> str:
+def rest_text(completed: int, total: int | None, rate: float) -> str:
     """``62%, 0:03:20 to go``; nothing where the end is not known."""
     if not total or not rate:
         return ""

@@ -20,7 +20,7 @@ SUPPORTED: Sample = {
 }
 UNSUPPORTED: Sample = {
     "question": "Who pays for the equipment?",
-    "answer": "The company pays for the equipment. Employees receive 4711 bananas \x1b[31mdaily\u202e.",
+    "answer": "The company pays for it all. Employees receive 4711 bananas \x1b[31mdaily\u202e.",
     "contexts": ["The company pays for all equipment used at home.", "Chairs are adjustable."],
     "ground_truth": "The company pays for it.",
 }

@@ -78,7 +78,7 @@ def test_our_samples_become_its() -> None:
 
 
 def test_every_field_of_its_samples_is_known() -> None:
-    every = {name: None for name in SingleTurnSample.model_fields}
+    every = dict.fromkeys(SingleTurnSample.model_fields)
     texts = {"user_input": "q", "response": "a", "reference": "r", "retrieved_contexts": ["c"]}
     values = {**every, **texts}
     for name in every.keys() - texts.keys():

@@ -33,6 +33,11 @@ def init(*arguments: object) -> Result:
     return CliRunner().invoke(program, ["init", *map(str, arguments)])
 
 
+def invoke(*arguments: object) -> None:
+    result = CliRunner().invoke(program, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+
+
 def write_samples(path: Path, n_bad: int, n_rows: int = 20) -> None:
     rows = [{**(BAD if row < n_bad else GOOD), "id": f"q{row}"} for row in range(n_rows)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -133,7 +138,8 @@ def run_script(script: str, folder: Path, job: dict[str, Any]) -> subprocess.Com
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
         cwd=folder,
         env=environ,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,  # a runner reads both
         text=True,
         check=False,
         timeout=120,
@@ -160,7 +166,7 @@ def test_its_steps_pass_on_good_samples_and_fail_on_bad_ones(tmp_path: Path) -> 
     )
     write_samples(tmp_path / name, 0)
     good = run_script(score, tmp_path, env)
-    assert good.returncode == 0, good.stderr
+    assert good.returncode == 0, good.stdout
     assert "::error" not in good.stdout
     written = sorted(path.name for path in report.iterdir())
     assert written == ["junit.xml", "report.html", "results.json"]
@@ -169,15 +175,14 @@ def test_its_steps_pass_on_good_samples_and_fail_on_bad_ones(tmp_path: Path) -> 
     assert first.returncode == 0
     assert "There is no rag-eval-baseline.json yet" in first.stdout
 
-    export = f"rag-eval baseline export {env['BASELINE']} --from rag-eval-report/results.json"
-    assert run_script(export, tmp_path, env).returncode == 0
+    invoke("baseline", "export", tmp_path / env["BASELINE"], "--from", report / "results.json")
     write_samples(tmp_path / name, 15)
     bad = run_script(score, tmp_path, env)
-    assert bad.returncode == 1, bad.stderr
+    assert bad.returncode == 1, bad.stdout
     assert "::error title=rag-eval%3A min_pass_rate::pass rate" in bad.stdout
     assert ElementTree.parse(report / "junit.xml").getroot().get("failures") == "16"
     worse = run_script(hold, tmp_path, env)
-    assert worse.returncode == 1, worse.stderr
+    assert worse.returncode == 1, worse.stdout
     assert "::error title=" in worse.stdout
     assert ElementTree.parse(report / "gate.xml").getroot().get("failures") != "0"
     assert "**Gate failed" in (tmp_path / "summary.md").read_text()
@@ -187,12 +192,13 @@ def test_the_job_of_gitlab_fails_after_it_has_written_everything(tmp_path: Path)
     init("gitlab", "--directory", tmp_path)
     job = read(tmp_path / ".gitlab" / "rag-eval.yml")["rag-eval"]
     script = job["script"][-1]
-    write_samples(tmp_path / "samples.jsonl", 0)
-    assert run_script(script, tmp_path, job["variables"]).returncode == 0
-    report = tmp_path / "rag-eval-report"
-    (report / "results.json").rename(tmp_path / "rag-eval-baseline.json")
-    write_samples(tmp_path / "samples.jsonl", 15)
+    data = tmp_path / "samples.jsonl"
+    write_samples(data, 0)
+    baseline = tmp_path / "rag-eval-baseline.json"
+    invoke("run", data, "--profile", "grounded", "--output", baseline)
+    write_samples(data, 15)
     assert run_script(script, tmp_path, job["variables"]).returncode == 1
+    report = tmp_path / "rag-eval-report"
     findings = json.loads((report / "code-quality.json").read_text())
     assert findings[0]["location"]["path"] == "samples.jsonl"
     assert {path.name for path in report.glob("*.xml")} == {"junit.xml", "gate.xml"}

@@ -66,7 +66,7 @@ def test_blocks_of_a_page_share_a_folder_and_a_namespace(tmp_path: Path) -> None
         + block("py", "def twice(x):\n    return 2 * x", tag="run file=own/doubling.py")
         + block("python", ">>> from own.doubling import twice")
         + block("sh", "cat three.txt > copied.txt")
-        + block("python", ">>> twice(int(open('copied.txt').read()))\n6")
+        + block("python", ">>> twice(int(__import__('pathlib').Path('copied.txt').read_text()))\n6")
         + block("console", "$ cat three.txt copied.txt | wc -l\nold")
         + block("sh", "exit 1", tag="illustration")
     )

@@ -16,7 +16,7 @@ from rag_eval.reports.github import annotations, step_summary, write_github
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.reports.run_markdown import run_markdown
 from rag_eval.views.outcomes import FailedCheck, Outcome, run_outcomes
-from tests.run_views import GOOD, HOSTILE_TEXTS, hostile_view, view_of
+from tests.run_views import GOOD, HOSTILE_IDS, HOSTILE_TEXTS, hostile_view, view_of
 
 MIB = 1024 * 1024
 
@@ -93,7 +93,7 @@ def test_hostile_texts_are_no_commands_of_their_own() -> None:
         assert (found.name, set(found.properties) - {"file", "line"}) == ("error", {"title"})
 
 
-@pytest.mark.parametrize("text", HOSTILE_TEXTS)
+@pytest.mark.parametrize("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
 @pytest.mark.parametrize("before", ["", "note: "])
 def test_what_is_printed_of_data_is_no_command(text: str, before: str) -> None:
     stream = io.StringIO()

@@ -138,6 +138,7 @@ LAYERS = {
     "reports": "results to text for people",
     "testing": "a sample to its result, or to a failed assertion",
     "pytest_plugin": "hooks: tests to records, a session to a verdict",
+    "integrations": "samples of other tools to our scores in their words",
     "cli": "parses, calls, prints",
     "__main__": "python -m rag_eval",
 }
@@ -260,13 +261,21 @@ NUMPY_AT_ONCE = {
     "views.histograms": "counts columns of scores",
     "views.making": "verdicts of a batch",
     "views.overlap_support": "metric numbers and offsets of a row",
+    "views.result_rows": "columns of scores",
     "views.row_choice": "keys of whole blocks",
     "views.slicing": "columns of scores",
     "views.watching": "verdicts of blocks",
     "worst_rows": "partial sorts of scores",
 }
 # A class inherits when it is made: who imports its module has asked for the package.
-INHERITED = {"estimators": {"sklearn"}, "reports.score_figure": {"matplotlib"}}
+INHERITED = {
+    "estimators": {"sklearn"},
+    "integrations.deepeval": {"deepeval"},
+    "integrations.inspect_ai": {"inspect_ai"},
+    "integrations.langchain": {"langchain", "langchain_classic"},
+    "integrations.llamaindex": {"llama_index"},
+    "reports.score_figure": {"matplotlib"},
+}
 # Read by every command and every record; cheap to import.
 MSGSPEC = {"msgspec"}
 # The command line is only loaded by the command.
@@ -291,6 +300,7 @@ PACKAGES = {
     "rag_eval.comparing",
     "rag_eval.gating",
     "rag_eval.inputs",
+    "rag_eval.integrations",
     "rag_eval.judge",
     "rag_eval.judge.metrics",
     "rag_eval.labels",
@@ -319,6 +329,7 @@ ONE_LAYER = {
     "gating",
     "golden",
     "inputs",
+    "integrations",
     "judge",
     "labels",
     "outputs",

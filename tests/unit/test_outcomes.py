@@ -210,6 +210,14 @@ def test_a_verdict_that_fails_by_no_single_finding_is_a_failure_all_the_same(
     assert len(found) == 1 + len(findings)
 
 
+def test_a_failed_report_is_never_all_green() -> None:
+    found = verdict_outcomes(report_of(False, finding(True), baseline_passed=True))
+    assert statuses(found) == [
+        ("no-regression UNDERPOWERED", "failed"),
+        ("faithfulness", "passed"),
+    ]
+
+
 def test_a_verdict_without_baseline_or_guard_is_one_outcome() -> None:
     alone = replace(report_of(True), baselines=())
     assert statuses(verdict_outcomes(alone)) == [("no-regression UNDERPOWERED", "passed")]

@@ -96,10 +96,31 @@ def test_what_cannot_be_seen_is_shown_and_the_page_is_utf_8() -> None:
         assert hidden not in html
     question = read_page(html).by_id("row-0").all("div", cls="text")[0]
     assert question.text == (
-        "a\\u202ez\\u2066y\u241b[31mred\u2400\\u009bm\\u2028\\u2029\\ufeff\\u200b\\ud800end"
+        "a\\u202ez\\u2066y\\x1b[31mred\\x00\\x9bm\\u2028\\u2029\\ufeff\\u200b\\ud800end"
     )
     controls = question.all("span", cls="control")
     assert [each.attributes["title"] for each in controls][:3] == ["U+202E", "U+2066", "U+001B"]
+
+
+def test_strings_that_call_themselves_markup_are_text_all_the_same() -> None:
+    from markupsafe import Markup
+
+    batch = rag_eval.evaluate_batch(
+        [
+            {
+                "id": Markup("<u>"),
+                "question": Markup("<u>"),
+                "answer": Markup("<u>. It is."),
+                "contexts": [Markup("<u>. It is.")],
+                "metadata": {"topic": Markup("<u>")},
+            }
+        ],
+        profile="grounded",
+    )
+    view = view_of_batch(batch, source=Markup("<u>"), slice_by=["topic"])
+    root = read_page(page_html(view, title=Markup("<u>")))
+    assert root.all("u") == []
+    assert root.text.count("<u>") > 8
 
 
 def test_letters_of_any_script_and_their_joiners_stay_as_they_are() -> None:
@@ -109,7 +130,7 @@ def test_letters_of_any_script_and_their_joiners_stay_as_they_are() -> None:
 
 
 def test_a_carriage_return_is_shown_unless_a_line_feed_follows() -> None:
-    assert visible_plain("a\r\nb\rc") == "a\nb\u240dc"
+    assert visible_plain("a\r\nb\rc") == "a\nb\\x0dc"
     assert "U+000D" in visible("a\rb")
 
 

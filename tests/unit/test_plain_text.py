@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_eval.reports.plain_text import plain_text
+from rag_eval.reports.plain_text import plain_lines, plain_text
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,12 @@ def test_what_is_shown_is_one_line_of_the_length_and_stays_as_it_is(text: str, l
     assert not any(mark in shown for mark in ("##[", "##v["))
     assert not any(word.startswith("::") for word in shown.split())
     assert len(plain_text(text, limit)) <= limit
+
+
+def test_lines_stay_lines() -> None:
+    assert plain_lines("a:\n    b  c\x1b[2J\n::error::x\r\n\n") == (
+        "a:\n    b c\\x1b[2J\n\\x3a:error::x"
+    )
 
 
 def test_limit() -> None:

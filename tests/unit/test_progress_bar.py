@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rag_eval.reports.progress_bar import rest_text, shown_progress
+from rag_eval.reports.progress_bar import RecentRate, rest_text, shown_progress
+from rag_eval.run import run_file
+from tests.fluent_judge import FluentJudge
 
 
 class Terminal(io.StringIO):
@@ -61,3 +66,46 @@ def test_nobody_is_shown_anything_where_nobody_looks(monkeypatch: pytest.MonkeyP
     with shown_progress(quiet=True) as show:
         assert show is None
     assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_rows_of_an_earlier_run_do_not_count_into_the_rate_for_long() -> None:
+    rate = RecentRate(0.0)
+    rate.add(0.1, 1_000_000)  # taken up at once
+    rates = [rate.add(float(second), 1_000_000 + 50 * second) for second in range(1, 60)]
+    assert rates[-1] == pytest.approx(50)
+
+
+def test_the_rate_is_that_of_the_last_seconds() -> None:
+    rate = RecentRate(0.0)
+    for second in range(1, 31):
+        rate.add(float(second), 1000 * second)
+    slow = [rate.add(float(second), 30_000 + 10 * (second - 30)) for second in range(31, 61)]
+    assert slow[-1] == pytest.approx(10)
+
+
+def test_replies_that_come_seldom_have_a_rate_too() -> None:
+    rate = RecentRate(0.0)
+    assert rate.add(0.0, 0) == 0
+    for minute in range(1, 9):
+        assert rate.add(60.0 * minute, minute) == pytest.approx(1 / 60)
+
+
+@pytest.mark.parametrize("judged", [False, True])
+def test_the_end_is_known_though_files_are_read_ahead(tmp_path: Path, judged: bool) -> None:
+    """A file that was read to its end before its first block was judged looked done by then."""
+    n_rows = 120
+    row = {"question": "q?", "answer": "A b c.", "contexts": ["A b c. " * 10_000]}
+    path = tmp_path / "d.jsonl"
+    path.write_text("".join(json.dumps({"id": f"{n:04}", **row}) + "\n" for n in range(n_rows)))
+    seen: list[tuple[int, int | None]] = []
+    options: dict[str, Any] = {"mode": "llm", "judge": FluentJudge()} if judged else {}
+    run_file(
+        path,
+        ["answer_relevance"],
+        **options,
+        on_progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[-1] == (n_rows, n_rows)
+    assert any(done < n_rows for done, total in seen if total is not None) or not judged
+    for done, total in seen:
+        assert total is None or 0.8 * n_rows <= total <= 1.2 * n_rows, (done, total)

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 # lone surrogates, which UTF-8 has no bytes for, and noncharacters. Joiners stay: they shape the
 # letters around them.
 _HIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]+"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u2800\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e007f]+"
 )
-_DELETE: Final = 0x7F
 
 
 def visible(text: str) -> Markup | str:
-    """``text`` with what cannot be seen shown and named: ``␛``, ``\\u202e``.
+    """``text`` with what cannot be seen shown as its escape: ``\\x1b``, ``\\u202e``.
 
     A carriage return before a line feed is left out.
     """
-    text = text.replace("\r\n", "\n")
+    text = _as_text(text)
     if _HIDDEN.search(text) is None:
         return text  # the template escapes it
     from markupsafe import Markup, escape
@@ -39,8 +39,14 @@ def visible(text: str) -> Markup | str:
 
 def visible_plain(text: str) -> str:
     """The same without markup, for attributes."""
-    text = text.replace("\r\n", "\n")
+    text = _as_text(text)
     return _HIDDEN.sub(lambda found: "".join(map(_shown, found[0])), text)
+
+
+def _as_text(value: object) -> str:
+    # A caller's own kind of string may call itself markup, and a file may hold a number.
+    text = str.__str__(value) if isinstance(value, str) else str(value)
+    return text.replace("\r\n", "\n")
 
 
 def _control(hidden: str) -> Markup:
@@ -55,20 +61,20 @@ def _control(hidden: str) -> Markup:
 
 def _shown(character: str) -> str:
     code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == _DELETE:
-        return "\u2421"
+    if code < 0x100:
+        return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def cut(text: str, limit: int) -> tuple[str, int]:
     """The first ``limit`` characters of a text, and how many more there are."""
+    text = _as_text(text)
     return text[:limit], max(0, len(text) - limit)
 
 
 def short(text: str, limit: int) -> str:
     """A text on one line, cut with an ellipsis."""
     # What is far beyond the limit will not show, whatever becomes of its white space.
+    text = _as_text(text)
     line = " ".join(text[: 4 * limit].split())
     return line if len(line) <= limit and len(text) <= 4 * limit else f"{line[: limit - 1]}…"

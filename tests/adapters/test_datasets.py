@@ -1,4 +1,4 @@
-"""datasets maps our function over batches, in this process and in others, and caches what it did."""
+"""datasets maps our function over batches, in this process and others, and caches what it did."""
 
 from __future__ import annotations
 

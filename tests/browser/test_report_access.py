@@ -1,0 +1,206 @@
+"""A report for everyone: assistive technology, keyboards, narrow screens, paper, no scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from tests.browser.conftest import Pages
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("playwright", reason="make browser installs playwright")
+
+Opener = Callable[..., "Page"]
+SCREENSHOTS: Final = Path(__file__).parents[2] / "build" / "screenshots"
+NAMES: Final = ("handbook", "grounded", "compared", "generated", "hostile")
+_RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds against WCAG A and AA, each rule with the first elements of it."""
+    import axe_playwright_python
+
+    source = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+    page.evaluate(source)
+    options = {"runOnly": {"type": "tag", "values": _RULES}, "resultTypes": ["violations"]}
+    found = page.evaluate("options => axe.run(document, options)", options)
+    assert len(found["passes"]) > 10, "axe has looked at nothing"
+    return [
+        f"{rule['id']}: {[node['html'][:150] for node in rule['nodes'][:3]]}"
+        for rule in found["violations"]
+    ]
+
+
+def open_rows(page: Page, count: int = 2) -> None:
+    for place in range(count):
+        page.locator("tbody.sample.shown details.sample-detail > summary").nth(place).click()
+    for closed in page.locator("tbody.shown .opened details:not([open]) > summary").all()[:5]:
+        if closed.is_visible():
+            closed.click()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_axe_finds_nothing_against_wcag_aa(
+    open_page: Opener, pages: Pages, name: str, scheme: str
+) -> None:
+    page = open_page(getattr(pages, name), color_scheme=scheme, reduced_motion="reduce")
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    open_rows(page)
+    page.locator("#filter-text").fill("the")
+    assert violations(page) == []
+
+
+def test_axe_finds_what_is_wrong(open_page: Opener, pages: Pages) -> None:
+    page = open_page(pages.handbook)
+    page.evaluate("document.querySelector('#filter-text').closest('label').replaceWith("
+                  "document.querySelector('#filter-text'))")
+    page.evaluate("document.documentElement.lang = ''")
+    found = " ".join(violations(page))
+    assert "html-has-lang" in found
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_runs_over_the_edge_of_a_screen(
+    open_page: Opener, pages: Pages, name: str, width: int
+) -> None:
+    page = open_page(getattr(pages, name), width=width, reduced_motion="reduce")
+    assert overflow(page) == 0
+    open_rows(page)
+    assert overflow(page) == 0
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    size = {"x": 0, "y": 0, "width": width, "height": 3_600}
+    picture = SCREENSHOTS / f"{name}-{width}.png"
+    page.screenshot(path=picture, full_page=True, clip=size)
+    assert picture.stat().st_size > 10_000
+
+
+def overflow(page: Page) -> int:
+    script = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    found: int = page.evaluate(script)
+    return found
+
+
+def test_text_at_twice_its_size_runs_over_no_edge(open_page: Opener, pages: Pages) -> None:
+    """640 points wide is what a window of 1280 has at a zoom of 200 %; 320 at 400 %."""
+    for width in (640, 320):
+        page = open_page(pages.compared, width=width, device_scale_factor=2)
+        open_rows(page)
+        assert overflow(page) == 0
+
+
+def test_the_tab_key_reaches_everything_and_is_seen_to(open_page: Opener, pages: Pages) -> None:
+    page = open_page(pages.grounded, reduced_motion="reduce")
+    page.locator("#filter-text").fill("bicycle")
+    page.wait_for_function("document.querySelectorAll('tbody.shown').length < 5")
+    open_rows(page, 1)
+    script = """() => Array.from(document.querySelectorAll(
+        "a[href], button, input, select, summary, [tabindex='0']"
+      )).filter(e => !e.disabled && e.checkVisibility({visibilityProperty: true})).length"""
+    expected = page.evaluate(script)
+    page.evaluate("document.activeElement.blur(); window.getSelection().removeAllRanges()")
+    page.evaluate("() => { window.__reached = new Set(); window.__unseen = []; }")
+    page.evaluate("document.body.tabIndex = -1; document.body.focus()")
+    page.evaluate("document.body.removeAttribute('tabindex')")
+    for _ in range(expected + 5):
+        page.keyboard.press("Tab")
+        if page.evaluate(_NOTE_FOCUS):
+            break
+    assert page.evaluate("window.__unseen") == []
+    assert page.evaluate("window.__reached.size") == expected
+
+
+# Says whether the end of the page is reached, from where the key goes to the browser's own parts.
+_NOTE_FOCUS: Final = """() => {
+  const found = document.activeElement;
+  if (found === document.body || window.__reached.has(found)) return window.__reached.size > 1;
+  window.__reached.add(found);
+  const style = getComputedStyle(found);
+  const box = found.getBoundingClientRect();
+  const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
+  const inside = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+  if (!seen || !inside) window.__unseen.push(found.outerHTML.slice(0, 120));
+  return false;
+}"""
+
+
+def test_the_skip_link_leads_to_the_rows(open_page: Opener, pages: Pages) -> None:
+    page = open_page(pages.handbook, reduced_motion="reduce")
+    page.keyboard.press("Tab")
+    skip = page.locator(":focus")
+    assert skip.get_attribute("href") == "#rows"
+    assert skip.is_visible()
+    page.keyboard.press("Enter")
+    assert page.locator("#rows").evaluate("e => e.matches(':target')")
+
+
+def test_without_scripts_everything_is_there_and_rows_open(
+    open_page: Opener, pages: Pages
+) -> None:
+    page = open_page(pages.grounded, java_script_enabled=False)
+    rows = page.locator("tbody.sample")
+    assert rows.count() == len(Path(HANDBOOK).read_text("utf-8").splitlines())
+    assert all(row.is_visible() for row in rows.locator("tr.scores").all())
+    assert not page.locator("#filter-text").is_visible()
+    assert not page.locator("#page-next").is_visible()
+    detail = rows.nth(40).locator("details.sample-detail")
+    detail.locator("> summary").click()
+    assert detail.locator(".opened").is_visible()
+    for part in ("#verdict", "#metrics", "#slices", "#rows", "#reproduce"):
+        assert page.locator(part).is_visible(), part
+    assert page.locator("#reproduce").inner_text().count("\n") > 5
+
+
+HANDBOOK: Final = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_on_paper_there_are_no_controls_and_texts_are_dark(
+    open_page: Opener, pages: Pages, scripts: bool
+) -> None:
+    page = open_page(pages.grounded, color_scheme="dark", java_script_enabled=scripts)
+    page.locator("tbody.sample details.sample-detail > summary").first.click()
+    page.emulate_media(media="print")
+    for part in ("#filter-text", "#filter-status", "#page-next", "nav", ".skip"):
+        assert not page.locator(part).is_visible(), part
+    assert page.locator("#verdict h1").is_visible()
+    assert page.locator(".opened").first.is_visible()
+    if scripts:
+        colours = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+        assert page.locator("body").evaluate(colours) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+    assert len(page.pdf(format="A4")) > 20_000
+
+
+def test_a_comparison_says_what_changed_and_leads_to_its_rows(
+    open_page: Opener, pages: Pages
+) -> None:
+    page = open_page(pages.compared, reduced_motion="reduce")
+    section = page.locator("#comparison")
+    assert section.locator("table").first.inner_text().count("regression") >= 1
+    assert section.locator("svg").count() > 2
+    section.locator("details > summary").first.click()
+    link = section.locator(".moved a").first
+    anchor = link.get_attribute("href")
+    link.click()
+    assert page.locator(f"{anchor} .opened").is_visible()
+    assert page.locator("#slices tbody tr").count() > 2
+
+
+def test_a_metric_has_its_distribution_and_says_it_in_words(
+    open_page: Opener, pages: Pages
+) -> None:
+    page = open_page(pages.grounded)
+    cards: list[Any] = page.locator("#metrics .metric").all()
+    assert len(cards) >= 7
+    for card in cards:
+        chart = card.locator("svg.histogram")
+        assert chart.locator("rect").count() > 0
+        assert chart.locator("> title").text_content().strip()
