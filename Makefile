@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
-.PHONY: demo test adapters engines crosscheck pytests lint types package gate bench sanitize checked clean docs
+.PHONY: demo test adapters engines crosscheck browser pytests lint types package gate bench sanitize checked clean docs
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
@@ -36,6 +36,18 @@ adapters: $(VENV)/test.stamp
 # Our statistics beside those of packages that neither users nor the other tests need.
 crosscheck: $(VENV)-crosscheck/test.stamp
 	$(VENV)-crosscheck/bin/python -m pytest -m crosscheck tests/crosscheck
+
+# Reports as people have them: Debian's Chromium, or the one that CHROMIUM names.
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+browser: $(VENV)/test.stamp $(VENV)-browser/test.stamp
+	@if [ -z "$(CHROMIUM)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; \
+	elif [ -z "$(CHROMIUM)" ]; then \
+		echo 'make browser wants Chromium (apt-get install chromium), or CHROMIUM=/its/path' >&2; \
+		exit 2; \
+	fi
+	CHROMIUM="$(CHROMIUM)" PYTHONPATH=$(VENV)-browser \
+		$(BIN)/python -m pytest -m browser tests/browser
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .
@@ -127,6 +139,12 @@ $(VENV)-docs/docs.stamp: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-docs
 	$(VENV)-docs/bin/python tools/build_docs.py --requirements > $(VENV)-docs/requirements.txt
 	$(VENV)-docs/bin/pip install --quiet --disable-pip-version-check --requirement $(VENV)-docs/requirements.txt
+	@touch $@
+
+# Beside the packages of the tests, and not among them: 170 MB that drive a browser, and axe.
+$(VENV)-browser/test.stamp: | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --target $(VENV)-browser --upgrade \
+		'playwright>=1.50' 'axe-playwright-python>=0.1.4'
 	@touch $@
 
 $(VENV)/lint.stamp: $(VENV)/test.stamp

@@ -49,7 +49,7 @@ class RagColumns:
         columns["composite"] = _listed(found.composite_scores)
         columns["passed"] = found.sample_passed.tolist()
         named = {f"{self._prefix}{name}": values for name, values in columns.items()}
-        if taken := sorted(named.keys() & batch.keys()):
+        if taken := [name for name in named if name in batch]:
             raise InputError(f"column {taken[0]!r} is there already; give a prefix")
         return named
 

@@ -14,6 +14,7 @@ from rag_eval.samples import NullReason
 from rag_eval.signature import Signature
 
 SESSION: Final = "this session"
+_REMEDY: Final = "such scores are no run; keep one of them out of it with record=False"
 _VERDICTS: Final[Mapping[bool | None, int]] = {None: NOT_JUDGED, False: 0, True: 1}
 
 
@@ -114,9 +115,12 @@ def _signature(records: Iterable[Recorded]) -> Signature | None:
     """The settings of all records together, which may be about different metrics."""
     found: dict[str, tuple[Any, str]] = {}
     options: dict[str, tuple[Any, str]] = {}
+    first: dict[str, Recorded] = {}
     for record in records:
         if record.signature is None:
             return None
+        for metric in record.metrics:
+            _check_alike(metric, first.setdefault(metric, record), record)
         settings = {**record.signature}
         of_metrics = settings.pop("options")
         for into, values in ((found, settings), (options, of_metrics)):
@@ -125,6 +129,18 @@ def _signature(records: Iterable[Recorded]) -> Signature | None:
     whole = {name: value for name, (value, _) in found.items()}
     both = {name: value for name, (value, _) in options.items()}
     return Signature.from_dict({**whole, "options": both}) if whole else None
+
+
+def _check_alike(metric: str, first: Recorded, record: Recorded) -> None:
+    """Two scores of one metric were made in the same way: both by a judge, for one."""
+    if first.signature == record.signature:
+        return
+    ours, theirs = Signature.from_dict(record.signature), Signature.from_dict(first.signature)
+    if differences := ours.differences(theirs, [metric]):
+        raise SignatureMismatchError(
+            f"{record.test} scored {metric} under other settings than {first.test} "
+            f"({'; '.join(differences)}): {_REMEDY}"
+        )
 
 
 def _same(name: str, value: Any, before: tuple[Any, str] | None, record: Recorded) -> Any:
@@ -139,5 +155,5 @@ def _same(name: str, value: Any, before: tuple[Any, str] | None, record: Recorde
             return {**before[0], **value}
     raise SignatureMismatchError(
         f"{record.test} scored with {name} {value!r:.80}, {before[1]} with {before[0]!r:.80}: "
-        "such scores are no run; keep one of them out of it with record=False"
+        f"{_REMEDY}"
     )

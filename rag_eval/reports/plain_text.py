@@ -17,7 +17,12 @@ _JOINERS: Final = "\u200c\u200d"
 _BLANKS: Final = "\u115f\u1160\u2800\u3164\uffa0"
 _SPACES: Final = re.compile(r"[ \t\n\r\v\f]+")
 # Spaces in front change nothing: builds trim lines before they look.
-_COMMAND: Final = re.compile(r"(?<!\S):(?=:)|(?<=#)#(?=[A-Za-z]*\[)")
+# Tables break long words: what GitHub knows by name would be a command wherever it stands.
+_GITHUB: Final = (
+    "(?i:set-env|set-output|save-state|add-path|add-mask|add-matcher|remove-matcher|debug|notice|"
+    "warning|error|group|endgroup|echo|stop-commands)(?= |::)"
+)
+_COMMAND: Final = re.compile(rf"(?<!\S):(?=:)|:(?=:{_GITHUB})|(?<=#)#(?=[A-Za-z]*\[)")
 
 
 def plain_text(text: str, limit: int | None = None) -> str:

@@ -15,7 +15,7 @@ from rag_eval.metrics.grounded import SENTENCE_CUT
 from rag_eval.results import EvalResult, SentenceEvidence
 from rag_eval.samples import MetricId
 from rag_eval.views.overlap_support import Rule, overlap_support
-from rag_eval.views.texts import contexts_of, text_of, truths_of
+from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
 
 Level: TypeAlias = Literal["supported", "weak", "unsupported"]
 
@@ -155,10 +155,11 @@ def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> A
         "contexts": list(contexts_of(result)),
         **texts,
     }
-    options: dict[str, Any] = {"profile": "grounded"}
-    if result.language not in (None, "und"):
-        options["language"] = result.language
     signed = {} if result.signature is None else result.signature.options
+    options: dict[str, Any] = {"profile": "grounded"}
+    # A file without details does not say what was detected, but what was asked for.
+    asked = (signed.get("language"), result.language, fields_of(result).get("language"))
+    options["language"] = next((tag for tag in asked if tag not in (None, "detected")), None)
     if str(signed.get("stemmer", "")).startswith("snowball"):
         options["stemmer"] = "snowball"
     try:

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rag_eval.cli.program import program
+from rag_eval.result_files import read_row
 from rag_eval.run import run_file
 from rag_eval.views.result_rows import ResultFile, overview, rows_with_id
 from tests.fluent_judge import FluentJudge
@@ -40,11 +41,12 @@ def refused(*arguments: object) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results of both profiles, as lines, as one value, packed, and without evidence."""
     path = tmp_path_factory.mktemp("results")
-    for name, options in {
+    files: dict[str, dict[str, Any]] = {
         "grounded.jsonl": {"profile": "grounded", "details": True},
         "bare.json": {"profile": "grounded"},
         "overlap.json.gz": {},
-    }.items():
+    }
+    for name, options in files.items():
         run_file(HANDBOOK, output=path / name, **options)
     return path
 
@@ -54,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["grounded.jsonl", "bare.json", "overlap.json.gz"])
 def test_the_whole_is_the_table_of_the_run_and_its_worst_rows(folder: Path, name: str) -> None:
-    options = {} if name.startswith("overlap") else {"profile": "grounded"}
+    options: dict[str, Any] = {} if name.startswith("overlap") else {"profile": "grounded"}
     run = run_file(HANDBOOK, worst=3, **options)
     done = show(folder / name)
     assert done.exit_code == 0
@@ -232,6 +234,7 @@ def test_what_a_judge_said(tmp_path: Path) -> None:
         )
     )
     judged = row["metrics"]["faithfulness"]["judge"]
+    assert [read_row(row).to_dict(details=True) for row in rows] == rows
     text = " ".join(show(path, "--row", number).stdout.split())
     assert f"judge {judged['score']:.3f}, native" in text
     assert "- unsupported “" in text

@@ -121,13 +121,15 @@ def test_texts_of_samples_cannot_reach_the_terminal() -> None:
     sample = EvalSample(
         id="q\x1b]0;title\x07\n\r::error::",
         question=hostile,
-        answer=f"{hostile}. {'w' * 1_000_000}.",
-        contexts=[f"Paris. {hostile} 42."],
+        answer=f"Zebras fly, {hostile}. Nobody \x1b[2J {'w' * 1_000_000}.",
+        contexts=[f"Paris \x1b[1m is {'v' * 1_000_000} nobody.", "cheese\u202e"],
         ground_truth=f"Berlin {hostile}. Zoos there are.",
     )
     text = text_of_failure(sample, composite=1.0, context_recall=1.0, faithfulness=1.0)
     assert all(line.isprintable() for line in text.split("\n"))
     assert len(text) < 10_000
+    assert r"weak: “Nobody \x1b[2J www" in text
+    assert r"best in contexts[0]: “Paris \x1b[1m is vvv" in text
     assert text.startswith(r'sample "q\x1b]0;title\x07 \x3a:error::"')
     with pytest.raises(InputError) as found:
         assert_rag({"id": "q\x1b[31m", "answer": 1, "contexts": []}, faithfulness=0.5)

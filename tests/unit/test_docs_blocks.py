@@ -74,6 +74,11 @@ def test_blocks_of_a_page_share_a_folder_and_a_namespace(tmp_path: Path) -> None
     assert executed(tmp_path, block("console", "$ ls\nexamples")).count("\n") == 5
 
 
+def test_what_changes_with_each_run_is_settled(tmp_path: Path) -> None:
+    text = block("console", "$ echo '<X object at 0x7f2b7c812b50> in 61.34s (0:01:01)'\nx")
+    assert executed(tmp_path, text).splitlines()[3] == "<X object at 0x7f0000000000> in 0.05s"
+
+
 def test_a_judge_is_named_to_blocks_that_ask_for_one(tmp_path: Path) -> None:
     named = block("console", "$ echo ${RAG_EVAL_JUDGE-none}\nx")
     asked = block(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.reports.console import console_for, print_line
+from rag_eval.reports.console import console_for, number_table, print_line
 from rag_eval.reports.github import annotations, step_summary, write_github
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.reports.run_markdown import run_markdown
@@ -99,6 +99,26 @@ def test_what_is_printed_of_data_is_no_command(text: str, before: str) -> None:
     stream = io.StringIO()
     print_line(console_for(stream), f"{before}{plain_text(text)}")
     assert commands(stream.getvalue()) == []
+
+
+@pytest.mark.parametrize("n_before", range(28, 40))
+def test_a_word_that_a_table_breaks_is_no_command(n_before: int) -> None:
+    """The rest of a name that was broken before ``::error::`` began a line of the log."""
+    name = f"{'x' * n_before}::error::pwned"
+    table = number_table(console_for(io.StringIO()), "change", first="name")
+    table.columns[0].no_wrap = False
+    table.columns[0].overflow = "fold"
+    table.columns[0].max_width = 36
+    table.add_row(plain_text(name), "0")
+    stream = io.StringIO()
+    console_for(stream).print(table)
+    shown = stream.getvalue()
+    assert shown.count("\n") == 4
+    assert commands(shown) == []
+
+
+def test_names_of_code_stay_readable() -> None:
+    assert plain_text("std::chrono::seconds") == "std::chrono::seconds"
 
 
 def test_a_runner_would_take_raw_texts_for_commands() -> None:

@@ -10,6 +10,7 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -196,6 +197,20 @@ def test_langsmith_is_told_our_scores(sample: dict[str, Any]) -> None:
     assert {one["key"]: one["score"] for one in found["results"]} == {
         metric: ours[metric].score for metric in METRICS
     }
+
+
+def test_a_run_without_an_example_is_asked_for_its_own_inputs() -> None:
+    """An example that is not there came as an empty object, and that as a question."""
+    evaluator = rag_evaluator("faithfulness")
+    outputs = {"answer": UNSUPPORTED["answer"], "contexts": UNSUPPORTED["contexts"]}
+    run = SimpleNamespace(inputs={"question": UNSUPPORTED["question"]})
+    ours = wanted(UNSUPPORTED).metrics.faithfulness.score
+    found = evaluator(inputs={}, outputs=outputs, reference_outputs={}, run=run)
+    assert found["results"][0]["score"] == ours
+    unasked = {name: UNSUPPORTED[name] for name in ("answer", "contexts")}
+    found = evaluator(inputs={}, outputs=outputs)
+    ours = wanted(unasked, ["faithfulness"]).metrics.faithfulness.score
+    assert found["results"][0]["score"] == ours
 
 
 def test_columns_of_a_batch() -> None:

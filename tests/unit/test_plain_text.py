@@ -42,7 +42,7 @@ def test_plain_text(text: str, shown: str) -> None:
         (" \t ::set-output name=a::b", "\\x3a:set-output name=a::b"),
         # A table may wrap between words.
         ("word ::stop-commands::x", "word \\x3a:stop-commands::x"),
-        (":::debug::x", "\\x3a::debug::x"),
+        (":::debug::x", "\\x3a\\x3a:debug::x"),
         ("std::vector, a: b", "std::vector, a: b"),
         ("done ##[group]x", "done #\\x23[group]x"),
         ("x##vso[task.setvariable]", "x#\\x23vso[task.setvariable]"),

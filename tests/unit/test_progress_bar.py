@@ -62,10 +62,11 @@ def test_a_terminal_is_shown_how_far_a_run_is(monkeypatch: pytest.MonkeyPatch) -
 def test_nobody_is_shown_anything_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     with shown_progress(quiet=False) as show:  # a test has no terminal
         assert show is None
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
     with shown_progress(quiet=True) as show:
         assert show is None
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert terminal.getvalue() == ""
 
 
 def test_rows_of_an_earlier_run_do_not_count_into_the_rate_for_long() -> None:

@@ -121,7 +121,7 @@ def chunk_pieces(
         for piece, starting in _split(text, begin, stop, inside, prefix):
             pieces.append(piece)
             for key in starting:
-                anchors.__setitem__(key, piece.anchor or prefix)
+                anchors.setdefault(key, piece.anchor or prefix)
         end = stop
     if end < len(text):
         pieces.append(ChunkPiece("", n_left_out=len(text) - end))

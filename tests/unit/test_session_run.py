@@ -1,0 +1,116 @@
+"""What tests scored, as a run: rows, repeats, settings of several tests, judgements."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rag_eval.errors import SignatureMismatchError
+from rag_eval.pytest_plugin.session_run import Recorded, read_records, session_run
+from rag_eval.samples import NullReason
+
+OVERLAP = {"profile": "overlap", "version": 1, "unicode": "17.0.0", "options": {}}
+
+
+def record(test: str, metrics: dict[str, list[Any]], **more: Any) -> Recorded:
+    values = {"id": "q1", "passed": True, "composite": 0.5, "signature": OVERLAP, **more}
+    return Recorded(test=test, metrics=metrics, **values)
+
+
+def score(value: float | None, reason: int = 0, judged: int = 0) -> list[Any]:
+    return [value, reason, None if value is None else True, judged]
+
+
+def signed(**options: Any) -> dict[str, Any]:
+    return {**OVERLAP, "options": options}
+
+
+def test_metrics_of_one_sample_share_a_row_and_the_same_metric_again_is_a_repeat() -> None:
+    run = session_run(
+        [
+            record("a", {"faithfulness": score(0.1)}),
+            record("b", {"context_recall": score(None, NullReason.MISSING_FIELD)}, passed=False),
+            record("c", {"faithfulness": score(0.3)}),
+            record("d", {"faithfulness": score(0.4)}, id="q2"),
+        ]
+    )
+    assert run.ids == ["q1", "q1", "q2"]
+    assert run.metrics == ("faithfulness", "context_recall")
+    assert np.array_equal(run.scores[:, 0], [0.1, 0.3, 0.4])
+    assert np.isnan(run.scores[:, 1]).all()
+    missing, skipped = NullReason.MISSING_FIELD, NullReason.SKIPPED
+    assert run.null_reasons[:, 1].tolist() == [missing, skipped, skipped]
+    assert run.passed.tolist() == [0, 1, 1]
+    assert np.isnan(run.composite[0]), "two of different metrics are none of both"
+    assert run.composite[1] == 0.5
+
+
+def test_a_sample_without_an_id_goes_by_its_test() -> None:
+    text = json.dumps([{**vars_of(record("", {"faithfulness": score(0.5)})), "id": ""}])
+    assert [each.id for each in read_records("t.py::test[a]", text)] == ["t.py::test[a]"]
+
+
+def vars_of(found: Recorded) -> dict[str, Any]:
+    names = ("id", "passed", "composite", "metrics", "signature")
+    return {name: getattr(found, name) for name in names}
+
+
+def test_settings_of_different_metrics_are_put_together() -> None:
+    run = session_run(
+        [
+            record(
+                "a",
+                {"faithfulness": score(0.1)},
+                signature=signed(ngram_sizes=[1], judged=["faithfulness"], scorers={"x.y": 1}),
+            ),
+            record(
+                "b",
+                {"context_recall": score(0.2)},
+                signature=signed(cut=0.3, judged=["context_recall"], scorers={"x.z": 2}),
+            ),
+        ]
+    )
+    assert run.signature is not None
+    assert run.signature.options == {
+        "ngram_sizes": [1],
+        "cut": 0.3,
+        "judged": ["context_recall", "faithfulness"],
+        "scorers": {"x.y": 1, "x.z": 2},
+    }
+
+
+def test_one_metric_that_is_scored_in_two_ways_is_no_run() -> None:
+    judged = signed(judged=["faithfulness"], mode="llm")
+    first = record("t.py::a", {"faithfulness": score(0.1)}, signature=judged)
+    message = r"t\.py::b scored faithfulness under other settings than t\.py::a \(judged: "
+    with pytest.raises(SignatureMismatchError, match=message):
+        session_run([first, record("t.py::b", {"faithfulness": score(0.1)})])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {**OVERLAP, "profile": "grounded"},
+        signed(cut=0.4, scorers={"x.y": 1}),
+        signed(cut=0.3, scorers={"x.y": 2}),
+    ],
+)
+def test_settings_of_two_values_have_no_place_in_one_run(other: dict[str, Any]) -> None:
+    ours = signed(cut=0.3, scorers={"x.y": 1})
+    first = record("t.py::a", {"faithfulness": score(0.1)}, signature=ours)
+    second = record("t.py::b", {"context_recall": score(0.1)}, signature=other)
+    with pytest.raises(SignatureMismatchError, match=r"t\.py::b scored with .* t\.py::a with .*"):
+        session_run([first, second])
+
+
+def test_judgements_are_counted_as_they_were_needed() -> None:
+    run = session_run(
+        [
+            record("a", {"faithfulness": score(0.1, judged=1), "context_recall": score(0.1)}),
+            record("b", {"faithfulness": score(None, NullReason.JUDGE_FAILED, judged=2)}),
+        ]
+    )
+    assert (run.n_judgements, run.n_failed_judgements) == (2, 1)
