@@ -25,7 +25,7 @@ class RagMetric(BaseMetric):  # type: ignore[misc]  # the package is not in the 
     def __init__(
         self, metric: str = "faithfulness", threshold: Any = None, options: Any = None, **more: Any
     ) -> None:
-        self.metric, self.options = metric, {}
+        self.metric, self.options = metric, {**(options or {}), **more}
         limits = {} if threshold is None else {"thresholds": {metric: threshold}}
         self.scorer = SampleScorer(metric, {**self.options, **limits})
         (self.threshold,) = self.scorer.plan.thresholds.values()

@@ -209,7 +209,7 @@ def _joined(windows: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     joined: list[tuple[int, int]] = []
     for begin, end in sorted(windows):
         if joined and begin <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], end)
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
             joined.append((begin, end))
     return joined

@@ -29,6 +29,7 @@ def test_scores_are_ours_in_both_ways_to_call(sample: Sample, metric: str) -> No
     ours = wanted(sample).metrics[metric]
     evaluator = RagStringEvaluator(metric)
     assert (evaluator.evaluation_name, evaluator.requires_input) == (metric, True)
+    assert evaluator.requires_reference is (metric == "answer_correctness")
     given = {
         "prediction": sample["answer"],
         "reference": sample.get("ground_truth"),

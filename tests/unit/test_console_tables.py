@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rag_eval.reports.console import console_for, print_run, print_score_file
+from rag_eval.reports.run_table import RunTable
 from rag_eval.run import RunReport, run_file
 from rag_eval.score_files import score_file
 
@@ -55,13 +56,22 @@ def test_a_wider_window_never_shows_less(
     report: RunReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heads = []
-    for width in range(50, 140, 3):
+    for width in range(50, 140, 6):
         lines = printed(report, width, monkeypatch)
         end = next(n for n, line in enumerate(lines) if line.startswith("──"))
         heads.append(set(" ".join(lines[:end]).split()))
     assert all(narrow <= wide for narrow, wide in pairwise(heads))
     assert {"threshold", "nulls", "median", "min", "max", "std"} <= heads[-1]
     assert not {"median", "min", "max", "std"} & heads[0]
+
+
+def test_a_table_is_as_wide_as_its_window_and_no_wider(report: RunReport) -> None:
+    console = console_for(io.StringIO())
+    unbounded = console.options.update(width=10_000)
+    table = RunTable(summary=report.result, thresholds=report.thresholds, verdicts={})
+    for width in range(60, 140, 4):
+        found = console.measure(table.fitting(console, width), options=unbounded)
+        assert found.maximum <= width
 
 
 def test_what_has_no_threshold_has_no_pass_rate(

@@ -16,6 +16,7 @@ import pytest
 from rag_eval import BatchEvalResult, EvalSample, compare, evaluate, evaluate_batch
 from rag_eval.gating import Guards, gate
 from rag_eval.own_metrics import metric
+from rag_eval.reports.notebook import _joined
 from rag_eval.reports.notebook_batch import summary_html
 from rag_eval.scorers.registry import unregister
 
@@ -359,3 +360,7 @@ def test_windows_that_overlap_are_marked_once() -> None:
     assert all(text in context for text in marks)
     body = "".join(found.texts[found.texts.index("context 0") + 1 :])
     assert body == context
+
+
+def test_windows_inside_of_others_do_not_end_them() -> None:
+    assert _joined([(20, 30), (2, 5), (0, 10), (10, 12)]) == [(0, 12), (20, 30)]

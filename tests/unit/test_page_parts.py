@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import UndefinedError
 
 import rag_eval
 from rag_eval.reports.page import row_list as sizes
@@ -26,6 +27,7 @@ from rag_eval.reports.page.figures import (
 from rag_eval.reports.page.page import page_html
 from rag_eval.reports.page.passages import Window, chunk_pieces, kept_ranges, sentence_pieces
 from rag_eval.reports.page.row_list import row_list, show_command
+from rag_eval.reports.page.templating import rendered
 from rag_eval.stats.intervals import Interval
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import Histogram, RunView
@@ -136,6 +138,21 @@ def test_windows_outside_of_the_chunk_are_passed_over() -> None:
     assert ([piece.text for piece in pieces], anchors) == ([TEXT], {})
 
 
+def test_a_window_in_two_stretches_is_found_where_it_begins() -> None:
+    long = "x" * 1000
+    windows = [Window("a0", 0, 500, "weak"), Window("a1", 300, 310, "weak")]
+    pieces, anchors = chunk_pieces(long, windows, 40, "c")
+    assert [(len(piece.text), piece.n_left_out, piece.keys) for piece in pieces] == [
+        (20, 0, ("a0",)),
+        (0, 275, ()),
+        (5, 0, ("a0",)),
+        (10, 0, ("a0", "a1")),
+        (5, 0, ("a0",)),
+        (0, 685, ()),
+    ]
+    assert (anchors["a0"], anchors["a1"]) == (pieces[0].anchor, pieces[3].anchor)
+
+
 def test_of_a_long_chunk_what_is_around_the_windows_is_kept() -> None:
     assert kept_ranges(100, [], 100) == [(0, 100)]
     assert kept_ranges(0, [], 100) == []
@@ -165,6 +182,15 @@ def test_bins_are_as_high_as_their_counts_and_bad_on_the_wrong_side() -> None:
     assert [bar.side for bar in falling.bars] == ["good", "bad", "bad"]
     assert score_chart(Histogram(0, 1, (1,)), None, rises=True).line is None
     assert score_chart(Histogram(0, 1, (1,)), 7.0, rises=True).line is None
+
+
+def test_a_threshold_between_two_bins_parts_them() -> None:
+    for threshold, n_below in ((0.6, 12), (0.7, 14), (0.3, 6), (0.15, 3)):
+        for rises in (True, False):
+            bars = score_chart(Histogram(0, 1, (1,) * 20), threshold, rises=rises).bars
+            sides = ["bad" if rises else "good"] * n_below
+            sides += ["good" if rises else "bad"] * (20 - n_below)
+            assert [bar.side for bar in bars] == sides
 
 
 def test_every_bin_lies_within_the_drawing() -> None:
@@ -305,6 +331,11 @@ def test_the_command_that_shows_a_row_is_quoted(long_view: RunView) -> None:
     assert show_command(replace(row, id="it's; rm")) == "rag-eval show RESULT 'it'\"'\"'s; rm'"
     assert show_command(replace(row, id=None)) == "rag-eval show RESULT"
     assert show_command(replace(row, id="a\x1b")) == "rag-eval show RESULT"
+
+
+def test_a_template_that_names_what_is_not_there_fails() -> None:
+    with pytest.raises(UndefinedError):
+        rendered("verdict.html.j2", view=None)
 
 
 def test_drawings_of_a_page_parse_as_xml(long_view: RunView) -> None:

@@ -96,7 +96,7 @@ def test_limit() -> None:
 
 def test_long_texts_of_marks_take_no_longer_than_others() -> None:
     took = []
-    for text in ("a:" * 500_000, ":" * 1_000_000, "#" * 1_000_000, " :" * 500_000):
+    for text in ("a:" * 50_000, ":" * 100_000, "#" * 100_000, " :" * 50_000):
         begin = time.perf_counter()
         plain_text(text)
         took.append(time.perf_counter() - begin)

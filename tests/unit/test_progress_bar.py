@@ -91,11 +91,14 @@ def test_replies_that_come_seldom_have_a_rate_too() -> None:
         assert rate.add(60.0 * minute, minute) == pytest.approx(1 / 60)
 
 
-@pytest.mark.parametrize("judged", [False, True])
-def test_the_end_is_known_though_files_are_read_ahead(tmp_path: Path, judged: bool) -> None:
+@pytest.mark.parametrize(
+    ("n_rows", "n_repeats", "judged"), [(120, 10_000, False), (120, 10_000, True), (9000, 1, False)]
+)
+def test_the_end_is_known_though_files_are_read_ahead(
+    tmp_path: Path, n_rows: int, n_repeats: int, judged: bool
+) -> None:
     """A file that was read to its end before its first block was judged looked done by then."""
-    n_rows = 120
-    row = {"question": "q?", "answer": "A b c.", "contexts": ["A b c. " * 10_000]}
+    row = {"question": "q?", "answer": "A b c.", "contexts": ["A b c. " * n_repeats]}
     path = tmp_path / "d.jsonl"
     path.write_text("".join(json.dumps({"id": f"{n:04}", **row}) + "\n" for n in range(n_rows)))
     seen: list[tuple[int, int | None]] = []

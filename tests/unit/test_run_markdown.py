@@ -115,6 +115,11 @@ def test_no_element_comes_from_data(hostile: str) -> None:
     assert found["ul"] <= found["details"] + 1
 
 
+def test_a_command_of_backticks_alone_does_not_end_its_block() -> None:
+    found = rendered(run_markdown(replace(view_of([GOOD]), command="`````")))
+    assert found.names.count("pre") == 2
+
+
 def test_no_reference_comes_from_data(hostile: str) -> None:
     text = rendered(hostile).text
     assert "rag-eval: failed" in text

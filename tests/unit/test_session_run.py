@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from rag_eval.errors import SignatureMismatchError
+from rag_eval.pytest_plugin.item_scores import ItemScores
 from rag_eval.pytest_plugin.session_run import Recorded, read_records, session_run
 from rag_eval.samples import NullReason
+from rag_eval.testing import assert_rag, listening
 
 OVERLAP = {"profile": "overlap", "version": 1, "unicode": "17.0.0", "options": {}}
 
@@ -114,3 +116,19 @@ def test_judgements_are_counted_as_they_were_needed() -> None:
         ]
     )
     assert (run.n_judgements, run.n_failed_judgements) == (2, 1)
+
+
+def test_a_judge_that_fails_is_counted_and_its_null_score_fails(
+    request: pytest.FixtureRequest,
+) -> None:
+    def judge(prompt: str) -> str:
+        return "no JSON"
+
+    scores = ItemScores(request.node, {"mode": "llm", "judge": judge, "retries": 0})
+    sample = {"id": "q1", "question": "Old?", "answer": "Rome is old.", "contexts": ["Rome."]}
+    message = r"null  wanted at least 0\.50\n.*judge_"
+    with listening(scores), pytest.raises(AssertionError, match=message):
+        assert_rag(sample, faithfulness=0.5)
+    run = session_run(read_records("t.py::a", scores.taken()))
+    assert (run.n_judgements, run.n_failed_judgements) == (1, 1)
+    assert scores.taken() == "", "each report has its own"

@@ -71,7 +71,7 @@ def score_chart(histogram: Histogram, threshold: float | None, rises: bool) -> B
 
 def difference_chart(differences: npt.NDArray[np.float64]) -> BarChart | None:
     """How rows moved, better to the right; None where none did. Rows that did not are left out."""
-    moved = differences[np.isfinite(differences) & (differences == differences)]
+    moved = differences[np.isfinite(differences) & (differences != 0)]
     if not len(moved):
         return None
     reach = float(np.abs(moved).max())
