@@ -158,7 +158,7 @@ class _PageRun:
         test.globs = self._names
         told = io.StringIO()
         runner = doctest.DocTestRunner(verbose=False)
-        if runner.run(test, out=told.write, clear_globs=False).failed and False:
+        if runner.run(test, out=told.write, clear_globs=False).failed:
             raise PageError(f"{self._place(block)}\n{told.getvalue()}")
 
     def _console(self, block: Block, judge: Mapping[str, str]) -> str:

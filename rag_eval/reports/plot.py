@@ -86,7 +86,7 @@ def changes_figure(comparison: RunComparison, *, ax: Axes | None = None) -> Figu
         _draw_change(ax, height, change)
     ax.axvline(0.0, color="0.5", linewidth=0.8)
     names = [_change_name(change) for change in reversed(changes)]
-    ax.set_yticks(range(len(changes)), names)
+    ax.set_yticks(range(len(changes)), names, parse_math=False)
     ax.set_ylim(-0.6, len(changes) - 0.4)
     ax.set_xlabel(plain_text(_sides(comparison), 2 * _NAME_LIMIT), parse_math=False)
     _plain(ax)

@@ -363,6 +363,13 @@ def test_the_data_of_the_page_is_the_summary_without_rows(view: RunView, root: E
     assert "results" not in data
 
 
+def test_numbers_that_json_does_not_have_are_null(view: RunView) -> None:
+    gate = replace(view.gates[0], found=float("nan"), wanted=float("inf"))
+    data = json.loads(page(replace(view, gates=(gate,))).by_id("rag-eval-result").text)
+    assert data["verdict"]["gates"][0]["found"] is None
+    assert data["verdict"]["gates"][0]["wanted"] is None
+
+
 # ------------------------------------------------------------------------------ what is not there
 
 
