@@ -138,7 +138,8 @@ def write(rows: dict[str, str]) -> None:
     table, end, after = rest.partition("<!-- /versions -->")
     if not end:
         sys.exit(f"{PAGE} has no place for versions")
-    kept = {line.split("|")[1].strip(): line for line in table.splitlines()[2:] if "|" in line}
+    found = [line for line in table.splitlines() if line and line + "\n" not in HEAD]
+    kept = {line.split("|")[1].strip(): line for line in found}
     lines = sorted(({**kept, **rows}).items())
     table = "\n" + HEAD + "".join(f"{row}\n" for _, row in lines) + "\n"
     PAGE.write_text(before + start + table + end + after, "utf-8")

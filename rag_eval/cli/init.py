@@ -98,7 +98,7 @@ def gitlab_command(data: str, directory: str, force: bool) -> None:
 
 def _filled(template: str, data: str, branch: str = "") -> str:
     """A template with its places filled in."""
-    from rag_eval import __version__
+    from rag_eval.version import __version__
 
     text = resources.files("rag_eval.cli").joinpath("workflows", template).read_text("utf-8")
     places = {

@@ -153,7 +153,6 @@ UPWARD_WHEN_CALLED = {
     ("gating.verdicts", "reports"): "what a notebook shows",
     ("progress", "reports"): "a bar where no callback was given",
     ("results", "reports"): "what a notebook shows",
-    ("batch_results", "reports"): "to_html",
     ("batch_results", "views"): "to_html",
     ("run", "reports"): "to_html",
     ("calibration", "calibration_files"): "from_dict, save, load",

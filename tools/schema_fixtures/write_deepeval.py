@@ -7,8 +7,8 @@ import os
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "YES"
 os.environ["DEEPEVAL_UPDATE_WARNING_OPT_IN"] = "NO"
 
-from deepeval.dataset import EvaluationDataset, Golden  # type: ignore[import-not-found]
-from deepeval.test_case import LLMTestCase  # type: ignore[import-not-found]
+from deepeval.dataset import EvaluationDataset, Golden
+from deepeval.test_case import LLMTestCase
 from fixture_samples import FOLDER, SAMPLES, write_lines
 
 IDEAL = "Not retrieved: what ideally would have been."

@@ -11,11 +11,11 @@ from typing import Any
 os.environ["INSPECT_DISPLAY"] = "none"
 
 from fixture_samples import SAMPLES, write_json
-from inspect_ai import Task, eval  # type: ignore[import-not-found]
-from inspect_ai.dataset import Sample  # type: ignore[import-not-found]
-from inspect_ai.model import ModelOutput  # type: ignore[import-not-found]
-from inspect_ai.scorer import includes  # type: ignore[import-not-found]
-from inspect_ai.solver import solver  # type: ignore[import-not-found]
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ModelOutput
+from inspect_ai.scorer import includes
+from inspect_ai.solver import solver
 
 ANSWERS = {sample["question"]: sample["answer"] for sample in SAMPLES}
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from fixture_samples import FOLDER, SAMPLES, write_lines
-from llama_index.core.base.response.schema import Response  # type: ignore[import-not-found]
-from llama_index.core.evaluation import EvaluationResult  # type: ignore[import-not-found]
-from llama_index.core.schema import NodeWithScore, TextNode  # type: ignore[import-not-found]
+from llama_index.core.base.response.schema import Response
+from llama_index.core.evaluation import EvaluationResult
+from llama_index.core.schema import NodeWithScore, TextNode
 
 if find_spec("llama_index.core.llama_dataset") is None:
     results = [
@@ -54,7 +54,7 @@ if find_spec("llama_index.core.llama_dataset") is None:
         ],
     )
 else:
-    from llama_index.core.llama_dataset import (  # type: ignore[import-not-found]
+    from llama_index.core.llama_dataset import (
         CreatedBy,
         CreatedByType,
         LabelledRagDataExample,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from fixture_samples import SAMPLES, write_lines
-from mlflow.entities import DatasetRecord  # type: ignore[import-not-found]
+from mlflow.entities import DatasetRecord
 
 DAY = 1767571200000
 
