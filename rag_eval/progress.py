@@ -57,9 +57,10 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        finished = error is None and self._reported < self._completed
+        told = (self._reported, self._total) == (self._completed, self._completed)
         try:
-            if self._report is not None and finished:
-                self._report(self._completed, self._total)
+            if self._report is not None and error is None and self._completed and not told:
+                # What was estimated is known now.
+                self._report(self._completed, self._completed)
         finally:
             self._bar.__exit__(kind, error, trace)

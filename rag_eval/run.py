@@ -141,6 +141,12 @@ class RunReport:
         write_page(self.view, path, title=title)
         return None
 
+    def _repr_html_(self) -> str:
+        """Verdict, gates and statistics, as a notebook shows them."""
+        from rag_eval.reports.notebook_batch import run_html
+
+        return run_html(self)
+
     def file_summary(self) -> dict[str, Any]:
         """What a result file holds beside its rows."""
         summary = self.result.summary_dict()

@@ -154,7 +154,7 @@ UPWARD_WHEN_CALLED = {
     ("progress", "reports"): "a bar where no callback was given",
     ("results", "reports"): "what a notebook shows",
     ("batch_results", "views"): "to_html",
-    ("run", "reports"): "to_html",
+    ("run", "reports"): "to_html; what a notebook shows",
     ("calibration", "calibration_files"): "from_dict, save, load",
     ("judge.addresses", "adapters"): "the judge at an address",
 }
