@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import rich_click as click
 
 from rag_eval.errors import InputError
-from rag_eval.views.result_rows import RawRow, ResultFile
+
+if TYPE_CHECKING:
+    from rag_eval.views.result_rows import RawRow, ResultFile
 
 _WORST: Final = 3
 
@@ -73,6 +75,8 @@ def show_command(
 
     Exit codes: 0 shown · 2 bad input or usage · 130 interrupted
     """
+    from rag_eval.views.result_rows import ResultFile
+
     file = ResultFile(result)
     if row_id is None and number is None:
         if full:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from click.testing import CliRunner
+
 from rag_eval.cli.program import program
 from tests.grounded_samples import plain_corpus
 
@@ -18,10 +20,8 @@ _TOPICS: Final = ("harbour", "tax", "weather", None)
 def written(report: Path, data: Path, *flags: str) -> Path:
     """The page that ``rag-eval run --html`` writes."""
     arguments = ["run", str(data), "--html", str(report), "--quiet", *flags]
-    try:
-        program.main(arguments, standalone_mode=False)
-    except SystemExit as end:
-        assert end.code in (0, 1), end.code
+    found = CliRunner().invoke(program, arguments)
+    assert found.exit_code in (0, 1), found.output
     return report
 
 

@@ -185,7 +185,7 @@ def test_a_comparison_says_what_changed_and_leads_to_its_rows(
     section = page.locator("#comparison")
     assert section.locator("table").first.inner_text().count("regression") >= 1
     assert section.locator("svg").count() > 2
-    section.locator("details > summary").first.click()
+    section.locator(".movement details > summary").first.click()
     link = section.locator(".moved a").first
     anchor = link.get_attribute("href")
     link.click()

@@ -1,4 +1,4 @@
-"""A report of samples that want to be more than text: nothing of them runs, all of it can be read."""
+"""A report of samples that want to be more than text: nothing runs, all can be read."""
 
 from __future__ import annotations
 
