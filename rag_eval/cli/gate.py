@@ -190,12 +190,12 @@ def gate_command(new: str | None, **flags: Any) -> int:
     form = flags.pop("form")
     files = report_files(flags)
     report = _report(new, flags)
-    _print(report, form)
     if files.wanted:
         from rag_eval.reports.gate import gate_markdown
         from rag_eval.views.outcomes import verdict_outcomes
 
         files.write_outcomes(verdict_outcomes(report), lambda: gate_markdown(report))
+    _print(report, form)
     return report.exit_code
 
 

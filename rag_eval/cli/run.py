@@ -162,11 +162,12 @@ def run_command(data: str, **flags: Any) -> int:
     silent = quiet or (form == "jsonl" and sys.stdout.isatty())
     with shown_progress(quiet=silent) as show:
         report = run_file(data, metrics, **options, on_progress=show)
+    # Before anything is printed: a reader of stdout that has seen enough ends the command.
+    if report.view is not None:
+        files.write(replace(report.view, command=this_command()))
     if not quiet:
         _print_talk(report, with_verdict=form != "table")
     _print_report(report, form)
-    if report.view is not None:
-        files.write(replace(report.view, command=this_command()))
     return exit_code(report.interrupted, report.unavailable, report.result, report.passed)
 
 

@@ -109,3 +109,16 @@ def test_a_summary_without_rows_makes_no_report(tmp_path: Path) -> None:
     assert found.returncode == 2
     assert "summary.json has no rows: it is the summary of a run" in found.stderr
     assert not (tmp_path / "page.html").exists()
+
+
+def test_reports_are_there_though_nobody_reads_the_table(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"'{sys.executable}' -m rag_eval run '{EXAMPLE}' --html page.html | true"],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(EXAMPLE.parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert "</html>" in (tmp_path / "page.html").read_text()

@@ -12,7 +12,7 @@ import pytest
 
 from rag_eval.blocks import RowFault
 from rag_eval.reports.gitlab import code_quality
-from rag_eval.views.outcomes import Outcome, run_outcomes
+from rag_eval.views.outcomes import Outcome, row_outcomes, run_outcomes
 from tests.run_views import BAD, GOOD, HOSTILE_TEXTS, hostile_view, view_of
 
 
@@ -48,8 +48,9 @@ def test_rows_that_could_not_be_scored_are_critical() -> None:
 
 def test_what_passed_or_was_skipped_is_no_finding() -> None:
     assert read(run_outcomes(view_of([GOOD]))) == []
-    skipped = [o for o in run_outcomes(view_of([GOOD], ["context_recall"])) if o.checks]
-    assert read(skipped) == []
+    (skipped,) = row_outcomes(view_of([GOOD], ["context_recall"]))
+    assert skipped.status == "skipped"
+    assert read([skipped]) == []
 
 
 def fingerprints(view: Any) -> dict[str, str]:

@@ -103,7 +103,7 @@ def test_a_page_shows_markup_as_text(view: RunView) -> None:
 
 
 def test_a_comparison_of_hostile_runs_is_text_on_its_page_and_in_markdown() -> None:
-    samples = [sample for sample in SAMPLES if sample.get("id")][:60]
+    samples = SAMPLES[:60:2]
     changed = [{**sample, "answer": "Nothing of it. 77."} for sample in samples]
     old = evaluate_batch(samples, profile="grounded")
     new = evaluate_batch(changed, profile="grounded")
@@ -147,7 +147,7 @@ def test_markdown_has_no_link_picture_markup_or_mention_of_data(view: RunView) -
 
 
 def test_notebooks_show_text(batch: BatchEvalResult) -> None:
-    for shown in (batch, *batch.results):
+    for shown in (batch, *batch.results[::3]):
         assert raw_text.raw_in_html(shown._repr_html_(), styled=True) == []
 
 
@@ -215,7 +215,7 @@ def test_what_is_shown_of_a_row_is_text(run: Result, folder: Path) -> None:
     found = invoke("show", result)
     assert found.exit_code in (0, 1), found.output
     assert raw_text.raw_on_terminal(found.output) == []
-    for row in range(0, len(SAMPLES), 7):
+    for row in range(0, len(SAMPLES), 16):
         found = invoke("show", result, "--row", row)
         assert found.exit_code in (0, 1), found.output
         assert raw_text.raw_on_terminal(found.output) == [], row
@@ -225,17 +225,20 @@ def test_what_is_shown_of_a_row_is_text(run: Result, folder: Path) -> None:
         assert raw_text.raw_on_terminal(found.output) == []
 
 
-def test_colours_on_a_terminal_are_ours_alone(run: Result, folder: Path) -> None:
+def test_colours_on_a_terminal_are_ours_alone(run: Result, folder: Path, tmp_path: Path) -> None:
     assert run.exit_code == 1
-    data = folder / FILE_NAME
-    text = on_terminal("run", data, "--skip-invalid", "--worst", len(SAMPLES), "--quiet")
+    data = tmp_path / FILE_NAME
+    data.write_text("\n".join(json.dumps(sample) for sample in SAMPLES[::4]), "utf-8")
+    text = on_terminal("run", data, "--worst", len(SAMPLES), "--quiet")
     assert "\x1b[" in text
     assert raw_text.raw_on_terminal(text, styled=True) == []
-    names = (TEXTS["clear"], TEXTS["link"], TEXTS["all of C1"])
-    rows = [row for row, sample in enumerate(SAMPLES) if sample.get("id") in names]
-    text = on_terminal("show", folder / "output.json", "--row", rows[0])
+    text = on_terminal("show", folder / "output.json", "--row", row_of("all of C1"))
     assert "\x1b[" in text
     assert raw_text.raw_on_terminal(text, styled=True) == []
+
+
+def row_of(name: str) -> int:
+    return [sample.get("id") for sample in SAMPLES].index(TEXTS[name])
 
 
 def on_terminal(*arguments: object) -> str:
@@ -285,8 +288,9 @@ def test_logs_hold_text_alone(caplog: pytest.LogCaptureFixture, folder: Path) ->
     assert [bad for text in texts for bad in raw_text.raw_on_terminal(text)] == []
 
 
-def test_ids_of_tests_are_text(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_bytes((folder / FILE_NAME).read_bytes())
+def test_ids_of_tests_are_text(tmp_path: Path) -> None:
+    rows = "\n".join(json.dumps(sample) for sample in SAMPLES[::3])
+    (tmp_path / "rows.jsonl").write_text(rows, "utf-8")
     (tmp_path / "test_rows.py").write_text(
         "import pytest\n\n"
         '@pytest.mark.rag_eval_dataset("rows.jsonl")\n'
@@ -299,7 +303,7 @@ def test_ids_of_tests_are_text(folder: Path, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(Path.cwd())},
     )  # fmt: skip
     assert found.returncode == 1, found.stdout[-2000:] + found.stderr[-2000:]
-    assert found.stdout.count("test_rows.py::test_row[") > len(SAMPLES)
+    assert found.stdout.count("test_rows.py::test_row[") > len(SAMPLES) / 3
     # Pytest itself shows what a failed test was given, as literals.
     printed = re.sub("^sample = .*$", "", found.stdout, flags=re.MULTILINE)
     assert raw_text.raw_on_terminal(printed) == []

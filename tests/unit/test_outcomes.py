@@ -11,7 +11,7 @@ from rag_eval.blocks import RowFault
 from rag_eval.gates import Gates, check_gates
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.results import EvalSignal
-from rag_eval.scoring import evaluate_batch
+from rag_eval.scoring import evaluate, evaluate_batch
 from rag_eval.views.findings import row_findings
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.outcomes import (
@@ -105,6 +105,13 @@ def test_a_row_with_nothing_to_measure_is_skipped_and_never_a_failure() -> None:
     assert found.status == "skipped"
     assert found.message == "nothing was measured: missing field"
     assert found.details == ()
+    (found,) = row_outcomes(view_of([MUTE], ["faithfulness", "context_recall"]))
+    assert found.message == "nothing was measured: missing field, nothing to measure"
+
+
+def test_a_row_that_was_measured_in_part_is_not_skipped() -> None:
+    (found,) = row_outcomes(view_of([GOOD], ["faithfulness", "context_recall"]))
+    assert (found.status, found.message) == ("passed", "")
 
 
 def test_a_row_that_failed_and_that_a_judge_failed_on_is_a_failure() -> None:
@@ -247,12 +254,36 @@ def test_sentences_are_told_where_no_signal_quotes_them() -> None:
     assert row_findings(replace(result, metrics=type(result.metrics)({"faithfulness": fine}))) == {}
 
 
+def test_sentences_of_answer_and_ground_truth_are_told_with_what_is_missing() -> None:
+    sample = {
+        "question": "Who led the trial?",
+        "answer": "Ellen Marsh led the trial. Tom Baker paid 1,300 patients.",
+        "contexts": ["Ellen Marsh led the trial."],
+        "groundTruth": "Ellen Marsh led it. Nobody sings in Rome.",
+    }
+    result = evaluate(sample, ["faithfulness", "context_recall"], profile="grounded")
+    silent = {
+        name: replace(metric, signals=(), passed=False) for name, metric in result.metrics.items()
+    }
+    assert row_findings(replace(result, metrics=type(result.metrics)(silent))) == {
+        "answer": [
+            "not supported (0.00): “Tom Baker paid 1,300 patients.”; numbers in no context: 1300; "
+            "names in no context: baker"
+        ],
+        "ground truth": [
+            "not supported (0.10): “Nobody sings in Rome.”; names in no context: rome"
+        ],
+    }
+
+
 def test_checks_that_failed_are_told_with_what_was_expected() -> None:
     result = view_of([BAD], ["faithfulness"]).rows[0].result
     details = (
         {"check": "format.length", "passed": False, "expected": "3", "actual": "7", "message": "m"},
         {"check": "format.case", "passed": True},
         {"check": "format.end", "passed": False},
+        {"check": "format.note"},
+        {"check": "format.none", "passed": None},
     )
     metric = replace(result.metrics.faithfulness, signals=(), details=details, passed=True)
     found = row_findings(replace(result, metrics=type(result.metrics)({"faithfulness": metric})))
