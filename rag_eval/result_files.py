@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,19 +19,10 @@ from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
-from rag_eval.judge.failures import JUDGE_FAILURES
-from rag_eval.judged_scores import JudgedScore
-from rag_eval.option_values import is_number
-from rag_eval.results import (
-    ByMetric,
-    CostTracker,
-    EvalResult,
-    EvalSignal,
-    MetricResult,
-    SentenceEvidence,
-)
-from rag_eval.samples import MetricId, NullReason, camel_case, metric_of_file
-from rag_eval.signature import Signature
+from rag_eval.field_reading import Fields
+from rag_eval.result_reading import cost_of, metric_or_none, result_of, signature_of
+from rag_eval.results import ByMetric, EvalResult
+from rag_eval.samples import MetricId, NullReason
 from rag_eval.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -93,19 +85,19 @@ def read_batch(source: str | bytes | Path) -> BatchEvalResult:
     Raises
     ------
     InputError
-        When it is no result file.
+        When it is no result file; the message names the row and the field.
     """
     name, text = _text_of(source)
     try:
         value = json_text.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{name} is not JSON: {error}") from None
     if not isinstance(value, Mapping) or not isinstance(value.get("aggregates"), Mapping):
         raise InputError(f"{name} is no batch result: it has no aggregates")
     try:
-        return _batch(value)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{name} is no batch result: {error!r}") from None
+        return _batch(Fields(value))
+    except InputError as error:
+        raise InputError(f"{name} is no batch result: {error}") from None
 
 
 def read_row(row: Mapping[str, Any]) -> EvalResult:
@@ -114,23 +106,13 @@ def read_row(row: Mapping[str, Any]) -> EvalResult:
     Raises
     ------
     InputError
-        When it is none.
+        When it is none; the message names the field.
     """
-    signed = row.get("signature")
+    fields = Fields(row)
     try:
-        result = _result(row, None if signed is None else Signature.from_dict(signed))
-        numbers = [result.composite_score]
-        for metric in result.metrics.values():
-            numbers += [metric.score, metric.threshold, metric.probability]
-            numbers += metric.chunk_scores or ()
-            for found in metric.evidence or ():
-                numbers += [found.support, *found.span, found.chunk, *(found.window or ())]
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-        raise InputError(f"is no row of a result: {error!r}") from None
-    for number in numbers:
-        if number is not None and not is_number(number):
-            raise InputError(f"is no row of a result: wanted a number, got {number!r:.80}")
-    return result
+        return result_of(fields, signature_of(fields))
+    except InputError as error:
+        raise InputError(f"is no row of a result: {error}") from None
 
 
 def _text_of(source: str | bytes | Path) -> tuple[str, str | bytes]:
@@ -140,16 +122,15 @@ def _text_of(source: str | bytes | Path) -> tuple[str, str | bytes]:
     try:
         data = path.read_bytes()
         return str(path), gzip.decompress(data) if path.suffix == ".gz" else data
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {path}: {reason}") from None
 
 
-def _batch(value: Mapping[str, Any]) -> BatchEvalResult:
-    signed = value.get("signature")
-    signature = None if signed is None else Signature.from_dict(signed)
-    results = [_result(row, signature) for row in value.get("results", ())]
-    found = {_metric_or_none(name): entry for name, entry in value["aggregates"].items()}
+def _batch(file: Fields) -> BatchEvalResult:
+    signature = signature_of(file)
+    results = list(file.each("results", lambda row: result_of(row, signature)))
+    found = {metric_or_none(name): entry for name, entry in file.inner("aggregates").items()}
     metrics = tuple(metric for metric in found if metric is not None)
     scores, reasons = _matrices(results, metrics)
     composites = [row.composite_score for row in results]
@@ -165,21 +146,14 @@ def _batch(value: Mapping[str, Any]) -> BatchEvalResult:
         aggregates=ByMetric(
             {metric: _aggregate(metric, found[metric], len(results)) for metric in metrics}
         ),
-        composite_aggregate=_composite(value.get("compositeAggregate") or {}, composites),
-        passed=bool(value.get("passed")),
-        total_cost=_cost(value.get("totalCost")),
-        total_duration_ms=int(value.get("totalDurationMs", 0)),
-        evaluated_at=str(value.get("evaluatedAt", "")),
+        composite_aggregate=_composite(file.inner("compositeAggregate"), composites),
+        passed=file.flag_or_none("passed") is True,
+        total_cost=cost_of(file.inner("totalCost")),
+        total_duration_ms=file.count("totalDurationMs"),
+        evaluated_at=file.text("evaluatedAt"),
         signature=signature,
-        notes=list(value.get("notes", ())),
+        notes=list(file.texts("notes")),
     )
-
-
-def _metric_or_none(name: str) -> MetricId | None:
-    try:
-        return metric_of_file(name)
-    except InputError:
-        return None
 
 
 def _matrices(results: list[EvalResult], metrics: tuple[MetricId, ...]) -> tuple[Any, Any]:
@@ -198,163 +172,60 @@ def _matrices(results: list[EvalResult], metrics: tuple[MetricId, ...]) -> tuple
 _STATISTICS = {"mean": "mean", "median": "median", "min": "min", "max": "max", "std_dev": "stdDev"}
 
 
-def _numbers(entry: Mapping[str, Any], n: int) -> dict[str, Any]:
+def _numbers(entry: Fields, n: int) -> dict[str, Any]:
+    # Columns of verdicts have null for them.
+    found = {name: entry.number_or_none(key) for name, key in _STATISTICS.items()}
     return {
-        # Columns of verdicts have null for them.
-        name: math.nan if not n or entry.get(key) is None else float(entry[key])
-        for name, key in _STATISTICS.items()
+        name: math.nan if not n or value is None else float(value) for name, value in found.items()
     }
 
 
-def _aggregate(metric: MetricId, entry: Mapping[str, Any], n_rows: int) -> MetricAggregate:
-    null_rate = float(entry.get("nullRate", 0))
+def _aggregate(metric: MetricId, entry: Fields, n_rows: int) -> MetricAggregate:
+    null_rate = _share(entry, "nullRate")
     # A summary may come without its rows: then only "some" and "none" can be told apart.
     n = round((1 - null_rate) * n_rows) if n_rows else int(null_rate < 1)
     return MetricAggregate(
         metric_id=metric,
         n=n,
         n_rows=n_rows,
-        pass_rate=float(entry.get("passRate", 0)),
+        pass_rate=_share(entry, "passRate"),
         null_rate=null_rate,
         interval=_interval(entry, n if n_rows else 0),
         **_numbers(entry, n),
     )
 
 
-def _composite(entry: Mapping[str, Any], composites: list[float | None]) -> CompositeAggregate:
+def _composite(entry: Fields, composites: list[float | None]) -> CompositeAggregate:
     n = sum(score is not None for score in composites)
     return CompositeAggregate(
         n=n,
         n_rows=len(composites),
-        pass_rate=float(entry.get("passRate", 0)),
+        pass_rate=_share(entry, "passRate"),
         interval=_interval(entry, n),
         **_numbers(entry, n),
     )
 
 
-def _interval(entry: Mapping[str, Any], n: int) -> Interval | None:
+def _share(entry: Fields, name: str) -> float:
+    found = entry.number_or_none(name)
+    if found is not None and not 0 <= found <= 1:
+        entry.refuse(name, "a number from 0 to 1")
+    return float(found or 0)
+
+
+def _interval(entry: Fields, n: int) -> Interval | None:
     """That of the mean, which files of other tools and of earlier versions do not have."""
-    found = entry.get("meanInterval")
-    if not n or not isinstance(found, Mapping):
+    if not n or entry.get("meanInterval") is None:
         return None
-    ends = (found.get("low"), found.get("high"))
-    if not all(end is None or is_number(end) for end in ends) or not is_number(found.get("level")):
-        return None
-    low, high = (None if end is None else float(end) for end in ends)
-    method = found.get("method")
+    found = entry.inner("meanInterval")
+    low, high = found.number_or_none("low"), found.number_or_none("high")
     return Interval(
         estimate=_numbers(entry, n)["mean"],
-        low=low,
-        high=high,
-        level=float(found["level"]),
+        low=None if low is None else float(low),
+        high=None if high is None else float(high),
+        level=float(found.number("level")),
         n_resamples=0,
         n_groups=n,
-        method=method if isinstance(method, str) else None,
-        too_few=found.get("tooFew") is True,
-    )
-
-
-def _result(row: Mapping[str, Any], signature: Signature | None) -> EvalResult:
-    metrics = {_metric_or_none(name): entry for name, entry in row["metrics"].items()}
-    return EvalResult(
-        sample=row.get("sample"),
-        metrics=ByMetric(
-            {
-                metric: _metric_result(metric, entry)
-                for metric, entry in metrics.items()
-                if metric is not None
-            }
-        ),
-        composite_score=row["compositeScore"],
-        passed=bool(row["passed"]),
-        cost=_cost(row.get("cost")),
-        duration_ms=int(row.get("durationMs", 0)),
-        evaluated_at=str(row.get("evaluatedAt", "")),
-        signature=signature,
-        language=row.get("language"),
-    )
-
-
-def _cost(entry: object) -> CostTracker:
-    found = entry if isinstance(entry, Mapping) else {}
-    names = CostTracker.__slots__
-    return CostTracker(**{name: int(found.get(camel_case(name), 0)) for name in names})
-
-
-def _metric_result(metric: MetricId, entry: Mapping[str, Any]) -> MetricResult:
-    reason = entry.get("nullReason")
-    if reason is None:
-        measured = entry["score"] is not None
-        null_reason = NullReason.MEASURED if measured else NullReason.MISSING_FIELD
-    else:
-        null_reason = NullReason[reason.upper()]
-    return MetricResult(
-        metric_id=metric,
-        score=entry["score"],
-        passed=entry["passed"],
-        threshold=entry["threshold"],
-        explanation=entry["explanation"],
-        signals=tuple(_signal(metric, signal) for signal in entry["signals"]),
-        null_reason=null_reason,
-        probability=entry.get("probability"),
-        chunk_scores=None if "chunkScores" not in entry else tuple(entry["chunkScores"]),
-        evidence=None
-        if "evidence" not in entry
-        else tuple(map(_sentence_evidence, entry["evidence"])),
-        mode=entry.get("mode", "heuristic"),
-        llm_calls=int(entry.get("llmCalls", 0)),
-        duration_ms=int(entry.get("durationMs", 0)),
-        details=None if "details" not in entry else tuple(entry["details"]),
-        judged=_judged(entry, null_reason),
-    )
-
-
-def _judged(entry: Mapping[str, Any], null_reason: NullReason) -> JudgedScore | None:
-    """What a judge said; how a judgement failed that the native score stands in for is lost."""
-    found = entry.get("judge")
-    if not isinstance(found, Mapping):
-        return None
-    failure = null_reason if null_reason in JUDGE_FAILURES else NullReason.MEASURED
-    if found.get("fallback"):
-        failure = NullReason.JUDGE_FAILED
-    by_judge = found.get("byJudge") or [[found.get("score")]]
-    return JudgedScore(
-        score=entry["score"],
-        null_reason=null_reason,
-        mode=entry.get("mode", "llm"),
-        failure=failure,
-        message=str(found.get("message", "")),
-        explanation=entry["explanation"],
-        judge_score=found.get("score"),
-        by_judge=tuple(tuple(repeats) for repeats in by_judge),
-        native_score=found.get("nativeScore"),
-        spread=found.get("spread"),
-        flaky=bool(found.get("flaky")),
-        is_audit="auditShare" in found,
-        share=found.get("auditShare", 1.0),
-        details=tuple(found.get("verdicts") or ()),
-    )
-
-
-def _sentence_evidence(entry: Mapping[str, Any]) -> SentenceEvidence:
-    window = entry["window"]
-    return SentenceEvidence(
-        span=(entry["span"][0], entry["span"][1]),
-        support=entry["support"],
-        chunk=entry["chunk"],
-        window=None if window is None else (window[0], window[1]),
-        covered=entry["covered"],
-        missing_numbers=tuple(entry["missingNumbers"]),
-        missing_names=tuple(entry["missingNames"]),
-    )
-
-
-def _signal(metric: MetricId, entry: Mapping[str, Any]) -> EvalSignal:
-    return EvalSignal(
-        id=entry["id"],
-        metric_id=metric,
-        severity=entry["severity"],
-        message=entry["message"],
-        evidence=entry.get("evidence"),
-        context_chunk_index=entry.get("contextChunkIndex"),
+        method=found.text_or_none("method"),
+        too_few=found.flag_or_none("tooFew") is True,
     )

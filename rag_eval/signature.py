@@ -61,7 +61,12 @@ class Signature:
     def from_dict(cls, value: object) -> Signature:
         """Read back what :meth:`to_dict` wrote."""
         if not isinstance(value, Mapping) or not {"profile", "version", "unicode"} <= set(value):
-            raise InputError(f"not a signature: {value!r}")
+            raise InputError(f"not a signature: {value!r:.80}")
+        for name in ("profile", "unicode"):
+            if not isinstance(value[name], str):
+                raise InputError(f"not a signature: its {name} is {value[name]!r:.80}")
+        if type(value["version"]) is not int:
+            raise InputError(f"not a signature: its version is {value['version']!r:.80}")
         options = value.get("options") or {}
         if not isinstance(options, Mapping):
             raise InputError(f"not a signature: its options are {options!r:.80}")

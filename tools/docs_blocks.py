@@ -181,7 +181,8 @@ class _PageRun:
             text=True,
             check=False,
         )
-        if done.returncode not in allowed:
+        # A gate that fails says so; what ends so in silence broke down.
+        if done.returncode not in allowed or (done.returncode and not done.stdout):
             said = done.stdout + done.stderr
             raise PageError(f"{self._place(block)}: {script}\nended with {done.returncode}\n{said}")
         printed = done.stdout

@@ -199,11 +199,14 @@ def _verdict_of(result: EvalResult) -> tuple[Status, tuple[FailedCheck, ...], st
 
 
 def _missed(metric: MetricResult) -> FailedCheck:
-    assert metric.score is not None
-    assert metric.threshold is not None
-    found, wanted = apart(metric.score, metric.threshold)
-    way = "below" if higher_is_better(metric.metric_id) else "above"
-    return FailedCheck(metric.metric_id, f"{metric.metric_id} {found} is {way} {wanted}")
+    name, score, bar = metric.metric_id, metric.score, metric.threshold
+    rises = higher_is_better(name)
+    # A file may give a verdict that its numbers do not say.
+    if score is None or bar is None or (score >= bar if rises else score <= bar):
+        shown = "without a score" if score is None else f"{score:.2f}"
+        return FailedCheck(name, f"{name} {shown} is said to have failed")
+    found, wanted = apart(score, bar)
+    return FailedCheck(name, f"{name} {found} is {'below' if rises else 'above'} {wanted}")
 
 
 def _unjudged(metric: MetricResult) -> FailedCheck:

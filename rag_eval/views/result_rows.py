@@ -38,10 +38,11 @@ _LIKE: Final = 3
 
 
 class RawRow(NamedTuple):
-    """A row as it is in the file, and its number from 0."""
+    """A row as it is in the file, its number from 0, and how messages call the file."""
 
     number: int
     value: dict[str, Any]
+    source: str
 
     def id(self, field: str = "id") -> str | None:
         """The id of its sample as a text."""
@@ -55,11 +56,11 @@ class RawRow(NamedTuple):
         return ViewedRow(number=self.number, name=name, id=known, result=self.result())
 
     def result(self) -> EvalResult:
-        """Read; an InputError names its number."""
+        """Read; an InputError names file, row and field."""
         try:
             return read_row(self.value)
         except InputError as error:
-            raise InputError(f"row {self.number}: {error}") from None
+            raise InputError(f"{self.source}, row {self.number}: {error}") from None
 
 
 class ResultFile:
@@ -92,7 +93,7 @@ class ResultFile:
                 raise InputError(
                     f"{self.source}, {place}: is no row of a result: it has no metrics; {_WRITERS}"
                 )
-            yield RawRow(number, row)
+            yield RawRow(number, row, self.source)
         if number < 0:
             raise InputError(f"{self.source} has no rows; {_WRITERS}")
 

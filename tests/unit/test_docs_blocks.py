@@ -50,6 +50,7 @@ def test_a_block_without_a_known_tag_is_found() -> None:
         ("python", "assert 1 == 2", None),
         ("sh", "false\ntrue", "ended with 1"),
         ("console", "$ rag-eval run none.jsonl", "ended with 2"),
+        ("console", "$ false", "ended with 1"),
         ("toml", "a = 1", "'toml' cannot be run"),
     ],
 )

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 import rag_eval
@@ -134,12 +133,14 @@ def test_shell_blocks_run_as_they_stand(folder: Path) -> None:
     assert len((folder / "labels.csv").read_text("utf-8").splitlines()) == 101
 
 
-def test_the_workflow_is_one_and_its_commands_run(folder: Path) -> None:
-    (text,) = blocks("yaml")
-    (job,) = yaml.safe_load(text)["jobs"].values()
-    commands = [step["run"] for step in job["steps"] if step.get("run", "").startswith("rag-eval")]
-    assert [command.split()[1] for command in commands] == ["score", "gate"]
-    run(commands[0])
-    run("rag-eval baseline export baseline.json --from today.parquet --columns topic")
-    assert run(commands[1]).startswith("**Gate passed: UNCHANGED.**")
-    assert (folder / "today.parquet").exists()
+def test_the_gate_that_a_workflow_is_given_holds(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = folder / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    (command,) = re.findall(r"^rag-eval gate .* --github$", TEXT, re.MULTILINE)
+    (block,) = (block for block in blocks("sh") if "baseline export" in block)
+    for before in block.splitlines()[:2]:
+        run(before)
+    assert "UNCHANGED" in run(command)
+    assert "UNCHANGED" in summary.read_text("utf-8")

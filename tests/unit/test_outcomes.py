@@ -105,7 +105,7 @@ def test_a_row_with_nothing_to_measure_is_skipped_and_never_a_failure() -> None:
     assert found.status == "skipped"
     assert found.message == "nothing was measured: missing field"
     assert found.details == ()
-    (found,) = row_outcomes(view_of([MUTE], ["faithfulness", "context_recall"]))
+    (found,) = row_outcomes(view_of([MUTE], ["faithfulness", "context_recall"], profile="grounded"))
     assert found.message == "nothing was measured: missing field, nothing to measure"
 
 
