@@ -139,6 +139,10 @@ class Fields:
         value = self._values.get(name)
         return Fields({} if value is None else value, self._path(name))
 
+    def needed(self, name: str) -> Fields:
+        """An object that has to be there."""
+        return Fields(self._values.get(name), self._path(name))
+
     def items(self) -> Iterable[tuple[str, Fields]]:
         """Every field as an object of its own."""
         for name, value in self._values.items():
@@ -148,7 +152,8 @@ class Fields:
         found = self._listed(name, kind)
         for number, item in enumerate(found):
             if not is_one(item):
-                _refuse(f"{self._path(name)}[{number}]", f"a {kind}", item)
+                article = "an" if kind[0] in "aeiou" else "a"
+                _refuse(f"{self._path(name)}[{number}]", f"{article} {kind}", item)
         return tuple(found)
 
     def _listed(self, name: str, kind: str) -> list[Any]:

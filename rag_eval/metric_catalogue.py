@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.metrics.registry import GROUNDED_METRICS, OVERLAP_METRICS
-from rag_eval.samples import MetricId, camel_case, can_be_judged, needs_judge
+from rag_eval.samples import MetricId, Profile, camel_case, can_be_judged, needs_judge
 from rag_eval.scorers.contract import ScorerSpec
 
 Kind: TypeAlias = Literal["deterministic", "statistical", "judged"]
@@ -73,32 +73,35 @@ class CatalogueEntry:
         }
 
 
-def catalogue() -> list[CatalogueEntry]:
-    """All metrics: the seven and the diagnostics, then those of other tools, then the caller's."""
+def catalogue(profile: Profile = "overlap") -> list[CatalogueEntry]:
+    """All metrics: the seven and the diagnostics, then those of other tools, then the caller's.
+
+    The seven have other rules in each profile; diagnostics have the grounded one alone.
+    """
     from rag_eval.scorers.registry import all_specs
 
-    entries = [*_native_entries(), *_judged_entries(), *map(_entry, all_specs())]
+    entries = [*_native_entries(profile), *_judged_entries(), *map(_entry, all_specs())]
     return sorted(entries, key=lambda entry: FAMILIES.index(entry.family))
 
 
-def entry_of(metric: MetricId) -> CatalogueEntry:
-    """The entry of one metric, with any cutoff that is asked for."""
+def entry_of(metric: MetricId, profile: Profile = "overlap") -> CatalogueEntry:
+    """The entry of one metric in a profile, with any cutoff that is asked for."""
     from rag_eval.scorers.registry import spec_of
 
     spec = None if needs_judge(metric) else spec_of(metric)
     if spec is not None:
         return _entry(spec)
-    return next(entry for entry in catalogue() if entry.id == metric)
+    return next(entry for entry in catalogue(profile) if entry.id == metric)
 
 
 FAMILIES: Final = ("rag_eval", "ir", "mastra", "hazel", "regtrace", "omk", "own")
 _NODE: Final = "rag-eval-node-ts 0.3.2"
 
 
-def _native_entries() -> Iterator[CatalogueEntry]:
+def _native_entries(profile: Profile) -> Iterator[CatalogueEntry]:
     for metric, spec in GROUNDED_METRICS.items():
         overlap = OVERLAP_METRICS.get(metric)
-        found = overlap or spec
+        found = spec if overlap is None or profile == "grounded" else overlap
         thresholds = {"overlap": overlap, "grounded": spec}
         yield CatalogueEntry(
             id=metric,
@@ -117,7 +120,7 @@ def _native_entries() -> Iterator[CatalogueEntry]:
                 for profile, one in thresholds.items()
                 if one is not None and one.threshold is not None
             },
-            source="this library" if overlap is None else _NODE,
+            source=_NODE if found is overlap else "this library",
             extra="",
         )
 

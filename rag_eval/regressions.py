@@ -141,7 +141,7 @@ def check_signatures(
     differences = current.differences(theirs, compared)
     if differences:
         raise SignatureMismatchError(
-            "the baseline was scored under other settings (" + "; ".join(differences) + "); "
+            "the baseline was scored under other settings (here " + "; ".join(differences) + "); "
             "score it again, or force the comparison"
         )
     return None

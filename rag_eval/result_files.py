@@ -8,11 +8,12 @@ from __future__ import annotations
 import gzip
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_eval import json_text
 from rag_eval.aggregates import CompositeAggregate, MetricAggregate
@@ -95,9 +96,72 @@ def read_batch(source: str | bytes | Path) -> BatchEvalResult:
     if not isinstance(value, Mapping) or not isinstance(value.get("aggregates"), Mapping):
         raise InputError(f"{name} is no batch result: it has no aggregates")
     try:
-        return _batch(Fields(value))
+        file = Fields(value)
+        signature = signature_of(file)
+        return batch_of(file.each("results", lambda row: result_of(row, signature)), value)
     except InputError as error:
         raise InputError(f"{name} is no batch result: {error}") from None
+
+
+def batch_of(rows: Iterable[EvalResult], summary: Mapping[str, Any]) -> BatchEvalResult:
+    """Rows of a result file with what it says beside them.
+
+    Raises
+    ------
+    InputError
+        Where that is not what it has to be; the message names the field.
+    """
+    results, file = list(rows), Fields(summary)
+    found = {
+        metric: entry
+        for name, entry in file.needed("aggregates").items()
+        if (metric := metric_or_none(name)) is not None
+    }
+    metrics = tuple(found)
+    scores, reasons = matrices(results, metrics)
+    composite = composites(results)
+    return BatchEvalResult(
+        metrics=metrics,
+        n_rows=len(results),
+        n_passed=sum(row.passed for row in results),
+        scores=scores,
+        null_reasons=reasons,
+        composite_scores=composite,
+        sample_passed=np.array([row.passed for row in results], np.bool_),
+        results=results,
+        aggregates=ByMetric(
+            {metric: _aggregate(metric, entry, len(results)) for metric, entry in found.items()}
+        ),
+        composite_aggregate=_composite(file.inner("compositeAggregate"), composite),
+        passed=file.flag_or_none("passed") is True,
+        total_cost=cost_of(file.inner("totalCost")),
+        total_duration_ms=file.count("totalDurationMs"),
+        evaluated_at=file.text("evaluatedAt"),
+        signature=signature_of(file),
+        notes=list(file.texts("notes")),
+    )
+
+
+def composites(results: Sequence[EvalResult]) -> npt.NDArray[np.float64]:
+    """The composite score of each row; NaN where null."""
+    scores = (row.composite_score for row in results)
+    return np.array([math.nan if score is None else score for score in scores], np.float64)
+
+
+def matrices(
+    results: Sequence[EvalResult], metrics: Sequence[MetricId]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+    """Scores of rows, NaN where null, and why they are, a column for each metric."""
+    scores = np.full((len(results), len(metrics)), np.nan)
+    reasons = np.full(scores.shape, NullReason.SKIPPED, np.uint8)
+    for row, result in enumerate(results):
+        for column, metric in enumerate(metrics):
+            if metric in result.metrics:
+                found = result.metrics[metric]
+                reasons[row, column] = found.null_reason
+                if found.score is not None:
+                    scores[row, column] = found.score
+    return scores, reasons
 
 
 def read_row(row: Mapping[str, Any]) -> EvalResult:
@@ -127,48 +191,6 @@ def _text_of(source: str | bytes | Path) -> tuple[str, str | bytes]:
         raise InputError(f"cannot read {path}: {reason}") from None
 
 
-def _batch(file: Fields) -> BatchEvalResult:
-    signature = signature_of(file)
-    results = list(file.each("results", lambda row: result_of(row, signature)))
-    found = {metric_or_none(name): entry for name, entry in file.inner("aggregates").items()}
-    metrics = tuple(metric for metric in found if metric is not None)
-    scores, reasons = _matrices(results, metrics)
-    composites = [row.composite_score for row in results]
-    return BatchEvalResult(
-        metrics=metrics,
-        n_rows=len(results),
-        n_passed=sum(row.passed for row in results),
-        scores=scores,
-        null_reasons=reasons,
-        composite_scores=np.array([math.nan if c is None else c for c in composites], np.float64),
-        sample_passed=np.array([row.passed for row in results], np.bool_),
-        results=results,
-        aggregates=ByMetric(
-            {metric: _aggregate(metric, found[metric], len(results)) for metric in metrics}
-        ),
-        composite_aggregate=_composite(file.inner("compositeAggregate"), composites),
-        passed=file.flag_or_none("passed") is True,
-        total_cost=cost_of(file.inner("totalCost")),
-        total_duration_ms=file.count("totalDurationMs"),
-        evaluated_at=file.text("evaluatedAt"),
-        signature=signature,
-        notes=list(file.texts("notes")),
-    )
-
-
-def _matrices(results: list[EvalResult], metrics: tuple[MetricId, ...]) -> tuple[Any, Any]:
-    scores = np.full((len(results), len(metrics)), np.nan)
-    reasons = np.full(scores.shape, NullReason.SKIPPED, np.uint8)
-    for row, result in enumerate(results):
-        for column, metric in enumerate(metrics):
-            if metric in result.metrics:
-                found = result.metrics[metric]
-                reasons[row, column] = found.null_reason
-                if found.score is not None:
-                    scores[row, column] = found.score
-    return scores, reasons
-
-
 _STATISTICS = {"mean": "mean", "median": "median", "min": "min", "max": "max", "std_dev": "stdDev"}
 
 
@@ -195,11 +217,11 @@ def _aggregate(metric: MetricId, entry: Fields, n_rows: int) -> MetricAggregate:
     )
 
 
-def _composite(entry: Fields, composites: list[float | None]) -> CompositeAggregate:
-    n = sum(score is not None for score in composites)
+def _composite(entry: Fields, scores: npt.NDArray[np.float64]) -> CompositeAggregate:
+    n = int(np.count_nonzero(~np.isnan(scores)))
     return CompositeAggregate(
         n=n,
-        n_rows=len(composites),
+        n_rows=len(scores),
         pass_rate=_share(entry, "passRate"),
         interval=_interval(entry, n),
         **_numbers(entry, n),

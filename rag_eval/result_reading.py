@@ -37,7 +37,7 @@ def result_of(row: Fields, signature: Signature | None) -> EvalResult:
         For a field that is not what it has to be.
     """
     metrics = {}
-    for name, entry in Fields(row.get("metrics"), "metrics").items():
+    for name, entry in row.needed("metrics").items():
         metric = metric_or_none(name)
         if metric is not None:
             metrics[metric] = _metric_result(metric, entry)

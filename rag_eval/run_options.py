@@ -247,6 +247,8 @@ def checked_output(output: str | Path | None, data: Iterable[str | Path]) -> Pat
             f"{path}: cannot tell the format from the name; wanted .json or .jsonl, either also .gz"
         )
     check_target(path, data)
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
     return path
 
 

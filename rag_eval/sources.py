@@ -36,6 +36,9 @@ SampleLike: TypeAlias = Mapping[str, Any] | EvalSample
 RowBlocks: TypeAlias = "Generator[RowBlock, None, None]"
 
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
+_OTHER_FIELDS: Final = frozenset({"id", "metadata", "language", "groundTruth"})
+_MOST_NAMED: Final = 5
+_LONGEST_NAMED: Final = 40
 _ROW_FIELDS: Final = ("question", "answer", "ground_truth")  # one text a row
 # Texts of one block, on one thread: small enough for the second-level cache, large enough that the
 # cost of a call does not show.
@@ -473,7 +476,14 @@ def _near(sample: SampleLike, name: str) -> str:
         return ""
     unknown = [key for key in sample if isinstance(key, str) and key not in TEXT_FIELDS]
     hint = suggestion(name, unknown)
-    return hint.replace("; did you mean", " (there is") + ")" if hint else ""
+    if hint:
+        return hint.replace("; did you mean", " (there is") + ")"
+    strange = [key for key in unknown if key not in _OTHER_FIELDS]
+    # Many strange fields are those of a scorer or of another tool, and tell nothing.
+    if not strange or len(strange) > _MOST_NAMED:
+        return ""
+    named = ", ".join(repr(key[:_LONGEST_NAMED]) for key in strange)
+    return f" (there is {named}; a mapping says which field it is: --map {name}=COLUMN)"
 
 
 # ------------------------------------------------------------------------------------ packing

@@ -42,6 +42,10 @@ _SETTLED: Final = (
     (re.compile(r"\bin \d+\.\d\ds(?: \(\d+:\d\d:\d\d\))?"), "in 0.05s"),
     (re.compile(r"\bat 0x[0-9a-f]{6,}"), "at 0x7f0000000000"),
 )
+# With these, of a build server or of the tests around this one, commands print other things.
+_NOT_OURS: Final = re.compile(
+    r"RAG_EVAL|^(CI$|BUILD_|GITHUB_|GITLAB_|PYTEST_|PY_COLORS$|FORCE_COLOR$)"
+)
 _SHELLS: Final = ("sh", "bash", "console")
 
 
@@ -196,7 +200,7 @@ class _PageRun:
 
 def _environment() -> dict[str, str]:
     """That of a reader who has the package installed, at 100 columns."""
-    known = {name: value for name, value in os.environ.items() if "RAG_EVAL" not in name}
+    known = {name: value for name, value in os.environ.items() if not _NOT_OURS.search(name)}
     path = f"{Path(sys.executable).parent}{os.pathsep}{known.get('PATH', '')}"
     return known | {"COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": str(ROOT), "PATH": path}
 

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from rag_eval.probability_maps import Method
 
 
-@click.command("calibrate")
+@click.command(
+    "calibrate",
+    epilog="Exit codes: 0 calibrated · 2 bad input or usage, "
+    "or a precision that no threshold reaches",
+)
 @click.argument("scores", metavar="SCORES")
 @click.argument("labels", metavar="LABELS")
 @click.option(
@@ -92,8 +96,6 @@ def calibrate_command(
       head -n 1 labels.jsonl    # {"id": "q1", "label": 1, "document": "museum"}
       rag-eval calibrate run.json labels.jsonl --metric faithfulness --output cal.json
       rag-eval calibrate run.json labels.csv --metric faithfulness --precision 0.9
-
-    Exit codes: 0 calibrated · 2 bad input or usage, or a precision that no threshold reaches
     """
     from rag_eval.calibration import CalibrationWarning
     from rag_eval.labelled_files import calibrate_files

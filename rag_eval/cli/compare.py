@@ -7,7 +7,9 @@ import sys
 import rich_click as click
 
 
-@click.command("compare")
+@click.command(
+    "compare", epilog="Exit codes: 0 compared · 2 not comparable, or a file cannot be read"
+)
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option(
@@ -144,8 +146,6 @@ def compare_command(
       rag-eval compare old.parquet new.parquet --slice topic --cluster-by document
       rag-eval compare 'old-*.jsonl' 'new-*.jsonl' --margin 0.01 --margin faithfulness=0
       rag-eval compare old.json new.json --format json | jq '.changes[].delta'
-
-    Exit codes: 0 compared · 2 not comparable, or a file cannot be read
     """
     if independent:
         _refuse_with_independent(gating, cluster_by, slices, margins, worst_case)

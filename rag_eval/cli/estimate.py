@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from rag_eval.stats.ppi_results import Target
 
 
-@click.command("estimate")
+@click.command(
+    "estimate",
+    epilog="Exit codes: 0 estimated · 2 bad input or usage, "
+    "or labels that were not drawn at random",
+)
 @click.argument("scores", metavar="SCORES")
 @click.argument("labels", metavar="LABELS")
 @click.option("--metric", metavar="M", required=True, help="The metric whose scores help.")
@@ -124,8 +128,6 @@ def estimate_command(
       rag-eval estimate run.jsonl labels.csv --metric faithfulness
       rag-eval estimate new.jsonl new.csv --metric faithfulness --against old.jsonl \\
         --against-labels old.csv
-
-    Exit codes: 0 estimated · 2 bad input or usage, or labels that were not drawn at random
     """
     from rag_eval import json_text
     from rag_eval.labels.estimating import estimate_labels

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
 
 
-@click.command("gate")
+@click.command(
+    "gate", epilog="Exit codes: 0 passed · 1 failed · 2 bad input or usage · 130 interrupted"
+)
 @click.argument("new", metavar="[NEW]", required=False)
 @click.option(
     "--baseline",
@@ -181,11 +183,9 @@ def gate_command(new: str | None, **flags: Any) -> int:
       rag-eval gate today.jsonl --baseline main.jsonl
       rag-eval gate 'today-*.jsonl' --baseline main.jsonl --critical q-17 --critical-fails 2
       rag-eval gate --store --run latest --min-pass-rate 0.9
-      rag-eval gate today.jsonl --baseline main.json --policy non-inferior --margin 0.02
+      rag-eval gate today.json --baseline main.json --policy non-inferior --margin 0.02
       rag-eval gate today.jsonl --baseline main.jsonl --critical @tag=safety --format markdown
       rag-eval gate today.json --baseline main.json --junit gate.xml --github
-
-    Exit codes: 0 passed · 1 failed · 2 bad input or usage · 130 interrupted
     """
     form = flags.pop("form")
     files = report_files(flags)

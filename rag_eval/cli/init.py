@@ -37,6 +37,8 @@ _force_flag = click.option("--force", is_flag=True, help="Write over a file that
 def init_command() -> None:
     """Write a workflow for a build server: each change is scored and held against a baseline.
 
+    Then it says what is left to do: samples, limits, a baseline to commit.
+
     \b
     Examples:
       rag-eval init github

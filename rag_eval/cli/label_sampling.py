@@ -8,7 +8,7 @@ import sys
 import rich_click as click
 
 
-@click.command("sample")
+@click.command("sample", epilog="Exit codes: 0 drawn · 2 bad input or usage")
 @click.argument("n", metavar="N", type=int)
 @click.argument("scores", metavar="SCORES")
 @click.option(
@@ -81,8 +81,6 @@ def sample_command(
     Examples:
       rag-eval labels sample 100 run.jsonl -o labels.csv --with question --with answer
       rag-eval labels sample 200 run.json -o draw.jsonl --by faithfulness --design strata
-
-    Exit codes: 0 drawn · 2 bad input or usage
     """
     from rag_eval import json_text
     from rag_eval.labels.sampling import sample_for_labels

@@ -8,7 +8,7 @@ import rich_click as click
 
 from rag_eval.errors import InputError
 from rag_eval.metric_catalogue import FAMILIES
-from rag_eval.samples import to_metric_id
+from rag_eval.samples import PROFILES, Profile, to_metric_id
 
 
 @click.command("metrics", epilog="Exit codes: 0 printed · 2 there is no such metric")
@@ -27,6 +27,13 @@ from rag_eval.samples import to_metric_id
     help="Those of one kind alone: deterministic, statistical, or judged, which need a judge.",
 )
 @click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    default="overlap",
+    show_default=True,
+    help="By the rules of which profile the metrics of this library are told.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(["table", "json", "ids"]),
@@ -34,7 +41,9 @@ from rag_eval.samples import to_metric_id
     show_default=True,
     help="Form of the output; ids: one a line.",
 )
-def metrics_command(ids: tuple[str, ...], family: str | None, kind: str | None, form: str) -> None:
+def metrics_command(
+    ids: tuple[str, ...], family: str | None, kind: str | None, profile: Profile, form: str
+) -> None:
     """List the metrics: kind, cost, range, direction, and the fields of a sample that they need.
 
     With METRIC all that is known of these. Measures of retrieval have any cutoff; the list has the
@@ -44,6 +53,7 @@ def metrics_command(ids: tuple[str, ...], family: str | None, kind: str | None, 
     Examples:
       rag-eval metrics --family regtrace
       rag-eval metrics ir.ndcg@7 mastra.completeness
+      rag-eval metrics faithfulness --profile grounded
       rag-eval metrics --format json | jq '.[].id'
     """
     from rag_eval.metric_catalogue import catalogue, entry_of
@@ -51,11 +61,11 @@ def metrics_command(ids: tuple[str, ...], family: str | None, kind: str | None, 
     if ids:
         if family is not None or kind is not None:
             raise InputError("--family and --kind have no effect on metrics that are named")
-        entries = [entry_of(to_metric_id(name)) for name in dict.fromkeys(ids)]
+        entries = [entry_of(to_metric_id(name), profile) for name in dict.fromkeys(ids)]
     else:
         entries = [
             entry
-            for entry in catalogue()
+            for entry in catalogue(profile)
             if family in (None, entry.family) and kind in (None, entry.kind)
         ]
     if form == "json":

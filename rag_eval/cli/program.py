@@ -139,6 +139,16 @@ def _usage_text(error: click.UsageError) -> str:
     "or budget reached · "
     "130 interrupted",
 )
+@rich_click.command_panel(
+    "Score, and look", commands=["run", "show", "report", "score", "validate", "metrics", "init"]
+)
+@rich_click.command_panel(
+    "Compare, and decide", commands=["gate", "compare", "baseline", "history"]
+)
+@rich_click.command_panel(
+    "People, judges, golden datasets",
+    commands=["calibrate", "labels", "estimate", "judge", "cache", "golden"],
+)
 @rich_click.rich_config(help_config={"text_paragraph_linebreaks": "\n\n"})
 @rich_click.version_option(rag_eval.__version__, message="rag-eval %(version)s")
 @click.option(
@@ -158,8 +168,10 @@ def program(modules: tuple[str, ...]) -> None:
     \b
     Examples:
       rag-eval validate samples.jsonl
-      rag-eval run samples.jsonl --min-mean faithfulness=0.4 --worst 3
-      rag-eval --import my_metrics run samples.jsonl --metrics brevity,faithfulness
+      rag-eval run samples.jsonl --profile grounded --output today.json
+      rag-eval show today.json
+      rag-eval gate today.json --baseline main.json
+      rag-eval --import my_metrics run samples.jsonl --metrics brevity
     """
     for name in modules:
         imported(name, "--import")

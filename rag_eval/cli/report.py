@@ -9,10 +9,17 @@ from typing import Any
 import rich_click as click
 
 from rag_eval.cli.parameters import metric_numbers
-from rag_eval.cli.report_flags import report_files, report_flags, this_command
+from rag_eval.cli.report_flags import (
+    print_unknown_slices,
+    report_files,
+    report_flags,
+    this_command,
+)
 
 
-@click.command("report")
+@click.command(
+    "report", epilog="Exit codes: 0 written · 2 no result file, or a file cannot be written"
+)
 @click.argument("result", metavar="RESULT")
 @report_flags
 @click.option(
@@ -46,11 +53,9 @@ def report_command(result: str, **flags: Any) -> None:
     \b
     Examples:
       rag-eval report today.json --html report.html
-      rag-eval report today.json --baseline main.json --slice-by topic --html report.html
+      rag-eval report today.json --baseline main.json --html report.html
       rag-eval report today.json --min-mean faithfulness=0.7 --junit results.xml
       rag-eval report today.json > summary.md
-
-    Exit codes: 0 written · 2 no result file, or a file cannot be written
     """
     files = report_files(flags, [result])
     from rag_eval.gates import Gates, check_gates
@@ -69,8 +74,9 @@ def report_command(result: str, **flags: Any) -> None:
         metric_numbers("--max-mean", flags["max_mean"]),
     )
     outcomes = tuple(check_gates(view.summary, gates, REGRESSION_THRESHOLD))
-    held = all(gate.held for gate in outcomes)
+    held = not view.interrupted and all(gate.held for gate in outcomes)
     view = replace(view, gates=outcomes, passed=held, command=this_command())
     files.write(view)
+    print_unknown_slices(view)
     if not files.wanted:
         sys.stdout.write(run_markdown(view))

@@ -12,6 +12,7 @@ import rich_click as click
 
 if TYPE_CHECKING:
     from rag_eval.reports.report_files import ReportFiles
+    from rag_eval.views.run_view import RunView
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _NAMES: Final = ("html", "junit", "gitlab", "markdown")
@@ -64,6 +65,17 @@ def report_files(flags: dict[str, Any], others: Sequence[str] = ()) -> ReportFil
     )
     files.check(others)
     return files
+
+
+def print_unknown_slices(view: RunView) -> None:
+    """Say on stderr which fields to slice by no row has: nearly always a name mistyped."""
+    from rag_eval.reports.plain_text import plain_text
+
+    known = {slice_.field for slice_ in view.slices if slice_.value is not None}
+    for field in dict.fromkeys(slice_.field for slice_ in view.slices):
+        if field not in known:
+            text = f"note: no row has the field {field!r} that --slice-by names"
+            print(plain_text(text), file=sys.stderr)
 
 
 def this_command() -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _WORST: Final = 3
 
 
-@click.command("show")
+@click.command("show", epilog="Exit codes: 0 shown · 2 bad input or usage · 130 interrupted")
 @click.argument("result", metavar="RESULT")
 @click.argument("row_id", metavar="[ID]", required=False)
 @click.option(
@@ -72,8 +72,6 @@ def show_command(
       rag-eval show today.jsonl q-0042
       rag-eval show today.jsonl --row 17 --full
       rag-eval show today.jsonl q-0042 --format json
-
-    Exit codes: 0 shown · 2 bad input or usage · 130 interrupted
     """
     from rag_eval.views.result_rows import ResultFile
 

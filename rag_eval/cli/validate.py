@@ -12,7 +12,9 @@ from rag_eval.cli.parameters import metric_names
 from rag_eval.cli.reading import field_mapping, reading_flags
 
 
-@click.command("validate")
+@click.command(
+    "validate", epilog="Exit codes: 0 every sample is sound · 2 one is not, or DATA cannot be read"
+)
 @click.argument("data", metavar="DATA")
 @click.option("--metrics", metavar="A,B,…", help="Metrics whose fields have to be there [all].")
 @click.option(
@@ -46,8 +48,6 @@ def validate_command(
     Examples:
       rag-eval validate samples.jsonl
       zcat samples.jsonl.gz | rag-eval validate - --metrics faithfulness
-
-    Exit codes: 0 every sample is sound · 2 one is not, or DATA cannot be read
     """
     from rag_eval.reports.plain_text import plain_text
     from rag_eval.run_options import input_options

@@ -48,7 +48,8 @@ def histograms(
 
 
 def _counted(values: _Floats, low: float, high: float) -> npt.NDArray[np.int64]:
-    measured = values[~np.isnan(values)]
+    # What a file says of its scores need not be so.
+    measured = np.clip(values[~np.isnan(values)], low, high)
     bins = np.floor((measured - low) / (high - low) * N_BINS).astype(np.int64)
     return np.bincount(np.clip(bins, 0, N_BINS - 1), minlength=N_BINS)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from rag_eval import result_files
 from rag_eval.batch_results import BatchEvalResult, Results
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.two_runs import compare
@@ -19,6 +18,7 @@ from rag_eval.runs.row_readers import metadata_of
 from rag_eval.runs.run_files import RunSource, sample_of
 from rag_eval.samples import MetricId
 from rag_eval.views.histograms import histograms
+from rag_eval.views.result_rows import ResultFile, whole_batch
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice
 from rag_eval.views.run_view import RunView, ViewedRow
 from rag_eval.views.slicing import slices_of
@@ -89,18 +89,28 @@ def view_of_file(
 ) -> RunView:
     """The view of a result file, of this library or of rag-eval-node-ts; it is read whole.
 
+    Parameters
+    ----------
+    path : path
+        ``.json`` or ``.jsonl``, also packed.
+    slice_by, baseline, most_rows, force
+        As for :func:`view_of_batch`.
+
     Raises
     ------
     InputError
         When it is no result file, or the baseline cannot be compared with.
     """
-    batch = result_files.read_batch(Path(path))
-    if not batch.n_rows:
-        raise InputError(f"{path} has no rows: it is the summary of a run")
+    file = ResultFile(path)
+    batch = whole_batch(file)
     found = view_of_batch(batch, source=str(path), slice_by=slice_by, most_rows=most_rows)
-    if baseline is None:
-        return found
-    return replace(found, comparison=_compared(baseline, path, slice_by, force))
+    return replace(
+        found,
+        passed=found.passed and not file.is_interrupted,
+        interrupted=file.is_interrupted,
+        n_skipped=file.n_skipped,
+        comparison=None if baseline is None else _compared(baseline, path, slice_by, force),
+    )
 
 
 def _default_gate(batch: BatchEvalResult) -> GateOutcome:
@@ -118,8 +128,12 @@ def thresholds_of(batch: BatchEvalResult) -> dict[MetricId, float | None]:
     if isinstance(batch.results, Results):
         return {metric: batch.results.plan.thresholds[metric] for metric in batch.metrics}
     found: dict[MetricId, float | None] = dict.fromkeys(batch.metrics)
-    for result in batch.results[:1]:
-        found |= {name: metric.threshold for name, metric in result.metrics.items()}
+    for result in batch.results:
+        for name, metric in result.metrics.items():
+            if found.get(name) is None:
+                found[name] = metric.threshold
+        if None not in found.values():
+            break
     return found
 
 

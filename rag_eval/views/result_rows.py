@@ -10,7 +10,7 @@ import heapq
 import math
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -18,15 +18,17 @@ import numpy as np
 
 from rag_eval import json_text
 from rag_eval.aggregates import MetricAggregate, aggregate_composite, aggregate_metric
-from rag_eval.batch_results import BatchSummary
+from rag_eval.batch_results import BatchEvalResult, BatchSummary
 from rag_eval.errors import InputError
+from rag_eval.field_reading import Fields
 from rag_eval.gates import GateOutcome, pass_rate_outcome
 from rag_eval.inputs.byte_files import file_bytes, plain_name, source_name
 from rag_eval.inputs.tables import table_rows
-from rag_eval.result_files import read_row
+from rag_eval.result_files import batch_of, composites, matrices, read_row
 from rag_eval.results import ByMetric, EvalResult
 from rag_eval.runs.result_lines import is_line_by_line, result_lines
 from rag_eval.samples import MetricId
+from rag_eval.signature import Signature
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.texts import id_text
 
@@ -78,6 +80,19 @@ class ResultFile:
         self.source = source_name(path)
         self.summary: dict[str, Any] = {}
         self._path = path
+
+    @property
+    def is_interrupted(self) -> bool:
+        """The run ended before its samples did; known when all rows have been read."""
+        return self.summary.get("interrupted") is True
+
+    @property
+    def n_skipped(self) -> int:
+        """Samples that the run left out as invalid; known when all rows have been read."""
+        try:
+            return Fields(self.summary).count("nSkipped")
+        except InputError as error:
+            raise InputError(f"{self.source}: {error}") from None
 
     def rows(self) -> Iterator[RawRow]:
         """Its rows in order.
@@ -223,7 +238,36 @@ def overview(file: ResultFile, n_worst: int) -> Overview:
         thresholds=columns.thresholds,
         gate=pass_rate_outcome(summary.n_passed, summary.n_rows, 1.0),
         worst=tuple(row for _, _, row in sorted(heap, reverse=True)),
-        interrupted=file.summary.get("interrupted") is True,
+        interrupted=file.is_interrupted,
+    )
+
+
+def whole_batch(file: ResultFile) -> BatchEvalResult:
+    """All rows of a file in memory, with its summary; without one it is counted from the rows."""
+    columns, results = _Columns(), list[EvalResult]()
+    signature: Signature | None = None
+    for row in file.rows():
+        result = row.result()
+        # One object for all rows of a run: it may be larger than a row.
+        if result.signature == signature:
+            result = replace(result, signature=signature)
+        signature = result.signature
+        columns.add(result)
+        results.append(result)
+    if "aggregates" in file.summary:
+        try:
+            return batch_of(results, file.summary)
+        except InputError as error:
+            raise InputError(f"{file.source}: {error}") from None
+    summary = columns.summary(file.summary)
+    scores, reasons = matrices(results, summary.metrics)
+    return BatchEvalResult(
+        **{one.name: getattr(summary, one.name) for one in fields(BatchSummary)},
+        scores=scores,
+        null_reasons=reasons,
+        composite_scores=composites(results),
+        sample_passed=np.array([result.passed for result in results], np.bool_),
+        results=results,
     )
 
 

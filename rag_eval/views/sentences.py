@@ -1,7 +1,7 @@
 """The sentences of a result's answer, or ground truth, in; what carries each of them, out.
 
-A result of the grounded profile has evidence. Where it was not kept, and in the overlap profile, it
-is found anew from the texts of the sample.
+A result of the grounded profile has evidence. Where it was not kept, or is of other texts, and in
+the overlap profile, it is found anew from the texts of the sample.
 """
 
 from __future__ import annotations
@@ -92,10 +92,27 @@ def _sentences(
     if _profile(result) != "grounded":
         return _by_overlap(result, text, contexts, metrics)
     kept = [result.metrics[metric].evidence for metric in metrics if metric in result.metrics]
-    evidence: Sequence[SentenceEvidence] = next((found for found in kept if found), ())
-    return tuple(
-        _grounded_view(text, found) for found in evidence or _found_anew(result, text, metrics[0])
-    )
+    fitting = (found for found in kept if found and _fits(found, text, contexts))
+    evidence = next(fitting, None) or _found_anew(result, text, metrics[0])
+    return tuple(_grounded_view(text, found) for found in evidence)
+
+
+def _fits(evidence: Sequence[SentenceEvidence], text: str, contexts: Sequence[str]) -> bool:
+    """Whether it is of these texts, which may have been changed in a file, or cut."""
+    end = 0
+    for found in evidence:
+        begin, stop = found.span
+        if not end <= begin < stop <= len(text):
+            return False
+        end = stop
+        if found.chunk is None:
+            if found.window is not None:
+                return False
+        elif found.chunk >= len(contexts) or (
+            found.window is not None and found.window[1] > len(contexts[found.chunk])
+        ):
+            return False
+    return True
 
 
 def _grounded_view(text: str, found: SentenceEvidence) -> SentenceView:
@@ -117,6 +134,10 @@ def _by_overlap(
 ) -> tuple[SentenceView, ...]:
     options = {} if result.signature is None else result.signature.options
     rule: Rule = "recall" if metrics == ("context_recall",) else "claims"
+    try:
+        sentences = overlap_support(text, contexts, rule, options)
+    except RagEvalError:  # settings that are none, or texts that are none
+        return ()
     return tuple(
         SentenceView(
             text=text[slice(*found.span)],
@@ -125,7 +146,7 @@ def _by_overlap(
             level=found.level,
             chunk=found.chunk,
         )
-        for found in overlap_support(text, contexts, rule, options)
+        for found in sentences
     )
 
 

@@ -438,7 +438,7 @@ def test_a_baseline_of_another_profile_is_refused(
     baseline = ("--baseline", overlap)
     done = run(tmp_path / "sound.jsonl", *flags, *baseline)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "the baseline was scored under other settings (profile: " in done.stderr
+    assert "the baseline was scored under other settings (here profile: " in done.stderr
     forced = run(tmp_path / "sound.jsonl", *flags, *baseline, "--allow-signature-mismatch")
     assert forced.exit_code in (0, 1)
     assert "settings of the baseline were not checked" in forced.stderr

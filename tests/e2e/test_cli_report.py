@@ -107,7 +107,7 @@ def test_a_summary_without_rows_makes_no_report(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text(done.stdout)
     found = run("report", "summary.json", "--html", "page.html", cwd=tmp_path)
     assert found.returncode == 2
-    assert "summary.json has no rows: it is the summary of a run" in found.stderr
+    assert "summary.json has no rows; rag-eval run --output" in found.stderr
     assert not (tmp_path / "page.html").exists()
 
 

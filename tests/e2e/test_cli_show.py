@@ -65,6 +65,7 @@ def test_the_whole_is_the_table_of_the_run_and_its_worst_rows(folder: Path, name
         assert row.split()[1] == f"{aggregate.mean:.2f}"
         assert f"({aggregate.n}/66)" in row
         assert row.split()[-3:-1] == [f"{aggregate.pass_rate:.2f}", f"{aggregate.null_rate:.2f}"]
+        assert row.split()[-1] == ("FAIL" if aggregate.pass_rate < 1 else "pass")
     assert f"pass rate {run.result.n_passed / 66:.2f} ({run.result.n_passed}/66)" in done.stdout
     heads = [line for line in done.stdout.splitlines() if line.startswith("row ")]
     assert [line.split('"')[1] for line in heads] == [row.name.split('"')[1] for row in run.worst]
@@ -109,9 +110,10 @@ def test_a_row_is_shown_with_what_carries_each_sentence(folder: Path) -> None:
     assert "  Do I need a permit to film for publication?" in lines
     assert "    1 ~ 0.47 [0]  Photography is not restricted, as long as you use" in text
     assert "   t1 ✗ 0.29 [0]  Yes, a permit from the director's office" in text
-    assert "numbers in no chunk: 80" in text
+    assert "numbers in no chunk: 80" in map(str.strip, lines)
     assert "«red torches may be used outdoors." in text
     assert "best for 1, t1" in text
+    assert text.count("best for") == 1
     assert "  ✗ faithfulness 0.466 (wanted at least 0.6)" in lines
     assert "    - critical: Sentence is carried to 0.466 only" in text
     assert "found anew" not in text
@@ -140,6 +142,30 @@ def test_a_row_keeps_to_the_width(folder: Path, width: int) -> None:
     body = [line for line in text.splitlines() if line.startswith("      ")]
     assert len(body) > 5
     assert max(map(len, body)) <= width
+
+
+def test_of_many_sentences_and_chunks_the_first_are_shown_unless_all_are_asked_for(
+    tmp_path: Path,
+) -> None:
+    words = [f"word{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(60)]
+    sample = {
+        "question": "q?",
+        "answer": " ".join(f"The {word} sings." for word in words),
+        "contexts": [f"The {word} sings." for word in words[:25]],
+    }
+    data, path = tmp_path / "d.jsonl", tmp_path / "r.jsonl"
+    data.write_text(json.dumps(sample) + "\n")
+    run_file(data, ["faithfulness"], output=path)
+    brief = show(path, "--row", 0).stdout
+    full = show(path, "--row", 0, "--full").stdout
+    for number, shown in ((50, True), (51, False)):
+        line = f"\n {number:>4} "
+        assert (line in brief, line in full) == (shown, True)
+    for place, shown in ((19, True), (20, False)):
+        assert (f"\n  [{place}]" in brief, f"\n  [{place}]" in full) == (shown, True)
+    assert "  … and 10 more sentences: --full\n" in brief
+    assert "  … and 5 more chunks: --full\n" in brief
+    assert "more" not in full
 
 
 def test_a_row_as_json_is_the_row_of_the_file(folder: Path) -> None:

@@ -276,6 +276,34 @@ def test_markers_choose_rows_and_say_what_they_cannot_read(pytester: pytest.Pyte
     assert drawn != [0, 1, 2], "drawn from all rows"
 
 
+def test_a_test_that_runs_again_counts_as_it_came_out_last(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        from _pytest.runner import runtestprotocol
+
+        def pytest_runtest_protocol(item, nextitem):
+            runtestprotocol(item, nextitem=item)
+            runtestprotocol(item, nextitem=nextitem)
+            return True
+        """
+    )
+    pytester.makepyfile(
+        """
+        tries = []
+
+        def test_again(rag_eval):
+            tries.append(1)
+            answer = "Rome is old." if len(tries) > 1 else "Elephants sing."
+            sample = {"id": "q", "question": "Old?", "answer": answer, "contexts": ["Rome is old."]}
+            rag_eval.assert_rag(sample, faithfulness=0.5)
+        """
+    )
+    code, _, section = run(pytester, "-p", "no:xdist")
+    assert code == 1
+    assert re.search(r"^faithfulness +1\.00 .* 1/1$", section, re.M)
+    assert "worst:" not in section
+
+
 def test_a_session_that_has_no_use_for_it_loads_nothing_and_says_nothing(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,9 +26,11 @@ class _Kept:
     def __init__(self, **options: Any) -> None:
         self.options = options
         self.added: list[tuple[list[str], bool]] = []
+        self.last: EvalResult | None = None
 
     def add(self, result: EvalResult, passed: bool) -> None:
         self.added.append((list(result.metrics), passed))
+        self.last = result
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +66,12 @@ def test_all_that_is_missed_is_shown_with_the_sentence_behind_it() -> None:
     assert "    0.15 unsupported: “The moon is made of 42 green cheeses.”" in lines
     assert "      missing in the contexts: 42" in lines
     assert any(line.startswith("    warning faithfulness: ") for line in lines)
+
+
+def test_the_least_carried_sentences_come_first() -> None:
+    sample = {**SAMPLE, "answer": "Paris has blue cheese. Purple elephants sing loudly."}
+    text = text_of_failure(sample, faithfulness=0.9, profile="grounded")
+    assert text.index(": “Purple elephants sing") < text.index(": “Paris has blue cheese")
 
 
 def test_the_best_passage_of_the_context_stands_beside_its_sentence() -> None:
@@ -106,6 +114,12 @@ def test_the_composite_score_is_that_of_all_seven_unless_metrics_are_given() -> 
     text = text_of_failure(SAMPLE, composite=0.99)
     assert "  composite  " in text
     assert "sentences not carried" in text, "it says why although no metric has a bar"
+
+
+def test_a_composite_score_that_is_null_misses_its_bar() -> None:
+    sample = {"question": "q?", "answer": "A b c.", "contexts": ["A b c."]}
+    with pytest.raises(AssertionError, match=r"composite +null +wanted at least 0\.00"):
+        assert_rag(sample, metrics=["context_recall"], composite=0)
 
 
 def test_numbers_that_round_alike_are_told_apart() -> None:
@@ -178,8 +192,20 @@ def test_who_listens_gives_options_and_is_told() -> None:
     assert_rag(SAMPLE, faithfulness=0.1)
     assert result.signature is not None
     assert result.signature.profile == "grounded"
+    with listening(_Kept(profile="grounded")):
+        own = assert_rag(SAMPLE, faithfulness=0.1, profile="overlap").signature
+    assert own is not None
+    assert own.profile == "overlap", "what a call says counts"
     assert inner.added == [(["faithfulness"], True), (["hallucination_rate"], False)]
     assert outer.added == [(["answer_relevance", "faithfulness"], True)]
+
+
+def test_a_result_has_the_verdict_of_its_bars() -> None:
+    with listening(kept := _Kept()):
+        text_of_failure(SAMPLE, metrics=["faithfulness"], composite=0.99)
+    assert kept.last is not None
+    assert kept.last.metrics.faithfulness.passed
+    assert not kept.last.passed, "the composite score has a bar, too"
 
 
 def test_it_needs_no_pytest_and_its_import_no_numpy() -> None:

@@ -78,6 +78,22 @@ def test_a_table_is_as_wide_as_its_window_and_no_wider(report: RunReport) -> Non
     assert len(widths) >= 4
 
 
+def test_every_number_stands_in_its_column(
+    report: RunReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = printed(report, 200, monkeypatch)
+    aggregates = {**report.result.aggregates, "composite": report.result.composite_aggregate}
+    for name, aggregate in aggregates.items():
+        row = next(line for line in lines if line.startswith(name))
+        found = (aggregate.median, aggregate.min, aggregate.max, aggregate.std_dev)
+        assert row.split(")")[1].split()[:4] == [f"{value:.2f}" for value in found]
+        assert row.split()[-3] == str(aggregate.n_rows - aggregate.n)
+        assert row.split()[-2] == f"{1 - aggregate.n / aggregate.n_rows:.2f}"
+    head = next(line for line in lines if "median" in line)
+    names = ["median", "min", "max", "std", "threshold", "pass", "rate", "nulls", "null", "rate"]
+    assert head.split()[-11:-1] == names
+
+
 def test_what_has_no_threshold_has_no_pass_rate(
     report: RunReport, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -80,6 +80,13 @@ def test_what_changes_with_each_run_is_settled(tmp_path: Path) -> None:
     assert executed(tmp_path, text).splitlines()[3] == "<X object at 0x7f0000000000> in 0.05s"
 
 
+def test_commands_know_of_no_build_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CI", "GITHUB_ACTIONS", "FORCE_COLOR", "PYTEST_ADDOPTS", "CIDER"):
+        monkeypatch.setenv(name, "set")
+    text = block("console", "$ echo $CI$GITHUB_ACTIONS$FORCE_COLOR$PYTEST_ADDOPTS-$CIDER\nx")
+    assert executed(tmp_path, text) == text.replace("\nx", "\n-set")
+
+
 def test_a_judge_is_named_to_blocks_that_ask_for_one(tmp_path: Path) -> None:
     named = block("console", "$ echo ${RAG_EVAL_JUDGE-none}\nx")
     asked = block(

@@ -195,6 +195,12 @@ def test_no_cut_is_made_in_a_block_of_code_or_a_collapsible() -> None:
     assert step_summary("x" * 3 * MIB).startswith("\n**Cut")
 
 
+def test_bytes_count_and_not_characters() -> None:
+    line = f"{'ä' * 99}\n"
+    cut = step_summary(line * 100, 4_000)
+    assert 4_000 - 2 * len(line.encode()) < len(cut.encode()) <= 4_000
+
+
 def test_the_summary_is_appended_and_annotations_are_printed(tmp_path: Path) -> None:
     summary = tmp_path / "summary.md"
     summary.write_text("before\n")

@@ -88,6 +88,7 @@ def test_paths_are_those_of_the_checkout(tmp_path: Path, monkeypatch: pytest.Mon
         (str(tmp_path / "data" / "s.jsonl"), "data/s.jsonl"),
         ("./data//s.jsonl", "data/s.jsonl"),
         ("/elsewhere/s.jsonl", "/elsewhere/s.jsonl"),
+        ("a\x1b\u202e.jsonl", "a\\x1b\\u202e.jsonl"),
     ):
         found = read(run_outcomes(view_of([BAD], path=path)))
         assert {each["location"]["path"] for each in found} == {shown}

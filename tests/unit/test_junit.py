@@ -49,6 +49,8 @@ def test_failure_error_and_skipped_are_apart_and_counted() -> None:
     assert kinds == [None, "Failure", "Error", "Skipped"]
     failure = list(rows)[1].result[0]
     assert failure.message == "low"
+    types = [case.result[0].type if case.result else None for case in rows]
+    assert types == [None, "failure", "error", None]
     assert failure.text == "s.jsonl:3\nlow\na\nb"
 
 

@@ -13,6 +13,7 @@ import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.metric_catalogue import catalogue, entry_of
 from rag_eval.metric_directions import higher_is_better
+from rag_eval.metrics.registry import GROUNDED_METRICS, OVERLAP_METRICS
 from rag_eval.samples import (
     CODE_SCORER_IDS,
     JUDGED_SCORER_IDS,
@@ -198,3 +199,13 @@ def test_a_measure_of_retrieval_has_any_cutoff() -> None:
     assert entry_of("ir.ndcg@7").family == "ir"
     with pytest.raises(InputError, match="unknown metric"):
         to_metric_id("ir.ndcg@0")
+
+
+def test_a_metric_of_both_profiles_is_told_by_the_rule_of_each() -> None:
+    overlap, grounded = entry_of("faithfulness"), entry_of("faithfulness", "grounded")
+    assert overlap.summary == OVERLAP_METRICS["faithfulness"].summary
+    assert grounded.summary == GROUNDED_METRICS["faithfulness"].summary
+    assert overlap.summary != grounded.summary
+    assert grounded.source == "this library"
+    assert grounded in catalogue("grounded")
+    assert entry_of("claim_recall") == entry_of("claim_recall", "grounded")

@@ -24,6 +24,7 @@ def shown(chunk: str, *spans: tuple[int, int], limit: int | None = None) -> str:
         ("one two three", [(0, 13)], "«one two three»"),
         ("one\n\ntwo\tthree", [(5, 8)], "one «two» three"),
         ("one two three", [(0, 7), (4, 13)], "«one two three»"),
+        ("one two three", [(0, 7), (2, 3)], "«one two» three"),
         ("one two three", [(8, 13), (0, 3)], "«one» two «three»"),
         ("abc", [(1, 2)], "a«b»c"),
         ("abc", [(-5, 1), (2, 99), (50, 60), (2, 2)], "«a»b«c»"),
@@ -48,6 +49,20 @@ def test_a_long_chunk_is_cut_to_what_is_around_its_passages() -> None:
     assert text.endswith("…")
     assert shown(chunk, (begin, begin + 4)).replace("«", "").replace("»", "") == chunk.strip()
     assert len(shown(chunk, limit=1000)) == 1000
+
+
+def test_what_stands_near_a_passage_of_a_long_chunk_is_shown_on_both_sides() -> None:
+    far, near = "far " * 200, "".join(f"{n:03} " for n in range(74))
+    assert len(near) == 296
+    chunk = f"{far}{near}HERE {near}THERE {far}{near}"
+    places = [(chunk.index(word), chunk.index(word) + len(word)) for word in ("HERE", "THERE")]
+    text = shown(chunk, *places, limit=1000)
+    # Between two passages all of what is not longer than what is left of a longer one.
+    assert f"«HERE» {near}«THERE» far" in text
+    assert text.startswith("…")
+    assert text.partition(" «HERE»")[0].endswith(near[-140:].strip())
+    after = text.partition("«THERE» ")[2]
+    assert after == f"{'far ' * 37}f…"
 
 
 @given(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rag_eval.progress import Progress
 from rag_eval.reports.progress_bar import RecentRate, rest_text, shown_progress
 from rag_eval.run import run_file
 from tests.fluent_judge import FluentJudge
@@ -82,6 +83,8 @@ def test_the_rate_is_that_of_the_last_seconds() -> None:
         rate.add(float(second), 1000 * second)
     slow = [rate.add(float(second), 30_000 + 10 * (second - 30)) for second in range(31, 61)]
     assert slow[-1] == pytest.approx(10)
+    # Ten seconds later five of the fast ones are among the last fifteen.
+    assert slow[9] == pytest.approx((5 * 1000 + 10 * 10) / 15)
 
 
 def test_replies_that_come_seldom_have_a_rate_too() -> None:
@@ -89,6 +92,31 @@ def test_replies_that_come_seldom_have_a_rate_too() -> None:
     assert rate.add(0.0, 0) == 0
     for minute in range(1, 9):
         assert rate.add(60.0 * minute, minute) == pytest.approx(1 / 60)
+
+
+def test_of_replies_that_come_seldom_the_last_five_count() -> None:
+    rate = RecentRate(0.0)
+    found = [rate.add(now, n) for n, now in enumerate((30.0, 90.0, 100.0, 200.0, 300.0), 1)]
+    assert found[3] == pytest.approx(4 / 200)
+    assert found[4] == pytest.approx(4 / 270)
+
+
+def test_a_run_that_fails_is_not_shown_as_done() -> None:
+    seen: list[tuple[int, int | None]] = []
+
+    def run(error: Exception | None) -> None:
+        with Progress(lambda done, total: seen.append((done, total)), 10) as progress:
+            progress.advance(3)
+            progress.advance(2)
+            if error is not None:
+                raise error
+
+    with pytest.raises(ValueError, match="broken"):
+        run(ValueError("broken"))
+    assert seen[0] == (3, 10)
+    assert (5, 5) not in seen
+    run(None)
+    assert seen[-1] == (5, 5)
 
 
 @pytest.mark.parametrize(

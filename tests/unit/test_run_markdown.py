@@ -11,6 +11,7 @@ from rag_eval.blocks import RowFault
 from rag_eval.comparing.two_runs import compare
 from rag_eval.gates import Gates, check_gates
 from rag_eval.reports.run_markdown import run_markdown
+from rag_eval.samples import NullReason
 from rag_eval.scoring import evaluate_batch
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
@@ -72,6 +73,45 @@ def test_the_worst_rows_are_shown_and_the_others_counted() -> None:
     assert shown == [f"line {n + 1} (&quot;g{n}&quot;)" for n in (8, 7, 6)]
     part = replace(view, rows=view.rows[4:])
     assert "5; of 9 rows 5 were looked at, the lowest" in run_markdown(part)
+
+
+def test_rows_that_failed_come_first_then_errors_and_last_those_without_a_composite() -> None:
+    view = view_of([GOOD, BAD, BAD | {"id": "null"}])
+    good, bad, null = view.rows
+    metric = good.result.metrics.faithfulness
+    dead = replace(metric, score=None, passed=None, null_reason=NullReason.JUDGE_FAILED)
+    metrics = type(good.result.metrics)({**good.result.metrics, "faithfulness": dead})
+    error = replace(good, result=replace(good.result, metrics=metrics, composite_score=-1.0))
+    null = replace(null, result=replace(null.result, composite_score=None))
+    fault = RowFault(4, "line 4", "answer is missing")
+    text = run_markdown(replace(view, rows=(null, error, bad), faults=(fault,)))
+    shown = [part.partition("</b>")[0] for part in text.split("<summary><b>")[1:]]
+    assert [name.partition(" (")[0] for name in shown] == ["line 2", "line 3", "line 1", "line 4"]
+
+
+def test_findings_of_metrics_that_failed_come_first() -> None:
+    text = plain(view_of([BAD], thresholds={"faithfulness": 0}))
+    (row,) = text.split("<summary><b>")[1:]
+    heads = [part.partition("</summary>")[0] for part in row.split("<summary>")[1:]]
+    assert heads == ["hallucination_rate 0.00, failed", "faithfulness 0.00, passed"]
+
+
+def test_a_mean_is_over_the_rows_that_have_a_score() -> None:
+    text = run_markdown(view_of([GOOD | {"groundTruth": "red fox."}, BAD], ["context_recall"]))
+    (row,) = (line for line in text.splitlines() if line.startswith("| context"))
+    cells = row.split(" | ")
+    assert (cells[0], cells[1], cells[3]) == ("| context\\_recall", "1.00", "1/2")
+
+
+def test_slices_are_cut_and_their_values_are_texts() -> None:
+    rows = [GOOD | {"id": str(n), "topic": f"a|<b>{n}"} for n in range(35)]
+    text = run_markdown(view_of_batch(evaluate_batch(rows, ["faithfulness"]), slice_by=["topic"]))
+    assert text.count("| topic = a\\|\\<b\\>") == 30
+    assert "\n5 more slices are not shown.\n" in text
+    brief = run_markdown(
+        view_of_batch(evaluate_batch(rows[:30], ["faithfulness"]), slice_by=["topic"])
+    )
+    assert "more slices" not in brief
 
 
 def test_rows_that_could_not_be_read_are_among_those_that_failed() -> None:

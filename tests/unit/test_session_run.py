@@ -11,6 +11,7 @@ import pytest
 from rag_eval.errors import SignatureMismatchError
 from rag_eval.pytest_plugin.item_scores import ItemScores
 from rag_eval.pytest_plugin.session_run import Recorded, read_records, session_run
+from rag_eval.runs.scored_run import NOT_JUDGED
 from rag_eval.samples import NullReason
 from rag_eval.testing import assert_rag, listening
 
@@ -48,6 +49,17 @@ def test_metrics_of_one_sample_share_a_row_and_the_same_metric_again_is_a_repeat
     assert run.passed.tolist() == [0, 1, 1]
     assert np.isnan(run.composite[0]), "two of different metrics are none of both"
     assert run.composite[1] == 0.5
+
+
+def test_verdicts_and_directions_are_those_of_the_metrics() -> None:
+    found = {
+        "faithfulness": [0.9, 0, True, 0],
+        "context_recall": [0.1, 0, False, 0],
+        "unsupported_numbers": [0.5, 0, None, 0],
+    }
+    run = session_run([record("a", found)])
+    assert run.metric_passed.tolist() == [[1, 0, NOT_JUDGED]]
+    assert run.lower_is_better == {"unsupported_numbers"}
 
 
 def test_a_sample_without_an_id_goes_by_its_test() -> None:

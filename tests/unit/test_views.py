@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 
 import rag_eval
+from rag_eval import own_metrics
 from rag_eval.errors import InputError
 from rag_eval.run import run_file
+from rag_eval.scorers.registry import unregister
 from rag_eval.views.histograms import N_BINS
 from rag_eval.views.making import view_of_batch, view_of_file
 from rag_eval.views.row_choice import RowChoice
@@ -95,6 +99,26 @@ def test_ground_truth_that_no_context_covers_is_shown_in_both_profiles() -> None
             "She is a doctor.",
         ]
         assert [one.level for one in truth_sentences(result)] == ["supported", "unsupported"]
+
+
+def test_a_sentence_on_the_edge_of_a_level_is_of_the_better_one() -> None:
+    result = rag_eval.evaluate(TRIAL, ["faithfulness"], profile="grounded")
+    (first, *_) = result.metrics.faithfulness.evidence or ()
+    for support, level in (
+        (0.6, "supported"),
+        (math.nextafter(0.6, 0), "weak"),
+        (0.3, "weak"),
+        (math.nextafter(0.3, 0), "unsupported"),
+    ):
+        metric = replace(result.metrics.faithfulness, evidence=(replace(first, support=support),))
+        edge = replace(result, metrics=type(result.metrics)({"faithfulness": metric}))
+        assert [one.level for one in answer_sentences(edge)] == [level]
+    # In the overlap profile, too: a ground truth is covered from the threshold on.
+    covered = truth_sentences(rag_eval.evaluate(TRIAL, ["context_recall"]))[0].support
+    for bar, level in ((covered, "supported"), (math.nextafter(covered, 1), "unsupported")):
+        options: dict[str, Any] = {"heuristic": {"sentence_coverage_threshold": bar}}
+        found = truth_sentences(rag_eval.evaluate(TRIAL, ["context_recall"], **options))
+        assert found[0].level == level
 
 
 def test_of_several_ground_truths_the_one_that_counted_is_shown() -> None:
@@ -197,6 +221,21 @@ def test_histograms_hold_every_score_once() -> None:
         places = [int(Decimal(repr(value)) * N_BINS) for value in values.tolist() if value == value]
         expected = Counter(min(place, N_BINS - 1) for place in places)
         assert {place: n for place, n in enumerate(found.counts) if n} == expected
+
+
+def test_scores_that_are_all_the_same_are_in_the_middle_of_their_histogram() -> None:
+    @own_metrics.metric("words_of_answer", threshold=1, range=(0, math.inf))
+    def words(answer: str) -> float:
+        return float(len(answer.split()))
+
+    try:
+        same = [{**TRIAL, "answer": "one two three"}] * 3
+        view = view_of_batch(rag_eval.evaluate_batch(same, ["words_of_answer"]))
+    finally:
+        unregister("words_of_answer")
+    found = view.histograms["words_of_answer"]
+    assert (found.low, found.high) == (2.5, 3.5)
+    assert found.counts[N_BINS // 2] == 3
 
 
 def test_a_metric_without_scores_has_no_histogram() -> None:

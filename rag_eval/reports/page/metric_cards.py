@@ -11,7 +11,6 @@ from rag_eval.errors import RagEvalError
 from rag_eval.gates import GateOutcome
 from rag_eval.metric_catalogue import entry_of
 from rag_eval.metric_directions import higher_is_better
-from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.reports.page.charts import BarChart, score_chart
 from rag_eval.reports.page.figures import interval_text, score_text, share_text
 from rag_eval.result_summaries import COMPOSITE
@@ -119,12 +118,9 @@ def _card(
 def _summary(metric: MetricId, view: RunView) -> str:
     """What the metric reads, by the profile of the run."""
     signature = view.summary.signature
-    profile = "overlap" if signature is None else signature.profile
-    native = next((specs for name, specs in PROFILE_METRICS.items() if name == profile), {})
-    if metric in native:
-        return native[metric].summary
+    is_grounded = signature is not None and signature.profile == "grounded"
     try:
-        return entry_of(metric).summary
+        return entry_of(metric, "grounded" if is_grounded else "overlap").summary
     except (RagEvalError, StopIteration):  # another caller's own, in a result file
         return ""
 
