@@ -137,7 +137,7 @@ $(VENV)-crosscheck/test.stamp: $(SOURCES)
 # The docstrings are read, not imported, so the package itself need not be there.
 $(VENV)-docs/docs.stamp: pyproject.toml
 	$(PYTHON) -m venv $(VENV)-docs
-	$(VENV)-docs/bin/python tools/build_docs.py --requirements > $(VENV)-docs/requirements.txt
+	$(VENV)-docs/bin/python tools/requirements_of.py docs > $(VENV)-docs/requirements.txt
 	$(VENV)-docs/bin/pip install --quiet --disable-pip-version-check --requirement $(VENV)-docs/requirements.txt
 	@touch $@
 
@@ -148,8 +148,8 @@ $(VENV)-browser/test.stamp: | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/lint.stamp: $(VENV)/test.stamp
-	$(BIN)/pip install --quiet --disable-pip-version-check '.[test,lint]'
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable . --no-deps
+	$(BIN)/python tools/requirements_of.py lint > $(VENV)/lint.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement $(VENV)/lint.txt
 	@touch $@
 
 clean:

@@ -1,6 +1,6 @@
 """Builds the site of the documentation.  In: docs/ and what it links to.  Out: build/site.
 
-    python tools/build_docs.py [--requirements]
+    python tools/build_docs.py
 
 Pages link to files beside docs/, which work in the repository; the site has copies of them. The
 site is then walked: every link inside it leads somewhere, and nothing is loaded from elsewhere.
@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -171,10 +170,6 @@ def _faults_of(path: Path, page: _Page, pages: dict[Path, _Page]) -> list[str]:
 
 def main() -> int:
     """Build and walk; 1 where something is broken."""
-    if "--requirements" in sys.argv:
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        print("\n".join(project["optional-dependencies"]["docs"]))
-        return 0
     stage()
     build()
     found = faults(SITE)

@@ -202,7 +202,7 @@ def test_who_listens_gives_options_and_is_told() -> None:
 
 def test_a_result_has_the_verdict_of_its_bars() -> None:
     with listening(kept := _Kept()):
-        text_of_failure(SAMPLE, metrics=["faithfulness"], composite=0.99)
+        text_of_failure(SAMPLE, faithfulness=0.1, metrics=["faithfulness"], composite=0.99)
     assert kept.last is not None
     assert kept.last.metrics.faithfulness.passed
     assert not kept.last.passed, "the composite score has a bar, too"
