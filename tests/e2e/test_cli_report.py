@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -9,11 +10,17 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
+
+from rag_eval.cli.program import program
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "quickstart.jsonl"
 
 
-def run(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def started(
+    *arguments: str | Path, cwd: Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """A process of its own: reports name the command that it was started by."""
     return subprocess.run(
         [sys.executable, "-m", "rag_eval", *map(str, arguments)],
         cwd=cwd,
@@ -24,9 +31,14 @@ def run(*arguments: str | Path, cwd: Path, **environment: str) -> subprocess.Com
     )
 
 
+def run(*arguments: str | Path, cwd: Path) -> Result:
+    with contextlib.chdir(cwd):
+        return CliRunner().invoke(program, list(map(str, arguments)))
+
+
 def test_a_run_writes_all_reports_beside_its_table(tmp_path: Path) -> None:
     summary = tmp_path / "step.md"
-    done = run(
+    done = started(
         *("run", EXAMPLE, "--profile", "grounded", "--output", "out.json", "--github"),
         *("--html", "page.html", "--junit", "j.xml", "--gitlab", "g.json", "--markdown", "s.md"),
         cwd=tmp_path,
@@ -50,7 +62,7 @@ def test_a_run_writes_all_reports_beside_its_table(tmp_path: Path) -> None:
 def test_reports_of_a_result_file_are_those_of_its_run(tmp_path: Path) -> None:
     run("run", EXAMPLE, "--output", "out.json", "--html", "run.html", cwd=tmp_path)
     done = run("report", "out.json", "--html", "later.html", "--junit", "j.xml", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.exit_code, done.stdout) == (0, "")
     page = (tmp_path / "later.html").read_text()
     for text in ("The cafe is run by robots.", "pass rate 0.00 (0/3) is below 1.00"):
         assert text in page
@@ -68,14 +80,14 @@ def test_a_report_against_a_baseline_shows_the_rows_that_moved(tmp_path: Path) -
         *("run", worse, "--baseline", "old.json", "--html", "page.html", "--output", "new.json"),
         cwd=tmp_path,
     )
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert 'id="comparison"' in (tmp_path / "page.html").read_text()
     gate = run(
         *("gate", "new.json", "--baseline", "old.json", "--junit", "gate.xml", "--github"),
         *("--min-mean", "faithfulness=0.9"),
         cwd=tmp_path,
     )
-    assert gate.returncode == 1
+    assert gate.exit_code == 1
     assert "::error title=rag-eval" in gate.stderr
     cases = ET.parse(tmp_path / "gate.xml").getroot().iter("testcase")
     failed = {case.get("name") for case in cases if case.find("failure") is not None}
@@ -97,7 +109,7 @@ def test_what_could_not_be_written_is_refused_before_any_work(
 ) -> None:
     (tmp_path / "data.jsonl").write_text(EXAMPLE.read_text())
     done = run("run", "data.jsonl", *flags, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"error: {message}\n"
     assert (tmp_path / "data.jsonl").read_text() == EXAMPLE.read_text()
 
@@ -106,7 +118,7 @@ def test_a_summary_without_rows_makes_no_report(tmp_path: Path) -> None:
     done = run("run", EXAMPLE, "--format", "json", cwd=tmp_path)
     (tmp_path / "summary.json").write_text(done.stdout)
     found = run("report", "summary.json", "--html", "page.html", cwd=tmp_path)
-    assert found.returncode == 2
+    assert found.exit_code == 2
     assert "summary.json has no rows; rag-eval run --output" in found.stderr
     assert not (tmp_path / "page.html").exists()
 

@@ -133,6 +133,12 @@ def test_a_session_is_held_against_a_baseline_on_one_process_and_on_two(
     assert "───" not in section, "a quiet session has no table"
     assert (pytester.path / "again.json").read_bytes() == base
 
+    other = ["-k", "two_metrics", "--rag-eval-profile=grounded", "--rag-eval-save=other.json"]
+    code, _, section = run(pytester, *other)
+    assert code == 1
+    assert re.search(r"^FAIL  .*profile", section, re.M)
+    assert (pytester.path / "other.json").exists(), "what cannot be compared is saved all the same"
+
     monkeypatch.setenv("WORSE", "1")
     gate = ["--rag-eval-baseline=base.json", "--rag-eval-save=worse.json", "--junitxml=junit.xml"]
     code, text, alone = run(pytester, *gate)
@@ -254,6 +260,7 @@ def test_markers_choose_rows_and_say_what_they_cannot_read(pytester: pytest.Pyte
         '"empty.jsonl"': r".*empty\.jsonl holds no samples",
         '"samples.jsonl", limits=3': r"there is no option 'limits'; did you mean 'limit'\?",
         '"samples.jsonl", limit=0': r"limit must be a whole number from 1 on, got 0",
+        '"samples.jsonl", limit=True': r"limit must be a whole number from 1 on, got True",
         '"samples.jsonl", seed=1': r"seed says which rows limit leaves; give limit too",
     }
     for place, arguments in enumerate(faults):

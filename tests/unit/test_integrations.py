@@ -9,6 +9,7 @@ import asyncio
 import importlib
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +21,9 @@ from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.integrations.datasets import RagColumns
 from rag_eval.integrations.langsmith import rag_evaluator
 from rag_eval.integrations.ragas import from_ragas, to_ragas
-from rag_eval.integrations.scoring import SampleScorer
+from rag_eval.integrations.scoring import SampleScorer, metric_scores
 from rag_eval.integrations.tool_rows import RowReader, fields, plain_value
+from rag_eval.results import EvalSignal
 from tests.adapters.samples import METRICS, NO_TRUTH, SAMPLES, SILENT, UNSUPPORTED, wanted
 
 FOLDER = Path(__file__).parents[2] / "rag_eval" / "integrations"
@@ -133,6 +135,18 @@ def test_a_reason_names_failing_sentences_and_is_safe_to_print() -> None:
     assert "No answer" in silent.reason
 
 
+def test_a_reason_names_the_gravest_findings_first() -> None:
+    result = evaluate(UNSUPPORTED, ["faithfulness"], profile="grounded")
+    signals = tuple(
+        EvalSignal(id=kind, metric_id="faithfulness", severity=kind, message=f"a {kind} one.")
+        for kind in ("info", "warning", "critical")
+    )
+    metric = replace(result.metrics.faithfulness, signals=signals)
+    one = replace(result, metrics=type(result.metrics)({"faithfulness": metric}))
+    (found,) = metric_scores(one)
+    assert found.reason.endswith(" a critical one. a warning one. a info one.")
+
+
 def test_a_reason_is_short_whatever_the_data() -> None:
     answer = " ".join(f"The {'w' * 100_000}{number} costs {number} euros." for number in range(40))
     (found,) = SampleScorer("faithfulness", {}).score({**UNSUPPORTED, "answer": answer})
@@ -201,16 +215,16 @@ def test_langsmith_is_told_our_scores(sample: dict[str, Any]) -> None:
 
 def test_a_run_without_an_example_is_asked_for_its_own_inputs() -> None:
     """An example that is not there came as an empty object, and that as a question."""
-    evaluator = rag_evaluator("faithfulness")
+    evaluator = rag_evaluator("answer_relevance")
     outputs = {"answer": UNSUPPORTED["answer"], "contexts": UNSUPPORTED["contexts"]}
     run = SimpleNamespace(inputs={"question": UNSUPPORTED["question"]})
-    ours = wanted(UNSUPPORTED).metrics.faithfulness.score
+    ours = wanted(UNSUPPORTED, ["answer_relevance"]).metrics.answer_relevance.score
+    assert ours is not None
     found = evaluator(inputs={}, outputs=outputs, reference_outputs={}, run=run)
     assert found["results"][0]["score"] == ours
-    unasked = {name: UNSUPPORTED[name] for name in ("answer", "contexts")}
     found = evaluator(inputs={}, outputs=outputs)
-    ours = wanted(unasked, ["faithfulness"]).metrics.faithfulness.score
-    assert found["results"][0]["score"] == ours
+    assert found["results"][0]["score"] is None
+    assert found["results"][0]["metadata"]["null_reason"] == "missing_field"
 
 
 def test_columns_of_a_batch() -> None:
@@ -241,6 +255,8 @@ def test_ragas_and_back() -> None:
         }
     extra = {"question": "q", "rubrics": {"score1": "bad"}, "id": "7"}
     assert to_ragas([extra]) == [{"user_input": "q", "rubrics": {"score1": "bad"}}]
+    empty = {"user_input": "q", "response": "", "retrieved_contexts": []}
+    assert to_ragas([{"question": "q", "answer": "", "contexts": []}]) == [empty]
     with pytest.raises(InputError, match="sample 1: ragas takes one ground truth, got"):
         to_ragas([NO_TRUTH, {**NO_TRUTH, "ground_truth": ["a", "b"]}])
     with pytest.raises(InputError, match="sample 0: user_input must be a text"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -18,6 +19,8 @@ from rag_eval.gating import Guards, gate
 from rag_eval.own_metrics import metric
 from rag_eval.reports.notebook import _joined
 from rag_eval.reports.notebook_batch import summary_html
+from rag_eval.reports.notebook_elements import RED
+from rag_eval.results import EvalSignal
 from rag_eval.scorers.registry import unregister
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
@@ -133,6 +136,38 @@ def test_each_sentence_has_the_tint_of_its_support_and_names_its_context() -> No
     assert "color:inherit" in styles["old mill burns at night"]  # the window
 
 
+def test_the_gravest_findings_come_first() -> None:
+    result = evaluate(ROWS[19], ["faithfulness"], profile="grounded")
+    signals = tuple(
+        EvalSignal(id=kind, metric_id="faithfulness", severity=kind, message=f"a {kind} one")
+        for kind in ("info", "warning", "critical")
+    )
+    metric = replace(result.metrics.faithfulness, signals=signals)
+    shown = page(replace(result, metrics=type(result.metrics)({"faithfulness": metric}))).text
+    places = [shown.index(f"a {kind} one") for kind in ("critical", "warning", "info")]
+    assert places == sorted(places)
+
+
+def test_contexts_that_carry_something_are_shown_though_they_are_the_last() -> None:
+    sample = {
+        "question": "What?",
+        "answer": "The old mill burns at night.",
+        "contexts": [*(f"Nothing {n}." for n in range(7)), "The old mill burns at night."],
+    }
+    found = page(evaluate(sample, ["faithfulness"], profile="grounded"))
+    shown = [text for text in found.texts if text.startswith("context ")]
+    assert shown == ["context 0", "context 1", "context 2", "context 3", "context 7"]
+    assert "… and 3 more contexts" in found.text
+
+
+def test_a_bar_is_as_long_as_its_score_and_marked_at_its_threshold() -> None:
+    result = evaluate(ROWS[0], ["faithfulness"], profile="grounded")
+    metric = replace(result.metrics.faithfulness, score=0.25, threshold=0.5)
+    html = replace(result, metrics=type(result.metrics)({"faithfulness": metric}))._repr_html_()
+    assert '<rect x="0" y="1" width="22.5" height="8"' in html
+    assert '<line x1="45" y1="-1" x2="45" y2="10"' in html
+
+
 def test_lower_is_better_is_said_by_the_sign_of_its_threshold() -> None:
     result = evaluate(
         ROWS[0], ["unsupported_numbers"], profile="grounded", thresholds={"unsupported_numbers": 0}
@@ -186,6 +221,28 @@ def test_rows_that_failed_come_before_lower_scores_that_passed() -> None:
     batch = replace(batch, sample_passed=np.array([False, True, True]))
     listed = [row for row in page(batch).cells if len(row) == 5 and row[0].isdigit()]
     assert [row[1] for row in listed] == ["one two three four", "one", "one two three"]
+
+
+def test_what_failed_where_lower_is_better_is_what_scored_above_its_threshold() -> None:
+    rows = [
+        {"id": name, "question": "q", "answer": f"It has {n} doors.", "contexts": ["It has 7."]}
+        for name, n in (("good", 7), ("bad", 42))
+    ]
+    options: dict[str, Any] = {"profile": "grounded", "thresholds": {"unsupported_numbers": 0.4}}
+    batch = evaluate_batch(rows, ["unsupported_numbers"], **options)
+    found = page(batch)
+    listed = {row[1]: row[4] for row in found.cells if len(row) == 5 and row[0].isdigit()}
+    assert listed == {"bad": "unsupported_numbers 1.00", "good": ""}
+    html = batch._repr_html_()
+    assert html.count(f'<span style="background:{RED};padding:0 4px">') == 1, "nothing is not red"
+
+
+def test_the_highest_bin_is_as_high_as_its_drawing(batch: BatchEvalResult) -> None:
+    (drawing, *_) = re.findall(r'<svg .*?aria-label="distribution.*?</svg>', batch._repr_html_())
+    heights = [float(height) for height in re.findall(r'height="([\d.]+)" fill=', drawing)]
+    assert len(heights) > 2
+    assert max(heights) == 23
+    assert min(heights) >= 1.5
 
 
 def test_a_batch_without_texts_says_so_and_shows_the_rest(batch: BatchEvalResult) -> None:
@@ -253,6 +310,10 @@ def test_two_runs_are_shown_side_by_side(batch: BatchEvalResult) -> None:
     assert row[5] == change.verdict == "regression"
     assert row[3].startswith(f"{change.delta:+.3f}".replace("-", "−"))
     assert found.text.startswith("regression ")
+    (drawing, *_) = re.findall(r'<svg .*?aria-label="difference.*?</svg>', comparison._repr_html_())
+    (zero,) = re.findall(r'<line x1="([\d.]+)" y1="0"', drawing)
+    (place,) = re.findall(r'<rect x="([\d.]+)"', drawing)
+    assert float(place) + 3 < float(zero), "what fell stands to the left of nothing"
     assert page(compare(batch, batch)).text.startswith("no regression found ")
 
 

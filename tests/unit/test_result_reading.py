@@ -241,7 +241,7 @@ def test_every_report_of_a_file_with_a_broken_field_is_made_or_refused(
     paths = list(places(whole))
     path = tmp_path / "a.json"
     n_made = n_refused = 0
-    for _ in range(30):
+    for _ in range(20):
         path.write_text(json.dumps(changed(whole, draw.choice(paths), draw.choice(JUNK))))
         try:
             show_all(path)
@@ -257,8 +257,8 @@ def test_every_report_of_a_file_with_a_broken_field_is_made_or_refused(
         assert run_markdown(view)
         assert summary_html(view.summary)
         assert all(result_html(row.result) for row in view.rows)
-    assert n_made > 4
-    assert n_refused > 4
+    assert n_made > 2
+    assert n_refused > 2
 
 
 def show_all(path: Path) -> None:
