@@ -57,10 +57,11 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        told = (self._reported, self._total) == (self._completed, self._completed)
+        # What was estimated is known now.
+        total = None if self._total is None else self._completed
+        told = (self._reported, self._total) == (self._completed, total)
         try:
-            if self._report is not None and error is None and self._completed and not told:
-                # What was estimated is known now.
-                self._report(self._completed, self._completed)
+            if self._report is not None and error is None and not told:
+                self._report(self._completed, total)
         finally:
             self._bar.__exit__(kind, error, trace)

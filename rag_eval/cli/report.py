@@ -11,6 +11,7 @@ import rich_click as click
 from rag_eval.cli.parameters import metric_numbers
 from rag_eval.cli.report_flags import (
     print_unknown_slices,
+    print_written,
     report_files,
     report_flags,
     this_command,

@@ -78,6 +78,12 @@ def print_unknown_slices(view: RunView) -> None:
             print(plain_text(text), file=sys.stderr)
 
 
+def print_written(files: ReportFiles) -> None:
+    """Say on stderr which files there are now."""
+    if files.paths:
+        print(f"written: {', '.join(map(str, files.paths))}", file=sys.stderr)
+
+
 def this_command() -> str:
     """The command line as it was given; keys are never part of one."""
     return shlex.join(["rag-eval", *sys.argv[1:]])

@@ -14,6 +14,7 @@ from rag_eval.cli.parameters import EXIT_CODES, column_names
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.report_flags import (
     print_unknown_slices,
+    print_written,
     report_files,
     report_flags,
     this_command,
@@ -179,11 +180,14 @@ def run_command(data: str, **flags: Any) -> int:
     if report.view is not None:
         files.write(replace(report.view, command=this_command()))
         if not quiet:
+            print_written(files)
             print_unknown_slices(report.view)
     if not quiet:
         _print_talk(report, with_verdict=form != "table")
     _print_report(report, form)
-    if not quiet and not report.passed and not report.gated and "profile" not in options:
+    # Where most rows fail by defaults that nobody chose.
+    chosen = quiet or form != "table" or report.gated or "profile" in options
+    if not chosen and 2 * report.result.n_passed < report.result.n_rows:
         print(_OTHER_PROFILE, file=sys.stderr)
     return exit_code(report.interrupted, report.unavailable, report.result, report.passed)
 

@@ -188,7 +188,9 @@ def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> F
     else:
         worst = f"a loss of {-low:.3f}" if low < 0 else f"a gain of {low:.3f}"
         where = "within" if held else "beyond"
-        message += f", at worst {worst} ({1 - alpha:.0%} bound), {where} the margin of {margin:g}"
+        message += (
+            f", at worst {worst} ({100 * (1 - alpha):.4g}% bound), {where} the margin of {margin:g}"
+        )
     return _finding(change, NON_INFERIOR if held else NOT_SHOWN, held, message, None)
 
 

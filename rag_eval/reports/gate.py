@@ -43,14 +43,15 @@ def policy_lines(report: GateReport) -> list[str]:
     """What the policy promises, or how often it was found to err."""
     if not report.baselines:
         return []
+    alpha = f"{100 * report.alpha:.4g}%"
     if report.policy == "no-regression":
         return [
-            f"no-regression: when nothing changed, a build is red at most {report.alpha:.0%} of "
+            f"no-regression: when nothing changed, a build is red at most {alpha} of "
             "the time against each baseline; a pass is no proof that nothing got worse"
         ]
     if report.policy == "non-inferior":
         return [
-            f"non-inferior: a run that is worse by the margin passes about {report.alpha:.0%} of "
+            f"non-inferior: a run that is worse by the margin passes about {alpha} of "
             "the time; few rows show nothing, and fail"
         ]
     found = report.false_alarms

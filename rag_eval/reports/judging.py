@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rag_eval.judge_report import JudgeReport, MetricJudging
+from rag_eval.reports.page.figures import share_text
 from rag_eval.reports.plain_text import plain_text
 
 
@@ -57,7 +58,7 @@ def _table(*headers: str) -> Table:
 
 def _cells(found: MetricJudging) -> list[str]:
     tally = found.tally
-    agree = f"{found.n_agree / found.n_both:.0%}" if found.n_both else "-"
+    agree = share_text(found.n_agree / found.n_both) if found.n_both else "-"
     return [
         f"{found.n_judged:,}/{found.n_rows:,}",
         f"{found.n_failed:,}",

@@ -77,10 +77,11 @@ def _add_properties(suite: ElementTree.Element, properties: Mapping[str, str]) -
 def _add_cases(suite: ElementTree.Element, group: str, outcomes: Iterable[Outcome]) -> None:
     seen = Counter[str]()
     for outcome in outcomes:
-        name = _name(outcome.name)
+        name = known = _name(outcome.name)
+        while seen[name]:  # readers take cases of one name for tries of one test
+            seen[known] += 1
+            name = f"{known} ({seen[known]})"
         seen[name] += 1
-        if seen[name] > 1:  # readers take cases of one name for tries of one test
-            name = f"{name} ({seen[name]})"
         case = ElementTree.SubElement(suite, "testcase", classname=_name(group), name=name)
         element = _ELEMENTS.get(outcome.status)
         if element is not None:

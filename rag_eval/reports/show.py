@@ -25,6 +25,7 @@ from rag_eval.reports.passages import Passage, passage_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.reports.run_table import NONE, RunTable
 from rag_eval.results import EvalResult, MetricResult
+from rag_eval.views.findings import check_line
 from rag_eval.views.result_rows import Overview
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.sentences import (
@@ -33,7 +34,7 @@ from rag_eval.views.sentences import (
     shown_truth,
     truth_sentences,
 )
-from rag_eval.views.texts import contexts_of, text_of
+from rag_eval.views.texts import contexts_of, null_text, text_of
 from rag_eval.worst_rows import WorstRow
 
 _LEAST_WIDTH: Final = 40
@@ -253,7 +254,7 @@ class _RowPage:
         sign = NONE if passed is None else signs.supported if passed else signs.unsupported
         style = "" if passed is None else "green" if passed else "red"
         line = Text("  ").append(f"{sign} ", style).append(metric.metric_id, "bold")
-        reason = f"null ({metric.null_reason.name.lower().replace('_', ' ')})"
+        reason = f"null ({null_text(metric)})"
         line.append(" ").append(reason if metric.score is None else f"{metric.score:.3f}", style)
         if metric.threshold is not None:
             way = "least" if higher_is_better(metric.metric_id) else "most"
@@ -275,20 +276,7 @@ class _RowPage:
 
 def _failed(details: Iterable[Mapping[str, Any]]) -> list[str]:
     """The findings that speak against the row; all are in the JSON."""
-    lines = []
-    for found in details:
-        if not isinstance(found, Mapping) or found.get("passed") is not False:
-            continue
-        line = f"{found.get('check', 'check')} failed"
-        said = [
-            f"{name} {found[name]}"
-            for name in ("expected", "actual")
-            if found.get(name) is not None
-        ]
-        if found.get("message"):
-            said.insert(0, str(found["message"]))
-        lines.append(f"{line}: {'; '.join(said)}" if said else line)
-    return lines
+    return [check_line(found) for found in details if found.get("passed") is False]
 
 
 def _judge_lines(metric: MetricResult) -> list[str]:
@@ -305,8 +293,7 @@ def _judge_lines(metric: MetricResult) -> list[str]:
     lines = [", ".join(parts)]
     if judged.message:
         lines.append(f"judge: {judged.message}")
-    verdicts = (found for found in judged.details if isinstance(found, Mapping))
-    return [*lines, *map(_verdict_line, verdicts)]
+    return [*lines, *map(_verdict_line, judged.details)]
 
 
 def _score(value: float | None) -> str:

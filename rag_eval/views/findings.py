@@ -33,7 +33,7 @@ def _of_metric(metric: MetricResult) -> Iterator[str]:
     yield from (_signal_line(signal) for signal in metric.signals)
     for finding in metric.details or ():
         if finding.get("passed") is False:
-            yield _check_line(finding)
+            yield check_line(finding)
 
 
 def _signal_line(signal: EvalSignal) -> str:
@@ -41,9 +41,14 @@ def _signal_line(signal: EvalSignal) -> str:
     return f"{line} “{signal.evidence}”" if signal.evidence else line
 
 
-def _check_line(finding: Mapping[str, Any]) -> str:
+def check_line(finding: Mapping[str, Any]) -> str:
+    """A check that failed: what was expected, what was found, and what is said of it."""
     parts = [f"{finding.get('check', 'check')} failed"]
-    parts += [f"{name} {finding[name]}" for name in ("expected", "actual") if name in finding]
+    parts += [
+        f"{name} {finding[name]}"
+        for name in ("expected", "actual")
+        if finding.get(name) is not None
+    ]
     said = finding.get("message")
     return ", ".join(parts) + (f": {said}" if said else "")
 

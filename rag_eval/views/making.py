@@ -22,7 +22,7 @@ from rag_eval.views.result_rows import ResultFile, whole_batch
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice
 from rag_eval.views.run_view import RunView, ViewedRow
 from rag_eval.views.slicing import slices_of
-from rag_eval.views.texts import id_text
+from rag_eval.views.texts import id_text, row_name
 
 
 def view_of_batch(
@@ -149,8 +149,7 @@ def _rows(batch: BatchEvalResult, most: int) -> tuple[ViewedRow, ...]:
 def viewed_row(number: int, result: EvalResult) -> ViewedRow:
     """A row of a result in memory under its number."""
     known = id_text(result.sample)
-    name = f"row {number}" if known is None else f'row {number} ("{known}")'
-    return ViewedRow(number=number, name=name, id=known, result=result)
+    return ViewedRow(number=number, name=row_name(number, known), id=known, result=result)
 
 
 def _column(batch: BatchEvalResult, name: str) -> list[str | None]:

@@ -14,6 +14,7 @@ from rag_eval.metric_directions import higher_is_better
 from rag_eval.results import EvalResult, MetricResult
 from rag_eval.views.findings import row_findings
 from rag_eval.views.run_view import RunView, ViewedRow
+from rag_eval.views.texts import null_text
 
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 
@@ -210,9 +211,8 @@ def _missed(metric: MetricResult) -> FailedCheck:
 
 
 def _unjudged(metric: MetricResult) -> FailedCheck:
-    reason = metric.null_reason.name.lower().replace("_", " ")
     said = "" if metric.judged is None else metric.judged.message
-    message = f"{metric.metric_id} was not judged: {reason}"
+    message = f"{metric.metric_id} was not judged: {null_text(metric)}"
     return FailedCheck("judge", f"{message} ({said})" if said else message)
 
 
@@ -221,9 +221,7 @@ def _joined(checks: Sequence[FailedCheck]) -> str:
 
 
 def _nothing(result: EvalResult) -> str:
-    reasons = {
-        metric.null_reason.name.lower().replace("_", " ") for metric in result.metrics.values()
-    }
+    reasons = {null_text(metric) for metric in result.metrics.values()}
     return f"nothing was measured: {', '.join(sorted(reasons)) or 'no metric'}"
 
 

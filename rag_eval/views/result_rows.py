@@ -30,7 +30,7 @@ from rag_eval.runs.result_lines import is_line_by_line, result_lines
 from rag_eval.samples import MetricId
 from rag_eval.signature import Signature
 from rag_eval.views.run_view import ViewedRow
-from rag_eval.views.texts import id_text
+from rag_eval.views.texts import id_text, row_name
 
 _LINES: Final = (".jsonl", ".ndjson")
 _WRITERS: Final = "rag-eval run --output, or --format jsonl, writes such rows"
@@ -54,7 +54,7 @@ class RawRow(NamedTuple):
     def viewed(self, field: str = "id") -> ViewedRow:
         """The row as a result."""
         known = self.id(field)
-        name = f"row {self.number}" if known is None else f'row {self.number} ("{known}")'
+        name = row_name(self.number, known)
         return ViewedRow(number=self.number, name=name, id=known, result=self.result())
 
     def result(self) -> EvalResult:

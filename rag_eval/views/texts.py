@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rag_eval.results import EvalResult, sample_dict
-from rag_eval.samples import EvalSample
+from rag_eval.results import EvalResult, MetricResult, sample_dict
+from rag_eval.samples import EvalSample, NullReason
 
 
 def fields_of(result: EvalResult) -> dict[str, Any]:
@@ -38,6 +38,18 @@ def id_text(sample: Any) -> str | None:
     """The id of a sample as a text; None where it has none."""
     found = sample.get("id") if isinstance(sample, Mapping) else getattr(sample, "id", None)
     return None if found is None else str(found)
+
+
+def row_name(number: int, known: str | None) -> str:
+    """What messages call a row that is known by its number alone, or by its id too."""
+    return f"row {number}" if known is None else f'row {number} ("{known}")'
+
+
+def null_text(metric: MetricResult) -> str:
+    """Why there is no score, in words: ``nothing to measure``."""
+    if metric.null_reason == NullReason.MEASURED:
+        return "not measured"
+    return metric.null_reason.name.lower().replace("_", " ")
 
 
 def _texts(value: object) -> tuple[str, ...]:

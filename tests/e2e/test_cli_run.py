@@ -79,7 +79,10 @@ FAITH = ("--metrics", "faithfulness")
 def test_table() -> None:
     done = run(HANDBOOK)
     assert done.exit_code == 1
-    assert done.stderr == ""
+    assert done.stderr.startswith(
+        "note: these are the scores of rag-eval-node-ts (--profile overlap)"
+    )
+    assert run(HANDBOOK, "--profile", "overlap").stderr == ""
     lines = done.stdout.splitlines()
     names = "metric mean [95%] median min max std pass null verdict"
     assert [word for word in lines[0].split() if word != "rate"] == names.split()
@@ -271,9 +274,9 @@ def test_lone_surrogates_survive(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("none/out.json", "No such file or directory"),
+        ("none/out.json", "there is no folder "),
         ("folder.json", "it is not a regular file"),
-        ("file.txt/out.json", "Not a directory"),
+        ("file.txt/out.json", "there is no folder "),
         ("out.txt", "wanted .json or .jsonl"),
     ],
 )
@@ -703,3 +706,10 @@ def test_unknown_commands_are_usage_errors() -> None:
     done = invoke("runn", HANDBOOK)
     assert done.exit_code == 2
     assert done.stderr.startswith("error: No such command 'runn'")
+
+
+def test_a_field_to_slice_by_that_no_row_has_is_told(good: Path) -> None:
+    page = good.parent / "page.html"
+    done = run(good, "--html", page, "--slice-by", "topik", "--profile", "overlap")
+    assert "note: no row has the field 'topik' that --slice-by names\n" in done.stderr
+    assert "field 'id'" not in run(good, "--html", page, "--slice-by", "id").stderr

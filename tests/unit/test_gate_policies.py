@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.gating import gate
 from rag_eval.gating.false_alarm_rates import N_REPLICATES, POLICIES, RATES, SEED, TIES
 from rag_eval.gating.false_alarms import false_alarm_rate
+from rag_eval.reports.gate import policy_lines
 from rag_eval.stats.differences import difference_lower_bound
 from rag_eval.stats.paired import sign_flip_test
 from tests.scored_runs import scored_run
@@ -331,3 +333,14 @@ def test_a_small_simulation_has_the_rates_of_the_table() -> None:
     for policy in POLICIES:
         rate = RATES[policy][50][1]
         assert abs(found[policy] - rate) <= 5 * math.sqrt(rate * (1 - rate) / 300)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "shown", "bound"), [(0.025, "2.5%", "97.5%"), (0.1, "10%", "90%")]
+)
+def test_chances_are_told_as_they_were_given(alpha: float, shown: str, bound: str) -> None:
+    found = gate(run(-0.005), old(), policy="non-inferior", margin=0.02, alpha=alpha)
+    assert f"({bound} bound)" in found.baselines[0].findings[0].message
+    assert f"passes about {shown} of the time" in policy_lines(found)[0]
+    (line,) = policy_lines(replace(found, policy="no-regression"))
+    assert f"a build is red at most {shown} of the time" in line

@@ -733,7 +733,10 @@ def test_one_sample_is_decoded_alone() -> None:
     assert block.taken([2, 1]).rows == [ROW, {"id": 2, "x": [1]}]
     assert block.values("x") == [None, [1], None]
     assert block.fault(0, NEEDS[0]) is None
-    assert block.fault(1, NEEDS[0]) == "contexts is missing; wanted a list of str"
+    assert block.fault(1, NEEDS[0]) == (
+        "contexts is missing (there is 'x'; a mapping says which field it is: "
+        "--map contexts=COLUMN); wanted a list of str"
+    )
 
 
 # ------------------------------------------------------------------------------- keys of fields

@@ -157,3 +157,12 @@ def test_long_texts_are_cut() -> None:
     assert len(case.result[0].message) == 500
     assert len(case.result[0].text) == 10_000
     assert case.result[0].text.endswith("…")
+
+
+def test_a_name_that_looks_like_that_of_a_repeat_is_no_repeat() -> None:
+    names = ["x", "x", "x (2)", "x", "x (2)"]
+    outcomes = [Outcome(group="g", name=name, status="passed") for name in names]
+    root = ElementTree.fromstring(junit_xml(outcomes, properties={}))
+    found = [case.get("name") for case in root.iter("testcase")]
+    assert len(set(found)) == len(names)
+    assert found[:2] == ["x", "x (2)"]

@@ -309,7 +309,7 @@ def test_an_opened_row_has_all_texts_and_sentences_lead_to_their_windows(
         assert "".join(marks) == row.result.sample["contexts"][0][slice(*found.window)]
     chunks = [chunk.one("div", cls="text").text for chunk in detail.all("div", cls="chunk")]
     assert chunks == row.result.sample["contexts"]
-    assert "1 of 1 sentences covered" in detail.text
+    assert "1 of 1 sentence covered" in detail.text
     assert "topic" in detail.text
     assert row.result.metrics.answer_relevance.explanation in detail.text
 
@@ -446,9 +446,7 @@ def test_checks_and_what_a_judge_said_are_shown(view: RunView) -> None:
     result = replace(row.result, metrics=metrics)
     root = page(replace(view, rows=(replace(row, result=result),), comparison=None))
     reason = root.by_id(f"row-{row.number}").all("div", cls="reason")[0]
-    failed, others = (
-        each for each in reason.all("details") if "checks" in each.one("summary").text
-    )
+    failed, others = (each for each in reason.all("details") if "check" in each.one("summary").text)
     assert "open" in failed.attributes
     assert "open" not in others.attributes
     assert '["a", "b"]' in failed.text

@@ -18,10 +18,9 @@ from rag_eval.reports.page.passages import (
 )
 from rag_eval.reports.page.visible_text import cut, short
 from rag_eval.results import EvalResult, EvalSignal, MetricResult
-from rag_eval.samples import NullReason
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.sentences import SentenceView, answer_sentences, shown_truth, truth_sentences
-from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
+from rag_eval.views.texts import contexts_of, fields_of, null_text, text_of, truths_of
 
 RowStatus: TypeAlias = Literal["passed", "failed", "unmeasured"]
 
@@ -219,11 +218,7 @@ def _metric(result: MetricResult, limits: Limits) -> MetricPart:
 
 def null_reason_text(result: MetricResult) -> str:
     """``nothing to measure``; empty for a score."""
-    if result.score is not None:
-        return ""
-    if result.null_reason == NullReason.MEASURED:
-        return "not measured"
-    return result.null_reason.name.lower().replace("_", " ")
+    return null_text(result) if result.score is None else ""
 
 
 def _finding(found: Mapping[str, Any], limits: Limits) -> Finding:
