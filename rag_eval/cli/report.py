@@ -78,6 +78,7 @@ def report_command(result: str, **flags: Any) -> None:
     held = not view.interrupted and all(gate.held for gate in outcomes)
     view = replace(view, gates=outcomes, passed=held, command=this_command())
     files.write(view)
+    print_written(files)
     print_unknown_slices(view)
     if not files.wanted:
         sys.stdout.write(run_markdown(view))
