@@ -164,8 +164,8 @@ def test_what_stands_beside_metrics_is_read_as_strictly(
 
 
 def test_a_file_that_is_packed_or_nested_beyond_reading_is_no_traceback(tmp_path: Path) -> None:
-    packed = gzip.compress(b'{"aggregates": {}}' * 100)
-    (tmp_path / "a.json.gz").write_bytes(packed[:20] + b"\xff" * 9 + packed[29:])
+    header = gzip.compress(b"")[:10]
+    (tmp_path / "a.json.gz").write_bytes(header + b"\xff" * 20)  # no kind of block
     with pytest.raises(InputError, match=r"cannot read .*a\.json\.gz"):
         read_batch(tmp_path / "a.json.gz")
     with pytest.raises(InputError, match="is not JSON"):
@@ -190,6 +190,14 @@ def view_of(result: Any) -> Any:
     from rag_eval.views.making import view_of_batch
 
     return view_of_batch(batch_of([result], {"aggregates": {"faithfulness": {}}}))
+
+
+def test_scores_beyond_what_the_file_says_of_them_are_in_the_last_bin(
+    whole: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(changed(whole, (*FAITHFUL, "score"), 1e308)))
+    shape = view_of_file(tmp_path / "a.json").histograms["faithfulness"]
+    assert (shape.high, shape.counts[-1], sum(shape.counts)) == (1.0, 1, 1)
 
 
 def test_a_threshold_is_that_of_the_first_row_that_has_the_metric(whole: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from rag_eval.errors import SignatureMismatchError
 from rag_eval.pytest_plugin.item_scores import ItemScores
 from rag_eval.pytest_plugin.session_run import Recorded, read_records, session_run
+from rag_eval.reports.recorded_scores import ScoredTest, summary_lines
 from rag_eval.runs.scored_run import NOT_JUDGED
 from rag_eval.samples import NullReason
 from rag_eval.testing import assert_rag, listening
@@ -144,3 +145,16 @@ def test_a_judge_that_fails_is_counted_and_its_null_score_fails(
     run = session_run(read_records("t.py::a", scores.taken()))
     assert (run.n_judgements, run.n_failed_judgements) == (1, 1)
     assert scores.taken() == "", "each report has its own"
+
+
+def test_the_worst_are_those_without_a_composite_score_then_the_lowest() -> None:
+    rows = {"low": 0.1, "none": None, "high": 0.6, "mid": 0.3}
+    found = {name: record(name, {"faithfulness": score(value)}) for name, value in rows.items()}
+    tests = [ScoredTest(name, name, False, rows[name], found[name].metrics) for name in rows]
+    lines = summary_lines(session_run(found.values()), tests, None)
+    assert [line.split("(")[1] for line in lines if line.startswith("worst")] == [
+        "none)",
+        "low)",
+        "mid)",
+    ]
+    assert lines[-1] == "and 1 more that missed their bars"
