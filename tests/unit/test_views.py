@@ -333,3 +333,21 @@ def test_a_baseline_of_other_settings_is_shown_where_that_was_allowed(tmp_path: 
     batch = rag_eval.evaluate_batch(rows(9), ["faithfulness"], profile="grounded")
     with pytest.raises(InputError, match="profile"):
         view_of_batch(batch, baseline=old)
+
+
+def test_a_run_shows_its_verdict_and_means_in_a_notebook() -> None:
+    html = run_file(EXAMPLE, ["faithfulness"], profile="grounded", min_pass_rate=0.99)._repr_html_()
+    for text in ("FAIL", "pass rate 0.83 (55/66) is below 0.99", "faithfulness", "0.80"):
+        assert text in html
+    assert "<script" not in html
+
+
+def test_an_interrupted_result_file_does_not_pass(tmp_path: Path) -> None:
+    path = tmp_path / "partial.json"
+    sound = {**TRIAL, "answer": "Ellen Marsh led the trial, said the paper."}
+    batch = rag_eval.evaluate_batch([sound], ["faithfulness"], profile="grounded")
+    path.write_text(json.dumps(batch.to_dict()))
+    assert view_of_file(path).passed
+    path.write_text(json.dumps({**batch.to_dict(), "interrupted": True, "nSkipped": 2}))
+    view = view_of_file(path)
+    assert (view.passed, view.interrupted, view.n_skipped) == (False, True, 2)
