@@ -73,7 +73,7 @@ def github_command(data: str, branch: str, directory: str, force: bool) -> None:
       rag-eval init github --data eval/samples.jsonl --force
     """
     text = _filled("github.yml", data, branch)
-    path = _written(Path(directory, ".github", "workflows", "rag-eval.yml"), text, force)
+    path = _written(directory, ".github/workflows/rag-eval.yml", text, force)
     _print_next_steps(path, data, "")
 
 
@@ -92,7 +92,7 @@ def gitlab_command(data: str, directory: str, force: bool) -> None:
       rag-eval init gitlab
       rag-eval init gitlab --data eval/samples.jsonl
     """
-    path = _written(Path(directory, ".gitlab", "rag-eval.yml"), _filled("gitlab.yml", data), force)
+    path = _written(directory, ".gitlab/rag-eval.yml", _filled("gitlab.yml", data), force)
     _print_next_steps(
         path, data, "put into .gitlab-ci.yml: include: [{local: .gitlab/rag-eval.yml}]"
     )
@@ -122,9 +122,12 @@ def _yaml_text(option: str, text: str) -> str:
     return json.dumps(text, ensure_ascii=False)  # a string of JSON is one of YAML
 
 
-def _written(path: Path, text: str, force: bool) -> Path:
+def _written(directory: str, name: str, text: str, force: bool) -> Path:
     from rag_eval.durable_files import atomic_file
 
+    path = Path(directory, name)
+    if not Path(directory).is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {directory}")
     if path.exists() and not force:
         raise InputError(f"{path} is there already; --force writes over it")
     try:

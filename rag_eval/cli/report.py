@@ -10,7 +10,6 @@ import rich_click as click
 
 from rag_eval.cli.parameters import metric_numbers
 from rag_eval.cli.report_flags import (
-    print_unknown_slices,
     print_written,
     report_files,
     report_flags,
@@ -79,6 +78,5 @@ def report_command(result: str, **flags: Any) -> None:
     view = replace(view, gates=outcomes, passed=held, command=this_command())
     files.write(view)
     print_written(files)
-    print_unknown_slices(view)
     if not files.wanted:
         sys.stdout.write(run_markdown(view))

@@ -255,3 +255,10 @@ def test_help_teaches() -> None:
         result = init(*arguments)
         assert result.exit_code == 0
         assert "rag-eval init git" in result.output
+
+
+def test_a_repository_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    result = init("github", "--directory", tmp_path / "mistyped")
+    assert result.exit_code == 2
+    assert f"there is no folder {tmp_path / 'mistyped'}" in result.output
+    assert list(tmp_path.iterdir()) == []

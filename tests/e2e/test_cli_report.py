@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import rag_eval
 from rag_eval.cli.program import program
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "quickstart.jsonl"
@@ -135,3 +136,13 @@ def test_reports_are_there_though_nobody_reads_the_table(tmp_path: Path) -> None
     assert done.stderr.splitlines()[0] == "written: page.html"
     assert "Error" not in done.stderr
     assert "</html>" in (tmp_path / "page.html").read_text()
+
+
+def test_a_field_that_no_row_has_is_refused_where_all_rows_are_at_hand(tmp_path: Path) -> None:
+    rag_eval.evaluate_batch([json.loads(EXAMPLE.read_text().splitlines()[0])]).to_json(
+        tmp_path / "out.json"
+    )
+    done = run("report", "out.json", "--slice-by", "topik", "--html", "x.html", cwd=tmp_path)
+    assert done.exit_code == 2
+    assert "no sample has a field 'topik'" in done.stderr
+    assert not (tmp_path / "x.html").exists()
