@@ -188,7 +188,7 @@ def gate_command(new: str | None, **flags: Any) -> int:
       rag-eval gate today.json --baseline main.json --junit gate.xml --github
     """
     form = flags.pop("form")
-    files = report_files(flags)
+    files = report_files(flags, new, flags["baselines"])
     report = _report(new, flags)
     if files.wanted:
         from rag_eval.reports.gate import gate_markdown

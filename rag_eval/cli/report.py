@@ -57,7 +57,7 @@ def report_command(result: str, **flags: Any) -> None:
       rag-eval report today.json --min-mean faithfulness=0.7 --junit results.xml
       rag-eval report today.json > summary.md
     """
-    files = report_files(flags, [result])
+    files = report_files(flags, result, [flags["baseline"]])
     from rag_eval.gates import Gates, check_gates
     from rag_eval.options import REGRESSION_THRESHOLD
     from rag_eval.reports.run_markdown import run_markdown

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -54,8 +55,13 @@ def report_flags(command: _Command) -> _Command:
     return _PAGE(ci_flags(command))
 
 
-def report_files(flags: dict[str, Any], others: Sequence[str] = ()) -> ReportFiles:
-    """Take the flags of reports out of all flags, and refuse what could not be written."""
+def report_files(
+    flags: dict[str, Any], source: str | None, others: Iterable[str | None] = ()
+) -> ReportFiles:
+    """Take the flags of reports out of all flags, and refuse what could not be written.
+
+    ``source`` may be a pattern; ``others`` are further files of the command, None where not given.
+    """
     from rag_eval.reports.report_files import ReportFiles
 
     given = {name: flags.pop(name, None) for name in _NAMES}
@@ -63,7 +69,8 @@ def report_files(flags: dict[str, Any], others: Sequence[str] = ()) -> ReportFil
         **{name: None if path is None else Path(path) for name, path in given.items()},
         github=flags.pop("github"),
     )
-    files.check(others)
+    read = [] if source is None else [source, *glob.glob(source, recursive=True)]  # noqa: PTH207
+    files.check(read, [other for other in others if other is not None])
     return files
 
 

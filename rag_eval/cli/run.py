@@ -158,7 +158,7 @@ def run_command(data: str, **flags: Any) -> int:
     from rag_eval.run import run_file
 
     form, quiet = flags.pop("form"), flags.pop("quiet")
-    files = report_files(flags, [name for name in (data, flags["output"]) if name is not None])
+    files = report_files(flags, data, [flags["output"], flags["baseline"]])
     slice_by = flags.pop("slice_by")
     options = options_of(flags)
     metrics = options.pop("metrics", None)

@@ -43,21 +43,29 @@ class ReportFiles:
         """Whether there is any report to write."""
         return self.github or bool(self.paths)
 
-    def check(self, others: Iterable[str | Path] = ()) -> None:
-        """Refuse, before any work, what could not be written.
+    def check(self, sources: Iterable[str | Path] = (), others: Iterable[str | Path] = ()) -> None:
+        """Refuse, before any work, what could not be written, or would be written over.
+
+        Parameters
+        ----------
+        sources : iterable of path
+            The files of samples or results that are read.
+        others : iterable of path
+            What else the command reads or writes, whether it is there yet or not.
 
         Raises
         ------
         InputError
-            For a name that is given twice or is that of a file in ``others``, a folder that is not
-            there, or a package that is missing.
+            For a name that is given twice or is that of such a file, a folder that is not there, or
+            a package that is missing.
         """
-        seen: set[Path] = set()
+        read = list(sources)
+        taken = {Path(other).resolve() for other in others}
         for path in self.paths:
-            if path.resolve() in seen:
-                raise InputError(f"{path} is to hold two reports")
-            seen.add(path.resolve())
-            check_target(path, others)
+            check_target(path, read)
+            if path.resolve() in taken:
+                raise InputError(f"{path} is named twice: each report needs a file of its own")
+            taken.add(path.resolve())
             if not path.parent.is_dir():
                 raise InputError(f"cannot write {path}: there is no folder {path.parent}")
         if self.html is not None:

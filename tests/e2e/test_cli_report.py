@@ -95,10 +95,15 @@ def test_a_report_against_a_baseline_shows_the_rows_that_moved(tmp_path: Path) -
     assert any("faithfulness" in str(name) for name in failed)
 
 
+_TWICE = "x is named twice: each report needs a file of its own"
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--html", "x", "--junit", "x"], "x is to hold two reports"),
+        (["--html", "x", "--junit", "x"], _TWICE),
+        (["--html", "x", "--output", "x"], _TWICE),
+        (["--html", "x", "--baseline", "./x"], _TWICE),
         (["--html", "no/page.html"], "cannot write no/page.html: there is no folder no"),
         (["--html", "."], "cannot write .: it is not a regular file"),
         (["--junit", "data.jsonl"], "the output data.jsonl is the sample file itself"),
@@ -146,3 +151,10 @@ def test_a_field_that_no_row_has_is_refused_where_all_rows_are_at_hand(tmp_path:
     assert done.exit_code == 2
     assert "no sample has a field 'topik'" in done.stderr
     assert not (tmp_path / "x.html").exists()
+
+
+def test_a_report_does_not_take_the_place_of_a_file_that_a_pattern_names(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(EXAMPLE.read_text())
+    done = run("run", "*.jsonl", "--junit", "a.jsonl", cwd=tmp_path)
+    assert done.exit_code == 2
+    assert (tmp_path / "a.jsonl").read_text() == EXAMPLE.read_text()
