@@ -35,6 +35,7 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "mapping": ("a table of fields", dict),
     "gold_separator": ("a string", str),
     "context_separator": ("a string", str),
+    "max_row_bytes": ("a whole number", int),
     "details": ("true or false", bool),
     "worst": ("a whole number", int),
     "mode": ("a string", str),

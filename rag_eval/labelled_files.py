@@ -313,8 +313,9 @@ class _Score(msgspec.Struct):
 def _result_file_scores(path: str | Path, metric: MetricId, id_field: str) -> _Scores:
     """Ids, scores and signature of a result file."""
     source = source_name(path)
+    data = file_bytes(path)
     try:
-        found = _decoded(file_bytes(path), _result_file(id_field))
+        found = _decoded(data, _result_file(id_field))
     except msgspec.ValidationError as error:
         raise InputError(f"{source} is no result file: {error}") from None
     except (ValueError, RecursionError) as error:

@@ -5,9 +5,7 @@ Written part by part, so that no file has to be held in memory, and put in place
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ from rag_eval.batch_results import BatchEvalResult
 from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
 from rag_eval.field_reading import Fields
+from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.result_reading import cost_of, metric_or_none, result_of, signature_of
 from rag_eval.results import ByMetric, EvalResult
 from rag_eval.samples import MetricId, NullReason
@@ -183,12 +182,7 @@ def _text_of(source: str | bytes | Path) -> tuple[str, str | bytes]:
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip()[:1] == "{"):
         return "the text given", source
     path = Path(source)
-    try:
-        data = path.read_bytes()
-        return str(path), gzip.decompress(data) if path.suffix == ".gz" else data
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot read {path}: {reason}") from None
+    return str(path), file_bytes(path)
 
 
 _STATISTICS = {"mean": "mean", "median": "median", "min": "min", "max": "max", "std_dev": "stdDev"}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import math
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import msgspec
 
 from rag_eval import json_text
 from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.json_text import number_or_null
 from rag_eval.metric_directions import higher_is_better
 from rag_eval.regressions import Baseline
@@ -90,15 +89,9 @@ def read_summary(path: str | Path) -> ResultSummary:
     InputError
         When it is no result file.
     """
+    data = file_bytes(path)
     try:
-        data = Path(path).read_bytes()
-        if str(path).endswith(".gz"):
-            data = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"cannot read {path}: {reason}") from None
-    try:
-        found = _decoded(data.removeprefix(b"\xef\xbb\xbf"))
+        found = _decoded(data)
         baseline = Baseline.of({"aggregates": found.aggregates, "signature": found.signature})
         composite = msgspec.convert(found.composite_aggregate or {"mean": math.nan}, _Aggregate)
         means = _means(found)

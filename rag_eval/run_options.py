@@ -8,10 +8,10 @@ from typing import Any, Final, TypedDict, get_type_hints
 
 from rag_eval.errors import InputError
 from rag_eval.grounded_settings import Stemmer
-from rag_eval.inputs.byte_files import STANDARD_INPUT
+from rag_eval.inputs.byte_files import MAX_ROW_BYTES, STANDARD_INPUT
 from rag_eval.inputs.opened import InputOptions
 from rag_eval.judge_options import JudgeOptions
-from rag_eval.option_values import number
+from rag_eval.option_values import number, whole_from_one
 from rag_eval.options import REGRESSION_THRESHOLD, Plan, ProgressFn
 from rag_eval.plan_signature import signature_of
 from rag_eval.regressions import Baseline, check_signatures
@@ -33,6 +33,9 @@ class ReadOptions(TypedDict, total=False):
         Splits a ground truth into acceptable answers, which the grounded profile takes.
     context_separator : str
         Splits a cell of CSV into contexts; by default they are a JSON array.
+    max_row_bytes : int
+        The longest row of a text file, unpacked: 268,435,456 (256 MiB) by default. A longer one
+        ends the run. A JSON array is held in memory as a whole and may have four times as much.
     skip_invalid : bool
         Leave bad rows out and count them, where the first would end the run.
     quantiles : {"exact", "sketch"}
@@ -49,6 +52,7 @@ class ReadOptions(TypedDict, total=False):
     mapping: Mapping[str, str] | None
     gold_separator: str | None
     context_separator: str | None
+    max_row_bytes: int | None
     skip_invalid: bool | None
     quantiles: Quantiles | None
     threads: int | None
@@ -144,11 +148,13 @@ _KEPT_KEYS: Final = (
 
 def input_options(options: Mapping[str, Any]) -> InputOptions:
     """How the data is read."""
+    limit = options.get("max_row_bytes")
     return InputOptions(
         schema=options.get("schema"),
         mapping=options.get("mapping") or {},
         gold_separator=_separator(options, "gold_separator"),
         context_separator=_separator(options, "context_separator"),
+        max_row_bytes=MAX_ROW_BYTES if limit is None else whole_from_one(limit, "max_row_bytes"),
     )
 
 

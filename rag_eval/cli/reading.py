@@ -42,6 +42,13 @@ def reading_flags(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="TEXT",
             help="Splits a cell of CSV into contexts [a JSON array].",
         ),
+        click.option(
+            "--max-row-bytes",
+            type=int,
+            metavar="N",
+            help="Longest row of a text file, in bytes, unpacked; a longer one ends the command "
+            "[268435456, which is 256 MiB].",
+        ),
     ]
     for flag in reversed(flags):
         command = flag(command)

@@ -15,6 +15,10 @@ from rag_eval.errors import InputError, MissingExtraError
 STANDARD_INPUT: Final = "-"
 PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
+# A few kilobytes of gzip unpack to any number of bytes without a line end among them.
+MAX_ROW_BYTES: Final = 256 << 20
+_ROWS_OF_WHOLE: Final = 4
+_BOM: Final = b"\xef\xbb\xbf"
 
 
 def source_name(data: str | Path) -> str:
@@ -31,10 +35,24 @@ def plain_name(path: str | Path) -> str:
 
 
 class ByteFile:
-    """A file that is being read; ``position`` is how far, in bytes as they lie on disk."""
+    """A file that is being read; ``position`` is how far, in bytes as they lie on disk.
 
-    def __init__(self, raw: IO[bytes], unpacked: IO[bytes], source: str) -> None:
+    Parameters
+    ----------
+    max_row_bytes : int, optional
+        The longest row, unpacked, where the caller has an option for it.
+    """
+
+    def __init__(
+        self,
+        raw: IO[bytes],
+        unpacked: IO[bytes],
+        source: str,
+        max_row_bytes: int | None = None,
+    ) -> None:
         self.source = source
+        self.max_row_bytes = MAX_ROW_BYTES if max_row_bytes is None else max_row_bytes
+        self._can_be_raised = max_row_bytes is not None
         self._raw = raw
         self._unpacked = unpacked
 
@@ -64,6 +82,71 @@ class ByteFile:
             if not chunk:
                 return
             yield chunk
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines without their ends, and without a byte order mark.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`chunks`, and for a line that is longer than a row may be.
+        """
+        rest: list[bytes] = []
+        n_lines = n_rest = 0
+        for chunk in self.chunks():
+            # Only these end lines: texts may hold any of the other separators of Unicode.
+            *whole, last = chunk.split(b"\n")
+            for line in whole:
+                n_lines += 1
+                if n_rest:
+                    # A line that is longer than a chunk is put together once.
+                    line = b"".join((*rest, line))
+                    rest, n_rest = [], 0
+                if len(line) > self.max_row_bytes:
+                    raise self.too_long(n_lines)
+                yield line if n_lines > 1 else line.removeprefix(_BOM)
+            if last:
+                rest.append(last)
+                n_rest += len(last)
+            if n_rest > self.max_row_bytes:
+                raise self.too_long(n_lines + 1)
+        if n_rest:
+            line = b"".join(rest)
+            yield line if n_lines else line.removeprefix(_BOM)
+
+    def content(self) -> bytes:
+        """All that is left of the file, without a byte order mark.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`chunks`, and for more than four times what a row may have.
+        """
+        chunks: list[bytes] = []
+        n_bytes, most = 0, _ROWS_OF_WHOLE * self.max_row_bytes
+        for chunk in self.chunks():
+            chunks.append(chunk)
+            n_bytes += len(chunk)
+            if n_bytes > most:
+                raise InputError(
+                    f"{self.source} is longer than {most:,} bytes, the most for a file "
+                    "that is held in memory as a whole"
+                    + self._advice(
+                        "make it a .jsonl file, which is read row by row, or raise the limit, "
+                        f"which is {_ROWS_OF_WHOLE} times"
+                    )
+                )
+        return b"".join(chunks).removeprefix(_BOM)
+
+    def too_long(self, line: int, remark: str = "") -> InputError:
+        """What to raise for a row that is longer than the limit and begins in that line."""
+        return InputError(
+            f"{self.source}, line {line}: the row is longer than {self.max_row_bytes:,} bytes"
+            f"{remark}" + self._advice("to read longer rows, raise")
+        )
+
+    def _advice(self, text: str) -> str:
+        return f"; {text} --max-row-bytes (max_row_bytes in Python)" if self._can_be_raised else ""
 
     def fill(self, buffer: bytearray, begin: int) -> int:
         """Read into a buffer from ``begin`` on; how many bytes, 0 at the end of the file.
@@ -95,8 +178,10 @@ def _read_error(error: Exception, source: str) -> Exception:
 
 
 @contextmanager
-def opened_bytes(data: str | Path) -> Iterator[ByteFile]:
+def opened_bytes(data: str | Path, max_row_bytes: int | None = None) -> Iterator[ByteFile]:
     """Open a file, or standard input for ``-``; ``.gz`` and ``.zst`` are unpacked.
+
+    ``max_row_bytes`` is for callers that have an option for the longest row.
 
     Raises
     ------
@@ -104,7 +189,7 @@ def opened_bytes(data: str | Path) -> Iterator[ByteFile]:
         When there is no such file or it cannot be read.
     """
     if str(data) == STANDARD_INPUT:
-        yield ByteFile(sys.stdin.buffer, sys.stdin.buffer, source_name(data))
+        yield ByteFile(sys.stdin.buffer, sys.stdin.buffer, source_name(data), max_row_bytes)
         return
     path = Path(data)
     try:
@@ -115,12 +200,13 @@ def opened_bytes(data: str | Path) -> Iterator[ByteFile]:
         suffix = path.suffix.lower()
         if suffix == ".gz":
             with gzip.GzipFile(fileobj=raw) as unpacked:
-                yield ByteFile(raw, unpacked, str(path))  # type: ignore[arg-type]
+                packed: Any = unpacked  # a GzipFile is an IO[bytes] in all but name
+                yield ByteFile(raw, packed, str(path), max_row_bytes)
         elif suffix == ".zst":
             with zstd().ZstdFile(raw) as unpacked:
-                yield ByteFile(raw, unpacked, str(path))
+                yield ByteFile(raw, unpacked, str(path), max_row_bytes)
         else:
-            yield ByteFile(raw, raw, str(path))
+            yield ByteFile(raw, raw, str(path), max_row_bytes)
 
 
 def zstd() -> Any:
@@ -140,4 +226,4 @@ def zstd() -> Any:
 def file_bytes(path: str | Path) -> bytes:
     """The whole content of a small file, unpacked, without byte order mark."""
     with opened_bytes(path) as file:
-        return b"".join(file.chunks()).removeprefix(b"\xef\xbb\xbf")
+        return file.content()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, Final, NamedTuple
@@ -39,14 +40,17 @@ class CsvTable:
     Raises
     ------
     InputError
-        For text that is not CSV or not UTF-8, naming the line, and for a header that cannot be.
+        For text that is not CSV or not UTF-8 and for a row that is too long, naming the line, and
+        for a header that cannot be.
     """
 
     def __init__(self, file: ByteFile) -> None:
-        # The limit is the process's; Python's own would refuse a cell of ten contexts.
+        # The limit is the process's; Python's own would refuse a cell of ten contexts. That of
+        # rows holds for their cells, too.
         csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
         self.source = file.source
-        lines = _text_lines(file)
+        self._row_bytes = 0
+        lines = self._text_lines(file)
         first = next(lines, "")
         self._reader = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
         self.header = self._next() or []
@@ -58,6 +62,24 @@ class CsvTable:
         except csv.Error as error:
             line = self._reader.line_num
             raise InputError(f"{self.source}, line {line}: is not CSV: {error}") from None
+        finally:
+            self._row_bytes = 0
+
+    def _text_lines(self, file: ByteFile) -> Iterator[str]:
+        """The lines of the file, as long as those of one row are not too many."""
+        first_of_row = 1
+        for number, line in enumerate(file.lines(), 1):
+            if not self._row_bytes:
+                first_of_row = number
+            self._row_bytes += len(line) + 1
+            if self._row_bytes > file.max_row_bytes + 1:
+                raise file.too_long(first_of_row, " (is a quote in it not closed?)")
+            try:
+                yield line.decode() + "\n"
+            except UnicodeDecodeError as error:
+                fault = f"is not UTF-8: 0x{line[error.start]:02x}"
+                hint = "; save it as CSV in UTF-8" if number == 1 and line[:2] in _UTF_16 else ""
+                raise InputError(f"{file.source}, line {number}: {fault}{hint}") from None
 
     def rows(self) -> Iterator[CsvRow]:
         """The rows below the header; empty lines are none."""
@@ -83,33 +105,11 @@ def _separator(line: str) -> str:
     return next((mark for mark in ";\t" if mark in bare), ",")
 
 
-def _text_lines(file: ByteFile) -> Iterator[str]:
-    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-    rest, n_lines = "", 0
-    for chunk in chain(file.chunks(), [b""]):
-        bad: UnicodeDecodeError | None = None
-        try:
-            text = decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            bad, text = error, error.object[: error.start].decode("utf-8-sig")
-        # Only these end lines: texts may hold any of the other separators of Unicode.
-        *lines, rest = (rest + text).split("\n")
-        for line in lines:
-            yield line + "\n"
-        n_lines += len(lines)
-        if bad is not None:
-            byte = bad.object[bad.start]
-            hint = "; save it as CSV in UTF-8" if bad.object[:2] in _UTF_16 else ""
-            raise InputError(f"{file.source}, line {n_lines + 1}: is not UTF-8: 0x{byte:02x}{hint}")
-    if rest:
-        yield rest
-
-
 def _check_header(header: list[str], source: str) -> None:
     if not any(header):
         raise InputError(f"{source}: line 1 must name the columns")
-    for name in header:
-        if header.count(name) > 1:
+    for name, n_columns in Counter(header).items():
+        if n_columns > 1:
             raise InputError(f"{source}: line 1 names the column {name!r} twice")
 
 
@@ -187,11 +187,8 @@ def text_list(cell: str) -> list[str] | None:
         return _printed_list(cell.strip())
 
 
-# One printed string and what follows it. No two alternatives begin alike, so that it cannot hang.
-_PRINTED: Final = re.compile(
-    r"""\s*(?:'(?P<single>(?:[^'\\]|\\.)*)'|"(?P<double>(?:[^"\\]|\\.)*)")\s*(?P<after>[,\]])""",
-    re.DOTALL,
-)
+_QUOTE: Final = re.compile(r"\s*(['\"])")
+_AFTER: Final = re.compile(r"\s*([,\]])")
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
 _NAMED: Final = {"n": "\n", "r": "\r", "t": "\t"}
 
@@ -202,12 +199,30 @@ def _printed_list(cell: str) -> list[str] | None:
     texts: list[str] = []
     place, after = 1, ","
     while after == ",":
-        found = _PRINTED.match(cell, place)
-        if found is None:
+        quote = _QUOTE.match(cell, place)
+        end = -1 if quote is None else _closing_quote(cell, quote.end(), quote[1])
+        found = _AFTER.match(cell, end + 1)
+        if quote is None or end < 0 or found is None:
             return None
-        texts.append(_ESCAPE.sub(_unescaped, found["single"] or found["double"] or ""))
-        place, after = found.end(), found["after"]
+        texts.append(_ESCAPE.sub(_unescaped, cell[quote.end() : end]))
+        place, after = found.end(), found[1]
     return texts if place == len(cell) else None
+
+
+def _closing_quote(cell: str, begin: int, quote: str) -> int:
+    """Where the text that begins there ends; -1 where it does not.
+
+    By search: a pattern for this remembers every character, at a hundred bytes each.
+    """
+    end = cell.find(quote, begin)
+    while end >= 0:
+        before = end
+        while before > begin and cell[before - 1] == "\\":
+            before -= 1
+        if (end - before) % 2 == 0:
+            return end
+        end = cell.find(quote, end + 1)
+    return -1
 
 
 def _unescaped(found: re.Match[str]) -> str:

@@ -64,8 +64,11 @@ class LineBlocks:
     def blocks(self) -> LineRows:
         """Blocks of decoded rows, or of lines that were scanned."""
         file, read = self._file, self._read
-        # Lines are read where they lie: the bytes of a file are copied once, into this.
-        buffer = bytearray(SHARED_BLOCK_BYTES)
+        # Lines are read where they lie: the bytes of a file are copied once, into this. It has room
+        # for the longest row and its line end, so that a longer one never fits.
+        most = file.max_row_bytes + 1
+        usual = min(SHARED_BLOCK_BYTES, most)
+        buffer = bytearray(usual)
         filled, failed, at_end = 0, None, False
         while not at_end:
             try:
@@ -83,10 +86,12 @@ class LineBlocks:
             buffer[: filled - whole] = buffer[whole:filled]
             filled -= whole
             # A line that is longer than the buffer needs a larger one, and only for as long.
+            if filled == most:
+                raise file.too_long(read.n_lines + 1)
             if filled == len(buffer):
-                buffer.extend(bytes(len(buffer)))
-            elif filled < SHARED_BLOCK_BYTES < len(buffer):
-                del buffer[SHARED_BLOCK_BYTES:]
+                buffer.extend(bytes(min(len(buffer), most - len(buffer))))
+            elif filled < usual < len(buffer):
+                del buffer[usual:]
         if failed is not None:
             raise failed
 
@@ -101,6 +106,11 @@ class _LineReader:
         self._skip_rows = skip_rows
         self._line = 0
         self._row = 0
+
+    @property
+    def n_lines(self) -> int:
+        """How many lines came so far."""
+        return self._line
 
     def blocks(self, buffer: bytearray, end: int) -> LineRows:
         """The rows in the first bytes of the buffer, which end with a line."""
@@ -343,7 +353,7 @@ def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
 
     So are the rows of the documents that :func:`rag_eval.schema_documents.rows_of_document` knows.
     """
-    data = b"".join(file.chunks()).removeprefix(_BOM)
+    data = file.content()
     if not data or data.isspace():
         return
     try:

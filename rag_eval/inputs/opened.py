@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from rag_eval.blocks import SampleBlock
 from rag_eval.errors import InputError
-from rag_eval.inputs.byte_files import STANDARD_INPUT, ByteFile, opened_bytes, plain_name
+from rag_eval.inputs.byte_files import (
+    MAX_ROW_BYTES,
+    STANDARD_INPUT,
+    ByteFile,
+    opened_bytes,
+    plain_name,
+)
 from rag_eval.inputs.byte_files import source_name as file_name
 from rag_eval.inputs.csv_files import csv_blocks
 from rag_eval.inputs.json_blocks import JsonBlock
@@ -49,12 +55,15 @@ class InputOptions:
         Splits a ground truth into acceptable answers.
     context_separator : str, optional
         Splits a cell of CSV into contexts.
+    max_row_bytes : int
+        The longest row, unpacked.
     """
 
     schema: str | None = None
     mapping: Mapping[str, str] = field(default_factory=dict)
     gold_separator: str | None = None
     context_separator: str | None = None
+    max_row_bytes: int = MAX_ROW_BYTES
 
     def fields(self, columns: Iterable[str]) -> FieldMap:
         """Where our fields are among some columns."""
@@ -65,7 +74,7 @@ class InputOptions:
         return column_map(list(columns), schema=self.schema, mapping=self.mapping)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """What rows depend on, as JSON values: not the limit, which ends a run or does not."""
         return {
             "schema": self.schema,
             "map": dict(self.mapping),
@@ -201,7 +210,7 @@ class Input:
                     gold_separator=self._options.gold_separator,
                 )
             return
-        with opened_bytes(path) as file:
+        with opened_bytes(path, self._options.max_row_bytes) as file:
             self._file = file
             blocks: LineRows
             if plain_name(path).endswith(".csv"):
@@ -230,7 +239,10 @@ class Input:
 
     def _first_fields(self, path: str | Path) -> FieldMap | None:
         """The fields of a file of JSON, which its first rows tell also when those are skipped."""
-        with opened_bytes(path) as file, closing(json_blocks(file, path)) as blocks:
+        with (
+            opened_bytes(path, self._options.max_row_bytes) as file,
+            closing(json_blocks(file, path)) as blocks,
+        ):
             for block in blocks:
                 if block.rows:
                     return self._options.fields(paths_of_rows(block.rows))  # type: ignore[arg-type]

@@ -114,8 +114,9 @@ def column_of_omk_report(path: str | Path, variant: str | None = None) -> ScoreC
         For another file, and for an unknown variant.
     """
     source = source_name(path)
+    data = file_bytes(path)
     try:
-        report = json_text.loads(file_bytes(path))
+        report = json_text.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{source} is not JSON: {error}") from None
     rows = report.get("results") if isinstance(report, Mapping) else None

@@ -34,8 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{DATASET_MARKER}(file, *, argname='sample', schema=None, mapping=None, limit=None, "
-        "seed=None, gold_separator=None, context_separator=None): one test for each sample of a "
-        "file, which is looked for beside the test and in the root folder.",
+        "seed=None, gold_separator=None, context_separator=None, max_row_bytes=None): one test for "
+        "each sample of a file, which is looked for beside the test and in the root folder.",
     )
     if not hasattr(config, "workerinput"):  # a worker of xdist sends its reports to the controller
         from rag_eval.pytest_plugin.session_scores import SessionScores

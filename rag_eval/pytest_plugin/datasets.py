@@ -17,7 +17,10 @@ from rag_eval.reports.plain_text import plain_text, without_commands
 if TYPE_CHECKING:
     from rag_eval.blocks import SampleBlock
 
-_READING: Final = ("schema", "mapping", "gold_separator", "context_separator")
+_READING: Final = (
+    *("schema", "mapping", "gold_separator", "context_separator"),
+    "max_row_bytes",
+)
 _OPTIONS: Final = ("argname", "limit", "seed", *_READING)
 _ID_LIMIT: Final = 60
 _FAULT_LIMIT: Final = 500
@@ -105,10 +108,11 @@ def _found(file: str, metafunc: pytest.Metafunc) -> Path:
 
 
 def _rows(path: Path, options: _Marker) -> Iterator[_Row]:
-    from rag_eval.inputs.opened import Input, InputOptions
+    from rag_eval.inputs.opened import Input
+    from rag_eval.run_options import input_options
 
     # A name with a bracket in it is no pattern here: the file is there.
-    source = Input(path, InputOptions(**options.reading))
+    source = Input(path, input_options(options.reading))
     with closing(source.blocks()) as blocks:
         for block in blocks:
             yield from _rows_of(block, path)

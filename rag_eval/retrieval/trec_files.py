@@ -8,18 +8,17 @@ a line of a run ``query Q0 document rank score tag``; names are UTF-8. Files may
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
 from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError, glance
-from rag_eval.inputs.byte_files import ByteFile, opened_bytes, source_name
+from rag_eval.inputs.byte_files import opened_bytes, source_name
 from rag_eval.retrieval.id_lists import DocId
 
 _Value = TypeVar("_Value", int, float)
 
-_MARK: Final = b"\xef\xbb\xbf"
 _QRELS: Final = (4, "query iteration document grade")
 _RUN: Final = (6, "query Q0 document rank score tag")
 _HIGHEST_GRADE: Final = 2**31 - 1
@@ -134,7 +133,7 @@ def _read(
         query: bytes | None = None
         documents: dict[str, _Value] = {}
         try:
-            for line in _lines(file):
+            for line in file.lines():
                 number += 1
                 fields = line.split()
                 if len(fields) != n_fields:
@@ -163,26 +162,6 @@ def _read(
 
 def _fail(source: str, number: int, what: str) -> NoReturn:
     raise InputError(f"{source}, line {number}: {what}") from None
-
-
-def _lines(file: ByteFile) -> Iterator[bytes]:
-    """The lines of a file, without a byte order mark."""
-    pending: list[bytes] = []
-    is_first = True
-    for chunk in file.chunks():
-        if is_first:
-            chunk = chunk.removeprefix(_MARK)
-            is_first = False
-        *lines, rest = chunk.split(b"\n")
-        if lines:
-            # A line that is longer than a chunk is put together once.
-            lines[0] = b"".join((*pending, lines[0]))
-            pending.clear()
-            yield from lines
-        pending.append(rest)
-    last = b"".join(pending)
-    if last:
-        yield last
 
 
 def _grade(text: bytes) -> int:

@@ -78,8 +78,9 @@ def read_baseline_file(path: str | Path) -> ScoredRun:
     InputError
         Naming the file, the row and the field that is not what was written.
     """
+    data = file_bytes(path)
     try:
-        value = json_text.loads(file_bytes(path))
+        value = json_text.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is no JSON: {error}") from None
     head = value.get("baseline") if isinstance(value, dict) else None

@@ -13,7 +13,7 @@ import msgspec
 
 from rag_eval import json_text
 from rag_eval.errors import InputError
-from rag_eval.inputs.byte_files import ByteFile, opened_bytes
+from rag_eval.inputs.byte_files import opened_bytes
 
 _HEAD: Final = b'{"results":[\n'
 _END: Final = b"],"
@@ -38,7 +38,7 @@ def result_lines(
         For a line that is not what is written there, or a file that ends before its summary.
     """
     with opened_bytes(path) as file:
-        lines = _lines(file)
+        lines = file.lines()
         next(lines)
         for number, line in enumerate(lines):
             if line.startswith(_END):
@@ -60,16 +60,3 @@ def _object(text: bytes, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{where}: wanted an object")
     return value
-
-
-def _lines(file: ByteFile) -> Iterator[bytes]:
-    rest: list[bytes] = []
-    for chunk in file.chunks():
-        *whole, last = chunk.split(b"\n")
-        for line in whole:
-            rest.append(line)
-            yield b"".join(rest)
-            rest.clear()
-        rest.append(last)
-    if line := b"".join(rest):
-        yield line

@@ -126,10 +126,12 @@ class ResultFile:
         return self._whole()
 
     def _whole(self) -> Iterator[tuple[str, Any]]:
+        data = file_bytes(self._path)
         try:
-            value = json_text.loads(file_bytes(self._path))
+            value = json_text.loads(data)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{self.source} is not JSON: {error}") from None
+        del data
         rows = value
         if isinstance(value, dict):
             rows = value.pop("results", [])
