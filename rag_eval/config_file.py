@@ -36,6 +36,7 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "gold_separator": ("a string", str),
     "context_separator": ("a string", str),
     "max_row_bytes": ("a whole number", int),
+    "allow_changed_input": ("true or false", bool),
     "details": ("true or false", bool),
     "worst": ("a whole number", int),
     "mode": ("a string", str),

@@ -19,6 +19,26 @@ class InputError(RagEvalError, ValueError):
     """A sample, an option or a file is not what it has to be; the message names where."""
 
 
+class InputChangedError(InputError):
+    """A file changed after it was opened: what was read may be of the old and of the new content.
+
+    Attributes
+    ----------
+    report : object
+        What came of it all the same: that of :func:`rag_eval.run.run_file`,
+        :func:`rag_eval.score_file` or :func:`rag_eval.validation.validate_file`, whose files are
+        written; None where nothing did.
+    """
+
+    def __init__(self, changes: list[str], report: Any = None) -> None:
+        kept = "" if report is None else "the results are complete, but may mix old and new rows; "
+        super().__init__(
+            f"{'; '.join(changes)}; {kept}run the command again, or accept such changes with "
+            "--allow-changed-input (allow_changed_input in Python)"
+        )
+        self.report = report
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C came while a judge was being asked.
 

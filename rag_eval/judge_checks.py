@@ -231,8 +231,10 @@ def _drawn(
 
 
 def _rows(data: DataSource, options: Mapping[str, Any]) -> Iterator[Any]:
-    for block in Input(data, input_options(options)).blocks():
+    source = Input(data, input_options(options))
+    for block in source.blocks():
         yield from map(block.sample, range(len(block)))
+    source.check_unchanged(allowed=bool(options.get("allow_changed_input")))
 
 
 def _fields(row: Any) -> Mapping[str, Any]:

@@ -80,11 +80,14 @@ def estimate_judging(
     plan, _ = calibrated(make_plan(metrics, known), known)
     if plan.judging is None:
         raise InputError("there is nothing to estimate: kernels score, and no judge is asked")
+    source = Input(data, input_options(options))
     stream = RowStream(
-        Input(data, input_options(options)),
+        source,
         plan,
         threads=thread_count(options.get("threads")),
         skip_invalid=bool(options.get("skip_invalid")),
     )
     with closing(stream.native_blocks()) as blocks:
-        return dry_run(plan, blocks)
+        report = dry_run(plan, blocks)
+    source.check_unchanged(allowed=bool(options.get("allow_changed_input")))
+    return report

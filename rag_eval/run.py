@@ -17,7 +17,7 @@ from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
 from rag_eval.durable_files import atomic_file
 from rag_eval.engine import ScoredBlock
-from rag_eval.errors import InputError
+from rag_eval.errors import InputChangedError, InputError
 from rag_eval.explaining import explain_row
 from rag_eval.gates import GateOutcome, Gates, check_gates
 from rag_eval.inputs.opened import DataSource, Input
@@ -87,6 +87,10 @@ class RunReport:
         were scored.
     unavailable : str
         Why the judge could not be asked any more; empty where it could.
+    changed_input : list of str
+        What became of files since they were opened, a sentence each; empty where nothing did.
+    change_allowed : bool
+        Such changes were accepted.
     written : Path or None
         The result file.
     run_id : str or None
@@ -110,6 +114,8 @@ class RunReport:
     worst: list[WorstRow]
     interrupted: bool
     unavailable: str = ""
+    changed_input: list[str] = field(default_factory=list)
+    change_allowed: bool = False
     written: Path | None = None
     run_id: str | None = None
     dataset_hash: str | None = None
@@ -119,8 +125,9 @@ class RunReport:
 
     @property
     def passed(self) -> bool:
-        """Every gate held, and the run came to its end."""
-        return not self.interrupted and all(gate.held for gate in self.gates)
+        """Every gate held, and the run came to its end with the data that it began with."""
+        is_sound = not self.changed_input or self.change_allowed
+        return is_sound and not self.interrupted and all(gate.held for gate in self.gates)
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write a report for browsers, or give its text when no path is named.
@@ -154,6 +161,8 @@ class RunReport:
             summary["nSkipped"] = self.n_skipped
         if self.interrupted:
             summary["interrupted"] = True
+        if self.changed_input:
+            summary["inputChanged"] = True
         if self.dataset_hash is not None:
             summary["datasetHash"] = self.dataset_hash
         if self.gold:
@@ -200,6 +209,10 @@ def run_file(
     InputError
         For bad input, naming file, row, field, what was found and what was wanted; nothing is
         written then, and an older result stays as it is.
+    InputChangedError
+        When a file changed between its opening and the end of the run. The results are complete and
+        written then, with ``"inputChanged": true`` beside their rows; ``report`` has what would
+        have been returned, and would be with ``allow_changed_input``.
     KeyboardInterrupt
         When Ctrl-C came before the first row was scored or after the last.
     """
@@ -212,7 +225,10 @@ def run_file(
         report = run.report()
         if writer is not None:
             writer.finish(report.file_summary())
-    return run.kept(report)
+    report = run.kept(report)
+    if report.changed_input and not (report.change_allowed or report.interrupted):
+        raise InputChangedError(report.changed_input, report)
+    return report
 
 
 class _Run:
@@ -267,6 +283,8 @@ class _Run:
         self.spool = ScoreSpool(len(self.plan.columns))
         self.interrupted = False
         self.unavailable = ""
+        self.changes: list[str] = []
+        self.change_allowed = bool(options.get("allow_changed_input"))
 
     @property
     def written(self) -> Path | None:
@@ -356,6 +374,7 @@ class _Run:
 
     def report(self) -> RunReport:
         """Statistics, regressions and gates of what was scored."""
+        self.changes = self.source.changes()
         gold = {} if self.gold is None else self.gold.comparisons(self.source.name)
         gold_notes = dict.fromkeys(note for found in gold.values() for note in found.notes)
         result = summary_of(
@@ -364,7 +383,13 @@ class _Run:
             None if self.quantiles == "sketch" else self.spool.blocks,
             evaluated_at=self.evaluated_at,
             duration_ms=self.clock.elapsed_ms,
-            notes=[*self.notes, *self.stream.notes(), *self._keeper_notes(), *gold_notes],
+            notes=[
+                *self.notes,
+                *self.changes,
+                *self.stream.notes(),
+                *self._keeper_notes(),
+                *gold_notes,
+            ],
             judging=self.stream.judge_report(),
         )
         if self.options.get("worst") and not result.composite_aggregate.n:
@@ -387,6 +412,8 @@ class _Run:
             worst=self.worst.opened(self.stream.needs, self.evaluated_at),
             interrupted=self.interrupted,
             unavailable=self.unavailable,
+            changed_input=self.changes,
+            change_allowed=self.change_allowed,
             written=self.written,
             dataset_hash=None if self.keeper is None else self.keeper.dataset_hash,
             gold=gold,
@@ -412,7 +439,7 @@ class _Run:
             self.spool.blocks,
             self.stream.needs,
             gates=gates,
-            passed=not self.interrupted and all(gate.held for gate in gates),
+            passed=self._is_sound and not self.interrupted and all(gate.held for gate in gates),
             interrupted=self.interrupted,
             n_skipped=self.stream.n_skipped,
             faults=self.stream.faults,
@@ -436,11 +463,20 @@ class _Run:
         return RunKeeper(store, self.plan, columns, kept_config(self.options, self.plan))
 
     def _keeper_notes(self) -> list[str]:
-        return [] if self.keeper is None else self.keeper.notes(interrupted=self.interrupted)
+        if self.keeper is None:
+            return []
+        if not self._is_sound:
+            return ["the input changed, and the run is not in the store"]
+        return self.keeper.notes(interrupted=self.interrupted)
+
+    @property
+    def _is_sound(self) -> bool:
+        """The data was the same from beginning to end, or need not be."""
+        return self.change_allowed or not self.changes
 
     def kept(self, report: RunReport) -> RunReport:
         """The report of a run that is in the store, when one is and the run came to its end."""
-        if self.keeper is None or report.interrupted:
+        if self.keeper is None or report.interrupted or not self._is_sound:
             return report
         run_id = self.keeper.keep(report.source, report.result, passed=report.passed)
         return replace(report, run_id=run_id)

@@ -8,7 +8,8 @@ from typing import Any, Final, TypedDict, get_type_hints
 
 from rag_eval.errors import InputError
 from rag_eval.grounded_settings import Stemmer
-from rag_eval.inputs.byte_files import MAX_ROW_BYTES, STANDARD_INPUT
+from rag_eval.inputs.byte_files import MAX_ROW_BYTES
+from rag_eval.inputs.file_states import STANDARD_INPUT
 from rag_eval.inputs.opened import InputOptions
 from rag_eval.judge_options import JudgeOptions
 from rag_eval.option_values import number, whole_from_one
@@ -36,6 +37,8 @@ class ReadOptions(TypedDict, total=False):
     max_row_bytes : int
         The longest row of a text file, unpacked: 268,435,456 (256 MiB) by default. A longer one
         ends the run. A JSON array is held in memory as a whole and may have four times as much.
+    allow_changed_input : bool
+        Take it for no error when a file changes between its opening and the end of the run.
     skip_invalid : bool
         Leave bad rows out and count them, where the first would end the run.
     quantiles : {"exact", "sketch"}
@@ -53,6 +56,7 @@ class ReadOptions(TypedDict, total=False):
     gold_separator: str | None
     context_separator: str | None
     max_row_bytes: int | None
+    allow_changed_input: bool | None
     skip_invalid: bool | None
     quantiles: Quantiles | None
     threads: int | None

@@ -13,8 +13,8 @@ from rag_eval.blocks import RowFault, SampleError
 from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
 from rag_eval.engine import ScoredBlock
-from rag_eval.errors import InputError
-from rag_eval.inputs.byte_files import STANDARD_INPUT
+from rag_eval.errors import InputChangedError, InputError
+from rag_eval.inputs.file_states import STANDARD_INPUT
 from rag_eval.inputs.opened import DataSource, Input, Position
 from rag_eval.interrupts import deferred_interrupts
 from rag_eval.judge.failures import JudgeUnavailableError
@@ -94,6 +94,8 @@ class ScoreFileReport:
         and can be gone on with.
     unavailable : str
         Why the judge could not be asked any more; empty where it could.
+    changed_input : list of str
+        What became of files since they were opened, a sentence each; empty where nothing did.
     kept : Path or None
     thresholds : mapping of float or None
         Per metric; None for those that neither pass nor fail.
@@ -107,6 +109,7 @@ class ScoreFileReport:
     faults: list[RowFault]
     interrupted: bool = False
     unavailable: str = ""
+    changed_input: list[str] = field(default_factory=list)
     kept: Path | None = None
     thresholds: Mapping[MetricId, float | None] = field(default_factory=dict)
 
@@ -120,6 +123,8 @@ class ScoreFileReport:
         }
         if self.interrupted:
             value["interrupted"] = True
+        if self.changed_input:
+            value["inputChanged"] = True
         return value
 
 
@@ -161,6 +166,11 @@ def score_file(
         For bad input, naming file, row, field, what was found and what was wanted; for parts of
         another run beside the target; for parts to go on with that were made from other data, by
         other options or by another version, naming the difference.
+    InputChangedError
+        When a file changed between its opening and the end of the run. The target is complete and
+        written then, as Parquet and Arrow with ``rag_eval.input_changed`` in the metadata of its
+        schema; ``report`` has what would have been returned, and would be with
+        ``allow_changed_input``.
     OutputError
         When the disk is full or cannot be written; what is kept can be gone on with.
     KeyboardInterrupt
@@ -171,7 +181,7 @@ def score_file(
     path = Path(target)
     check_target(path, job.source.paths)
     form = format_of(path, job.columns, job.signature)
-    return _FileRun(job, path, form).run()
+    return job.checked(_FileRun(job, path, form).run())
 
 
 def _check_options(owner: str, options: Mapping[str, Any], known: frozenset[str]) -> None:
@@ -238,6 +248,13 @@ class _Job:
             },
         }
 
+    def checked(self, report: ScoreFileReport) -> ScoreFileReport:
+        """The report, or an InputChangedError that has it."""
+        allowed = report.interrupted or self.options.get("allow_changed_input")
+        if report.changed_input and not allowed:
+            raise InputChangedError(report.changed_input, report)
+        return report
+
     def summary(
         self, stream: RowStream, blocks: ScoreBlocks, notes: Sequence[str] = ()
     ) -> BatchSummary:
@@ -298,6 +315,7 @@ class _FileRun:
             with deferred_interrupts():
                 self._parts.close_part()
             report = self._report()
+            self._form.input_changes = report.changed_input
             self._parts.complete()
         except KeyboardInterrupt:
             if report is not None and self._parts.is_complete:
@@ -369,8 +387,9 @@ class _FileRun:
             self._parts.close_part()
 
     def _report(self, *, interrupted: bool = False, unavailable: str = "") -> ScoreFileReport:
+        changes = self._job.source.changes()
         # Rows of an earlier run may have had what those of this one lack.
-        notes = [] if self._n_resumed else self._job.columns.notes()
+        notes = [*changes, *([] if self._n_resumed else self._job.columns.notes())]
         if self._n_resumed:
             notes.append(
                 f"{self._n_resumed:,} rows were there from an earlier run; their ids were not "
@@ -385,6 +404,7 @@ class _FileRun:
             faults=self._stream.faults,
             interrupted=interrupted,
             unavailable=unavailable,
+            changed_input=changes,
             kept=self._parts.folder if interrupted else None,
             thresholds=self._job.plan.thresholds,
         )
@@ -432,9 +452,10 @@ def score_to_stream(
             raise
         interrupted, unavailable = True, str(error)
     stream.check_not_empty()
-    result = job.summary(stream, spool.blocks, job.columns.notes())
+    changes = job.source.changes()
+    result = job.summary(stream, spool.blocks, [*changes, *job.columns.notes()])
     spool.close()
-    return ScoreFileReport(
+    report = ScoreFileReport(
         source=job.source.name,
         target=Path(STANDARD_INPUT),
         result=result,
@@ -443,5 +464,7 @@ def score_to_stream(
         faults=stream.faults,
         interrupted=interrupted,
         unavailable=unavailable,
+        changed_input=changes,
         thresholds=job.plan.thresholds,
     )
+    return job.checked(report)

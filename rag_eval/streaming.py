@@ -73,11 +73,14 @@ class RowStream:
         JudgeUnavailableError
             After the blocks that were finished by then.
         """
-        with closing(self.native_blocks(start)) as scored:
-            if self._plan.judging is None:
-                yield from scored
-            else:
-                yield from self._judged(scored, on_rows)
+        try:
+            with closing(self.native_blocks(start)) as scored:
+                if self._plan.judging is None:
+                    yield from scored
+                else:
+                    yield from self._judged(scored, on_rows)
+        except InputError as error:
+            raise self._source.explained(error) from None
 
     def native_blocks(self, start: Position = START) -> Generator[ScoredBlock, None, None]:
         """The blocks with the scores of the kernels alone."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rag_eval import scorer_columns
 from rag_eval.blocks import FileOrigin, RowFault, SampleBlock, SampleError
 from rag_eval.columns import SampleBatch
-from rag_eval.errors import InputError
+from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.opened import DataSource, Input, InputOptions
 from rag_eval.options import Plan, make_plan
 from rag_eval.repeated_ids import RepeatedIds
@@ -28,11 +28,14 @@ class Validation:
         All rows, and those that cannot be scored.
     repeated_ids : str
         A warning about ids that come more than once; empty when none does.
+    changed_input : list of str
+        What became of files since they were opened, a sentence each; empty where nothing did.
     """
 
     n_rows: int
     n_invalid: int
     repeated_ids: str
+    changed_input: list[str] = field(default_factory=list)
 
 
 def validate_file(
@@ -43,6 +46,7 @@ def validate_file(
     scorer_options: Mapping[str, Mapping[str, Any]] | None = None,
     reading: InputOptions | None = None,
     on_fault: Callable[[RowFault], object] | None = None,
+    allow_changed_input: bool = False,
 ) -> Validation:
     """Look at every row of a sample file as ``run`` would, without scoring.
 
@@ -60,29 +64,39 @@ def validate_file(
         How its columns become our fields.
     on_fault : callable, optional
         Gets each row that cannot be scored, in order, as a :class:`RowFault`.
+    allow_changed_input : bool
+        Take it for no error when a file changes while it is read.
 
     Raises
     ------
     InputError
         When the file cannot be read to its end, or holds no samples.
+    InputChangedError
+        When it changed while it was read; ``report`` has what was found.
     """
     plan = make_plan(metrics, {"profile": profile, "scorer_options": scorer_options})
     needs = FieldNeeds.of(plan.native_columns, profile)
     n_rows = n_invalid = 0
     ids = RepeatedIds()
     source = Input(data, reading, optional_columns=columns_of_scorers(plan))
-    for block in source.blocks():
-        origin = origin_of(block)
-        faults = row_faults(block, needs, plan)
-        n_rows += len(block) + len(origin.faults)
-        n_invalid += len(faults)
-        add_ids(ids, block)
-        if on_fault is not None:
-            for fault in faults:
-                on_fault(fault)
+    try:
+        for block in source.blocks():
+            origin = origin_of(block)
+            faults = row_faults(block, needs, plan)
+            n_rows += len(block) + len(origin.faults)
+            n_invalid += len(faults)
+            add_ids(ids, block)
+            if on_fault is not None:
+                for fault in faults:
+                    on_fault(fault)
+    except InputError as error:
+        raise source.explained(error) from None
     if not n_rows:
         raise InputError(f"{source.name} holds no samples")
-    return Validation(n_rows, n_invalid, ids.warning())
+    found = Validation(n_rows, n_invalid, ids.warning(), source.changes())
+    if found.changed_input and not allow_changed_input:
+        raise InputChangedError(found.changed_input, found)
+    return found
 
 
 def origin_of(block: SampleBlock) -> FileOrigin:

@@ -49,6 +49,12 @@ def reading_flags(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Longest row of a text file, in bytes, unpacked; a longer one ends the command "
             "[268435456, which is 256 MiB].",
         ),
+        click.option(
+            "--allow-changed-input",
+            is_flag=True,
+            default=None,
+            help="Let a file change between its opening and the end; else the exit code is 2.",
+        ),
     ]
     for flag in reversed(flags):
         command = flag(command)

@@ -20,6 +20,7 @@ from rag_eval.cli.report_flags import (
     this_command,
 )
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
+from rag_eval.errors import InputChangedError
 from rag_eval.runs.store_names import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -174,8 +175,12 @@ def run_command(data: str, **flags: Any) -> int:
         options["slice_by"] = slice_by
     # Rows and a progress bar on one terminal would overwrite each other.
     silent = quiet or (form == "jsonl" and sys.stdout.isatty())
+    changed: InputChangedError | None = None
     with shown_progress(quiet=silent) as show:
-        report = run_file(data, metrics, **options, on_progress=show)
+        try:
+            report = run_file(data, metrics, **options, on_progress=show)
+        except InputChangedError as error:
+            report, changed = error.report, error
     # Before anything is printed: a reader of stdout that has seen enough ends the command.
     if report.view is not None:
         files.write(replace(report.view, command=this_command()))
@@ -189,6 +194,8 @@ def run_command(data: str, **flags: Any) -> int:
     chosen = quiet or form != "table" or report.gated or "profile" in options
     if not chosen and 2 * report.result.n_passed < report.result.n_rows:
         print(_OTHER_PROFILE, file=sys.stderr)
+    if changed is not None:
+        raise changed
     return exit_code(report.interrupted, report.unavailable, report.result, report.passed)
 
 

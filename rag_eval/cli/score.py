@@ -13,7 +13,7 @@ from rag_eval.cli.judging import exit_code, print_estimate
 from rag_eval.cli.parameters import column_names
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
-from rag_eval.errors import InputError
+from rag_eval.errors import InputChangedError, InputError
 
 if TYPE_CHECKING:
     from rag_eval.score_files import ScoreFileReport
@@ -106,9 +106,13 @@ def score_command(source: str, target: str, **flags: Any) -> int:
         return print_estimate(source, metrics, options, "table")
     if summary is not None:
         _check_summary(summary, source)
+    changed: InputChangedError | None = None
     with shown_progress(quiet=quiet) as show:
         options["on_progress"] = show
-        report = _scored(source, target, metrics, form or "jsonl", options)
+        try:
+            report = _scored(source, target, metrics, form or "jsonl", options)
+        except InputChangedError as error:
+            report, changed = error.report, error
     try:
         if summary is not None:
             _write_summary(report, summary)
@@ -119,6 +123,8 @@ def score_command(source: str, target: str, **flags: Any) -> int:
         if report.kept is not None:
             left = f"what was scored is kept in {report.kept}: go on with --resume"
         raise KeyboardInterrupt(left) from None
+    if changed is not None:
+        raise changed
     return exit_code(report.interrupted, report.unavailable, report.result, passed=True)
 
 

@@ -10,6 +10,7 @@ import rich_click as click
 from rag_eval.cli.judge_flags import scorer_options_of
 from rag_eval.cli.parameters import metric_names
 from rag_eval.cli.reading import field_mapping, reading_flags
+from rag_eval.errors import InputChangedError
 
 
 @click.command(
@@ -53,15 +54,24 @@ def validate_command(
     from rag_eval.run_options import input_options
     from rag_eval.validation import validate_file
 
-    found = validate_file(
-        data,
-        metric_names("--metrics", metrics),
-        profile=profile,
-        scorer_options=scorer_options_of(scorer_options),
-        reading=input_options({**reading, "mapping": field_mapping(reading["mapping"])}),
-        on_fault=lambda fault: print(plain_text(str(fault))),
-    )
+    changed: InputChangedError | None = None
+    try:
+        found = validate_file(
+            data,
+            metric_names("--metrics", metrics),
+            profile=profile,
+            scorer_options=scorer_options_of(scorer_options),
+            reading=input_options({**reading, "mapping": field_mapping(reading["mapping"])}),
+            on_fault=lambda fault: print(plain_text(str(fault))),
+            allow_changed_input=bool(reading["allow_changed_input"]),
+        )
+    except InputChangedError as error:
+        found, changed = error.report, error
     print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")
     if found.repeated_ids:
         print(f"warning: {plain_text(found.repeated_ids)}", file=sys.stderr)
+    if changed is not None:
+        raise changed
+    for change in found.changed_input:
+        print(f"note: {plain_text(change)}", file=sys.stderr)
     return 2 if found.n_invalid else 0

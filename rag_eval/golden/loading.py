@@ -14,6 +14,7 @@ from rag_eval.golden.hazel_files import read_hazel
 from rag_eval.golden.omk_files import read_omk
 from rag_eval.golden.regtrace_files import read_regtrace
 from rag_eval.golden.yaml_files import MOST_BYTES, load_yaml
+from rag_eval.inputs.file_states import unchanged
 
 _Read: TypeAlias = tuple[GoldenDataset | None, list[Fault]]
 
@@ -141,7 +142,7 @@ def _read_folder(folder: Path) -> _Read:
 
 def _document(path: Path) -> Any:
     try:
-        with path.open("rb") as file:
+        with unchanged(path), path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None

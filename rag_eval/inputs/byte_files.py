@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.inputs.file_states import STANDARD_INPUT, unchanged
 
-STANDARD_INPUT: Final = "-"
 PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
 # A few kilobytes of gzip unpack to any number of bytes without a line end among them.
@@ -225,5 +225,5 @@ def zstd() -> Any:
 
 def file_bytes(path: str | Path) -> bytes:
     """The whole content of a small file, unpacked, without byte order mark."""
-    with opened_bytes(path) as file:
+    with unchanged(path), opened_bytes(path) as file:
         return file.content()

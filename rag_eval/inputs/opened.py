@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,16 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from rag_eval.blocks import SampleBlock
-from rag_eval.errors import InputError
-from rag_eval.inputs.byte_files import (
-    MAX_ROW_BYTES,
-    STANDARD_INPUT,
-    ByteFile,
-    opened_bytes,
-    plain_name,
-)
+from rag_eval.errors import InputChangedError, InputError
+from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ByteFile, opened_bytes, plain_name
 from rag_eval.inputs.byte_files import source_name as file_name
 from rag_eval.inputs.csv_files import csv_blocks
+from rag_eval.inputs.file_states import STANDARD_INPUT, FileState, file_identity
 from rag_eval.inputs.json_blocks import JsonBlock
 from rag_eval.inputs.json_files import LineBlocks, LineRows, array_blocks, json_blocks
 from rag_eval.inputs.wanted_columns import check_columns
@@ -36,8 +30,6 @@ DataSource: TypeAlias = "str | Path | Sequence[str | Path]"
 LINES: Final = (".jsonl", ".ndjson")
 COLUMNS: Final = (".parquet", ".arrow", ".feather")
 KNOWN: Final = (*LINES, ".json", ".csv", *COLUMNS)
-_PROBED: Final = 64
-_PROBE_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +139,7 @@ class Input:
         self._n_bytes = _sizes(self.paths)
         self._done = 0
         self._file: ByteFile | ColumnFile | None = None
+        self._states: dict[str | Path, FileState | None] = {}
 
     @property
     def can_be_read_again(self) -> bool:
@@ -167,7 +160,29 @@ class Input:
 
         Size, time of the last change, and a digest of parts from all over the file.
         """
-        return [_identity(Path(path)) for path in self.paths]
+        for path in self.paths:
+            self._note_state(path)
+        return [file_identity(Path(path)) for path in self.paths]
+
+    def _note_state(self, path: str | Path) -> None:
+        self._states.setdefault(path, FileState.of(path))
+
+    def changes(self) -> list[str]:
+        """What became of the files since they were opened, a sentence for each that changed."""
+        states = self._states.items()
+        found = [state.change(path) for path, state in states if state is not None]
+        return [change for change in found if change]
+
+    def check_unchanged(self, *, allowed: bool = False) -> None:
+        """Raise an InputChangedError for files that changed, where nothing is to be kept."""
+        changes = self.changes()
+        if changes and not allowed:
+            raise InputChangedError(changes)
+
+    def explained(self, error: InputError) -> InputError:
+        """An error of reading, with the changes of files that may be the reason."""
+        changes = self.changes()
+        return InputError("; ".join([str(error), *changes])) if changes else error
 
     def blocks(self, start: Position = START) -> Generator[SampleBlock, None, None]:
         """The rows, from a position on.
@@ -196,6 +211,7 @@ class Input:
             self._file = None
 
     def _file_blocks(self, path: str | Path, skip_rows: int) -> Iterator[SampleBlock]:
+        self._note_state(path)
         if plain_name(path).endswith(COLUMNS):
             from rag_eval.inputs.parquet_files import opened_columns
 
@@ -340,22 +356,3 @@ def _sizes(paths: Sequence[str | Path]) -> int:
         return sum(Path(path).stat().st_size for path in paths if str(path) != STANDARD_INPUT)
     except OSError:
         return 0
-
-
-def _identity(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            size = path.stat().st_size
-            digest = hashlib.blake2b(digest_size=16)
-            for probe in range(_PROBED):
-                file.seek(max(0, size - _PROBE_BYTES) * probe // (_PROBED - 1))
-                digest.update(file.read(_PROBE_BYTES))
-            modified = path.stat().st_mtime_ns
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    return {
-        "path": str(path),
-        "bytes": size,
-        "modified": modified,
-        "digest": digest.hexdigest(),
-    }

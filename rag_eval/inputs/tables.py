@@ -11,6 +11,7 @@ from rag_eval.csv_cells import unguarded_cell
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import opened_bytes, plain_name
 from rag_eval.inputs.csv_files import CsvTable
+from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.json_files import json_blocks
 
 
@@ -31,7 +32,7 @@ def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
             f"{path}: cannot tell the format from the name; wanted .csv, .jsonl or .json, also "
             "with .gz or .zst"
         )
-    with opened_bytes(path) as file:
+    with unchanged(path), opened_bytes(path) as file:
         if plain_name(path).endswith(".csv"):
             yield from _csv_rows(CsvTable(file))
             return

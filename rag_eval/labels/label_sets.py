@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.inputs.byte_files import STANDARD_INPUT, source_name
+from rag_eval.inputs.byte_files import source_name
+from rag_eval.inputs.file_states import STANDARD_INPUT
 from rag_eval.inputs.tables import table_rows
 from rag_eval.labels.gold_dataset import GoldDataset, read_gold_dataset
 

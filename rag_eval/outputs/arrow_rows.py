@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MOST_BYTES: Final = 32 << 20
 _MOST_ROWS: Final = 1 << 20
 _STEP_ROWS: Final = 1024
+_INPUT_CHANGED: Final = b"rag_eval.input_changed"
 
 
 class ArrowTables:
@@ -155,6 +156,7 @@ class _ColumnFormat(ABC):
     """Parts are Arrow streams; what is made of them in the end is up to the kind of file."""
 
     head = b""
+    input_changes: Sequence[str] = ()
 
     def __init__(self, columns: ScoreColumns, signature: Signature) -> None:
         self._pa = pyarrow("writing Parquet or Arrow")
@@ -174,7 +176,10 @@ class _ColumnFormat(ABC):
 
         tables = regrouped(self._pa, _batches(self._pa, parts, self._tables.check))
         first = next(tables)
-        with self._writer(file, first.schema) as writer:
+        metadata = dict(first.schema.metadata)
+        if self.input_changes:
+            metadata[_INPUT_CHANGED] = "; ".join(self.input_changes).encode()
+        with self._writer(file, first.schema.with_metadata(metadata)) as writer:
             for table in chain([first], tables):
                 self._write(writer, table)
 

@@ -23,6 +23,8 @@ class RowFormat(Protocol):
 
     head: bytes
     """What comes before the blocks of each part."""
+    input_changes: Sequence[str]
+    """What became of the input since it was opened; noted where the kind of file has a place."""
 
     def encode(self, scored: ScoredBlock) -> bytes:
         """The rows of a block."""

@@ -34,6 +34,7 @@ class JsonLinesFormat:
     """One JSON object per row; a null is written as such, so that all rows have the same keys."""
 
     head = b""
+    input_changes: Sequence[str] = ()
 
     def __init__(self, columns: ScoreColumns) -> None:
         self._columns = columns
@@ -89,6 +90,7 @@ class CsvFormat:
     """
 
     head = b""
+    input_changes: Sequence[str] = ()
 
     def __init__(self, columns: ScoreColumns) -> None:
         self._columns = columns

@@ -108,12 +108,13 @@ def _found(file: str, metafunc: pytest.Metafunc) -> Path:
 
 
 def _rows(path: Path, options: _Marker) -> Iterator[_Row]:
+    from rag_eval.inputs.file_states import unchanged
     from rag_eval.inputs.opened import Input
     from rag_eval.run_options import input_options
 
     # A name with a bracket in it is no pattern here: the file is there.
     source = Input(path, input_options(options.reading))
-    with closing(source.blocks()) as blocks:
+    with unchanged(path), closing(source.blocks()) as blocks:
         for block in blocks:
             yield from _rows_of(block, path)
 

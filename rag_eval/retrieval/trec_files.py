@@ -15,6 +15,7 @@ from typing import Final, NoReturn, TypeVar
 from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import opened_bytes, source_name
+from rag_eval.inputs.file_states import unchanged
 from rag_eval.retrieval.id_lists import DocId
 
 _Value = TypeVar("_Value", int, float)
@@ -128,7 +129,7 @@ def _read(
     """Values by query and document."""
     n_fields, shape = form
     found: dict[str, dict[str, _Value]] = {}
-    with opened_bytes(path) as file:
+    with unchanged(path), opened_bytes(path) as file:
         number, source = 0, source_name(path)
         query: bytes | None = None
         documents: dict[str, _Value] = {}

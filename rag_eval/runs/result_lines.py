@@ -14,6 +14,7 @@ import msgspec
 from rag_eval import json_text
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import opened_bytes
+from rag_eval.inputs.file_states import unchanged
 
 _HEAD: Final = b'{"results":[\n'
 _END: Final = b"],"
@@ -37,7 +38,7 @@ def result_lines(
     InputError
         For a line that is not what is written there, or a file that ends before its summary.
     """
-    with opened_bytes(path) as file:
+    with unchanged(path), opened_bytes(path) as file:
         lines = file.lines()
         next(lines)
         for number, line in enumerate(lines):

@@ -16,6 +16,7 @@ from rag_eval import json_text
 from rag_eval.batch_results import BatchEvalResult, Results
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes, plain_name, source_name
+from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.tables import table_rows
 from rag_eval.metric_directions import higher_is_better
 from rag_eval.results import sample_dict
@@ -150,7 +151,9 @@ def _one_run(source: Any, wanted: _Wanted) -> ScoredRun:
             metrics=wanted.metrics,
             repeats=wanted.repeats,
         )
-    return _read_file(source, wanted)
+    # Its first bytes are looked at before it is read.
+    with unchanged(source):
+        return _read_file(source, wanted)
 
 
 def _of_run(run: ScoredRun, wanted: _Wanted) -> ScoredRun:
