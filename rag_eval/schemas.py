@@ -25,6 +25,7 @@ __all__ = [
     "SCHEMA_NAMES",
     "FieldMap",
     "field_map",
+    "listed",
     "paths_of_rows",
     "split_gold",
 ]
@@ -267,14 +268,14 @@ def _checked_mapping(mapping: Mapping[str, str], columns: Collection[str]) -> di
         native = _FIELD_OF.get(name)
         if native is None:
             raise InputError(
-                f"unknown field {name!r}{suggestion(name, FIELDS)} (fields are {_listed(FIELDS)})"
+                f"unknown field {name!r}{suggestion(name, FIELDS)} (fields are {listed(FIELDS)})"
             )
         if given.setdefault(native, path) != path:
             raise InputError(f"{native} is mapped twice, to {given[native]!r} and to {path!r}")
         if path not in columns and not (path.endswith(EACH) and path[:-2] in columns):
             raise InputError(
                 f"{native}={path}: there is no {path!r}{suggestion(path, columns)} "
-                f"(there is {_listed(columns)})"
+                f"(there is {listed(columns)})"
             )
     return given
 
@@ -301,15 +302,15 @@ def _named(schema: str, columns: Columns, given: Mapping[str, str]) -> _Fit:
     if schema not in SHAPES:
         raise InputError(
             f"unknown schema {schema!r}{suggestion(schema, SCHEMA_NAMES)} "
-            f"(known are {_listed(SCHEMA_NAMES)})"
+            f"(known are {listed(SCHEMA_NAMES)})"
         )
     if schema == _NATIVE:
         return _native_fit(columns, given)
     fit = _best_fit(schema, columns, given, claims=given)
     if fit is None:
         raise InputError(
-            f"schema {schema!r} wants {_listed(known_paths(schema, *_CLAIMS), ' or ')}; "
-            f"there is {_listed(columns)}"
+            f"schema {schema!r} wants {listed(known_paths(schema, *_CLAIMS), ' or ')}; "
+            f"there is {listed(columns)}"
         )
     return fit
 
@@ -345,7 +346,7 @@ def _check_agreed(fits: list[_Fit]) -> None:
     shown = []
     for fit in readings:
         own = [f"{name}={path}" for name, path in fit.texts().items() if (name, path) not in agreed]
-        shown.append(f"{fit.schema} ({_listed(own)})")
+        shown.append(f"{fit.schema} ({listed(own)})")
     raise InputError(
         f"columns fit several schemas: {', '.join(shown)}; name one with --schema NAME, "
         "or map the fields with --map FIELD=PATH"
@@ -378,7 +379,8 @@ def _with_native(found: dict[str, str], columns: Columns, given: Collection[str]
     return {name: paths[name] for name in FIELDS if name in paths}
 
 
-def _listed(names: Iterable[str], separator: str = ", ") -> str:
+def listed(names: Iterable[str], separator: str = ", ") -> str:
+    """Names for a message, of many the first."""
     every = list(names)
     more = len(every) - _SHOWN
     shown = separator.join(every[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -17,6 +17,7 @@ PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
 # A few kilobytes of gzip unpack to any number of bytes without a line end among them.
 MAX_ROW_BYTES: Final = 256 << 20
+ROW_OPTION: Final = "--max-row-bytes (max_row_bytes in Python)"
 _ROWS_OF_WHOLE: Final = 4
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -146,7 +147,7 @@ class ByteFile:
         )
 
     def _advice(self, text: str) -> str:
-        return f"; {text} --max-row-bytes (max_row_bytes in Python)" if self._can_be_raised else ""
+        return f"; {text} {ROW_OPTION}" if self._can_be_raised else ""
 
     def fill(self, buffer: bytearray, begin: int) -> int:
         """Read into a buffer from ``begin`` on; how many bytes, 0 at the end of the file.

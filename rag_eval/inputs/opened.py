@@ -215,7 +215,7 @@ class Input:
         if plain_name(path).endswith(COLUMNS):
             from rag_eval.inputs.parquet_files import opened_columns
 
-            with opened_columns(Path(path)) as columns:
+            with opened_columns(Path(path), self._options.max_row_bytes) as columns:
                 self._file = columns
                 yield from columns.blocks(
                     self._options.column_fields,

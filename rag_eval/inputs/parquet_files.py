@@ -12,6 +12,7 @@ from rag_eval.arrow_blocks import ArrowBlock, arrow_blocks, check_truths
 from rag_eval.arrow_package import pyarrow
 from rag_eval.errors import InputError
 from rag_eval.inputs.ahead import read_ahead
+from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ROW_OPTION
 from rag_eval.inputs.wanted_columns import check_columns
 from rag_eval.schemas import FieldMap, split_gold
 
@@ -109,9 +110,12 @@ def _column_of(path: str, names: Sequence[str]) -> str:
 class _ParquetBatches:
     """Record batches of a Parquet file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_row_bytes: int | None) -> None:
         from pyarrow import parquet
 
+        self._path = path
+        self._max_row_bytes = MAX_ROW_BYTES if max_row_bytes is None else max_row_bytes
+        self._advice = f"; to read longer rows, raise {ROW_OPTION}" if max_row_bytes else ""
         self._file = parquet.ParquetFile(path, pre_buffer=True)
         self.schema: pa.Schema = self._file.schema_arrow
         self.n_rows: int = self._file.metadata.num_rows
@@ -124,11 +128,31 @@ class _ParquetBatches:
             if first_row + n_rows <= skip_rows:
                 first_row += n_rows
                 continue
+            self._check_size(group, first_row, frozenset(columns))
             for batch in self._file.iter_batches(
                 _BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False
             ):
                 yield from _from_row(first_row, batch, skip_rows)
                 first_row += batch.num_rows
+
+    def _check_size(self, group: int, first_row: int, columns: frozenset[str]) -> None:
+        """Refuse rows of which one, at least, is too long, before any of them is unpacked.
+
+        The footer tells no more than how much all of them are, packed as dictionaries and runs.
+        """
+        found = self._file.metadata.row_group(group)
+        parts = map(found.column, range(found.num_columns))
+        n_bytes = sum(
+            part.total_uncompressed_size
+            for part in parts
+            if _column_of(part.path_in_schema, self.schema.names) in columns
+        )
+        if n_bytes > self._max_row_bytes * max(1, found.num_rows):
+            raise InputError(
+                f"{self._path}, row {first_row}: the row group that begins here unpacks to "
+                f"{n_bytes:,} bytes, which is more than {self._max_row_bytes:,} bytes per row "
+                f"(rows: {found.num_rows:,}){self._advice}"
+            )
 
 
 class _ArrowBatches:
@@ -136,7 +160,7 @@ class _ArrowBatches:
 
     n_rows = 0  # not known before they are read
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, max_row_bytes: int | None) -> None:
         from pyarrow import ArrowInvalid, OSFile, ipc
 
         try:
@@ -170,8 +194,13 @@ def _from_row(
 
 
 @contextmanager
-def opened_batches(path: Path) -> Iterator[_ParquetBatches | _ArrowBatches]:
+def opened_batches(
+    path: Path, max_row_bytes: int | None = None
+) -> Iterator[_ParquetBatches | _ArrowBatches]:
     """Open a Parquet or Arrow file, to read batches of some of its columns.
+
+    ``max_row_bytes`` is for callers that have an option for it, and for Parquet alone: an Arrow
+    file tells no sizes before it is unpacked.
 
     Raises
     ------
@@ -183,7 +212,7 @@ def opened_batches(path: Path) -> Iterator[_ParquetBatches | _ArrowBatches]:
     pa = pyarrow(f"reading {path}")
     opened = _ParquetBatches if path.suffix.lower() == ".parquet" else _ArrowBatches
     try:
-        yield opened(path)
+        yield opened(path, max_row_bytes)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     except pa.ArrowException as error:
@@ -191,7 +220,7 @@ def opened_batches(path: Path) -> Iterator[_ParquetBatches | _ArrowBatches]:
 
 
 @contextmanager
-def opened_columns(path: Path) -> Iterator[ColumnFile]:
+def opened_columns(path: Path, max_row_bytes: int) -> Iterator[ColumnFile]:
     """Open a Parquet or Arrow file of samples.
 
     Raises
@@ -199,5 +228,5 @@ def opened_columns(path: Path) -> Iterator[ColumnFile]:
     InputError, MissingExtraError
         As for :func:`opened_batches`.
     """
-    with opened_batches(path) as batches:
+    with opened_batches(path, max_row_bytes) as batches:
         yield ColumnFile(path, batches)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rag_eval.errors import InputError, suggestion
+from rag_eval.schemas import listed
 
 
 def check_columns(wanted: Sequence[str], names: Sequence[str], path: str | Path) -> None:
@@ -13,6 +14,5 @@ def check_columns(wanted: Sequence[str], names: Sequence[str], path: str | Path)
     for name in wanted:
         if name not in names:
             raise InputError(
-                f"{path} has no column {name!r}{suggestion(name, names)}; it has "
-                + ", ".join(names)
+                f"{path} has no column {name!r}{suggestion(name, names)}; it has {listed(names)}"
             )

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.cli.program import program
@@ -162,6 +165,26 @@ def test_the_limit_is_an_option_of_all_that_read_samples(tmp_path: Path) -> None
     assert MAX_ROW_BYTES == 268_435_456  # as the pages say
 
 
+def test_parquet_that_says_that_its_rows_are_longer_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    short = {
+        "question": "q",
+        "answer": "red fox.",
+        "contexts": ["red fox."],
+        "unread": "z" * 900_000,
+    }
+    rows = [short, short, {**short, "answer": "a" * 300_000}]
+    with parquet.ParquetWriter(path, pa.Table.from_pylist(rows).schema, compression="zstd") as file:
+        for row in rows:
+            file.write_table(pa.Table.from_pylist([row]))
+    message = refused(lambda: validate_file(path, reading=InputOptions(max_row_bytes=100_000)))
+    assert re.sub(r"to 300,\d{3} bytes", "to 300,000 bytes", message) == (
+        f"{path}, row 2: the row group that begins here unpacks to 300,000 bytes, which is more "
+        f"than 100,000 bytes per row (rows: 1){HINT}"
+    )
+    assert n_read(path, 400_000) == 3
+
+
 def test_rows_before_one_that_is_too_long_are_kept_and_gone_on_with(tmp_path: Path) -> None:
     path, target = tmp_path / "a.jsonl", tmp_path / "s.jsonl"
     path.write_bytes(SHORT_LINE * 100 + json_line(LIMIT + 1))
@@ -282,6 +305,8 @@ def test_a_table_of_40_000_columns_is_read(tmp_path: Path) -> None:
     assert found[0].sample(0)["column 39999"] == "column 39999"
     assert found[0].origin is not None
     assert [fault.fault for fault in found[0].origin.faults] == ["40004 cells under 40003 columns"]
+    missing = refused(lambda: score_file(path, tmp_path / "s.csv", columns=["column"]))
+    assert missing.endswith("column 15, column 16 and 39983 more")
     path.write_text(f"question,b,a,{','.join(others)},a,b,a\n")
     # The first of those that come again.
     assert "line 1 names the column 'b' twice" in refused(lambda: list(Input(path).blocks()))
