@@ -11,19 +11,21 @@ from pathlib import Path
 from typing import IO
 
 from rag_eval.errors import InputError
+from rag_eval.own_folder import OwnFile
 
 
 @contextmanager
 def atomic_file(
     path: str | Path,
     place: Callable[[], Path] | None = None,
-    temporary: Path | None = None,
+    temporary: Path | OwnFile | None = None,
 ) -> Iterator[IO[bytes]]:
     """A file to write that takes its name only when the block ends well.
 
     It is written beside its place, flushed to disk and renamed: an older file of that name stays
     whole whatever happens. Names that end in ``.gz`` or ``.zst`` are compressed. ``place`` may give
-    another name in the same folder when the block has ended, and ``temporary`` the name until then.
+    another name in the same folder when the block has ended, and ``temporary`` the name until then,
+    which may be in a folder of ours.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def atomic_file(
         raise
 
 
-def _opened(target: Path, temporary: Path | None) -> tuple[IO[bytes], Path]:
+def _opened(target: Path, temporary: Path | OwnFile | None) -> tuple[IO[bytes], Path | OwnFile]:
     if temporary is not None:
         return temporary.open("wb"), temporary
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
@@ -72,7 +74,7 @@ def _packed(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
         yield raw
 
 
-def rename_durably(old: Path, new: Path) -> None:
+def rename_durably(old: Path | OwnFile, new: Path) -> None:
     """Rename a file whose content is on disk, so that the name is there after a power cut."""
     old.replace(new)
     sync_folder(new.parent)

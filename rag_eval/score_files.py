@@ -22,7 +22,7 @@ from rag_eval.option_values import thread_count, whole_from_one
 from rag_eval.options import EVALUATE_KEYS, Plan, make_plan, normalized
 from rag_eval.outputs.columns import ScoreColumns
 from rag_eval.outputs.formats import RowFormat, format_of
-from rag_eval.outputs.parts import PartedFile
+from rag_eval.outputs.parts import PartedFile, kept_text
 from rag_eval.outputs.text_rows import CsvFormat, JsonLinesFormat
 from rag_eval.plan_signature import signature_of
 from rag_eval.progress import Progress
@@ -300,9 +300,9 @@ class _FileRun:
         except BaseException as error:
             with deferred_interrupts():
                 parts.give_up()
-            if isinstance(error, KeyboardInterrupt) and parts.has_journal:
-                kept = f"what was scored is kept in {parts.folder}: go on with --resume"
-                raise KeyboardInterrupt(kept) from None
+                # In here: another interrupt takes this one's place, and leads to its message.
+                if isinstance(error, KeyboardInterrupt) and (kept := kept_text(self._target)):
+                    raise KeyboardInterrupt(kept) from None
             raise
         finally:
             parts.release()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from rag_eval.arrow_package import pyarrow
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.outputs.columns import REASON_NAMES, RowScores, ScoreColumns, row_ids
+from rag_eval.own_folder import OwnFile
 from rag_eval.signature import SIGNATURE_KEY, Signature
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class _ColumnFormat(ABC):
             stream.write_batch(batch)
         return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]  # no types
 
-    def assemble(self, parts: Sequence[Path], file: IO[bytes]) -> None:
+    def assemble(self, parts: Sequence[OwnFile], file: IO[bytes]) -> None:
         """Write the rows of all parts, grouped anew."""
         import pyarrow.compute  # noqa: F401  # not loaded with the package
 
@@ -215,11 +215,12 @@ class ArrowFormat(_ColumnFormat):
 
 
 def _batches(
-    pa: Any, parts: Sequence[Path], check: Callable[[pa.Schema], None]
+    pa: Any, parts: Sequence[OwnFile], check: Callable[[pa.Schema], None]
 ) -> Iterator[pa.RecordBatch]:
     for part in parts:
-        with pa.OSFile(str(part)) as file:
-            while file.tell() < file.size():
+        n_bytes = part.stat().st_size
+        with part.open("rb") as opened, pa.PythonFile(opened, mode="r") as file:
+            while file.tell() < n_bytes:
                 stream = pa.ipc.open_stream(file)
                 # Those of an earlier run were not compared with what came since.
                 check(stream.schema)

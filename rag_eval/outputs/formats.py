@@ -10,6 +10,7 @@ from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import plain_name
 from rag_eval.outputs.columns import ScoreColumns
+from rag_eval.own_folder import OwnFile
 from rag_eval.signature import Signature
 
 SUFFIXES: Final = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow")
@@ -30,7 +31,7 @@ class RowFormat(Protocol):
         """The rows of a block."""
         ...
 
-    def assemble(self, parts: Sequence[Path], file: IO[bytes]) -> None:
+    def assemble(self, parts: Sequence[OwnFile], file: IO[bytes]) -> None:
         """Write the whole file from parts, each of them ``head`` and encoded blocks."""
         ...
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rag_eval import json_text
-from rag_eval.durable_files import sync_folder
+from rag_eval.own_folder import OwnFile
 
 try:
     import fcntl
@@ -29,10 +29,11 @@ class Recorded(NamedTuple):
     ends: list[int]
 
 
-def read_journal(path: Path) -> Recorded:
+def read_journal(path: Path | OwnFile) -> Recorded:
     """The records up to the first that is torn or damaged; none where there is no file."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data = file.read()
     except FileNotFoundError:
         return Recorded([], [])
     records: list[dict[str, Any]] = []
@@ -61,26 +62,36 @@ class Journal:
         When another process has it open.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | OwnFile) -> None:
+        self._path = path
         self._file = path.open("ab")
         try:
             self._lock()
         except BaseException:
             self._file.close()
             raise
-        sync_folder(path.parent)
 
     def _lock(self) -> None:
         if fcntl is None:  # pragma: no cover
             return
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise JournalInUseError from None
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether its path still leads to it: who had it before may have removed it."""
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
+        except FileNotFoundError:
+            return False
 
     def cut(self, n_bytes: int) -> None:
         """Drop all that comes after so many bytes."""
-        self._file.truncate(n_bytes)
+        # Not by the file, which would write first what had no room on the disk.
+        os.ftruncate(self._file.fileno(), n_bytes)
+        os.fsync(self._file.fileno())
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Add a record; when this returns it is on disk."""

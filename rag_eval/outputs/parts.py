@@ -5,11 +5,13 @@
     scores.jsonl.parts/000000.scores  their scores again, as plain doubles, for the statistics
 
 A part is written under another name, brought to disk and renamed; its record comes last. So the
-journal never speaks of a part that is not there, and what it does not speak of is made again.
+journal never speaks of a part that is not there, and what it does not speak of is made again. Who
+holds the journal's lock, which ends with its process, alone reads and writes the folder.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -23,18 +25,21 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.durable_files import atomic_file, sync_folder
+from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError, RagEvalError
 from rag_eval.inputs.opened import START, Position
 from rag_eval.interrupts import deferred_interrupts
 from rag_eval.outputs.formats import RowFormat
 from rag_eval.outputs.journal import Journal, JournalInUseError, Recorded, read_journal
+from rag_eval.own_folder import OwnFile, OwnFolder
 from rag_eval.score_totals import read_scores
 
 # A part is closed when it has so many bytes, or is so old: what a crash may cost.
 PART_BYTES: Final = 64 << 20
 PART_SECONDS: Final = 10.0
 _READ_BYTES: Final = 1 << 20
+_JOURNAL: Final = "journal"
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _OWN_NAME: Final = re.compile(r"journal|assembled|\d+\.(?:rows|scores)(?:\.tmp)?")
 
 
@@ -59,9 +64,9 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
 class _PartFile:
     """A file of a part that is being written, with a checksum of what is in it."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._temporary = path.with_name(f"{path.name}.tmp")
+    def __init__(self, folder: OwnFolder, name: str) -> None:
+        self._place = folder.file(name)
+        self._temporary = folder.file(f"{name}.tmp")
         self._file = self._temporary.open("wb")
         self._digest = 0
         self.n_bytes = 0
@@ -76,7 +81,7 @@ class _PartFile:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
-        self._temporary.replace(self._path)
+        self._temporary.replace(self._place)
         return self._digest
 
     def drop(self) -> None:
@@ -112,12 +117,13 @@ class PartedFile:
         self, target: Path, form: RowFormat, made_of: Mapping[str, Any], width: int
     ) -> None:
         self.target = target
-        self.folder = target.with_name(f"{target.name}.parts")
+        self.folder = _folder_of(target)
         self._form = form
         self._made_of = dict(made_of)
         self._width = width
         self.parts: list[Part] = []
         self.is_complete = False
+        self._own_folder: OwnFolder | None = None
         self._journal: Journal | None = None
         self._is_begun = False  # what an earlier run has kept is known
         self._rows: _PartFile | None = None
@@ -129,51 +135,63 @@ class PartedFile:
 
     # ------------------------------------------------------------------------------- begin
 
-    @property
-    def _journal_path(self) -> Path:
-        return self.folder / "journal"
-
     def begin(self, *, resume: bool, restart: bool) -> None:
         """Take up what is there, or begin anew.
 
         Raises
         ------
         InputError
-            When parts of another run are there and neither is asked for, or when those to go on
-            from were made from something else.
+            When another process is at it; when parts of another run are there and neither is asked
+            for, or when those to go on from were made from something else; when something that is
+            not ours has the name of the folder, or is in it.
         """
         with self._writing():
-            recorded = read_journal(self._journal_path)
-            if recorded.records and not resume and not restart:
+            while not self._hold():
+                self.release()
+            recorded = read_journal(self._file(_JOURNAL))
+            if not recorded.records or restart:
+                self._begin_anew()
+                return
+            if not resume:
                 raise InputError(
                     f"{self.folder} holds an unfinished run ({_rows_text(recorded.records)}); go "
                     "on with --resume, or leave it behind with --restart"
                 )
-            self._check_folder()
-            if recorded.records and resume:
-                self._check_same(recorded.records[0])
-            self.folder.mkdir(exist_ok=True)
-            try:
-                self._journal = Journal(self._journal_path)
-            except JournalInUseError:
-                raise InputError(f"{self.folder} is in use by another run") from None
-            if recorded.records and resume:
-                self._take_up(recorded)
-                return
-            self._journal.cut(0)
-            self._is_begun = True
-            self._remove_parts()
-            self._journal.append(self._made_of)
+            self._check_same(recorded.records[0])
+            self._take_up(recorded)
 
-    def _check_folder(self) -> None:
-        """Refuse a folder that somebody else has files in: all that is in it is removed."""
-        found = self.folder.iterdir() if self.folder.exists() else ()
-        strange = sorted(path.name for path in found if not _OWN_NAME.fullmatch(path.name))
-        if strange:
+    def _hold(self) -> bool:
+        """Lock the folder; False when the run that had it has removed it meanwhile."""
+        self._own_folder = OwnFolder(self.folder)
+        self._own_folder.take(_OWN_NAME)
+        try:
+            self._journal = Journal(self._file(_JOURNAL))
+        except JournalInUseError:
             raise InputError(
-                f"{self.folder} is where parts would lie, and holds {strange[0]!r}, which is none: "
-                "move it away"
-            )
+                f"{self.folder} is in use by another process, which is writing {self.target.name}: "
+                "wait until it has ended, or choose another DST"
+            ) from None
+        except FileNotFoundError:
+            if self._own_folder.is_in_place:
+                raise
+            return False
+        return self._journal.is_in_place and self._own_folder.is_in_place
+
+    def _begin_anew(self) -> None:
+        assert self._journal is not None
+        self._is_begun = True
+        self._journal.cut(0)
+        self._remove_parts()
+        self._journal.append(self._made_of)
+        self._folder.sync()
+
+    @property
+    def _folder(self) -> OwnFolder:
+        assert self._own_folder is not None
+        return self._own_folder
+
+    def _file(self, name: str) -> OwnFile:
+        return self._folder.file(name)
 
     def _check_same(self, recorded: Mapping[str, Any]) -> None:
         differences = list(_differences(recorded, self._made_of))
@@ -198,15 +216,15 @@ class PartedFile:
 
     def _is_whole(self, part: Part) -> bool:
         files = [
-            (self._rows_path(part.part), part.row_bytes, part.row_digest),
-            (self._scores_path(part.part), part.score_bytes, part.score_digest),
+            (self._rows_file(part.part), part.row_bytes, part.row_digest),
+            (self._scores_file(part.part), part.score_bytes, part.score_digest),
         ]
-        return all(_is_file(path, n_bytes, digest) for path, n_bytes, digest in files)
+        return all(_holds(file, n_bytes, digest) for file, n_bytes, digest in files)
 
     def _remove_parts(self) -> None:
-        for path in self.folder.iterdir():
-            if path != self._journal_path:
-                path.unlink()
+        for name in self._folder.names():
+            if name != _JOURNAL:
+                self._file(name).unlink()
 
     # ------------------------------------------------------------------------------ writing
 
@@ -231,8 +249,8 @@ class PartedFile:
         with self._writing():
             if self._rows is None or self._scores is None:
                 number = len(self.parts)
-                self._rows = _PartFile(self._rows_path(number))
-                self._scores = _PartFile(self._scores_path(number))
+                self._rows = _PartFile(self._folder, _rows_name(number))
+                self._scores = _PartFile(self._folder, _scores_name(number))
                 self._rows.write(self._form.head)
                 self._opened_at = time.monotonic()
             self._rows.write(rows)
@@ -272,7 +290,7 @@ class PartedFile:
                 score_bytes=score_bytes,
                 score_digest=self._scores.close(),
             )
-            sync_folder(self.folder)
+            self._folder.sync()
             self._journal.append(msgspec.to_builtins(part))
         self.parts.append(part)
         self._rows = self._scores = None
@@ -284,7 +302,7 @@ class PartedFile:
     def score_blocks(self) -> Iterator[npt.NDArray[np.float64]]:
         """The scores of all parts again."""
         for part in self.parts:
-            with self._scores_path(part.part).open("rb") as file:
+            with self._scores_file(part.part).open("rb") as file:
                 yield from read_scores(file, self._width)
 
     def complete(self) -> None:
@@ -294,19 +312,20 @@ class PartedFile:
         """
         assert self._journal is not None
         with self._writing():
-            assembled = self.folder / "assembled"
-            with atomic_file(self.target, temporary=assembled) as file:
-                self._form.assemble([self._rows_path(part.part) for part in self.parts], file)
+            with atomic_file(self.target, temporary=self._file("assembled")) as file:
+                self._form.assemble([self._rows_file(part.part) for part in self.parts], file)
             with deferred_interrupts():
                 self.clean_up()
                 self.is_complete = True
 
     def clean_up(self) -> None:
-        """Remove the journal, without which the parts mean nothing, and then those."""
-        self._journal_path.unlink()
-        sync_folder(self.folder)
+        """Empty the journal, without which the parts mean nothing, and then remove all."""
+        assert self._journal is not None
+        self._journal.cut(0)
         self._remove_parts()
-        self.folder.rmdir()
+        # Last: from now on another run may have the folder.
+        self._file(_JOURNAL).unlink()
+        self._folder.remove()
         self.release()
 
     def give_up(self) -> None:
@@ -319,22 +338,20 @@ class PartedFile:
             with suppress(OSError):
                 self.clean_up()
 
-    @property
-    def has_journal(self) -> bool:
-        """Whether there is something that can be gone on with."""
-        return self._journal_path.exists()
-
     def release(self) -> None:
-        """Let go of the journal."""
+        """Let go of the journal and the folder."""
         if self._journal is not None:
             self._journal.close()
             self._journal = None
+        if self._own_folder is not None:
+            self._own_folder.close()
+            self._own_folder = None
 
-    def _rows_path(self, number: int) -> Path:
-        return self.folder / f"{number:06}.rows"
+    def _rows_file(self, number: int) -> OwnFile:
+        return self._file(_rows_name(number))
 
-    def _scores_path(self, number: int) -> Path:
-        return self.folder / f"{number:06}.scores"
+    def _scores_file(self, number: int) -> OwnFile:
+        return self._file(_scores_name(number))
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -344,20 +361,41 @@ class PartedFile:
             what = f"cannot write {error.filename or self.folder}: {error.strerror or error}"
             if not self.parts:
                 raise OutputError(what) from None
+            advice = "make room and go on" if error.errno in _NO_ROOM else "go on"
             raise OutputError(
-                f"{what}; the first {self.n_kept:,} rows are kept in {self.folder}: make room and "
-                "go on with --resume"
+                f"{what}; the first {self.n_kept:,} rows are kept in {self.folder}: {advice} with "
+                "--resume"
             ) from None
 
 
-def _is_file(path: Path, n_bytes: int, digest: int) -> bool:
+def kept_text(target: Path) -> str:
+    """Where the rows of an unfinished run are and how to go on; empty when there are none."""
+    folder = _folder_of(target)
+    if not (folder / _JOURNAL).exists():
+        return ""
+    return f"what was scored is kept in {folder}: go on with --resume"
+
+
+def _folder_of(target: Path) -> Path:
+    return target.with_name(f"{target.name}.parts")
+
+
+def _rows_name(number: int) -> str:
+    return f"{number:06}.rows"
+
+
+def _scores_name(number: int) -> str:
+    return f"{number:06}.scores"
+
+
+def _holds(file: OwnFile, n_bytes: int, digest: int) -> bool:
     """Whether a file is there with that content."""
     try:
-        if path.stat().st_size != n_bytes:
-            return False
-        found = 0
-        with path.open("rb") as file:
-            while data := file.read(_READ_BYTES):
+        with file.open("rb") as opened:
+            if os.fstat(opened.fileno()).st_size != n_bytes:
+                return False
+            found = 0
+            while data := opened.read(_READ_BYTES):
                 found = zlib.crc32(data, found)
         return found == digest
     except OSError:

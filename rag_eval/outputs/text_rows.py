@@ -8,7 +8,6 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any
 
 import msgspec
@@ -18,13 +17,14 @@ from rag_eval.csv_cells import guarded_cell
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.outputs.columns import ScoreColumns, block_lists
+from rag_eval.own_folder import OwnFile
 
 _encode = msgspec.json.Encoder().encode
 _encode_lines = msgspec.json.Encoder().encode_lines
 _COPIED_BYTES = 1 << 20
 
 
-def _concatenate(parts: Iterable[Path], file: IO[bytes]) -> None:
+def _concatenate(parts: Iterable[OwnFile], file: IO[bytes]) -> None:
     for part in parts:
         with part.open("rb") as rows:
             shutil.copyfileobj(rows, file, _COPIED_BYTES)
@@ -50,7 +50,7 @@ class JsonLinesFormat:
             # Row by row: how one is written must not depend on its neighbours.
             return b"".join(_line(self._row(*row)) for row in zip(*lists, strict=True))
 
-    def assemble(self, parts: Sequence[Path], file: IO[bytes]) -> None:
+    def assemble(self, parts: Sequence[OwnFile], file: IO[bytes]) -> None:
         """Write the rows of all parts."""
         _concatenate(parts, file)
 
@@ -100,7 +100,7 @@ class CsvFormat:
         values = zip(*block_lists(self._columns, scored), strict=True)
         return _csv_bytes([_cell(value) for value in row] for row in values)
 
-    def assemble(self, parts: Sequence[Path], file: IO[bytes]) -> None:
+    def assemble(self, parts: Sequence[OwnFile], file: IO[bytes]) -> None:
         """Write the header and the rows of all parts."""
         file.write(self.header)
         _concatenate(parts, file)

@@ -20,6 +20,7 @@ from rag_eval.inputs import json_files
 from rag_eval.outputs import parts
 from rag_eval.outputs.journal import Journal
 from rag_eval.outputs.parts import OutputError, PartedFile
+from rag_eval.own_folder import OwnFolder
 from rag_eval.score_files import ScoreFileReport, score_file
 
 N_ROWS = 7
@@ -282,20 +283,20 @@ def test_cut_while_the_file_takes_its_place(
     data: Path, target: Path, kept: Path, whole: bytes, name: str
 ) -> None:
     """Each step of the end, cut before it: the file is there or can be had, and then it is all."""
-    step = getattr(Path, name)
+    step = getattr(os, name)
     n_calls = 0
     for last in range(12):
         n_calls = 0
 
-        def some(self: Path, *arguments: Any, last: int = last, **options: Any) -> Any:
+        def some(*arguments: Any, last: int = last, **options: Any) -> Any:
             nonlocal n_calls
             n_calls += 1
             if n_calls > last:
                 raise PowerCutError
-            return step(self, *arguments, **options)
+            return step(*arguments, **options)
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Path, name, some)
+            patch.setattr(os, name, some)
             try:
                 score(data, target, resume=True)
             except PowerCutError:
@@ -432,25 +433,216 @@ def test_what_no_byte_depends_on_may_change(
 
 
 def test_two_runs_at_once(data: Path, target: Path, kept: Path, whole: bytes) -> None:
+    """Without an option the second was told to go on with the unfinished run, or to drop it."""
     journal = Journal(kept / "journal")
-    for option in ("resume", "restart"):
-        with pytest.raises(InputError, match="in use by another run"):
-            score(data, target, **{option: True})
+    for options in ({}, {"resume": True}, {"restart": True}):
+        with pytest.raises(InputError) as caught:
+            score(data, target, **options)
+        assert str(caught.value) == (
+            f"{kept} is in use by another process, which is writing scores.jsonl: wait until it "
+            "has ended, or choose another DST"
+        )
     journal.close()
+    assert score(data, target, resume=True).n_resumed == N_ROWS
+    assert target.read_bytes() == whole
+
+
+@pytest.mark.parametrize("left", ["folder", "nothing"])
+def test_the_other_run_ends_while_this_one_opens_the_folder(
+    data: Path, target: Path, kept: Path, whole: bytes, left: str
+) -> None:
+    """The journal that was opened has no name any more: parts recorded in it were lost."""
+    lock = Journal._lock
+    n_locks = 0
+
+    def end_first(self: Journal) -> None:
+        nonlocal n_locks
+        n_locks += 1
+        if n_locks == 1:
+            shutil.rmtree(kept)
+            if left == "folder":
+                kept.mkdir()
+        lock(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Journal, "_lock", end_first)
+        assert score(data, target).n_resumed == 0
+    assert n_locks == 2
+    assert target.read_bytes() == whole
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_another_run_begins_in_the_folder_before_it_is_removed(
+    data: Path, target: Path, whole: bytes
+) -> None:
+    remove = OwnFolder.remove
+
+    def begin_first(self: OwnFolder) -> None:
+        self.file("journal").open("ab").close()
+        remove(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OwnFolder, "remove", begin_first)
+        score(data, target)
+    assert target.read_bytes() == whole
+    assert [path.name for path in folder_of(target).iterdir()] == ["journal"]
+
+
+# -------------------------------------------------------------------- what others have prepared
+
+NOBODY = 65534
+
+
+def link_to_a_folder(folder: Path, elsewhere: Path) -> None:
+    folder.symlink_to(elsewhere.parent)
+
+
+def link_to_nothing(folder: Path, elsewhere: Path) -> None:
+    folder.symlink_to("nothing")
+
+
+def a_file(folder: Path, elsewhere: Path) -> None:
+    folder.touch()
+
+
+def folder_of_another(folder: Path, elsewhere: Path) -> None:
+    folder.mkdir()
+    os.chown(folder, NOBODY, NOBODY)
+
+
+def linked_journal(folder: Path, elsewhere: Path) -> None:
+    folder.mkdir()
+    (folder / "journal").symlink_to(elsewhere)
+
+
+def hard_linked_journal(folder: Path, elsewhere: Path) -> None:
+    folder.mkdir()
+    (folder / "journal").hardlink_to(elsewhere)
+
+
+def linked_part(folder: Path, elsewhere: Path) -> None:
+    folder.mkdir()
+    (folder / "000000.rows.tmp").symlink_to(elsewhere)
+
+
+def linked_result(folder: Path, elsewhere: Path) -> None:
+    folder.mkdir()
+    (folder / "assembled").symlink_to(elsewhere)
+
+
+def journal_without_end(folder: Path, elsewhere: Path) -> None:
+    folder.mkdir()
+    os.mkfifo(folder / "journal")
+
+
+def folder_for_a_part(folder: Path, elsewhere: Path) -> None:
+    (folder / "000000.scores").mkdir(parents=True)
+
+
+def journal_of_another(folder: Path, elsewhere: Path) -> None:
+    folder.mkdir()
+    (folder / "journal").touch()
+    os.chown(folder / "journal", NOBODY, NOBODY)
+
+
+PREPARED: list[tuple[Callable[[Path, Path], None], str]] = [
+    (link_to_a_folder, " is a symbolic link and not a folder"),
+    (link_to_nothing, " is a symbolic link and not a folder"),
+    (a_file, " is a file and not a folder"),
+    (linked_journal, "/journal is a symbolic link and not a file"),
+    (hard_linked_journal, "/journal is a hard link to a file that has another name, too"),
+    (linked_part, "/000000.rows.tmp is a symbolic link and not a file"),
+    (linked_result, "/assembled is a symbolic link and not a file"),
+    (journal_without_end, "/journal is a named pipe and not a file"),
+    (folder_for_a_part, "/000000.scores is a folder and not a file"),
+]
+if os.geteuid() == 0:
+    # Only root can give a file away.
+    PREPARED += [
+        (folder_of_another, f" belongs to another user (uid {NOBODY})"),
+        (journal_of_another, f"/journal belongs to another user (uid {NOBODY})"),
+    ]
+
+
+@pytest.mark.parametrize(("prepare", "what"), PREPARED)
+def test_what_others_have_prepared_is_refused_and_nothing_is_written_through_it(
+    data: Path, target: Path, tmp_path: Path, prepare: Callable[[Path, Path], None], what: str
+) -> None:
+    """A journal that was a link overwrote what it led to; the rest was said to need room."""
+    elsewhere = tmp_path / "elsewhere" / "000000.rows"
+    elsewhere.parent.mkdir()
+    elsewhere.write_bytes(b"three years of work")
+    prepare(folder_of(target), elsewhere)
+    for options in ({}, {"resume": True}, {"restart": True}):
+        with pytest.raises(InputError) as caught:
+            score(data, target, **options)
+        assert str(caught.value) == (
+            f"{folder_of(target)}{what}; rows are kept only in files of your own: remove it, or "
+            "choose another DST"
+        )
+    assert list(elsewhere.parent.iterdir()) == [elsewhere]
+    assert elsewhere.read_bytes() == b"three years of work"
+    assert list(target.parent.iterdir()) == [folder_of(target)]
+
+
+def test_the_folder_is_for_its_owner_alone(data: Path, target: Path) -> None:
+    before = os.umask(0)
+    try:
+        kept = cut_short(data, target)
+        assert (kept.stat().st_mode & 0o777, (kept / "journal").stat().st_mode & 0o777) == (
+            0o700,
+            0o600,
+        )
+        kept.chmod(0o777)
+        cut_short(data, target, restart=True)
+        assert kept.stat().st_mode & 0o777 == 0o700
+    finally:
+        os.umask(before)
+
+
+def test_files_are_reached_whatever_becomes_of_the_folders_name(
+    data: Path, target: Path, tmp_path: Path, whole: bytes
+) -> None:
+    """Another user of the folder around it may put a link in its place while rows are scored."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    kept = target.parent / "moved"
+    add = PartedFile.add
+
+    def moved_away(self: PartedFile, *arguments: Any) -> None:
+        if not kept.exists():
+            folder_of(target).rename(kept)
+            folder_of(target).symlink_to(elsewhere)
+        add(self, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PartedFile, "add", moved_away)
+        score(data, target)
+    assert target.read_bytes() == whole
+    assert list(elsewhere.iterdir()) == []
+    assert list(kept.iterdir()) == []
+
+
+def test_a_file_system_that_gives_all_files_to_one_user(
+    data: Path, target: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a network's that knows no root: what is made there belongs to somebody else."""
+    uid = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: uid + 1)
+    cut_short(data, target)
     assert score(data, target, resume=True).n_resumed == N_ROWS
     assert target.read_bytes() == whole
 
 
 def test_a_folder_of_that_name_that_is_somebody_elses(data: Path, target: Path) -> None:
     """Its files were removed as leftovers."""
-    folder_of(target).mkdir()
+    folder_of(target).mkdir(mode=0o755)
     (folder_of(target) / "thesis.txt").write_text("three years of work")
-    with pytest.raises(InputError, match=r"thesis\.txt"):
-        score(data, target)
-    for option in ("resume", "restart"):
+    for options in ({}, {"resume": True}, {"restart": True}):
         with pytest.raises(InputError, match=r"thesis\.txt"):
-            score(data, target, **{option: True})
+            score(data, target, **options)
     assert [path.name for path in folder_of(target).iterdir()] == ["thesis.txt"]
+    assert folder_of(target).stat().st_mode & 0o777 == 0o755
 
 
 def test_standard_input_cannot_be_gone_on_with(target: Path) -> None:
@@ -663,6 +855,22 @@ def test_a_disk_that_is_full(
     assert not any(path.suffix == ".tmp" for path in folder_of(target).iterdir())
     assert score(data, target, resume=True).n_resumed == 4
     assert target.read_bytes() == whole
+
+
+def test_what_is_no_matter_of_room_is_not_called_one(
+    data: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: Any) -> None:
+        raise OSError(5, "Input/output error", str(folder_of(target)))
+
+    cut_short(data, target)
+    monkeypatch.setattr(PartedFile, "_take_up", lambda self, recorded: broken(self))
+    with pytest.raises(OutputError, match=r"parts: Input/output error$"):
+        score(data, target, resume=True)
+    monkeypatch.undo()
+    monkeypatch.setattr(PartedFile, "clean_up", broken)
+    with pytest.raises(OutputError, match=r"error; the first 7 rows are kept in .*: go on with"):
+        score(data, target, resume=True)
 
 
 def test_a_disk_that_is_full_from_the_beginning(
