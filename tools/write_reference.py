@@ -63,7 +63,7 @@ def command_page() -> str:
         "",
         "Data goes to standard output, everything else to standard error. Exit codes: 0 pass,",
         "1 a gate failed, 2 bad input or usage, 3 the judge cannot be used or its budget is spent,",
-        "130 interrupted.",
+        "130 interrupted (Ctrl-C), 143 terminated (SIGTERM).",
         "",
     ]
     for path, command in _commands("rag-eval", program):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from rag_eval.cli.parameters import ENDED_CODES
+
 if TYPE_CHECKING:
     from rag_eval.probability_maps import Method
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 @click.command(
     "calibrate",
     epilog="Exit codes: 0 calibrated · 2 bad input or usage, "
-    "or a precision that no threshold reaches",
+    f"or a precision that no threshold reaches · {ENDED_CODES}",
 )
 @click.argument("scores", metavar="SCORES")
 @click.argument("labels", metavar="LABELS")

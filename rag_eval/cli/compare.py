@@ -6,9 +6,12 @@ import sys
 
 import rich_click as click
 
+from rag_eval.cli.parameters import ENDED_CODES
+
 
 @click.command(
-    "compare", epilog="Exit codes: 0 compared · 2 not comparable, or a file cannot be read"
+    "compare",
+    epilog=f"Exit codes: 0 compared · 2 not comparable, or a file cannot be read · {ENDED_CODES}",
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from rag_eval.cli.parameters import ENDED_CODES
+
 if TYPE_CHECKING:
     from rag_eval.stats.ppi_results import Target
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 @click.command(
     "estimate",
     epilog="Exit codes: 0 estimated · 2 bad input or usage, "
-    "or labels that were not drawn at random",
+    f"or labels that were not drawn at random · {ENDED_CODES}",
 )
 @click.argument("scores", metavar="SCORES")
 @click.argument("labels", metavar="LABELS")

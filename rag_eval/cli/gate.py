@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import rich_click as click
 
 from rag_eval.cli.compare import margins_of
-from rag_eval.cli.parameters import metric_numbers
+from rag_eval.cli.parameters import ENDED_CODES, metric_numbers
 from rag_eval.cli.report_flags import ci_flags, report_files
 from rag_eval.errors import InputError
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE
@@ -21,7 +21,7 @@ _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
 
 
 @click.command(
-    "gate", epilog="Exit codes: 0 passed · 1 failed · 2 bad input or usage · 130 interrupted"
+    "gate", epilog=f"Exit codes: 0 passed · 1 failed · 2 bad input or usage · {ENDED_CODES}"
 )
 @click.argument("new", metavar="[NEW]", required=False)
 @click.option(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from rag_eval.cli.parameters import ENDED_CODES
+
 if TYPE_CHECKING:
     from rag_eval.golden.datasets import GoldenDataset
     from rag_eval.golden.results import EvalRunResult
@@ -24,7 +26,8 @@ format_flag = click.option(
 
 
 @click.group(
-    "golden", epilog="Exit codes: 0 done · 1 a run failed · 2 bad input or usage · 130 interrupted"
+    "golden",
+    epilog=f"Exit codes: 0 done · 1 a run failed · 2 bad input or usage · {ENDED_CODES}",
 )
 def golden_command() -> None:
     """Run, check, compare, split and clean golden datasets.
@@ -41,7 +44,8 @@ def golden_command() -> None:
 
 
 @golden_command.command(
-    "run", epilog="Exit codes: 0 done · 1 the run failed · 2 bad input or usage · 130 interrupted"
+    "run",
+    epilog=f"Exit codes: 0 done · 1 the run failed · 2 bad input or usage · {ENDED_CODES}",
 )
 @click.argument("file", metavar="FILE")
 @click.option(

@@ -8,6 +8,7 @@ from typing import Any
 import rich_click as click
 
 from rag_eval.cli.judge_flags import judge_flags
+from rag_eval.cli.parameters import ENDED_CODES
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
 from rag_eval.errors import InputError
@@ -20,7 +21,7 @@ def judge_command() -> None:
 
 @judge_command.command(
     "debias-check",
-    epilog="Exit codes: 0 done · 2 bad input or usage · 3 judge unavailable",
+    epilog=f"Exit codes: 0 done · 2 bad input or usage · 3 judge unavailable · {ENDED_CODES}",
 )
 @click.argument("data", metavar="DATA")
 @scoring_flags

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
+from rag_eval.cli.parameters import ENDED_CODES
+
 if TYPE_CHECKING:
     from rag_eval.labels.comparisons import LabelComparison
 
@@ -38,7 +40,7 @@ def field_flags(command: _Command) -> _Command:
     return command
 
 
-@click.group("labels", epilog="Exit codes: 0 done · 2 bad input or usage · 130 interrupted")
+@click.group("labels", epilog=f"Exit codes: 0 done · 2 bad input or usage · {ENDED_CODES}")
 def labels_command() -> None:
     """Label samples by hand, check the labels, and see how far scores agree with them.
 

@@ -8,9 +8,10 @@ from typing import Final
 from rag_eval.errors import InputError
 from rag_eval.samples import MetricId, to_metric_id
 
+ENDED_CODES: Final = "130 interrupted (Ctrl-C) · 143 terminated (SIGTERM)"
 EXIT_CODES: Final = (
     "Exit codes: 0 every gate held · 1 a gate failed · 2 bad input or usage · "
-    "3 judge unavailable or budget reached · 130 interrupted, partial result written"
+    f"3 judge unavailable or budget reached · {ENDED_CODES}, partial result written"
 )
 
 

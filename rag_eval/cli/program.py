@@ -26,6 +26,7 @@ from rag_eval.cli.judge import judge_command
 from rag_eval.cli.label_sampling import sample_command
 from rag_eval.cli.labels import labels_command
 from rag_eval.cli.metrics import metrics_command
+from rag_eval.cli.parameters import ENDED_CODES
 from rag_eval.cli.report import report_command
 from rag_eval.cli.run import run_command
 from rag_eval.cli.score import score_command
@@ -33,12 +34,14 @@ from rag_eval.cli.show import show_command
 from rag_eval.cli.user_code import imported
 from rag_eval.cli.validate import validate_command
 from rag_eval.errors import RagEvalError
+from rag_eval.interrupts import Termination
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.reports.plain_text import plain_lines, plain_text
 
 BAD_INPUT: Final = 2
 JUDGE_UNAVAILABLE: Final = 3
 INTERRUPTED: Final = 130
+TERMINATED: Final = 143  # what a shell reports for a command that SIGTERM ended
 _DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
 _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
 
@@ -54,7 +57,13 @@ class Program(rich_click.RichGroup):
             if isinstance(stream, TextIOWrapper):
                 # Lone surrogates, and what the terminal's encoding lacks, as escapes.
                 stream.reconfigure(errors="backslashreplace")
-        sys.exit(self._exit_code(args, prog_name, extra))
+        termination = Termination()
+        try:
+            with termination.heard():
+                code = self._exit_code(args, prog_name, extra)
+        except KeyboardInterrupt:  # once more, while the first was told
+            code = INTERRUPTED
+        sys.exit(TERMINATED if code == INTERRUPTED and termination.has_come else code)
 
     def _exit_code(
         self, args: Sequence[str] | None, prog_name: str | None, extra: dict[str, Any]
@@ -136,8 +145,7 @@ def _usage_text(error: click.UsageError) -> str:
     cls=Program,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 pass · 1 a gate failed · 2 bad input or usage · 3 judge unavailable "
-    "or budget reached · "
-    "130 interrupted",
+    f"or budget reached · {ENDED_CODES}",
 )
 @rich_click.command_panel(
     "Score, and look", commands=["run", "show", "report", "score", "validate", "metrics", "init"]

@@ -10,7 +10,7 @@ import rich_click as click
 
 from rag_eval.cli.judge_flags import judge_flags
 from rag_eval.cli.judging import exit_code, print_estimate
-from rag_eval.cli.parameters import column_names
+from rag_eval.cli.parameters import ENDED_CODES, column_names
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
 from rag_eval.errors import InputChangedError, InputError
@@ -36,7 +36,7 @@ _OF_RUN: Final = frozenset(
 @click.command(
     "score",
     epilog="Exit codes: 0 all rows written · 2 bad input or usage, or the disk is full · "
-    "130 interrupted, what was scored is kept",
+    f"{ENDED_CODES}, what was scored is kept",
 )
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
@@ -106,23 +106,20 @@ def score_command(source: str, target: str, **flags: Any) -> int:
         return print_estimate(source, metrics, options, "table")
     if summary is not None:
         _check_summary(summary, source)
-    changed: InputChangedError | None = None
-    with shown_progress(quiet=quiet) as show:
-        options["on_progress"] = show
-        try:
-            report = _scored(source, target, metrics, form or "jsonl", options)
-        except InputChangedError as error:
-            report, changed = error.report, error
+    report, changed = None, None
     try:
+        with shown_progress(quiet=quiet) as show:
+            options["on_progress"] = show
+            try:
+                report = _scored(source, target, metrics, form or "jsonl", options)
+            except InputChangedError as error:
+                report, changed = error.report, error
         if summary is not None:
             _write_summary(report, summary)
         if not quiet:
             _print_talk(report)
     except KeyboardInterrupt:
-        left = f"{report.target} is written"
-        if report.kept is not None:
-            left = f"what was scored is kept in {report.kept}: go on with --resume"
-        raise KeyboardInterrupt(left) from None
+        raise KeyboardInterrupt(*_what_is_left(target, report)) from None
     if changed is not None:
         raise changed
     return exit_code(report.interrupted, report.unavailable, report.result, passed=True)
@@ -163,6 +160,16 @@ def _scored(
     if target == _STANDARD_OUTPUT:
         return score_to_stream(source, sys.stdout.buffer, metrics, form=form, **options)
     return score_file(source, target, metrics, **options)
+
+
+def _what_is_left(target: str, report: ScoreFileReport | None) -> list[str]:
+    """What an interrupt says; it may come at any time, and again while the first is dealt with."""
+    from rag_eval.outputs.parts import kept_text
+
+    if report is not None and not report.interrupted:
+        return [f"{report.target} is written"]
+    kept = "" if target == _STANDARD_OUTPUT else kept_text(Path(target))
+    return [kept] if kept else []
 
 
 def _write_summary(report: ScoreFileReport, path: str) -> None:

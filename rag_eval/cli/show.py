@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import rich_click as click
 
+from rag_eval.cli.parameters import ENDED_CODES
 from rag_eval.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _WORST: Final = 3
 
 
-@click.command("show", epilog="Exit codes: 0 shown · 2 bad input or usage · 130 interrupted")
+@click.command("show", epilog=f"Exit codes: 0 shown · 2 bad input or usage · {ENDED_CODES}")
 @click.argument("result", metavar="RESULT")
 @click.argument("row_id", metavar="[ID]", required=False)
 @click.option(

@@ -165,7 +165,7 @@ def test_what_a_dataset_says_cannot_move_the_cursor_or_command_ci(tmp_path: Path
     assert not any(line.startswith(("::", "##")) for line in done.stdout.splitlines())
 
 
-def test_a_case_that_takes_too_long_and_ctrl_c(tmp_path: Path) -> None:
+def test_a_case_that_takes_too_long_ctrl_c_and_sigterm(tmp_path: Path) -> None:
     (tmp_path / "slow_app.py").write_text(
         "import time\ndef answer(case):\n    time.sleep(60 if case['id'] == 'b' else 0)\n"
         "    print('done', flush=True)\n    return 'yes'\n",
@@ -185,18 +185,19 @@ def test_a_case_that_takes_too_long_and_ctrl_c(tmp_path: Path) -> None:
     )
     assert timed.returncode == 1
     assert timed.stdout.splitlines()[0] == "FAIL 0.000 b: not back within 0.2 s"
-    with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline() == "done\n"
-        time.sleep(0.2)
-        os.kill(process.pid, signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=50)
-    assert process.returncode == 130
-    assert "FAIL 0.000 b: interrupted before it was run" in stdout
-    assert "pass 1.000 a" in stdout
-    assert stderr == "\ninterrupted; 1 of 3 cases were run\n"
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        with subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == "done\n"
+            time.sleep(0.2)
+            os.kill(process.pid, number)
+            stdout, stderr = process.communicate(timeout=50)
+        assert process.returncode == code
+        assert "FAIL 0.000 b: interrupted before it was run" in stdout
+        assert "pass 1.000 a" in stdout
+        assert stderr == "\ninterrupted; 1 of 3 cases were run\n"
 
 
 # ------------------------------------------------------------------------------------- the others

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -626,6 +627,35 @@ def test_ctrl_c_before_the_first_row(endless: Path) -> None:
     assert list(endless.parent.iterdir()) == [endless]
 
 
+@pytest.mark.parametrize("command", ["run", "score", "calibrate", "compare"])
+def test_sigterm_ends_every_command_as_ctrl_c_does(endless: Path, command: str) -> None:
+    """The process ended at once, and what was scored was lost."""
+    other = endless.parent / "o.jsonl"
+    other.write_text(json.dumps({"id": "a", "faithfulness": 1, "label": 1}))
+    arguments = {
+        "run": [endless, "--output", endless.parent / "new.jsonl"],
+        "score": [endless, endless.parent / "new.jsonl"],
+        "calibrate": [endless, other, "--metric", "faithfulness"],
+        "compare": [endless, other],
+    }
+    running = process(command, *arguments[command])
+    writer = opened_by_a_reader(endless, running)
+    running.terminate()
+    out, err = running.communicate(timeout=60)
+    os.close(writer)
+    assert (running.returncode, out) == (143, b""), err.decode()
+    assert err.decode().strip() == "interrupted; nothing was written"
+    assert sorted(endless.parent.iterdir()) == [other, endless]
+
+
+def opened_by_a_reader(pipe: Path, running: subprocess.Popen[bytes]) -> int:
+    """A named pipe, opened for writing when the process reads it."""
+    while running.poll() is None:
+        with suppress(OSError):  # nobody reads
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    raise AssertionError(running.communicate())
+
+
 # ------------------------------------------------------------------------------- large samples
 
 
@@ -682,7 +712,7 @@ def test_every_command_has_help() -> None:
         for parameter in command.params:
             if parameter.param_type_name == "option":
                 assert parameter.help, f"{name} {parameter.name}"
-    assert "Exit codes:" in invoke("--help").stdout
+    assert "143 terminated" in invoke("--help").stdout
     assert "Examples:" in invoke("-h").stdout
 
 

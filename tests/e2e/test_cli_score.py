@@ -722,6 +722,7 @@ def test_help() -> None:
         "--columns",
         "--summary",
         "130 interrupted",
+        "143 terminated",
         "SRC",
         "DST",
     ):

@@ -433,7 +433,9 @@ def test_a_budget_in_dollars_needs_prices_and_holds(
     assert "cost 0.2" in done.stderr
 
 
-# ------------------------------------------------------------------------------ Ctrl-C and SIGKILL
+# -------------------------------------------------------------------- Ctrl-C, SIGTERM and SIGKILL
+
+INTERRUPTS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
 def slow(delay_s: float = 0.02) -> Callable[[str], Act]:
@@ -441,17 +443,20 @@ def slow(delay_s: float = 0.02) -> Callable[[str], Act]:
     return lambda prompt: Waits(delay_s, fluent(prompt))
 
 
-def test_ctrl_c_writes_the_rows_that_were_finished(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), INTERRUPTS)
+def test_an_interrupt_writes_the_rows_that_were_finished(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     data, output = samples(tmp_path, 300), tmp_path / "out.json"
     with JudgeServer(slow()) as server:
         running = process("run", data, *llm(server), *FAITH, "--output", output)
         wait_until(lambda: server.n_requests >= 100, running)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         begun = time.monotonic()
         out, err = running.communicate(timeout=60)
         assert time.monotonic() - begun < 30
         n_requests = server.n_requests
-    assert running.returncode == 130, err.decode()
+    assert running.returncode == code, err.decode()
     assert "Traceback" not in err.decode()
     assert not output.exists()
     partial = result_of(tmp_path / "out.partial.json")
@@ -478,8 +483,10 @@ def test_ctrl_c_before_the_first_row_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [data]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_score_goes_on_where_it_was_ended(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "code"), [*INTERRUPTS, (signal.SIGKILL, -signal.SIGKILL)])
+def test_score_goes_on_where_it_was_ended(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
     data, target, whole = samples(tmp_path, 160), tmp_path / "s.jsonl", tmp_path / "whole.jsonl"
     with JudgeServer(slow(0.01)) as server:
         flags = (*llm(server), *FAITH, "--checkpoint-rows", 1)
@@ -488,7 +495,7 @@ def test_score_goes_on_where_it_was_ended(tmp_path: Path, number: signal.Signals
         wait_until(lambda: server.n_requests >= 2 * 64 + 60, running)
         running.send_signal(number)
         _, err = running.communicate(timeout=60)
-        assert running.returncode == (130 if number == signal.SIGINT else -number), err.decode()
+        assert running.returncode == code, err.decode()
         assert not target.exists()
         n_before = server.n_requests
         resumed = invoke("score", data, target, *flags, "--resume")

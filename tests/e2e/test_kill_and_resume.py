@@ -1,4 +1,4 @@
-"""``rag-eval score`` ended in the middle, by SIGKILL or Ctrl-C: what comes of going on with it."""
+"""``rag-eval score`` ended in the middle, by SIGKILL, Ctrl-C or SIGTERM: going on with it."""
 
 from __future__ import annotations
 
@@ -136,22 +136,31 @@ def test_killed_at_any_moment_the_bytes_are_those_of_a_run_that_was_not(
     assert list(tmp_path.iterdir()) == [target]
 
 
-# -------------------------------------------------------------------------------------- Ctrl-C
+# -------------------------------------------------------------------------- Ctrl-C and SIGTERM
 
 
 @pytest.mark.parametrize("n_signals", [1, 2])
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_ctrl_c_keeps_what_was_scored(
-    data: Path, tmp_path: Path, whole: Callable[[str], bytes], suffix: str, n_signals: int
+@pytest.mark.parametrize(
+    ("number", "code", "suffix"),
+    [(signal.SIGINT, 130, "jsonl"), (signal.SIGTERM, 143, "parquet")],
+)
+def test_an_interrupt_keeps_what_was_scored(
+    data: Path,
+    tmp_path: Path,
+    whole: Callable[[str], bytes],
+    number: signal.Signals,
+    code: int,
+    suffix: str,
+    n_signals: int,
 ) -> None:
     target = tmp_path / f"scores.{suffix}"
     running = score(data, target, *FLAGS[:-1])
     assert wait_for(running, lambda: n_parts(target) >= 2)
     for _ in range(n_signals):
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         time.sleep(0.01)
     out, err = running.communicate(timeout=60)
-    assert (running.returncode, out) == (130, b""), err.decode()
+    assert (running.returncode, out) == (code, b""), err.decode()
     text = " ".join(err.decode().split())
     assert f"kept in {target}.parts" in text
     assert "--resume" in text
