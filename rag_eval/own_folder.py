@@ -63,7 +63,10 @@ class OwnFolder:
                 raise _refusal(path, f"is {kind} and not a folder") from None
             raise
         try:
-            self._owner = _checked_owner(path, os.fstat(self.descriptor))
+            found = os.fstat(self.descriptor)
+            self._owner = found.st_uid
+            if not is_own(found, path.parent):
+                raise _refusal(path, f"belongs to another user (uid {found.st_uid})")
         except BaseException:
             self.close()
             raise
@@ -211,22 +214,18 @@ def kind_of(mode: int) -> str:
     return next((kind for is_kind, kind in _KINDS if is_kind(mode)), "a device")
 
 
-def _checked_owner(path: Path, found: os.stat_result) -> int:
-    """The owner of a folder and of all that is in it: this user.
+def is_own(found: os.stat_result, folder: Path) -> bool:
+    """Whether what was found in a folder belongs to this user.
 
     Some file systems, such as a network's that knows no root, give all files to a user of theirs.
     """
-    if found.st_uid != os.geteuid() and found.st_uid != _owner_of_new_files(path.parent):
-        raise _refusal(path, f"belongs to another user (uid {found.st_uid})")
-    return found.st_uid
-
-
-def _owner_of_new_files(folder: Path) -> int | None:
+    if found.st_uid == os.geteuid():
+        return True
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            return os.fstat(file.fileno()).st_uid
+            return os.fstat(file.fileno()).st_uid == found.st_uid
     except OSError:
-        return None
+        return False
 
 
 def _refusal(path: str | Path, what: str) -> InputError:

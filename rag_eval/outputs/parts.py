@@ -39,6 +39,7 @@ PART_BYTES: Final = 64 << 20
 PART_SECONDS: Final = 10.0
 _READ_BYTES: Final = 1 << 20
 _JOURNAL: Final = "journal"
+_MOST_TRIES: Final = 10
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _OWN_NAME: Final = re.compile(r"journal|assembled|\d+\.(?:rows|scores)(?:\.tmp)?")
 
@@ -146,8 +147,7 @@ class PartedFile:
             not ours has the name of the folder, or is in it.
         """
         with self._writing():
-            while not self._hold():
-                self.release()
+            self._hold()
             recorded = read_journal(self._file(_JOURNAL))
             if not recorded.records or restart:
                 self._begin_anew()
@@ -160,22 +160,32 @@ class PartedFile:
             self._check_same(recorded.records[0])
             self._take_up(recorded)
 
-    def _hold(self) -> bool:
-        """Lock the folder; False when the run that had it has removed it meanwhile."""
+    def _hold(self) -> None:
+        """Lock the folder, again where the run that had it has removed it meanwhile."""
+        for _ in range(_MOST_TRIES):
+            if self._is_held():
+                return
+            self.release()
+        raise self._in_use()
+
+    def _is_held(self) -> bool:
         self._own_folder = OwnFolder(self.folder)
         self._own_folder.take(_OWN_NAME)
         try:
             self._journal = Journal(self._file(_JOURNAL))
         except JournalInUseError:
-            raise InputError(
-                f"{self.folder} is in use by another process, which is writing {self.target.name}: "
-                "wait until it has ended, or choose another DST"
-            ) from None
+            raise self._in_use() from None
         except FileNotFoundError:
             if self._own_folder.is_in_place:
                 raise
             return False
         return self._journal.is_in_place and self._own_folder.is_in_place
+
+    def _in_use(self) -> InputError:
+        return InputError(
+            f"{self.folder} is in use by another process, which is writing {self.target.name}: "
+            "wait until it has ended, or choose another DST"
+        )
 
     def _begin_anew(self) -> None:
         assert self._journal is not None

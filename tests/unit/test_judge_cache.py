@@ -437,7 +437,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_its_place(tmp_path: Path) -> None:
-    with one_warning("unable to open database file"):
+    with one_warning("is a folder and not a file"):
         cache = JudgeCache(tmp_path)
     assert_off(cache)
 
