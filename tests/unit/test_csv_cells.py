@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_eval.csv_cells import guarded_cell, unguarded_cell
@@ -16,28 +16,46 @@ from rag_eval.labels.draws import LabelDraw, read_draw, write_draw
 from rag_eval.runs.run_files import read_run
 from rag_eval.score_files import score_file
 
-FORMULAS = [
-    "=1+1",
-    "+a",
-    "-a",
-    "@SUM(A1)",
-    "\t=1",
-    "\r=1",
-    "\n=1",
-    "＝1",
-    "-1+1",
-    "+",
-    "-",
-    "=",
-    "-1e",
+# What is guarded, and how.
+GUARDED = {
+    "=1+1": "'=1+1",
+    "+a": "'+a",
+    "-a": "'-a",
+    "@SUM(A1)": "'@SUM(A1)",
+    "＝1": "'＝1",
+    "-1+1": "'-1+1",
+    "+": "'+",
+    "-": "'-",
+    "=": "'=",
+    "-1e": "'-1e",
+    "'=a": "''=a",
+    # Programs may drop these before they look at a cell.
+    " =1": " '=1",
+    '"=1': "\"'=1",
+    "\ufeff\x00\xa0=1": "\ufeff\x00\xa0'=1",
+    # Cells begin here where another separator is set; a semicolon is, in much of Europe.
+    ";=1": ";'=1",
+    "a;=1": "a;'=1",
+    "a; -1": "a; '-1",
+    "a|@b": "a|'@b",
+    "\t=1": "'\t'=1",
+    "\r=1": "'\r'=1",
+    "\n=1": "'\n'=1",
+    "\ta": "'\ta",
+    "a\r\n\t+b": "a\r\n\t'+b",
+    'a;"=1': "a;\"'=1",
+    ";'=1;=": ";''=1;'=",
+}
+PLAIN = [
+    *["", "a", "a=b", "-5", "+49", "-0.5", "-.5", "+1e-7", "-1E9", "1", "'a", "'", "a-b", "a = b"],
+    *["a;b", ";", "a;b=c", "';a", ",=1", "' =1"],
 ]
-PLAIN = ["", "a", "a=b", "-5", "+49", "-0.5", "-.5", "+1e-7", "-1E9", "1", "'a", "'", "a-b", " =1"]
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("text", GUARDED)
 def test_what_begins_like_a_formula_gets_an_apostrophe(text: str) -> None:
-    assert guarded_cell(text) == f"'{text}"
-    assert unguarded_cell(f"'{text}") == text
+    assert guarded_cell(text) == GUARDED[text]
+    assert unguarded_cell(GUARDED[text]) == text
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -46,17 +64,26 @@ def test_numbers_and_other_texts_stay_as_they_are(text: str) -> None:
     assert unguarded_cell(text) == text
 
 
-@given(st.text(st.sampled_from("'=+-@1.e\t\r\na＝")))
+@given(st.text(st.sampled_from("'=+-@1.e\t\r\na＝;|\", \x1c\x00")))
+@example("\x1c" * 100_000)  # each run of characters is scanned once, whatever they are
+@example("\n" * 100_000)
 def test_every_text_comes_back(text: str) -> None:
-    cell = guarded_cell(text)
-    assert unguarded_cell(cell) == text
-    assert cell[:1] not in {*"=+-@\t\r\n＝"} or float(cell) is not None
+    assert unguarded_cell(guarded_cell(text)) == text
+
+
+@given(st.text(st.sampled_from("'=-@1a＝;|\t\r\n\", ")), st.sampled_from(",;|\t"))
+def test_no_cell_is_a_formula_whatever_separates_them(text: str, separator: str) -> None:
+    file = io.StringIO(newline="")
+    csv.writer(file).writerow(["id", guarded_cell(text), "b"])
+    for row in csv.reader(io.StringIO(file.getvalue(), newline=""), delimiter=separator):
+        for cell in row:
+            assert cell.lstrip(' \t\r\n"')[:1] not in {*"=-@＝"} or cell == text
 
 
 def test_ids_of_a_csv_of_scores_pair_with_those_of_json_lines(tmp_path: Path) -> None:
     import json
 
-    ids = ["=cmd|'/c calc'!A0", "'=x", "-5", "@a", "plain", "+1 b"]
+    ids = ["=cmd|'/c calc'!A0", "'=x", "-5", "@a", "plain", "+1 b", "a;=1+1"]
     samples = [
         {"id": name, "question": "q?", "answer": "A b c.", "contexts": ["A b c."], "=t": name}
         for name in ids
@@ -72,6 +99,7 @@ def test_ids_of_a_csv_of_scores_pair_with_those_of_json_lines(tmp_path: Path) ->
         "'@a",
         "plain",
         "'+1 b",
+        "a;'=1+1",
     ]
     assert [row[1] for row in raw[1:]] == [row[0] for row in raw[1:]]
     packed, lines = read_run(tmp_path / "s.csv"), read_run(tmp_path / "s.jsonl")
