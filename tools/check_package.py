@@ -2,18 +2,21 @@
 
     python tools/check_package.py
 
-The wheel is built from the sdist, so that a file the sdist lacks cannot hide. It must hold no
+The wheel is built from the sdist, so that a file the sdist lacks cannot hide; so is the sdist, once
+more, and its bytes are the same under SOURCE_DATE_EPOCH. The wheel must hold no
 source of a kernel and no debug information, and must score the example when installed alone.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tarfile
 import tempfile
 import venv
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,23 +24,38 @@ UNWANTED = (".c", ".pyx", ".pxd", ".h")
 MAX_WHEEL_BYTES = 3_000_000
 
 
-def run(*command: str | Path, cwd: Path = ROOT) -> str:
+def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
     """Run a command and give its output; its failure ends the check."""
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
+        [str(part) for part in command],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}\n{done.stderr}")
     return done.stdout
 
 
+def build_sdist(source: Path, folder: Path) -> Path:
+    """The sdist of a source tree, as of a fixed time."""
+    epoch = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", folder, cwd=source, env=epoch)
+    (sdist,) = folder.glob("*.tar.gz")
+    return sdist
+
+
 def build(folder: Path) -> tuple[Path, Path]:
     """The sdist, and the wheel built from it in a folder of its own."""
-    run(sys.executable, "-m", "build", "--sdist", "--outdir", folder)
-    (sdist,) = folder.glob("*.tar.gz")
+    sdist = build_sdist(ROOT, folder)
     with tarfile.open(sdist) as archive:
         archive.extractall(folder / "source", filter="data")
     (source,) = (folder / "source").iterdir()
+    again = build_sdist(source, folder / "again")
+    if again.read_bytes() != sdist.read_bytes():
+        sys.exit("the sdist is not reproducible: built from itself, it has other bytes")
     run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, cwd=source)
     (wheel,) = folder.glob("*.whl")
     return sdist, wheel
