@@ -21,7 +21,7 @@ from rag_eval.errors import InputError
 _FLAGS: Final = {
     # A named pipe is not waited for: it is refused when it is open.
     "rb": os.O_RDONLY | os.O_NONBLOCK,
-    "wb": os.O_WRONLY | os.O_CREAT | os.O_EXCL,
+    "wb": os.O_RDWR | os.O_CREAT | os.O_EXCL,
     "ab": os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK,
 }
 _KINDS: Final = (
@@ -143,7 +143,7 @@ class OwnFile:
     def __str__(self) -> str:
         return str(self._folder.path / self.name)
 
-    def open(self, mode: Literal["rb", "wb", "ab"]) -> IO[bytes]:
+    def open(self, mode: Literal["rb", "wb", "ab"], permissions: int = 0o600) -> IO[bytes]:
         """Open it, never through a link; ``wb`` makes a new one in place of what is there.
 
         Raises
@@ -158,7 +158,7 @@ class OwnFile:
             handle = os.open(
                 self.name,
                 _FLAGS[mode] | os.O_NOFOLLOW | os.O_CLOEXEC,
-                0o600,
+                permissions,
                 dir_fd=self._folder.descriptor,
             )
         except OSError as error:

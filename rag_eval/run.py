@@ -15,7 +15,7 @@ from rag_eval.batch_results import BatchSummary
 from rag_eval.blocks import RowFault
 from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
-from rag_eval.durable_files import atomic_file
+from rag_eval.durable_files import atomic_file, followed, is_replaced
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.explaining import explain_row
@@ -289,10 +289,11 @@ class _Run:
     @property
     def written(self) -> Path | None:
         """Where the result file goes; never over an older one when the run was interrupted."""
-        if self.output is None or not self.interrupted:
+        if self.output is None or not self.interrupted or not is_replaced(self.output):
             return self.output
-        packed = ".gz" if self.output.suffix == ".gz" else ""
-        whole = self.output.with_name(self.output.name.removesuffix(packed))
+        output = followed(self.output) if self.output.is_symlink() else self.output
+        packed = ".gz" if output.suffix == ".gz" else ""
+        whole = output.with_name(output.name.removesuffix(packed))
         return whole.with_name(f"{whole.stem}.partial{whole.suffix}{packed}")
 
     @contextmanager

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict, get_type_hints
 
+from rag_eval.descriptors import is_standard_input
+from rag_eval.durable_files import check_kind
 from rag_eval.errors import InputError
 from rag_eval.grounded_settings import Stemmer
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES
-from rag_eval.inputs.file_states import STANDARD_INPUT
 from rag_eval.inputs.opened import InputOptions
 from rag_eval.judge_options import JudgeOptions
 from rag_eval.option_values import number, whole_from_one
@@ -263,11 +264,9 @@ def checked_output(output: str | Path | None, data: Iterable[str | Path]) -> Pat
 
 
 def check_target(path: Path, data: Iterable[str | Path]) -> None:
-    """Refuse a name whose file could not be replaced, or is one of those that are read."""
-    # A rename would put a plain file in place of a folder's, a device's or a pipe's name.
-    if path.exists() and not path.is_file():
-        raise InputError(f"cannot write {path}: it is not a regular file")
+    """Refuse a name that could not be written to, or is that of a file that is read."""
+    check_kind(path)
     for name in data:
         file = Path(name)
-        if str(name) != STANDARD_INPUT and path.exists() and file.exists() and path.samefile(file):
+        if not is_standard_input(name) and path.exists() and file.exists() and path.samefile(file):
             raise InputError(f"the output {path} is the sample file itself")

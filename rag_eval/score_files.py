@@ -12,9 +12,9 @@ from rag_eval.batch_results import BatchSummary
 from rag_eval.blocks import RowFault, SampleError
 from rag_eval.calibrating import calibrated
 from rag_eval.clock import Clock
+from rag_eval.descriptors import STANDARD_STREAM
 from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputChangedError, InputError
-from rag_eval.inputs.file_states import STANDARD_INPUT
 from rag_eval.inputs.opened import DataSource, Input, Position
 from rag_eval.interrupts import deferred_interrupts
 from rag_eval.judge.failures import JudgeUnavailableError
@@ -457,7 +457,7 @@ def score_to_stream(
     spool.close()
     report = ScoreFileReport(
         source=job.source.name,
-        target=Path(STANDARD_INPUT),
+        target=Path(STANDARD_STREAM),
         result=result,
         n_resumed=0,
         n_skipped=stream.n_skipped,

@@ -262,9 +262,10 @@ def split_command(
 
 
 def _check_targets(file: str, targets: tuple[str, ...]) -> None:
+    from rag_eval.durable_files import followed
     from rag_eval.errors import InputError
 
-    paths = [Path(name).resolve() for name in (file, *targets)]
+    paths = [followed(Path(name)) for name in (file, *targets)]
     if len(set(paths)) < len(paths):
         raise InputError("FILE, --rest-file and --holdout-file must be different files")
 

@@ -123,11 +123,15 @@ def _yaml_text(option: str, text: str) -> str:
 
 
 def _written(directory: str, name: str, text: str, force: bool) -> Path:
-    from rag_eval.durable_files import atomic_file
+    from rag_eval.durable_files import atomic_file, followed
 
     path = Path(directory, name)
     if not Path(directory).is_dir():
         raise InputError(f"cannot write {path}: there is no folder {directory}")
+    if not followed(path).is_relative_to(followed(Path(directory))):
+        raise InputError(
+            f"cannot write {path}: a link in the repository leads out of it, to {followed(path)}"
+        )
     if path.exists() and not force:
         raise InputError(f"{path} is there already; --force writes over it")
     try:

@@ -13,12 +13,12 @@ from rag_eval.cli.judging import exit_code, print_estimate
 from rag_eval.cli.parameters import ENDED_CODES, column_names
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
+from rag_eval.descriptors import is_standard_output
 from rag_eval.errors import InputChangedError, InputError
 
 if TYPE_CHECKING:
     from rag_eval.score_files import ScoreFileReport
 
-_STANDARD_OUTPUT: Final = "-"
 _KEPT_OPTIONS: Final = ("resume", "restart", "checkpoint_rows")
 _OF_RUN: Final = frozenset(
     {
@@ -126,7 +126,7 @@ def score_command(source: str, target: str, **flags: Any) -> int:
 
 
 def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None:
-    if target != _STANDARD_OUTPUT:
+    if not is_standard_output(target):
         if form is not None:
             raise InputError("--format is for DST -; the format of a file follows its suffix")
         if options.get("resume") and options.get("restart"):
@@ -157,7 +157,7 @@ def _scored(
 ) -> ScoreFileReport:
     from rag_eval.score_files import score_file, score_to_stream
 
-    if target == _STANDARD_OUTPUT:
+    if is_standard_output(target):
         return score_to_stream(source, sys.stdout.buffer, metrics, form=form, **options)
     return score_file(source, target, metrics, **options)
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
+from rag_eval.descriptors import is_standard_input
 from rag_eval.errors import InputError, MissingExtraError
-from rag_eval.inputs.file_states import STANDARD_INPUT, unchanged
+from rag_eval.inputs.file_states import unchanged
 
 PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
@@ -24,7 +25,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 def source_name(data: str | Path) -> str:
     """How messages call the data."""
-    return "standard input" if str(data) == STANDARD_INPUT else str(data)
+    return "standard input" if is_standard_input(data) else str(data)
 
 
 def plain_name(path: str | Path) -> str:
@@ -189,7 +190,7 @@ def opened_bytes(data: str | Path, max_row_bytes: int | None = None) -> Iterator
     InputError
         When there is no such file or it cannot be read.
     """
-    if str(data) == STANDARD_INPUT:
+    if is_standard_input(data):
         yield ByteFile(sys.stdin.buffer, sys.stdin.buffer, source_name(data), max_row_bytes)
         return
     path = Path(data)

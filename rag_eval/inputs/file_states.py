@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from rag_eval.descriptors import is_standard_input
 from rag_eval.errors import InputError
 
-STANDARD_INPUT: Final = "-"
 _PROBED: Final = 64
 _PROBE_BYTES: Final = 1 << 16
 
@@ -32,7 +32,7 @@ class FileState(NamedTuple):
     @classmethod
     def of(cls, path: str | Path) -> FileState | None:
         """That of a file; None for pipes, for standard input and for what is not there."""
-        if str(path) == STANDARD_INPUT:
+        if is_standard_input(path):
             return None
         try:
             found = Path(path).stat()

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from rag_eval.blocks import SampleBlock
+from rag_eval.descriptors import is_standard_input
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ByteFile, opened_bytes, plain_name
 from rag_eval.inputs.byte_files import source_name as file_name
 from rag_eval.inputs.csv_files import csv_blocks
-from rag_eval.inputs.file_states import STANDARD_INPUT, FileState, file_identity
+from rag_eval.inputs.file_states import FileState, file_identity
 from rag_eval.inputs.json_blocks import JsonBlock
 from rag_eval.inputs.json_files import LineBlocks, LineRows, array_blocks, json_blocks
 from rag_eval.inputs.wanted_columns import check_columns
@@ -145,7 +146,7 @@ class Input:
     def can_be_read_again(self) -> bool:
         """Whether it is made of files alone."""
         # A pipe is no file, also where it has a name.
-        return all(str(path) != STANDARD_INPUT and not Path(path).is_fifo() for path in self.paths)
+        return all(not is_standard_input(path) and not Path(path).is_fifo() for path in self.paths)
 
     @property
     def share_read(self) -> float | None:
@@ -311,9 +312,9 @@ def _paths(data: DataSource) -> list[str | Path]:
             raise InputError("no file was named")
         return [path for item in data for path in _paths(item)]
     text = str(data)
-    if text != STANDARD_INPUT and Path(data).is_dir():
+    if not is_standard_input(text) and Path(data).is_dir():
         return _files_in(Path(data))
-    if text == STANDARD_INPUT or not glob.has_magic(text) or Path(data).exists():
+    if is_standard_input(text) or not glob.has_magic(text) or Path(data).exists():
         return [data]
     found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # may be absolute
     if not found:
@@ -343,7 +344,7 @@ def _list_name(data: DataSource) -> str:
 
 
 def _check_name(path: str | Path) -> None:
-    if str(path) != STANDARD_INPUT and not plain_name(path).endswith(KNOWN):
+    if not is_standard_input(path) and not plain_name(path).endswith(KNOWN):
         raise InputError(
             f"{path}: cannot tell the format from the name; wanted {', '.join(KNOWN[:-1])} or "
             f"{KNOWN[-1]}, text also with .gz or .zst, or - for JSON lines on standard input"
@@ -353,6 +354,6 @@ def _check_name(path: str | Path) -> None:
 def _sizes(paths: Sequence[str | Path]) -> int:
     """Bytes of the files together; 0 where that cannot be said."""
     try:
-        return sum(Path(path).stat().st_size for path in paths if str(path) != STANDARD_INPUT)
+        return sum(Path(path).stat().st_size for path in paths if not is_standard_input(path))
     except OSError:
         return 0

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.descriptors import is_standard_input
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.inputs.byte_files import source_name
-from rag_eval.inputs.file_states import STANDARD_INPUT
 from rag_eval.inputs.tables import table_rows
 from rag_eval.labels.gold_dataset import GoldDataset, read_gold_dataset
 
@@ -78,7 +78,7 @@ def read_labels(
     if not sources:
         raise InputError("no labels were given")
     for source in sources:
-        if str(source) != STANDARD_INPUT and not Path(source).exists():
+        if not is_standard_input(source) and not Path(source).exists():
             raise InputError(f"cannot read {source}: no such file or folder")
     columns = (id_field, label_field, annotator_field)
     found = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -64,7 +65,8 @@ def write_template(folder: str | Path) -> list[Path]:
     if path.exists() and not path.is_dir():
         raise InputError(f"{folder} is a file; wanted a folder, or a name for a new one")
     targets = [path / name for name in FILES]
-    if taken := [str(target) for target in targets if target.exists()]:
+    # A link that leads nowhere is there, too.
+    if taken := [str(target) for target in targets if os.path.lexists(target)]:
         raise InputError(f"{', '.join(taken)}: already there, and labels are never overwritten")
     path.mkdir(parents=True, exist_ok=True)
     for target, text in zip(targets, FILES.values(), strict=True):

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import pytest
 
+from rag_eval.durable_files import followed
+
 _PROFILES: Final = ("overlap", "grounded")
 _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
 _OF_SESSION: Final = {
@@ -51,7 +53,7 @@ class SessionSettings:
         """The session is to become the run that it would be held against."""
         if self.baseline is None or self.save is None:
             return False
-        return self.baseline.resolve() == self.save.resolve()
+        return followed(self.baseline) == followed(self.save)
 
 
 def add_options(parser: pytest.Parser) -> None:

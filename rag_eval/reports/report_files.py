@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_eval.durable_files import atomic_file
+from rag_eval.durable_files import atomic_file, followed
 from rag_eval.errors import InputError
 from rag_eval.run_options import check_target
 from rag_eval.views.outcomes import Outcome, run_outcomes, run_properties
@@ -60,12 +60,12 @@ class ReportFiles:
             a package that is missing.
         """
         read = list(sources)
-        taken = {Path(other).resolve() for other in others}
+        taken = {followed(Path(other)) for other in others}
         for path in self.paths:
             check_target(path, read)
-            if path.resolve() in taken:
+            if followed(path) in taken:
                 raise InputError(f"{path} is named twice: each report needs a file of its own")
-            taken.add(path.resolve())
+            taken.add(followed(path))
             if not path.parent.is_dir():
                 raise InputError(f"cannot write {path}: there is no folder {path.parent}")
         if self.html is not None:

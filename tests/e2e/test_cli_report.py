@@ -105,7 +105,7 @@ _TWICE = "x is named twice: each report needs a file of its own"
         (["--html", "x", "--output", "x"], _TWICE),
         (["--html", "x", "--baseline", "./x"], _TWICE),
         (["--html", "no/page.html"], "cannot write no/page.html: there is no folder no"),
-        (["--html", "."], "cannot write .: it is not a regular file"),
+        (["--html", "."], "cannot write .: it is a folder"),
         (["--junit", "data.jsonl"], "the output data.jsonl is the sample file itself"),
         (["--slice-by", "topic"], "slice_by needs a report that shows it (html, view=True)"),
     ],

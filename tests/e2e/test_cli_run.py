@@ -276,7 +276,7 @@ def test_lone_surrogates_survive(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("none/out.json", "there is no folder "),
-        ("folder.json", "it is not a regular file"),
+        ("folder.json", "it is a folder"),
         ("file.txt/out.json", "there is no folder "),
         ("out.txt", "wanted .json or .jsonl"),
     ],

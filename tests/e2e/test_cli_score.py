@@ -626,7 +626,7 @@ def test_nothing_but_bad_rows(tmp_path: Path) -> None:
         ("s", "cannot tell the format from the name"),
         ("s.parquet.gz", "files are packed inside; leave out .gz"),
         ("data.jsonl", "is the sample file itself"),
-        (".", "it is not a regular file"),
+        (".", "it is a folder"),
     ],
 )
 def test_targets_that_cannot_be(tmp_path: Path, data: Path, name: str, message: str) -> None:

@@ -148,4 +148,4 @@ def test_a_folder_that_cannot_be_written(data: Path, tmp_path: Path) -> None:
 def test_a_target_that_is_a_folder(data: Path, tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").mkdir()
     line = only_line(score(data, tmp_path / "s.jsonl", *FLAGS))
-    assert line == f"error: cannot write {tmp_path}/s.jsonl: it is not a regular file"
+    assert line == f"error: cannot write {tmp_path}/s.jsonl: it is a folder"

@@ -29,6 +29,8 @@ LAYERS = {
     "interrupts": "Ctrl-C and SIGTERM between blocks; standard library alone",
     "own_folder": "a folder that its owner alone reads, by its descriptor; raises errors",
     "sqlite_files": "database files that their owner alone reads; raises errors",
+    "descriptors": "names of files that this process has open; standard library alone",
+    "temporary_files": "files beside a target, locked by their writers; standard library alone",
     "csv_cells": "texts to cells of CSV and back; standard library alone",
     "number_text": "numbers as JavaScript prints them; standard library alone",
     "metrics": "the package; empty",
