@@ -168,7 +168,7 @@ def _what_is_left(target: str, report: ScoreFileReport | None) -> list[str]:
 
     if report is not None and not report.interrupted:
         return [f"{report.target} is written"]
-    kept = "" if target == _STANDARD_OUTPUT else kept_text(Path(target))
+    kept = "" if is_standard_output(target) else kept_text(Path(target))
     return [kept] if kept else []
 
 

@@ -23,13 +23,14 @@ import pytest
 from rag_eval import durable_files, temporary_files
 from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
+from rag_eval.own_folder import OwnFile, OwnFolder
 
 ROOT = Path(__file__).parents[2]
 _NOBODY = 65534
 _LEFTOVER = ".out.json.0123456789abcdef.rag-eval"
 
 
-def write(path: Path, data: bytes = b"new", **options: Path) -> None:
+def write(path: Path, data: bytes = b"new", **options: OwnFile) -> None:
     with atomic_file(path, **options) as file:  # type: ignore[arg-type]
         file.write(data)
 
@@ -212,8 +213,8 @@ def test_links_are_followed_and_stay(tmp_path: Path) -> None:
     assert (tmp_path / "link.json.gz").readlink() == Path("far/middle.json")
     assert (tmp_path / "far" / "middle.json").readlink() == Path("deep/real.json")
     # A name that was given for the time of writing may lie on another file system.
-    (tmp_path / "parts").mkdir()
-    write(tmp_path / "link.json.gz", b"newer", temporary=tmp_path / "parts" / "assembled")
+    assembled = OwnFolder(tmp_path / "parts").file("assembled")
+    write(tmp_path / "link.json.gz", b"newer", temporary=assembled)
     assert gzip.decompress(real.read_bytes()) == b"newer"
     assert [list((tmp_path / "parts").iterdir()), hidden(real.parent)] == [[], []]
 
@@ -253,11 +254,11 @@ def test_pipes_are_written_to(tmp_path: Path) -> None:
     read: list[bytes] = []
     reader = Thread(target=lambda: read.append(pipe.read_bytes()), daemon=True)
     reader.start()
-    write(pipe, temporary=tmp_path / "assembled")
+    write(pipe, temporary=OwnFolder(tmp_path / "parts").file("assembled"))
     reader.join(60)
     assert read == [b"new"]
     assert pipe.is_fifo()
-    assert list(tmp_path.iterdir()) == [pipe]
+    assert list((tmp_path / "parts").iterdir()) == []
 
 
 def test_devices_and_open_files_are_written_to(folder: Path) -> None:
@@ -404,10 +405,12 @@ def test_a_file_system_without_locks_takes_files_and_keeps_what_is_there(
 
 
 def test_a_name_for_the_time_of_writing_is_never_a_link(tmp_path: Path) -> None:
-    victim, assembled = tmp_path / "victim", tmp_path / "assembled"
+    victim, parts = tmp_path / "victim", OwnFolder(tmp_path / "parts")
     victim.write_bytes(b"kept")
-    assembled.symlink_to(victim)
-    write(tmp_path / "out.json", temporary=assembled)
+    (tmp_path / "parts" / "assembled").symlink_to(victim)
+    write(tmp_path / "out.json", temporary=parts.file("assembled"))
     assert victim.read_bytes() == b"kept"
     assert (tmp_path / "out.json").read_bytes() == b"new"
-    assert not assembled.is_symlink()
+    assert not (tmp_path / "out.json").is_symlink()
+    (tmp_path / "usual").touch()
+    assert mode(tmp_path / "out.json") == mode(tmp_path / "usual")
