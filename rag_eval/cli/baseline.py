@@ -105,12 +105,12 @@ def show_command(store: str, dataset: str | None, branch: str | None, form: str)
     from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.history import print_baselines
     from rag_eval.runs.baselines import age_note
-    from rag_eval.runs.git_state import git_state
+    from rag_eval.runs.git_state import current_branch
 
     runs = _store(store)
     known = runs.runs()
     dataset = _whole_hash(known, dataset)
-    branch = git_state().branch if branch is None else branch
+    branch = current_branch() if branch is None else branch
     last = runs.last_passing(dataset, branch)
     pins = {name: record for record in known for name in record.pins}
     notes = {record.run_id: age_note(record) for record in (*pins.values(), last) if record}
@@ -207,9 +207,9 @@ def _stored(store: RunStore, name: str) -> ScoredRun:
 
 
 def _last_passing(store: RunStore) -> RunRecord:
-    from rag_eval.runs.git_state import git_state
+    from rag_eval.runs.git_state import current_branch
 
-    found = store.last_passing(_whole_hash(store.runs(), None), git_state().branch)
+    found = store.last_passing(_whole_hash(store.runs(), None), current_branch())
     if found is None:
         raise InputError(f"no run of the newest run's dataset has passed in {store.path}")
     return found

@@ -81,9 +81,9 @@ def history_command(
 
 def _last_passing(store: RunStore, records: list[RunRecord], branch: str | None) -> set[str]:
     """The ids of the runs that a gate would take as a baseline on a branch, or on this one."""
-    from rag_eval.runs.git_state import git_state
+    from rag_eval.runs.git_state import current_branch
 
-    here = git_state().branch if branch is None else branch
+    here = current_branch() if branch is None else branch
     found = (
         store.last_passing(dataset, here)
         for dataset in dict.fromkeys(record.dataset_hash for record in records)

@@ -1,13 +1,19 @@
 """Where the code of a run stands.  In: a folder and the environment.  Out: commit and branch.
 
 Asked of ``git``, and of the variables that CI systems set; whatever goes wrong, a run goes on.
+
+A folder may be somebody else's, and its settings can name programs: filters, monitors, hooks,
+remotes. None of them is started. Commit and branch are read from refs alone. Whether files were
+changed is asked only where git has no program to run for the answer, and is unknown elsewhere.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,18 +34,39 @@ COMMIT_VARIABLES: Final = ("GITHUB_SHA", "CI_COMMIT_SHA", "CIRCLE_SHA1")
 
 _NO_BRANCH: Final = "default"
 _TIMEOUT_S: Final = 5.0
-# One call for all that is asked. No index is written, and no program that the repository's own
-# settings name is started.
-_STATUS: Final = (
-    "git",
-    "--no-optional-locks",
-    "-c",
-    "core.fsmonitor=false",
-    "status",
-    "--porcelain=v2",
-    "--branch",
-    "--untracked-files=no",
+# No index is written, and no monitor, hook or pager is started. A folder of files that looks like
+# a repository without a work tree may have come with a clone, and is none (git 2.38 and later).
+_GIT: Final = (
+    *("--no-pager", "--no-optional-locks"),
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
 )
+# Nothing is fetched: the first is known from git 2.44 on, the second to all.
+_ENVIRONMENT: Final = {
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_HEAD: Final = ("rev-parse", "--verify", "--quiet", "HEAD")
+_REF: Final = ("symbolic-ref", "--quiet", "HEAD")
+_SETTINGS: Final = ("config", "--list", "--null", "--show-scope", "--name-only")
+_FILTERED: Final = ("ls-files", "--", ":(top)", ":(top,exclude,attr:!filter)")
+_STATUS: Final = (
+    "status",
+    "--porcelain",
+    "--untracked-files=no",
+    "--ignore-submodules=all",
+    "--no-renames",
+)
+_FILTER: Final = re.compile(r"filter\.")
+# A remote that missing objects are fetched from.
+_PROMISOR: Final = re.compile(
+    r"extensions\.partialclone|remote\..*\.(promisor|partialclonefilter)", re.DOTALL
+)
+# Of all settings those that are the user's own; any others come with the repository.
+_OF_THE_USER: Final = frozenset({"system", "global", "command"})
+_BRANCHES: Final = "refs/heads/"
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 
 
@@ -54,7 +81,8 @@ class GitState:
     branch : str or None
         As it is called there; None on a commit without a branch.
     dirty : bool or None
-        Files that git keeps were changed since the commit; None where git was not asked.
+        Files that git keeps were changed since the commit, those of submodules left out. None
+        where that is unknown: without git, or where git would have to run a filter or to fetch.
     """
 
     commit: str | None = None
@@ -73,12 +101,20 @@ def git_state(folder: str | Path = ".", environment: Mapping[str, str] | None = 
     out a commit without one; else git's. The commit is git's, else the environment's.
     """
     env = os.environ if environment is None else environment
-    found = _asked_of_git(Path(folder))
+    git = _Git(folder)
     return GitState(
-        commit=found.commit or _commit_of_environment(env),
-        branch=branch_of_environment(env) or found.branch,
-        dirty=found.dirty,
+        commit=git.commit() or _commit_of_environment(env),
+        branch=branch_of_environment(env) or git.branch(),
+        dirty=git.dirty(),
     )
+
+
+def current_branch(
+    folder: str | Path = ".", environment: Mapping[str, str] | None = None
+) -> str | None:
+    """The branch alone, as :func:`git_state` finds it; never fails."""
+    env = os.environ if environment is None else environment
+    return branch_of_environment(env) or _Git(folder).branch()
 
 
 def branch_of_environment(environment: Mapping[str, str]) -> str | None:
@@ -94,8 +130,7 @@ def detect_branch(environment: Mapping[str, str], folder: str | Path = ".") -> s
 
     The environment's, else that of git, else ``default``.
     """
-    found = branch_of_environment(environment) or _asked_of_git(Path(folder)).branch
-    return sanitize_branch(found or _NO_BRANCH)
+    return sanitize_branch(current_branch(folder, environment) or _NO_BRANCH)
 
 
 def sanitize_branch(branch: str) -> str:
@@ -108,38 +143,75 @@ def _commit_of_environment(environment: Mapping[str, str]) -> str | None:
     return next((commit for commit in named if _COMMIT.fullmatch(commit)), None)
 
 
-def _asked_of_git(folder: Path) -> GitState:
-    try:
-        done = subprocess.run(  # words of ours alone
-            _STATUS,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return GitState()
-    if done.returncode != 0:
-        return GitState()
-    return _parsed(done.stdout.decode("utf-8", "replace"))
+class _Git:
+    """Questions to git about a folder; all answers together take five seconds at most."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = folder
+        self._program = _program()
+        self._ends_at = time.monotonic() + _TIMEOUT_S
+
+    def commit(self) -> str | None:
+        """The commit's full hash."""
+        found = (self._asked(_HEAD) or "").strip()
+        return found if _COMMIT.fullmatch(found) else None
+
+    def branch(self) -> str | None:
+        """The branch; None on a commit without one."""
+        return (self._asked(_REF) or "").strip().removeprefix(_BRANCHES) or None
+
+    def dirty(self) -> bool | None:
+        """Whether files were changed; None where an answer may need a program."""
+        if not self._can_compare():
+            return None
+        status = self._asked(_STATUS)
+        return None if status is None else status != ""
+
+    def _can_compare(self) -> bool:
+        """Whether git can compare files with the commit by itself.
+
+        A filter of the user's own is no program of the repository, but may obey its settings, as
+        git-lfs does: no file may go through one.
+        """
+        listed = self._asked(_SETTINGS)
+        if listed is None:
+            return False
+        words = listed.split("\0")
+        settings = list(zip(words[::2], words[1::2], strict=False))
+        if any(_PROMISOR.fullmatch(name) for _, name in settings):
+            return False
+        scopes = {scope for scope, name in settings if _FILTER.match(name)}
+        if not scopes:
+            return True
+        return scopes <= _OF_THE_USER and self._asked(_FILTERED) == ""
+
+    def _asked(self, question: tuple[str, ...]) -> str | None:
+        """What git prints; None where it fails."""
+        if self._program is None:
+            return None
+        try:
+            done = subprocess.run(
+                [self._program, *_GIT, *question],
+                cwd=self._folder,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=max(0.0, self._ends_at - time.monotonic()),
+                check=False,
+            )
+        except (OSError, ValueError, subprocess.SubprocessError):
+            return None
+        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-def _parsed(text: str) -> GitState:
-    """What ``git status --porcelain=v2 --branch`` says."""
-    heads = {}
-    dirty = False
-    for line in text.splitlines():
-        mark, _, rest = line.partition(" ")
-        if mark == "#":
-            name, _, value = rest.partition(" ")
-            heads[name] = value
-        elif mark:
-            dirty = True
-    commit = heads.get("branch.oid", "")
-    branch = heads.get("branch.head", "")
-    return GitState(
-        commit=commit if _COMMIT.fullmatch(commit) else None,
-        branch=None if branch in ("", "(detached)") else branch,
-        dirty=dirty,
-    )
+def _environment() -> dict[str, str]:
+    # With GIT_CONFIG, "git config" would list another file's settings than those in force.
+    own = {name: value for name, value in os.environ.items() if name != "GIT_CONFIG"}
+    return {**own, **_ENVIRONMENT}
+
+
+def _program() -> str | None:
+    """Where git is; a program of that name in the folder one stands in is not looked at."""
+    folders = [folder for folder in os.get_exec_path() if Path(folder).is_absolute()]
+    found = shutil.which("git", path=os.pathsep.join(folders))
+    return found if found is not None and Path(found).is_absolute() else None

@@ -20,6 +20,7 @@ from rag_eval.runs.dataset_hash import dataset_hash
 from rag_eval.runs.git_state import BRANCH_VARIABLES, COMMIT_VARIABLES
 from rag_eval.runs.run_files import run_of_result
 from rag_eval.runs.store import RunStore
+from tests.hostile_repositories import TRAPS
 from tests.stored_runs import a_run, assert_same
 
 BRANCH = {"RAG_EVAL_BRANCH": "feat/x"}
@@ -333,3 +334,21 @@ def test_an_old_baseline_is_noted() -> None:
     assert done.exit_code == 0
     assert done.stderr == f"note: the baseline {run_ids()[0]} is 9 days old\n"
     assert_same(store.load("latest"), a_run())
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_no_command_starts_a_program_that_a_repository_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = TRAPS[name](tmp_path)
+    trap.spring()
+    monkeypatch.chdir(trap.folder)
+    flags = ("--metrics", "faithfulness", "--min-mean", "faithfulness=0", "--quiet")
+    assert invoke("run", samples(), *flags, "--store").exit_code == 0
+    for words in (("history",), ("baseline", "show"), ("baseline", "pin", "latest")):
+        assert invoke(*words).exit_code == 0
+    assert invoke("baseline", "export", "b.json", "--run", "last-passing").exit_code == 0
+    assert not trap.has_sprung
+    (record,) = RunStore(create=False).runs()
+    assert record.branch == ("main" if trap.is_read else None)
+    assert record.dirty is (False if trap.can_be_compared else None)

@@ -111,14 +111,19 @@ def test_no_word_of_a_program_comes_from_data() -> None:
     for name in RUNNERS:
         tree = tree_of(name)
         started = [call for each, call in calls(tree) if each.startswith("subprocess.")]
-        assert [ast.unparse(call.args[0]) for call in started] == ["_STATUS"]
-        (words,) = (
-            node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "_STATUS"
-        )
-        assert words is not None
-        assert ast.literal_eval(words)[0] == "git"
+        words = [ast.unparse(call.args[0]) for call in started]
+        assert words == ["[self._program, *_GIT, *question]"]
+        questions = {
+            ast.unparse(call.args[0]) for each, call in calls(tree) if each == "self._asked"
+        }
+        assert {"_HEAD", "_STATUS"} <= questions
+        constants = {
+            ast.unparse(node.target): node.value
+            for node in tree.body
+            if isinstance(node, ast.AnnAssign) and node.value is not None
+        }
+        for name in questions:
+            assert all(isinstance(word, str) for word in ast.literal_eval(constants[name]))
 
 
 def test_modules_are_imported_by_names_of_ours_or_of_the_command_line() -> None:

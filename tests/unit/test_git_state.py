@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from rag_eval.runs import git_state as module
-from rag_eval.runs.git_state import GitState, detect_branch, git_state, sanitize_branch
+from rag_eval.runs.git_state import (
+    GitState,
+    current_branch,
+    detect_branch,
+    git_state,
+    sanitize_branch,
+)
+from tests.hostile_repositories import TRAPS, filter_in_submodule, git, touched
+from tests.hostile_repositories import repository as a_repository
 
 SHA = "8f3a2c" + "0" * 34
 
 
-def git(folder: Path, *words: str) -> str:
-    settings = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-    done = subprocess.run(
-        ["git", *settings, *words], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
-
-
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    git(tmp_path, "init", "-q", "-b", "feat/ü")
-    (tmp_path / "a.txt").write_text("one")
-    git(tmp_path, "add", "a.txt")
-    git(tmp_path, "commit", "-q", "-m", "first")
-    return tmp_path
+    return a_repository(tmp_path, "feat/ü")
 
 
 def test_commit_and_branch_of_a_repository(repository: Path) -> None:
@@ -78,6 +75,79 @@ def test_a_git_that_hangs_is_given_up(
     monkeypatch.setenv("PATH", str(slow))
     monkeypatch.setattr(module, "_TIMEOUT_S", 0.1)
     assert git_state(repository, {}) == GitState()
+
+
+def test_a_git_in_the_folder_one_stands_in_is_not_started(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "git").write_text("#!/bin/sh\ntouch mark\n")
+    (repository / "git").chmod(0o755)
+    monkeypatch.chdir(repository)
+    monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}{os.pathsep}")
+    assert git_state(".", {}).branch == "feat/ü"
+    assert not (repository / "mark").exists()
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_no_program_that_a_repository_names_is_started(name: str, tmp_path: Path) -> None:
+    trap = TRAPS[name](tmp_path)
+    trap.spring()
+    found = git_state(trap.folder, {})
+    assert current_branch(trap.folder, {}) == found.branch
+    assert not trap.has_sprung
+    head = git(trap.folder, "rev-parse", "HEAD")
+    wanted = ("main", head) if trap.is_read else (None, None)
+    assert (found.branch, found.commit) == wanted
+    assert found.dirty is (False if trap.can_be_compared else None)
+
+
+def test_the_settings_of_a_submodule_are_not_asked_for_its_files(tmp_path: Path) -> None:
+    trap = filter_in_submodule(tmp_path)
+    (trap.folder / "a.txt").write_text("two")
+    assert git_state(trap.folder, {}).dirty is True
+    assert not trap.has_sprung
+
+
+def test_a_filter_of_the_users_own_is_not_started_either(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a filter obeys settings of the repository: git-lfs runs what lfs.extension names."""
+    settings, mark = tmp_path / "user-settings", tmp_path / "mark"
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    git(repository, "config", "--global", "filter.lfs.clean", f"touch '{mark}'")
+    touched(repository / "a.txt")
+    assert git_state(repository, {}).dirty is False
+    (repository / ".git/info/attributes").write_text("*.txt filter=lfs\n")
+    assert git_state(repository, {}).dirty is None
+    assert not mark.exists()
+    subprocess.run(["git", "status"], cwd=repository, capture_output=True, check=True)
+    assert mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("filter.unused.clean", "cat"),
+        ("remote.origin.promisor", "true"),
+        ("remote.a.b.partialCloneFilter", "blob:none"),
+        ("extensions.partialClone", "origin"),
+    ],
+)
+def test_a_repository_that_names_filters_or_fetches_late_is_not_compared(
+    setting: str, value: str, repository: Path
+) -> None:
+    git(repository, "config", setting, value)
+    assert git_state(repository, {}).dirty is None
+
+
+def test_other_settings_than_those_in_force_are_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = TRAPS["a filter"](tmp_path)
+    (tmp_path / "harmless").write_text("[core]\n\tbare = false\n")
+    monkeypatch.setenv("GIT_CONFIG", str(tmp_path / "harmless"))
+    assert git_state(trap.folder, {}).dirty is None
+    assert not trap.has_sprung
 
 
 def test_our_own_variable_comes_first(tmp_path: Path) -> None:
