@@ -135,7 +135,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
     style = cast(
         JudgeStyle, one_of(_or(options, "judge_style", "claims"), "judge_style", JUDGE_STYLES)
     )
-    judges, identities = _judges(options, mode, judged)
+    judges, identities = _judges(options, mode, judged, limits)
     check_scorers(judged, judges[0], given_scorer_options)
     from rag_eval.judge.prices import price_table
 
@@ -253,7 +253,10 @@ def _check_unused(mode: EvaluationMode, options: Mapping[str, Any]) -> None:
 
 
 def _judges(
-    options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[MetricId, ...]
+    options: Mapping[str, Any],
+    mode: EvaluationMode,
+    judged: tuple[MetricId, ...],
+    limits: JudgeLimits,
 ) -> tuple[tuple[JudgeFn, ...], tuple[JudgeIdentity, ...]]:
     one, several = options.get("judge"), options.get("judges")
     if one is not None and several is not None:
@@ -266,7 +269,8 @@ def _judges(
         )
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")
-    judges = tuple(_resolved(judge) for judge in ([one] if several is None else several))
+    given = [one] if several is None else several
+    judges = tuple(_resolved(judge, limits.call_timeout_s) for judge in given)
     from rag_eval.judge.identities import identity_of
 
     return judges, tuple(identity_of(judge, place) for place, judge in enumerate(judges))
@@ -281,11 +285,11 @@ def _asking(options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[Metr
     return f"metric {judged[0]!r}"
 
 
-def _resolved(judge: object) -> JudgeFn:
+def _resolved(judge: object, timeout_s: float) -> JudgeFn:
     if isinstance(judge, str):
         from rag_eval.judge.addresses import judge_from_address
 
-        return cast(JudgeFn, judge_from_address(judge))
+        return cast(JudgeFn, judge_from_address(judge, timeout_s=timeout_s))
     if not callable(judge):
         raise InputError(
             f"judge must be a function from prompt to reply or an address, "

@@ -20,6 +20,7 @@ which is ``Says`` of it, or one of these:
 ``Waits(seconds, then)``       a slow server; ends at once when the server is closed
 ``Refuses(names, then)``       400 naming the first of these parameters in the body, else ``then``
 ``Sends(body, ...)``           these bytes; ``status``, ``headers``
+``Endless(chunk, ...)``        that again and again, until the client goes; ``status``, ``headers``
 ``CutsBody()``                 half of a reply, then the connection is closed
 ``HangsUp()``                  the connection is closed without a word
 ``no_choices()``               a reply in form, with nothing in it
@@ -68,6 +69,13 @@ class Sends:
 
 
 @dataclass(frozen=True)
+class Endless:
+    chunk: bytes
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+
+
+@dataclass(frozen=True)
 class Waits:
     seconds: float
     then: Act
@@ -95,7 +103,9 @@ class NoChoices:
     pass
 
 
-Act: TypeAlias = "str | Says | Fails | Sends | Waits | Refuses | CutsBody | HangsUp | NoChoices"
+Act: TypeAlias = (
+    "str | Says | Fails | Sends | Endless | Waits | Refuses | CutsBody | HangsUp | NoChoices"
+)
 Script: TypeAlias = "Act | Callable[[str], Act] | Sequence[Act | Callable[[str], Act]]"
 
 
@@ -207,7 +217,7 @@ class JudgeServer:
         with self._lock:
             self._connections.discard(connection)
 
-    def answer(self, request: Request) -> Sends | CutsBody | HangsUp:
+    def answer(self, request: Request) -> Sends | Endless | CutsBody | HangsUp:
         """What to send for a request, after any wait."""
         with self._lock:
             self.requests.append(request)
@@ -229,7 +239,7 @@ class JudgeServer:
             return step
         return script  # type: ignore[return-value]  # a str is a sequence, too
 
-    def _carried_out(self, act: Act, request: Request) -> Sends | CutsBody | HangsUp:
+    def _carried_out(self, act: Act, request: Request) -> Sends | Endless | CutsBody | HangsUp:
         while isinstance(act, (Waits, Refuses)):
             if isinstance(act, Waits):
                 self._closing.wait(act.seconds)
@@ -237,7 +247,7 @@ class JudgeServer:
             else:
                 name = next((name for name in act.names if name in request.json), None)
                 act = act.then if name is None else _refusal(name, act.status)
-        if isinstance(act, (Sends, CutsBody, HangsUp)):
+        if isinstance(act, (Sends, Endless, CutsBody, HangsUp)):
             return act
         said = Says(act) if isinstance(act, str) else act
         speak = _as_openai if request.path.endswith("/chat/completions") else _as_anthropic
@@ -330,6 +340,8 @@ class _Handler(BaseHTTPRequestHandler):
         act = self.server.owner.answer(Request(self.path, headers, body, time.monotonic()))
         if isinstance(act, HangsUp):
             self.close_connection = True
+        elif isinstance(act, Endless):
+            self._send_on_and_on(act)
         elif isinstance(act, CutsBody):
             self._send(Sends(b'{"id": "c1", "choices": [{"index": 0, "mess'), missing=1000)
             self.close_connection = True
@@ -350,6 +362,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(act.body)
         self.wfile.flush()
+
+    def _send_on_and_on(self, act: Endless) -> None:
+        self.close_connection = True
+        self.send_response(act.status)
+        for name, value in {**act.headers, "Transfer-Encoding": "chunked"}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        while True:  # ends with an OSError when the client has gone
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(act.chunk), act.chunk))
 
     def log_message(self, format: str, *args: Any) -> None:
         """Tests read the requests instead."""

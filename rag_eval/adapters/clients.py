@@ -6,9 +6,10 @@ import asyncio
 import threading
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
+from rag_eval.adapters.answers import bounded_body
 from rag_eval.judge.server_urls import is_loopback
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _CLOSING: Final[set[asyncio.Task[Any]]] = set()
 
 
 def http_client(base_url: str, key: str, timeout_s: float) -> httpx2.AsyncClient:
-    """A client that follows no redirect and sends no header but those it has to.
+    """A client that follows no redirect, and sends no header and reads no body beyond what it must.
 
     Proxies of the environment are used for https alone, which they cannot read, and never for a
     server on this machine.
@@ -44,13 +45,25 @@ def http_client(base_url: str, key: str, timeout_s: float) -> httpx2.AsyncClient
     async def clean(request: httpx2.Request) -> None:
         request.headers = httpx2.Headers(_sent_headers(request.headers.raw, key))
         request.headers["host"] = request.url.netloc.decode("ascii")
+        request.headers["accept-encoding"] = "gzip"
+
+    async def bound(response: httpx2.Response) -> None:
+        # The client would unpack a body of any length into memory, that of an error as well.
+        stream: Any = response.stream
+        try:
+            async with aclosing(aiter(stream)) as chunks:
+                body = await bounded_body(chunks, response.headers.get("content-encoding", ""))
+        finally:
+            await stream.aclose()
+        response.headers.pop("content-encoding", None)
+        response.stream = httpx2.ByteStream(body)
 
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeout_s),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
-        event_hooks={"request": [clean]},
+        event_hooks={"request": [clean], "response": [bound]},
     )
 
 

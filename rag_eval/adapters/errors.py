@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from types import ModuleType
 from typing import Any, Final
 
-from rag_eval.judge.failures import JudgeCallError
+from rag_eval.judge.failures import JudgeCallError, late_reply
 from rag_eval.judge.server_urls import NO_KEY
 
 _MOST_LETTERS: Final = 300
@@ -99,10 +99,12 @@ def answered_error(error: ServerError, key: str) -> JudgeCallError:
     )
 
 
-def unanswered_error(error: BaseException, sdk: ModuleType, key: str) -> JudgeCallError:
+def unanswered_error(
+    error: BaseException, sdk: ModuleType, key: str, timeout_s: float
+) -> JudgeCallError:
     """An exception that is about no answer: no time, no connection, or a defect."""
     if isinstance(error, (TimeoutError, sdk.APITimeoutError)):
-        return JudgeCallError("the judge's server took too long", retryable=True, timed_out=True)
+        return late_reply(timeout_s)
     if isinstance(error, sdk.APIConnectionError):
         cause = error.__cause__
         why = f": {type(cause).__name__}: {cause}" if cause is not None else ""

@@ -13,6 +13,7 @@ from rag_eval.adapters.call_settings import CallSettings, checked_settings, serv
 from rag_eval.adapters.clients import LoopClients, http_client
 from rag_eval.adapters.served_judge import ServedJudge
 from rag_eval.errors import MissingExtraError
+from rag_eval.judge.limits import CALL_TIMEOUT_S
 from rag_eval.judge.replies import JudgeIdentity, JudgeReply, Usage
 from rag_eval.judge.server_urls import VENDOR_URLS, vendor_at
 
@@ -28,7 +29,7 @@ def create_openai_judge(
     base_url: str | None = None,
     temperature: float | None = 0.0,
     max_output_tokens: int = 2048,
-    timeout_s: float = 60.0,
+    timeout_s: float = CALL_TIMEOUT_S,
     structured: bool = True,
     **extra: Any,
 ) -> ServedJudge:
@@ -48,8 +49,8 @@ def create_openai_judge(
     temperature : float or None
         None leaves it to the server.
     max_output_tokens : int
-    timeout_s : float
-        For one call.
+    timeout_s : float, default 60
+        For one call. A run's ``call_timeout_s`` can end it earlier, not later.
     structured : bool
         Hold replies to their JSON schema, where the server can do so.
     **extra

@@ -151,7 +151,10 @@ class ServedJudge:
             answered = server_error(error)
             if answered is not None:
                 return answered
-            return unanswered_error(error, self._wire.sdk, self._key)
+            # What our own client finds fault with comes wrapped as an error of the connection.
+            if isinstance(error.__cause__, JudgeCallError):
+                return _copy(error.__cause__, self._key)
+            return unanswered_error(error, self._wire.sdk, self._key, self._settings.timeout_s)
 
 
 def _refused_parameter(error: ServerError, body: Mapping[str, Any], wire: Wire) -> str | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, suggestion
+from rag_eval.judge.limits import CALL_TIMEOUT_S
 from rag_eval.judge.replies import JudgeIdentity, SchemaJudge
 from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for, vendor_at
 
@@ -74,7 +75,11 @@ def parsed_address(text: str, *, base_url: str | None = None) -> JudgeAddress:
 
 
 def judge_from_address(
-    text: str, *, base_url: str | None = None, environment: Mapping[str, str] = os.environ
+    text: str,
+    *,
+    base_url: str | None = None,
+    timeout_s: float = CALL_TIMEOUT_S,
+    environment: Mapping[str, str] = os.environ,
 ) -> SchemaJudge:
     """The judge at an address.
 
@@ -86,6 +91,8 @@ def judge_from_address(
     text : str
         As for :func:`parsed_address`.
     base_url : str, optional
+    timeout_s : float, default 60
+        For one call.
     environment : mapping
         Where keys are looked up; nothing else is read from it.
 
@@ -101,10 +108,14 @@ def judge_from_address(
     if address.provider == "openai":
         from rag_eval.adapters.openai import create_openai_judge
 
-        return create_openai_judge(address.model, api_key=key, base_url=address.base_url)
+        return create_openai_judge(
+            address.model, api_key=key, base_url=address.base_url, timeout_s=timeout_s
+        )
     from rag_eval.adapters.anthropic import create_anthropic_judge
 
-    return create_anthropic_judge(address.model, api_key=key, base_url=address.base_url)
+    return create_anthropic_judge(
+        address.model, api_key=key, base_url=address.base_url, timeout_s=timeout_s
+    )
 
 
 def checked_addresses(text: str) -> list[str]:

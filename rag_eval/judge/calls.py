@@ -11,10 +11,18 @@ from types import NoneType
 from typing import Any, Final
 
 from rag_eval.errors import RagEvalError
-from rag_eval.judge.failures import JudgeCallError, JudgeFailure
+from rag_eval.judge.failures import JudgeFailure, late_reply
 from rag_eval.judge.faults import fault_of
 from rag_eval.judge.loop_calls import LoopCalls
-from rag_eval.judge.replies import JudgeFn, JudgeReply, SchemaJudge, Usage, estimated_usage
+from rag_eval.judge.replies import (
+    MAX_REPLY_BYTES,
+    JudgeFn,
+    JudgeReply,
+    SchemaJudge,
+    Usage,
+    estimated_usage,
+    n_bytes,
+)
 from rag_eval.judge.steps import Step
 from rag_eval.judge.thread_calls import ThreadCalls
 
@@ -75,11 +83,7 @@ class Caller:
         return await self._coroutines.call(found) if inspect.isawaitable(found) else found
 
     def _fault(self, error: BaseException, expired: bool) -> RagEvalError:
-        if not expired:
-            return fault_of(error)
-        return JudgeCallError(
-            f"the judge gave no reply within {self._timeout_s:g} s", retryable=True, timed_out=True
-        )
+        return late_reply(self._timeout_s) if expired else fault_of(error)
 
 
 def _is_async(judge: Callable[..., Any]) -> bool:
@@ -93,6 +97,7 @@ def _is_async(judge: Callable[..., Any]) -> bool:
 
 def _checked(found: object, prompt: str) -> JudgeReply:
     if isinstance(found, str):
+        _check_length(found)
         return JudgeReply(found, usage=estimated_usage(prompt, found))
     if not isinstance(found, JudgeReply):
         raise JudgeFailure(
@@ -102,9 +107,18 @@ def _checked(found: object, prompt: str) -> JudgeReply:
         value = getattr(found, name)
         if not isinstance(value, wanted):
             raise JudgeFailure("failed", f"{name} of the judge's reply is {type(value).__name__}")
+        if isinstance(value, str):
+            _check_length(value)
     if found.usage is None:
         return replace(found, usage=estimated_usage(prompt, found.text))
     for count in (found.usage.input_tokens, found.usage.output_tokens):
         if not isinstance(count, int) or count < 0:
             raise JudgeFailure("failed", f"the judge's reply counts {count!r} tokens")
     return found
+
+
+def _check_length(text: str) -> None:
+    # No text has fewer bytes than characters: one that is far too long is not copied.
+    n_characters = len(text)
+    if n_characters > MAX_REPLY_BYTES or n_bytes(text) > MAX_REPLY_BYTES:
+        raise JudgeFailure("failed", "the judge's reply is longer than 4 MB, and was not read")

@@ -91,6 +91,13 @@ class JudgeCallError(RagEvalError):
         self.rate_limited = rate_limited
 
 
+def late_reply(limit_s: float) -> JudgeCallError:
+    """The error of a call that took longer than the limit in force."""
+    return JudgeCallError(
+        f"the judge gave no reply within {limit_s:g} s", retryable=True, timed_out=True
+    )
+
+
 class JudgeUnavailableError(RagEvalError):
     """The judge cannot be used at all: a wrong key, an unknown model, a server that is not there.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from rag_eval.option_values import from_zero, positive, whole_from_one, whole_from_zero
+
+CALL_TIMEOUT_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class JudgeLimits:
     """
 
     concurrency: int = 4
-    call_timeout_s: float = 60.0
+    call_timeout_s: float = CALL_TIMEOUT_S
     run_timeout_s: float | None = None
     retries: int = 5
     requests_per_minute: float | None = None

@@ -6,6 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
+MAX_REPLY_BYTES: Final = 4_000_000
+"""A reply that is longer is not read; verdicts take some thousands."""
+
 # Bytes of UTF-8 in a token, about, over English prose and JSON.
 _BYTES_PER_TOKEN: Final = 4
 
@@ -99,9 +102,14 @@ class SchemaJudge(Protocol):
         ...
 
 
+def n_bytes(text: str) -> int:
+    """The length of a text in UTF-8."""
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
 def estimated_tokens(text: str) -> int:
     """Tokens of a text, about: its bytes in UTF-8 by four, rounded up."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
+    return -(-n_bytes(text) // _BYTES_PER_TOKEN)
 
 
 def estimated_usage(prompt: str, reply: str) -> Usage:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import gc
+import gzip
 import json
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
+from rag_eval.adapters.answers import bounded_body
 from rag_eval.adapters.anthropic import create_anthropic_judge
 from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.errors import InputError, MissingExtraError
@@ -22,6 +25,7 @@ from rag_eval.judge.failures import JudgeCallError
 from rag_eval.judge.replies import JudgeReply, SchemaJudge, Usage
 from tests.judge_servers import (
     CutsBody,
+    Endless,
     Fails,
     HangsUp,
     JudgeServer,
@@ -184,9 +188,74 @@ def test_no_fault_is_tried_again_here(provider: str) -> None:
 
 
 @BOTH
-def test_a_slow_server_is_left(provider: str) -> None:
+def test_a_slow_server_is_left_and_the_limit_is_named(provider: str) -> None:
     error = error_of(Waits(30, "late"), provider, timeout_s=0.2)
     assert (error.retryable, error.timed_out) == (True, True)
+    assert str(error) == "the judge gave no reply within 0.2 s"
+
+
+GZIP = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+# 64 MB in 64 KB: a thousandth, as in any bomb of one layer.
+BOMB = gzip.compress(bytes(64_000_000))
+
+
+@BOTH
+@pytest.mark.parametrize("status", [200, 400, 401, 500])
+@pytest.mark.parametrize("name", ["bomb", "endless", "endless bombs"])
+def test_an_answer_is_read_no_further_than_a_reply_can_be_long(
+    provider: str, status: int, name: str
+) -> None:
+    act = {
+        "bomb": Sends(BOMB, status, GZIP),
+        "endless": Endless(b" " * 65536, status),
+        "endless bombs": Endless(BOMB, status, GZIP),
+    }[name]
+    with JudgeServer(act) as server:
+        judge = judge_at(server, provider)
+        tracemalloc.start()
+        try:
+            with pytest.raises(JudgeCallError, match="sent more than 4 MB") as caught:
+                asyncio.run(asked(judge))
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert server.n_requests == 1
+    assert (caught.value.retryable, caught.value.fatal) == (False, False)
+    assert most < 30_000_000
+
+
+def test_small_pieces_of_an_answer_are_not_kept_one_by_one() -> None:
+    """A list of a million chunks takes many times the bytes in them."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for place in range(200_000):
+            yield place.to_bytes(3)
+
+    tracemalloc.start()
+    try:
+        body = asyncio.run(bounded_body(pieces(), ""))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert body[-3:] == (199_999).to_bytes(3)
+    assert most < 8 * len(body)
+
+
+@BOTH
+def test_a_packed_answer_is_unpacked_and_one_packed_otherwise_is_refused(provider: str) -> None:
+    with JudgeServer("yes") as plain:
+        asyncio.run(asked(judge_at(plain, provider)))
+    assert plain.requests[0].headers["accept-encoding"] == "gzip"
+    body = (
+        b'{"choices": [{"message": {"content": "yes"}}], "content": [{"type": "text", "text": '
+        b'"yes"}]}'
+    )
+    assert reply_to(Sends(gzip.compress(body), 200, GZIP), provider).text == "yes"
+    cut = error_of(Sends(gzip.compress(body)[:-20], 200, GZIP), provider)
+    broken = error_of(Sends(b"no gzip", 200, GZIP), provider)
+    other = error_of(Sends(body, 200, {**GZIP, "Content-Encoding": "br"}), provider)
+    assert (cut.retryable, broken.retryable, other.retryable) == (True, True, False)
+    assert "packed its answer as 'br', which it was not asked for" in str(other)
 
 
 @BOTH

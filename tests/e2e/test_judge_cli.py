@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -21,12 +22,13 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 
+from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.cli.program import program
 from rag_eval.config_file import read_config
 from rag_eval.errors import InputError
 from rag_eval.samples import METRIC_IDS
 from tests.fluent_judge import FluentJudge
-from tests.judge_servers import Act, Fails, JudgeServer, Waits
+from tests.judge_servers import Act, Fails, JudgeServer, Sends, Waits
 
 ROOT = Path(__file__).parents[2]
 # Ctrl-C reaches it also where the shell that started the tests has it ignored.
@@ -120,6 +122,42 @@ def wait_until(is_so: Callable[[], bool], running: subprocess.Popen[bytes]) -> N
 
 
 # -------------------------------------------------------------------------------------------- run
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        Sends(gzip.compress(bytes(40_000_000)), 200, {"Content-Encoding": "gzip"}),
+        Fails(500, "x" * 5_000_000),
+    ],
+)
+def test_an_answer_that_is_too_long_is_null_with_its_reason_and_not_asked_for_again(
+    tmp_path: Path, act: Act
+) -> None:
+    data, result = samples(tmp_path, 1), tmp_path / "r.json"
+    with JudgeServer(act) as server:
+        flags = ("--metrics", "faithfulness", "--mode", "llm", "--judge", f"{server.openai_url}#m")
+        assert invoke("run", data, *flags, "--output", result).exit_code == 1
+        assert server.n_requests == 1
+    found = result_of(result)["results"][0]["metrics"]["faithfulness"]
+    assert (found["score"], found["nullReason"]) == (None, "judge_failed")
+    assert "the judge's server sent more than 4 MB in answer to one call" in found["explanation"]
+
+
+def test_a_call_may_take_longer_than_a_minute_where_that_is_asked_for(
+    data: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge given as an address kept to 60 s, whatever --call-timeout said."""
+    limits = []
+
+    def recorded(*words: Any, **options: Any) -> Any:
+        limits.append(options["timeout_s"])
+        return create_openai_judge(*words, **options)
+
+    monkeypatch.setattr("rag_eval.adapters.openai.create_openai_judge", recorded)
+    for flags in ((), ("--call-timeout", "900")):
+        invoke("run", data, "--metrics", "faithfulness", *llm(server), *flags)
+    assert limits == [60.0, 900.0]
 
 
 def test_run_prints_scores_on_stdout_and_what_judging_took_on_stderr(data: Path) -> None:

@@ -16,7 +16,8 @@ PAGE = ROOT / "docs" / "judge.md"
 README = ROOT / "README.md"
 
 NULLS = {
-    NullReason.JUDGE_FAILED: "the function raised, or the server refused the call for good",
+    NullReason.JUDGE_FAILED: "the function raised, the server refused the call for good, or the "
+    "reply was longer than 4 MB",
     NullReason.JUDGE_UNPARSED: "twice no JSON of the wanted form, or without the mark",
     NullReason.JUDGE_INCOMPLETE: "twice verdicts were missing, doubled or of nothing asked about",
     NullReason.JUDGE_REFUSED: "the model declined",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,6 +168,17 @@ def test_a_judge_comes_from_its_address() -> None:
     judge = judge_from_address("anthropic:m", environment=ALL_KEYS)
     assert (judge.identity.provider, judge.identity.base_url) == ("anthropic", None)
     assert "key" not in repr(judge)
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1#m", "openai:m", "anthropic:m"])
+def test_the_time_limit_of_a_call_is_the_one_of_its_connection(address: str) -> None:
+    async def limits_of(judge: Any) -> tuple[float, float]:
+        client = await judge._clients.current()
+        return judge._settings.timeout_s, client._client.timeout.read
+
+    for timeout_s in (0.5, 900.0):
+        judge = judge_from_address(address, timeout_s=timeout_s, environment=ALL_KEYS)
+        assert asyncio.run(limits_of(judge)) == (timeout_s, timeout_s)
 
 
 def test_the_process_environment_does_not_count_where_another_is_given(

@@ -20,7 +20,13 @@ from rag_eval.judge.calls import Caller
 from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
 from rag_eval.judge.faults import fault_of, retry_after_s
 from rag_eval.judge.loop_calls import LoopCalls
-from rag_eval.judge.replies import JudgeIdentity, JudgeReply, Usage
+from rag_eval.judge.replies import (
+    MAX_REPLY_BYTES,
+    JudgeIdentity,
+    JudgeReply,
+    Usage,
+    n_bytes,
+)
 from rag_eval.judge.retrying import given_up
 from rag_eval.judge.steps import Step
 from rag_eval.judge.thread_calls import ThreadCalls
@@ -142,6 +148,21 @@ def test_what_is_no_reply_is_a_failed_judgement(returned: Any, message: str) -> 
 
 
 # ------------------------------------------------------------------------------------ time limits
+
+
+@pytest.mark.parametrize("letter", ["a", "ü", "\ud800"])
+def test_a_reply_that_is_too_long_is_a_failed_judgement(letter: str) -> None:
+    most = letter * (MAX_REPLY_BYTES // n_bytes(letter))
+    assert called(lambda prompt: most).text == most
+    for returned in (
+        most + letter,
+        JudgeReply(most + letter),
+        JudgeReply("", finish_reason=most + letter),
+        JudgeReply("", model=most + letter),
+    ):
+        with pytest.raises(JudgeFailure, match="longer than 4 MB, and was not read") as raised:
+            called(lambda prompt, returned=returned: returned)
+        assert raised.value.kind == "failed"
 
 
 def test_an_async_call_is_cancelled_at_its_limit() -> None:

@@ -233,7 +233,7 @@ class MastraScorer(Generic[Settings]):
         from rag_eval.judge.session import JudgeSession
 
         limits = JudgeLimits() if limits is None else limits
-        with JudgeSession([self._judge()], limits, style=PromptStyle()) as session:
+        with JudgeSession([self._judge(limits)], limits, style=PromptStyle()) as session:
             return await self.score(session.asker(), run)
 
     def run(self, run: Mapping[str, Any], *, limits: JudgeLimits | None = None) -> MastraResult:
@@ -242,9 +242,9 @@ class MastraScorer(Generic[Settings]):
 
         return loop_thread.run(self.arun(run, limits=limits))
 
-    def _judge(self) -> JudgeFn:
+    def _judge(self, limits: JudgeLimits) -> JudgeFn:
         if not isinstance(self.model, str):
             return self.model
         from rag_eval.judge.addresses import judge_from_address
 
-        return judge_from_address(self.model)
+        return judge_from_address(self.model, timeout_s=limits.call_timeout_s)
