@@ -279,7 +279,10 @@ class BatchEvalResult(BatchSummary):
 
     @staticmethod
     def from_json(source: str | bytes | Path) -> BatchEvalResult:
-        """Read a result file (a path) or its text, of this library or of rag-eval-node-ts."""
+        """Read a result file (a path) or its text, of this library or of rag-eval-node-ts.
+
+        Files whose names end in ``.gz`` or ``.zst`` are unpacked.
+        """
         from rag_eval import result_files
 
         return result_files.read_batch(source)

@@ -44,14 +44,18 @@ class MetricRegression:
         """In the schema of result files; a mean that does not exist is null."""
         result: dict[str, Any] = {
             "metricId": camel_case(self.metric_id),
-            "baselineMean": self.baseline_mean,
-            "currentMean": None if math.isnan(self.current_mean) else self.current_mean,
-            "delta": None if math.isnan(self.delta) else self.delta,
+            "baselineMean": _or_null(self.baseline_mean),
+            "currentMean": _or_null(self.current_mean),
+            "delta": _or_null(self.delta),
             "regressed": self.regressed,
         }
         if self.not_comparable:
             result["notComparable"] = True
         return result
+
+
+def _or_null(mean: float) -> float | None:
+    return None if math.isnan(mean) else mean
 
 
 @dataclass(frozen=True, slots=True)

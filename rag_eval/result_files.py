@@ -20,7 +20,13 @@ from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
 from rag_eval.field_reading import Fields
 from rag_eval.inputs.byte_files import file_bytes
-from rag_eval.result_reading import cost_of, metric_or_none, result_of, signature_of
+from rag_eval.result_reading import (
+    cost_of,
+    metric_or_none,
+    regressions_of,
+    result_of,
+    signature_of,
+)
 from rag_eval.results import ByMetric, EvalResult
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.stats.intervals import Interval
@@ -80,6 +86,8 @@ def write_or_return(parts: Iterable[bytes], path: str | Path | None) -> str | No
 def read_batch(source: str | bytes | Path) -> BatchEvalResult:
     """Read a result file, or its text when ``source`` is bytes or begins with a brace.
 
+    Files whose names end in ``.gz`` or ``.zst`` are unpacked.
+
     A file of rag-eval-node-ts has no signature: ``signature`` is None then.
 
     Raises
@@ -135,6 +143,7 @@ def batch_of(rows: Iterable[EvalResult], summary: Mapping[str, Any]) -> BatchEva
         passed=file.flag_or_none("passed") is True,
         total_cost=cost_of(file.inner("totalCost")),
         total_duration_ms=file.count("totalDurationMs"),
+        regressions=regressions_of(file),
         evaluated_at=file.text("evaluatedAt"),
         signature=signature_of(file),
         notes=list(file.texts("notes")),
@@ -181,8 +190,7 @@ def read_row(row: Mapping[str, Any]) -> EvalResult:
 def _text_of(source: str | bytes | Path) -> tuple[str, str | bytes]:
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip()[:1] == "{"):
         return "the text given", source
-    path = Path(source)
-    return str(path), file_bytes(path)
+    return str(source), file_bytes(source)
 
 
 _STATISTICS = {"mean": "mean", "median": "median", "min": "min", "max": "max", "std_dev": "stdDev"}

@@ -5,6 +5,7 @@ Files of rag-eval-node-ts have fewer fields: no signature, no reason for a null.
 
 from __future__ import annotations
 
+import math
 from typing import Final, get_args
 
 from rag_eval.errors import InputError
@@ -12,6 +13,7 @@ from rag_eval.field_reading import Fields
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.judged_scores import JudgedScore
 from rag_eval.option_values import is_number
+from rag_eval.regressions import MetricRegression
 from rag_eval.results import (
     ByMetric,
     CostTracker,
@@ -62,6 +64,14 @@ def signature_of(row: Fields) -> Signature | None:
     return None if found is None else Signature.from_dict(found)
 
 
+def regressions_of(file: Fields) -> list[MetricRegression] | None:
+    """What a run said of each metric beside its baseline; None where it had none."""
+    if file.get("regressions") is None:
+        return None
+    found = file.each("regressions", _regression)
+    return [regression for regression in found if regression is not None]
+
+
 def cost_of(entry: Fields) -> CostTracker:
     """What a judge cost; all 0 where nothing is said."""
     return CostTracker(**{name: entry.count(camel_case(name)) for name in CostTracker.__slots__})
@@ -73,6 +83,25 @@ def metric_or_none(name: str) -> MetricId | None:
         return metric_of_file(name)
     except InputError:
         return None
+
+
+def _regression(entry: Fields) -> MetricRegression | None:
+    metric = metric_or_none(entry.text("metricId"))
+    if metric is None:
+        return None
+    return MetricRegression(
+        metric_id=metric,
+        baseline_mean=_mean(entry, "baselineMean"),
+        current_mean=_mean(entry, "currentMean"),
+        delta=_mean(entry, "delta"),
+        regressed=entry.flag("regressed"),
+        not_comparable=entry.flag_or_none("notComparable") is True,
+    )
+
+
+def _mean(entry: Fields, name: str) -> float:
+    found = entry.number_or_none(name)
+    return math.nan if found is None else float(found)
 
 
 def _checked_sample(row: Fields) -> object:

@@ -82,7 +82,8 @@ class ResultSummary:
 def read_summary(path: str | Path) -> ResultSummary:
     """Read aggregates and signature of a result file, of this library or of rag-eval-node-ts.
 
-    What ``run --format json`` prints will do as well. A name that ends in ``.gz`` is unpacked.
+    What ``run --format json`` prints will do as well. Names that end in
+    ``.gz`` or ``.zst`` are unpacked.
 
     Raises
     ------

@@ -6,6 +6,7 @@ import copy
 import gzip
 import io
 import json
+import math
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from rich.console import Console
 
 import rag_eval
+from rag_eval import BatchEvalResult, MetricRegression
 from rag_eval.errors import InputError
 from rag_eval.reports.gitlab import code_quality
 from rag_eval.reports.junit import junit_xml
@@ -24,9 +26,10 @@ from rag_eval.reports.page.page import page_html
 from rag_eval.reports.run_markdown import run_markdown
 from rag_eval.reports.show import print_overview, print_row
 from rag_eval.result_files import read_batch, read_row
+from rag_eval.result_summaries import read_summary
 from rag_eval.views.making import thresholds_of, view_of_file
 from rag_eval.views.outcomes import run_outcomes, run_properties
-from rag_eval.views.result_rows import ResultFile, overview
+from rag_eval.views.result_rows import ResultFile, overview, whole_batch
 from rag_eval.views.sentences import answer_sentences, truth_sentences
 
 SAMPLE: Final = {
@@ -275,3 +278,58 @@ def show_all(path: Path) -> None:
     print_overview(overview(file, 3), file.source, "rag-eval show", console)
     for row in ResultFile(path).rows():
         print_row(row.viewed(), console, full=True)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_stored_run_keeps_its_verdict_against_the_baseline(suffix: str, tmp_path: Path) -> None:
+    before = rag_eval.evaluate_batch([SAMPLE])
+    worse = rag_eval.evaluate_batch([{**SAMPLE, "answer": "No."}], baseline_result=before)
+    assert any(row.regressed for row in worse.regressions or ())
+    path = tmp_path / f"r.json{suffix}"
+    worse.to_json(path)
+    for found in (BatchEvalResult.from_json(path), BatchEvalResult.from_json(str(path))):
+        assert found.regressions == worse.regressions
+        assert found.to_json() == worse.to_json()
+    assert whole_batch(ResultFile(path)).regressions == worse.regressions
+    assert read_summary(path).means.keys() == worse.aggregates.keys()
+    assert read_batch(before.to_json() or "").regressions is None
+
+
+def test_a_metric_that_became_null_stays_not_comparable_in_a_file() -> None:
+    before = rag_eval.evaluate_batch([SAMPLE])
+    now = rag_eval.evaluate_batch([{**SAMPLE, "groundTruth": None}], baseline_result=before)
+    found = read_batch(now.to_json() or "")
+    assert found.regressions is not None
+    assert any(row.not_comparable and math.isnan(row.delta) for row in found.regressions)
+    assert [row.failed for row in found.regressions] == [
+        row.failed for row in now.regressions or ()
+    ]
+    assert found.summary_dict()["regressions"] == now.summary_dict()["regressions"]
+
+
+def test_regressions_of_the_other_library_are_read(whole: dict[str, Any]) -> None:
+    """Its rows say nothing of comparability, and a mean that is not there is left out."""
+    row = {
+        "metricId": "faithfulness",
+        "baselineMean": 0.9,
+        "currentMean": 0,
+        "delta": -0.9,
+        "regressed": True,
+    }
+    unknown = {"metricId": "contextRecall", "currentMean": 0.5, "delta": None, "regressed": False}
+    own = {**row, "metricId": "a metric of its own"}
+    found = read_batch(json.dumps({**whole, "regressions": [row, unknown, own]})).regressions
+    assert found is not None
+    first, second = found
+    assert first == MetricRegression(
+        metric_id="faithfulness",
+        baseline_mean=0.9,
+        current_mean=0.0,
+        delta=-0.9,
+        regressed=True,
+    )
+    assert math.isnan(second.baseline_mean)
+    assert second.to_dict() == {**unknown, "baselineMean": None}
+    for name, value in (("regressed", "yes"), ("delta", "0.5"), ("metricId", 3)):
+        broken = {**row, name: value}
+        assert f"regressions[0].{name}: wanted" in refused({**whole, "regressions": [broken]})
