@@ -1,32 +1,63 @@
-"""Numbers as explanations print them: the way JavaScript does, digit for digit."""
+"""Numbers as JavaScript prints and rounds them, digit for digit."""
 
 from __future__ import annotations
 
 import functools
+import math
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Final
 
-# Wide enough for any double below 1e21 with three decimals, whatever the caller's own context is.
+# Wide enough for any double below 1e21 with ten decimals, whatever the caller's own context is.
 _EXACT: Final = Context(prec=40)
 
 
-def three_decimals(value: float) -> str:
-    """``value`` with three decimals, exact ties rounded away from zero (Number.toFixed).
+def fixed(value: float, digits: int) -> str:
+    """``value.toFixed(digits)``: exact ties rounded away from zero; ``digits`` from 0 to 10.
 
-    Only odd multiples of 1/16 are ties; everything else agrees with Python's format.
+    The decimal expansion of the double decides: 0.00005 is above the tie that it looks like and
+    becomes 0.0001, 1.96325 is below and becomes 1.9632.
     """
     if value == 0:
-        return "0.000"
-    if abs(value) >= 1e21:
+        return f"{0:.{digits}f}"
+    if not abs(value) < 1e21:
         return shortest(value)
-    if (value * 16) % 2 == 1:
-        return str(Decimal.from_float(value).quantize(Decimal("0.001"), ROUND_HALF_UP, _EXACT))
-    return f"{value:.3f}"
+    # A tie is an odd multiple of 1 / 2**(digits + 1). Everything else Python's format prints alike.
+    if (value * 2 ** (digits + 1)) % 2 == 1:
+        step = Decimal(1).scaleb(-digits, _EXACT)
+        return str(Decimal.from_float(float(value)).quantize(step, ROUND_HALF_UP, _EXACT))
+    return f"{value:.{digits}f}"
+
+
+def three_decimals(value: float) -> str:
+    """``value.toFixed(3)``."""
+    return fixed(value, 3)
+
+
+def fixed_number(value: float, digits: int) -> float:
+    """``Number(value.toFixed(digits))``: 1.125 with two digits is 1.13; never -0."""
+    return float(fixed(value, digits)) + 0.0
+
+
+def round_half_up(value: float, digits: int) -> float:
+    """``Math.round(value * 10**digits) / 10**digits``: halves of the *product* go up.
+
+    Below zero as well; never -0. The product is a double, too: 1.96325 times 10,000 is 19632.5, and
+    so 1.96325 becomes 1.9633, where :func:`fixed_number` has 1.9632.
+    """
+    power: int = 10**digits
+    scaled = value * power
+    # From 2**52 on doubles are whole.
+    if not abs(scaled) < 2**52:
+        return scaled / power
+    below = math.floor(scaled)
+    return (below + (scaled - below >= 0.5)) / power
 
 
 @functools.lru_cache(maxsize=64)
 def shortest(value: float) -> str:
     """The shortest text that reads back as ``value`` (Number.toString, ECMA-262 6.1.6.1.20)."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if value == 0:
         return "0"
     sign, digits, exponent = Decimal(repr(float(value))).normalize(_EXACT).as_tuple()

@@ -22,6 +22,7 @@ from rag_eval.gates import regression_outcome
 from rag_eval.gating.omk_verdict import TRIVIAL, OmkVerdict, omk_verdict
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
 from rag_eval.metric_directions import higher_is_better
+from rag_eval.number_text import fixed_number
 from rag_eval.regressions import mean_regression
 from rag_eval.result_summaries import COMPOSITE
 from rag_eval.runs.scored_run import ScoredRun
@@ -34,7 +35,6 @@ from rag_eval.scorers.regtrace.regression import (
     regression_status,
 )
 from rag_eval.stats.omk_bootstrap import OmkInterval, bootstrap_paired_diff_ci
-from rag_eval.stats.omk_rounding import rounded
 
 Margins: TypeAlias = "float | Mapping[str, float] | None"
 """What a policy accepts: of every metric, by metric (``*`` for all others), or its default."""
@@ -228,7 +228,7 @@ def omk_run_verdict(comparison: RunComparison, kind: str) -> BaselineVerdict:
     before, after = (1 + 4 * scores for scores in table.column(COMPOSITE))
     paired = ~np.isnan(before) & ~np.isnan(after)
     pairs = [
-        (rounded(old, 2), rounded(new, 2))
+        (fixed_number(old, 2), fixed_number(new, 2))
         for old, new in zip(before[paired].tolist(), after[paired].tolist(), strict=True)
     ]
     summary = {name: _omk_summary(scores) for name, scores in ((_CONTROL, before), (_NEW, after))}
@@ -267,7 +267,7 @@ def _omk_summary(scores: Floats) -> dict[str, float]:
     scores = scores[~np.isnan(scores)]
     if not len(scores):
         return {}
-    mean = rounded(math.fsum(scores) / len(scores), 2)
+    mean = fixed_number(math.fsum(scores) / len(scores), 2)
     return {"avgFactScore": mean, "avgCompositeScore": mean}
 
 

@@ -1,6 +1,6 @@
 """omk's comparison with gold labels: annotations and results in, its rounded figures out.
 
-omk rounds to four decimals, ties away from zero. What the figures mean is defined in
+omk rounds to four decimals, halves up. What the figures mean is defined in
 :mod:`rag_eval.krippendorff` and :mod:`rag_eval.stats`.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 from rag_eval.errors import InputError, suggestion
 from rag_eval.krippendorff import alpha_with_interval, krippendorff_alpha
 from rag_eval.labels.contamination import is_contaminated
+from rag_eval.number_text import round_half_up
 from rag_eval.option_values import is_number
 from rag_eval.stats.agreement import pearson, weighted_kappa
 from rag_eval.stats.index_sources import mulberry32_indices
-from rag_eval.stats.omk_rounding import rounded
 
 SEED: Final = 20260616
 SCALE: Final = (1.0, 5.0)
@@ -156,4 +156,4 @@ def variant_score(row: Mapping[str, Any], variant: str) -> float | None:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else rounded(value, _DIGITS)
+    return None if value is None else round_half_up(value, _DIGITS)

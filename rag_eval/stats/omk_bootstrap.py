@@ -1,8 +1,8 @@
 """Percentile intervals as omk computes them: scores in, bounds of four decimals out.
 
-The resampling is that of :mod:`rag_eval.stats.bootstrap`, with omk's generator and its seed; the
-quantiles and the rounding are omk's own. For decisions use the intervals of
-:mod:`rag_eval.stats.intervals`: those here are too narrow for few scores.
+The generator and its seed, the order of additions, the quantiles and the rounding are omk's own:
+a bound halfway between two numbers of four decimals is rounded as it is there. For decisions use
+the intervals of :mod:`rag_eval.stats.intervals`: those here are too narrow for few scores.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.number_text import fixed_number, round_half_up
 from rag_eval.option_values import number, whole_from_one
-from rag_eval.stats.bootstrap import Statistic, resampled_numbers
 from rag_eval.stats.index_sources import mulberry32_indices
-from rag_eval.stats.omk_rounding import round_half_up
+
+_Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
+"""Takes drawn places, int64 (B, R); gives the number of each resample, (B,)."""
 
 OMK_SEED: Final = 20_260_616
 _DECIMALS: Final = 4
@@ -104,8 +106,8 @@ def bootstrap_diff_ci(
         return OmkInterval(low=0.0, high=0.0, estimate=0.0, samples=0, significant=False)
     of_old, of_new = _mean_of(old), _mean_of(new)
 
-    def difference(weights: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        return of_new(weights[:, len(old) :]) - of_old(weights[:, : len(old)])
+    def difference(places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        return of_new(places[:, len(old) :] - len(old)) - of_old(places[:, : len(old)])
 
     return _significance(_interval(difference, (len(old), len(new)), alpha, samples, seed))
 
@@ -144,15 +146,16 @@ def bootstrap_metric_ci(
     samples: int = 1000,
     seed: int = OMK_SEED,
 ) -> OmkInterval:
-    """Any number of some scores that does not depend on their order.
+    """Any number of some scores.
 
     Parameters
     ----------
     scores : sequence of float
         None gives zeros, with 0 ``samples``.
     metric : callable
-        Takes scores, gives a number, NaN where there is none. Such resamples are left out, where
-        omk sorts them anywhere; without any other the bounds are NaN.
+        Takes scores in the order in which they were drawn, gives a number, NaN where there is none.
+        Such resamples are left out, where omk sorts them anywhere; without any other the bounds are
+        NaN.
     alpha, samples, seed
         As for :func:`bootstrap_mean_ci`.
     """
@@ -161,27 +164,25 @@ def bootstrap_metric_ci(
     if not len(values):
         return OmkInterval(low=0.0, high=0.0, estimate=0.0, samples=0)
 
-    def numbers(weights: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        found = [float(metric(np.repeat(values, each).tolist())) for each in weights]
-        return np.array(found)[:, np.newaxis]
+    def numbers(places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        return np.array([float(metric(values[drawn].tolist())) for drawn in places])
 
     return _interval(numbers, (len(values),), alpha, samples, seed)
 
 
 def ci_level_label(alpha: float) -> str:
     """``alpha`` 0.05 as "95%", 1/60 as "98.3%"."""
-    percent = round_half_up((1 - number(alpha, "alpha")) * 100, 1)
+    percent = fixed_number((1 - number(alpha, "alpha")) * 100, 1)
     return f"{percent:g}%"
 
 
 def _interval(
-    statistic: Statistic, sizes: tuple[int, ...], alpha: float, samples: int, seed: int
+    statistic: _Statistic, sizes: tuple[int, ...], alpha: float, samples: int, seed: int
 ) -> OmkInterval:
-    rows = np.arange(sum(sizes))
     drawn = mulberry32_indices(sizes, samples, seed)
-    numbers = resampled_numbers(statistic, rows, len(rows), drawn)[:, 0]
+    numbers = np.concatenate([statistic(places) for places in drawn])
     numbers = np.sort(numbers[~np.isnan(numbers)])
-    estimate = float(statistic(np.ones((1, len(rows)), np.int64))[0, 0])
+    estimate = float(statistic(np.arange(sum(sizes))[np.newaxis])[0])
     low, high = (_quantile(numbers, share) for share in (alpha / 2, 1 - alpha / 2))
     return OmkInterval(
         low=round_half_up(low, _DECIMALS),
@@ -192,13 +193,13 @@ def _interval(
 
 
 def _quantile(numbers: npt.NDArray[np.float64], share: float) -> float:
-    """Between the two neighbours of ``share`` times the last place."""
+    """Between the two neighbours of ``share`` times the last place, each by its nearness."""
     if not len(numbers):
         return math.nan
     place = share * (len(numbers) - 1)
     below, above = math.floor(place), math.ceil(place)
     low, high = float(numbers[below]), float(numbers[above])
-    return low if below == above else low + (high - low) * (place - below)
+    return low if below == above else low * (1 - (place - below)) + high * (place - below)
 
 
 def _significance(found: OmkInterval) -> OmkInterval:
@@ -211,10 +212,10 @@ def _significance(found: OmkInterval) -> OmkInterval:
     )
 
 
-def _mean_of(values: npt.NDArray[np.float64]) -> Statistic:
-    def means(weights: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        sums = weights.astype(np.float64) @ values
-        found: npt.NDArray[np.float64] = (sums / weights.sum(axis=1))[:, np.newaxis]
+def _mean_of(values: npt.NDArray[np.float64]) -> _Statistic:
+    def means(places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        # Running sums add one score after the other, as drawn; sum() adds in pairs.
+        found: npt.NDArray[np.float64] = np.cumsum(values[places], axis=1)[:, -1] / len(values)
         return found
 
     return means

@@ -8,10 +8,10 @@ from itertools import combinations
 from statistics import median
 from typing import Any, Final
 
+from rag_eval.number_text import fixed_number
 from rag_eval.stats.omk_bootstrap import OMK_SEED
-from rag_eval.stats.omk_rounding import round_half_up, rounded
 from rag_eval.stats.omk_saturation import saturation, saturation_points
-from rag_eval.stats.omk_statistics import effect_size, mean, t_interval, welch_t_test
+from rag_eval.stats.omk_statistics import effect_size, plain_mean, t_interval, welch_t_test
 
 _RUNS_FOR_A_VERDICT: Final = 5
 _VERDICT_KEYS: Final = ("saturated", "atN", "confidence", "method", "threshold")
@@ -40,15 +40,16 @@ def variance_data(
     -------
     dict or None
         ``runs``, ``perVariant``, ``comparisons`` and ``saturation``, as in omk's reports; None
-        below two runs.
+        below two runs. Variants without a composite score in any run are left out.
     """
     if len(runs) < 2:
         return None
     variants = list(runs[0]["meta"]["variants"])
+    scored = [name for name in variants if _averages(runs, name, "avgCompositeScore")]
     return {
         "runs": len(runs),
-        "perVariant": {name: _variant_spread(runs, name) for name in variants},
-        "comparisons": [_comparison(runs, a, b) for a, b in combinations(variants, 2)],
+        "perVariant": {name: _variant_spread(runs, name) for name in scored},
+        "comparisons": [_comparison(runs, a, b) for a, b in combinations(scored, 2)],
         "saturation": _curves(runs, variants, bootstrap_samples, seed),
     }
 
@@ -97,19 +98,22 @@ def variant_summary(entries: Sequence[Json]) -> dict[str, Any]:
     composites = _above_zero(entries, lambda entry: entry.get("compositeScore"))
     succeeded = [entry for entry in entries if entry.get("ok")]
     n_failed = len(entries) - len(succeeded)
-    center = mean(composites)
-    spread = None
+    spread = cv = None
     if len(composites) > 1:
-        spread = math.sqrt(mean([(score - center) ** 2 for score in composites]))
+        center = plain_mean(composites)
+        spread = math.sqrt(
+            plain_mean([(score - center) * (score - center) for score in composites])
+        )
+        cv = fixed_number(spread / center, 3)
     found: dict[str, Any] = {
         "totalSamples": len(entries),
         "successCount": len(succeeded),
-        "errorRate": rounded(n_failed / max(1, len(entries)) * 100, 1),
+        "errorRate": fixed_number(n_failed / max(1, len(entries)) * 100, 1),
         "avgCompositeScore": _average(composites),
-        "minCompositeScore": min(composites, default=None),
-        "maxCompositeScore": max(composites, default=None),
-        "scoreStddev": None if spread is None else rounded(spread, 2),
-        "scoreCV": None if spread is None else rounded(spread / center, 3),
+        "minCompositeScore": fixed_number(min(composites), 2) if composites else None,
+        "maxCompositeScore": fixed_number(max(composites), 2) if composites else None,
+        "scoreStddev": None if spread is None else fixed_number(spread, 2),
+        "scoreCV": cv,
     }
     for name, key in _LAYER_SCORES.items():
         found[f"avg{name}Score"] = _average(_above_zero(succeeded, _layer_score(key)))
@@ -152,7 +156,7 @@ def _comparison(runs: Sequence[Json], a: str, b: str) -> dict[str, Any]:
 
 def _difference(a: list[float], b: list[float]) -> dict[str, Any]:
     return {
-        "meanDiff": round_half_up(t_interval(a).mean - t_interval(b).mean, 4),
+        "meanDiff": fixed_number(t_interval(a).mean - t_interval(b).mean, 4),
         **welch_t_test(a, b).to_dict(),
         "effectSize": effect_size(a, b).to_dict(),
     }
@@ -208,4 +212,4 @@ def _above_zero(entries: Sequence[Json], read: Callable[[Json], float | None]) -
 
 
 def _average(scores: list[float]) -> float | None:
-    return rounded(mean(scores), 2) if scores else None
+    return fixed_number(plain_mean(scores), 2) if scores else None

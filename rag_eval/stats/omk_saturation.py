@@ -9,10 +9,9 @@ from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
+from rag_eval.number_text import round_half_up
 from rag_eval.option_values import from_zero, one_of, whole_from_one
 from rag_eval.stats.omk_bootstrap import OMK_SEED, bootstrap_mean_ci
-from rag_eval.stats.omk_rounding import round_half_up
-from rag_eval.stats.omk_statistics import mean
 
 SaturationMethod: TypeAlias = Literal["bootstrap-ci-width", "slope", "plateau-height"]
 METHODS: Final[tuple[SaturationMethod, ...]] = ("bootstrap-ci-width", "slope", "plateau-height")
@@ -137,13 +136,18 @@ def saturation(
     one_of(method, "method", METHODS)
     limit = THRESHOLDS[method] if threshold is None else from_zero(threshold, "threshold")
     whole_from_one(window_size, "window_size")
-    sizes = [len(scores) for scores in cumulative_scores]
-    if any(later < earlier for earlier, later in pairwise(sizes)):
+    # Before the first score there is nothing that could have settled.
+    pools = [scores for scores in cumulative_scores if len(scores)]
+    sizes = [len(scores) for scores in pools]
+    if any(later < earlier for earlier, later in pairwise(map(len, cumulative_scores))):
         raise InputError("cumulative_scores must hold those of all repeats before, got fewer")
     trace: list[tuple[int, float]] = []
-    if len(sizes) > window_size:
-        points = saturation_points(cumulative_scores, bootstrap_samples, seed)
-        trace = _trace(points, method, window_size)
+    if len(pools) > window_size:
+        points = saturation_points(pools, bootstrap_samples, seed)
+        # Rounded before it is compared: 0.1 as the difference of 4.0 and 3.9 is above 0.1.
+        trace = [
+            (n, round_half_up(value, _DECIMALS)) for n, value in _trace(points, method, window_size)
+        ]
     at_n = _first_calm(trace, limit, window_size)
     return Saturation(
         method=method,
@@ -152,7 +156,7 @@ def saturation(
         at_n=at_n,
         confidence=_confidence(sizes[-1] if sizes else 0),
         threshold=limit,
-        trace=tuple((n, round_half_up(value, _DECIMALS)) for n, value in trace),
+        trace=tuple(trace),
     )
 
 
@@ -165,8 +169,9 @@ def saturation_points(
     points = []
     for scores in cumulative_scores:
         bounds = bootstrap_mean_ci(scores, samples=bootstrap_samples, seed=seed)
-        center = round_half_up(mean(scores), _DECIMALS)
-        points.append(SaturationPoint(n=len(scores), mean=center, low=bounds.low, high=bounds.high))
+        points.append(
+            SaturationPoint(n=len(scores), mean=bounds.estimate, low=bounds.low, high=bounds.high)
+        )
     return points
 
 
@@ -189,7 +194,7 @@ def _range(values: Sequence[float]) -> float:
 
 def _width_change(earlier: SaturationPoint, later: SaturationPoint) -> float:
     before, after = earlier.high - earlier.low, later.high - later.low
-    return abs(before - after) / before if before else 0.0
+    return abs(before - after) / before if before > 0 else 0.0
 
 
 def _slope(earlier: SaturationPoint, later: SaturationPoint) -> float:

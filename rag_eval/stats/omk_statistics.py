@@ -7,11 +7,11 @@ ones are in :mod:`rag_eval.stats.distributions`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-from rag_eval.stats.omk_rounding import round_half_up
+from rag_eval.number_text import fixed_number
 
 _DECIMALS: Final = 4
 
@@ -130,7 +130,20 @@ class OmkEffectSize:
 
 def mean(values: Sequence[float]) -> float:
     """The mean; 0 of nothing."""
-    return sum(values) / len(values) if len(values) else 0.0
+    return _sum(values) / len(values) if len(values) else 0.0
+
+
+def plain_mean(values: Sequence[float]) -> float:
+    """The mean of one value or more, added one by one: so omk averages the scores of judges."""
+    return plain_sum(values) / len(values)
+
+
+def plain_sum(values: Iterable[float]) -> float:
+    """The sum, added one by one; sum() compensates from Python 3.12 on."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
 
 
 def stddev(values: Sequence[float]) -> float:
@@ -143,12 +156,12 @@ def t_interval(values: Sequence[float]) -> TInterval:
     center, spread = mean(values), stddev(values)
     if len(values) < 2:
         return TInterval(mean=center, lower=center, upper=center, stddev=0.0)
-    reach = _critical(_T_5_PERCENT, 1.96, len(values) - 1) * spread / math.sqrt(len(values))
+    reach = _critical(_T_5_PERCENT, 1.96, len(values) - 1) * (spread / math.sqrt(len(values)))
     return TInterval(
-        mean=round_half_up(center, _DECIMALS),
-        lower=round_half_up(center - reach, _DECIMALS),
-        upper=round_half_up(center + reach, _DECIMALS),
-        stddev=round_half_up(spread, _DECIMALS),
+        mean=fixed_number(center, _DECIMALS),
+        lower=fixed_number(center - reach, _DECIMALS),
+        upper=fixed_number(center + reach, _DECIMALS),
+        stddev=fixed_number(spread, _DECIMALS),
     )
 
 
@@ -173,7 +186,7 @@ def welch_t_test(a: Sequence[float], b: Sequence[float]) -> WelchTest:
     df = (share_a + share_b) ** 2 / (share_a**2 / (len(a) - 1) + share_b**2 / (len(b) - 1))
     whole = max(1, math.floor(df))
     return WelchTest(
-        t_statistic=round_half_up(t, _DECIMALS),
+        t_statistic=fixed_number(t, _DECIMALS),
         df=whole,
         significant=abs(t) > _critical(_T_5_PERCENT, 1.96, whole),
     )
@@ -205,11 +218,11 @@ def effect_size(a: Sequence[float], b: Sequence[float]) -> OmkEffectSize:
     g = d * (1 - 3 / (4 * (n1 + n2) - 9))
     few = n1 + n2 < _FEW
     return OmkEffectSize(
-        cohens_d=round_half_up(d, _DECIMALS),
-        hedges_g=round_half_up(g, _DECIMALS),
+        cohens_d=fixed_number(d, _DECIMALS),
+        hedges_g=fixed_number(g, _DECIMALS),
         primary="g" if few else "d",
         magnitude=_magnitude(g if few else d),
-        pooled_stddev=round_half_up(pooled, _DECIMALS),
+        pooled_stddev=fixed_number(pooled, _DECIMALS),
         n1=n1,
         n2=n2,
     )
@@ -218,10 +231,10 @@ def effect_size(a: Sequence[float], b: Sequence[float]) -> OmkEffectSize:
 def p_value_bucket(t: float, df: float) -> str:
     """The class of a two-sided p value: "<0.001", "<0.01", "<0.05" or "≥0.05".
 
-    Degrees of freedom are rounded down; above 30 the normal distribution stands in. Without any,
-    and for NaN, nothing is significant.
+    Degrees of freedom are rounded down, but not below 1; above 30 the normal distribution stands
+    in. Without any, and for a ``t`` that is not finite, nothing is significant.
     """
-    if df < 1 or math.isnan(t) or math.isnan(df):
+    if not df > 0 or not math.isfinite(t):
         return _NOT_SIGNIFICANT
     for name, table, above in _BUCKETS:
         if abs(t) >= _critical(table, above, df):
@@ -233,11 +246,30 @@ def _variance(values: Sequence[float]) -> float:
     if len(values) < 2:
         return 0.0
     center = mean(values)
-    return sum((value - center) ** 2 for value in values) / (len(values) - 1)
+    # By a product: ** is off by its last digit in some C libraries.
+    return plain_sum((value - center) * (value - center) for value in values) / (len(values) - 1)
+
+
+def _sum(values: Sequence[float]) -> float:
+    """The sum with what its rounding lost, as omk has it from simple-statistics.
+
+    References
+    ----------
+    Neumaier, Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen (1974).
+    """
+    total, lost = values[0], 0.0
+    for value in values[1:]:
+        further = total + value
+        if abs(total) >= abs(value):
+            lost += total - further + value
+        else:
+            lost += value - further + total
+        total = further
+    return total + lost
 
 
 def _critical(table: tuple[float, ...], above: float, df: float) -> float:
-    return table[math.floor(df) - 1] if df <= len(table) else above
+    return table[max(math.floor(df), 1) - 1] if df <= len(table) else above
 
 
 def _magnitude(size: float) -> Literal["negligible", "small", "medium", "large"]:

@@ -32,7 +32,7 @@ LAYERS = {
     "descriptors": "names of files that this process has open; standard library alone",
     "temporary_files": "files beside a target, locked by their writers; standard library alone",
     "csv_cells": "texts to cells of CSV and back; standard library alone",
-    "number_text": "numbers as JavaScript prints them; standard library alone",
+    "number_text": "numbers as JavaScript prints and rounds them; standard library alone",
     "metrics": "the package; empty",
     "metrics.registry": "what each metric reads; needs the metric ids",
     "option_values": "single values of options, checked",

@@ -1,4 +1,4 @@
-"""Numbers in text against what JavaScript prints: pairs taken from Node 20 (toFixed(3), String)."""
+"""Numbers in text, and rounded, against JavaScript: values taken from Node 20."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_eval.number_text import shortest, three_decimals
+from rag_eval.number_text import fixed, fixed_number, round_half_up, shortest, three_decimals
 
 TO_FIXED_3 = [
     (0.0, "0.000"),
@@ -66,7 +66,60 @@ TO_FIXED_3 = [
     (1.7976931348623157e308, "1.7976931348623157e+308"),
 ]
 
+TO_FIXED = [
+    (0.5, 0, "1"),
+    (1.5, 0, "2"),
+    (2.5, 0, "3"),
+    (-0.5, 0, "-1"),
+    (-2.5, 0, "-3"),
+    (-0.0, 0, "0"),
+    (0.25, 1, "0.3"),
+    (0.35, 1, "0.3"),
+    (1.45, 1, "1.4"),
+    (-0.05, 1, "-0.1"),
+    (0.125, 2, "0.13"),
+    (1.005, 2, "1.00"),
+    (1.125, 2, "1.13"),
+    (-1.125, 2, "-1.13"),
+    (2.675, 2, "2.67"),
+    (4.35, 2, "4.35"),
+    (0.0, 4, "0.0000"),
+    (0.03125, 4, "0.0313"),
+    (1.96325, 4, "1.9632"),
+    (0.00005, 4, "0.0001"),
+    (-0.00005, 4, "-0.0001"),
+    (-0.00004, 4, "-0.0000"),
+    (26.94875, 4, "26.9488"),
+    (2.68125, 4, "2.6812"),
+    (0.50625, 4, "0.5062"),
+    (123456789.00005, 4, "123456789.0000"),
+    (1e21, 4, "1e+21"),
+    (1 / 3, 6, "0.333333"),
+    (0.5, 10, "0.5000000000"),
+    (math.nan, 2, "NaN"),
+    (math.inf, 2, "Infinity"),
+    (-math.inf, 2, "-Infinity"),
+]
+
+# A value, Math.round(value * 1e4) / 1e4 and Number(value.toFixed(4)).
+ROUNDED = [
+    (1.96325, 1.9633, 1.9632),
+    (1.00115, 1.0012, 1.0011),
+    (2.00025, 2.0003, 2.0002),
+    (0.58125, 0.5813, 0.5813),
+    (-0.58125, -0.5812, -0.5813),
+    (-0.00005, 0.0, -0.0001),
+    (-0.00001, 0.0, 0.0),
+    (-1.5, -1.5, -1.5),
+    (0.49999999999999994e-4, 0.0, 0.0),
+    (1e300, 1e300, 1e300),
+    (math.inf, math.inf, math.inf),
+]
+
 TO_STRING = [
+    (math.nan, "NaN"),
+    (math.inf, "Infinity"),
+    (-math.inf, "-Infinity"),
     (0.0, "0"),
     (-0.0, "0"),
     (1.0, "1"),
@@ -126,6 +179,25 @@ def test_three_decimals(value: float, text: str) -> None:
     assert three_decimals(value) == text
 
 
+def test_fixed_takes_any_number_of_decimals() -> None:
+    wrong = [(v, d, text, found) for v, d, text in TO_FIXED if (found := fixed(v, d)) != text]
+    assert wrong == []
+
+
+def test_a_product_rounds_otherwise_than_the_number() -> None:
+    assert [round_half_up(value, 4) for value, _, _ in ROUNDED] == [row[1] for row in ROUNDED]
+    assert [fixed_number(value, 4) for value, _, _ in ROUNDED] == [row[2] for row in ROUNDED]
+    assert math.isnan(round_half_up(math.nan, 4))
+    assert math.isnan(fixed_number(math.nan, 4))
+    assert round_half_up(0.49999999999999994 / 100, 2) == 0.0
+
+
+def test_a_rounded_number_is_never_minus_zero() -> None:
+    """JSON has none: JavaScript writes it as 0, and Python would write -0.0."""
+    for rounded in (fixed_number(-0.00001, 4), round_half_up(-0.00001, 4)):
+        assert math.copysign(1, rounded) == 1
+
+
 @pytest.mark.parametrize(("value", "text"), TO_STRING)
 def test_shortest(value: float, text: str) -> None:
     assert shortest(value) == text
@@ -145,12 +217,13 @@ def test_shortest_reads_back(value: float) -> None:
     assert len(digits) == len(repr(value).split("e")[0].replace(".", "").strip("-0"))
 
 
-@given(st.floats(-1e6, 1e6))
-def test_three_decimals_is_the_nearest(value: float) -> None:
-    exact, text = decimal.Decimal(value), decimal.Decimal(three_decimals(value))
-    assert abs(exact - text) <= decimal.Decimal("0.0005")
-    assert text.as_tuple().exponent == -3
-    if abs(exact - text) == decimal.Decimal("0.0005"):
+@given(st.floats(-1e6, 1e6), st.integers(1, 10))
+def test_fixed_is_the_nearest(value: float, digits: int) -> None:
+    exact, text = decimal.Decimal(value), decimal.Decimal(fixed(value, digits))
+    half = decimal.Decimal(5).scaleb(-digits - 1)
+    assert abs(exact - text) <= half
+    assert text.as_tuple().exponent == -digits
+    if abs(exact - text) == half:
         assert abs(text) > abs(exact)
 
 
@@ -164,3 +237,4 @@ def test_the_callers_decimal_context_changes_nothing() -> None:
         assert shortest(math.pi) == "3.141592653589793"
         assert three_decimals(1000.0625) == "1000.063"
         assert three_decimals(0.0625) == "0.063"
+        assert fixed(0.03125, 4) == "0.0313"

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.scorers.mastra.rounding import half_up
 from rag_eval.scorers.mastra.runs import run_of
 from rag_eval.scorers.mastra.scorer_utils import (
     create_agent_test_run,
@@ -129,11 +128,6 @@ def test_a_call_that_has_not_ended_has_no_result_and_one_not_written_is_none() -
 )
 def test_half_a_hundredth_is_rounded_up(value: float, rounded: float) -> None:
     assert round_to_two_decimals(value) == rounded
-
-
-def test_without_the_nudge_a_double_is_rounded_as_it_is() -> None:
-    assert half_up(1.005) == 1.0
-    assert half_up(0.49999999999999994 / 100) == 0.0
 
 
 def test_what_is_no_number_stays_so() -> None:

@@ -1,9 +1,10 @@
-"""Numbers rounded to two decimals as JavaScript rounds: half goes up, below zero as well."""
+"""Numbers rounded to two decimals as Mastra's scorers round them."""
 
 from __future__ import annotations
 
-import math
 import sys
+
+from rag_eval.number_text import round_half_up
 
 
 def round_to_two_decimals(value: float) -> float:
@@ -11,15 +12,4 @@ def round_to_two_decimals(value: float) -> float:
 
     NaN and infinities stay what they are.
     """
-    return half_up(value + sys.float_info.epsilon)
-
-
-def half_up(value: float) -> float:
-    """The nearest hundredth of the double as it is; 0.125 becomes 0.13, -0.125 becomes -0.12."""
-    if not math.isfinite(value):
-        return value
-    hundredths = value * 100
-    if abs(hundredths) >= 2**52:
-        return value
-    below = math.floor(hundredths)
-    return (below + (hundredths - below >= 0.5)) / 100
+    return round_half_up(value + sys.float_info.epsilon, 2)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rag_eval.errors import InputError
+from rag_eval.number_text import round_half_up
 from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
 from rag_eval.scorers.mastra.findings import Findings
 from rag_eval.scorers.mastra.options import settings_of
-from rag_eval.scorers.mastra.rounding import half_up
 from rag_eval.scorers.mastra.runs import Run
 from rag_eval.scorers.mastra.scorer import Options
 from rag_eval.scorers.mastra.trajectory_checks import (
@@ -118,7 +118,7 @@ class TrajectoryEvaluation(Findings):
         if self.nested:
             mean = sum(each.score for each in self.nested) / len(self.nested)
             level = _OWN * level + _NESTED * mean
-        return half_up(level)
+        return round_half_up(level, 2)
 
 
 @dataclass(frozen=True, slots=True)

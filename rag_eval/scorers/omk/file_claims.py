@@ -10,6 +10,7 @@ from collections.abc import Collection
 from typing import Final
 
 from rag_eval.errors import InputError
+from rag_eval.number_text import fixed_number
 from rag_eval.scorers.omk.layers import mean_score, ratio_to_score
 
 # Runs are cut first and read after, so that no start is tried twice.
@@ -64,5 +65,7 @@ def fact_with_paths(fact: float | None, text: str, known_paths: Collection[str])
     rate = verified_rate(text, known_paths)
     if rate is None:
         return fact
-    scores = [score for score in (fact, ratio_to_score(rate)) if score is not None]
+    # The share has two decimals there before it becomes a score.
+    of_paths = ratio_to_score(fixed_number(rate, 2))
+    scores = [score for score in (fact, of_paths) if score is not None]
     return mean_score(scores)

@@ -1,20 +1,21 @@
 """Repeats and ensembles of judges as omk reports them: its 1 to 5 scores in, its figures out.
 
-There a score of 0 is a judgement that failed, and figures are rounded at every stage, ties away
-from zero. What the figures mean is defined in :mod:`rag_eval.judge`.
+There a score of 0 is a judgement that failed, scores are added one by one, and figures are rounded
+at every stage, ties away from zero. What the figures mean is said in :mod:`rag_eval.judge`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.judge.agreement import agreement_of
 from rag_eval.judge.independence import independence_of
-from rag_eval.judge.repeats import mean_of, repeat_summary
-from rag_eval.stats.omk_rounding import rounded
+from rag_eval.number_text import fixed_number
+from rag_eval.stats.agreement import pearson
+from rag_eval.stats.omk_statistics import plain_mean, plain_sum
 
 _VENDORS: Final = {
     "claude": "anthropic",
@@ -35,15 +36,19 @@ def repeated_score(scores: Sequence[float]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``score``, the mean of those that did not fail, or 0; ``samples``, as given; ``stddev``,
-        0 for fewer than two; ``failures``.
+        ``score``, the mean of those that did not fail, or 0, and of a single one itself, not
+        rounded; ``samples``, as given; ``stddev``, 0 for fewer than two; ``failures``.
     """
-    found = repeat_summary(_without_failures(scores))
+    valid = _valid(scores)
+    mean, spread = _mean(valid), 0.0
+    if len(valid) > 1:
+        deviations = [(score - mean) * (score - mean) for score in valid]
+        spread = math.sqrt(plain_sum(deviations) / (len(valid) - 1))
     return {
-        "score": rounded(found.mean or 0.0, 2),
+        "score": scores[0] if len(scores) == 1 else fixed_number(mean, 2),
         "samples": list(scores),
-        "stddev": rounded(found.spread or 0.0, 3),
-        "failures": found.n_failed,
+        "stddev": fixed_number(spread, 3),
+        "failures": len(scores) - len(valid),
     }
 
 
@@ -59,17 +64,18 @@ def ensemble_score(scores_per_judge: Sequence[Sequence[float]]) -> dict[str, Any
     """
     per_judge = [repeated_score(scores) for scores in scores_per_judge]
     scores = [found["score"] for found in per_judge]
-    score = rounded(mean_of(_without_failures(scores)) or 0.0, 2)
+    valid = _valid(scores)
+    score = fixed_number(_mean(valid), 2)
     if len(scores) < 2:
         return {"score": score}
     for found in per_judge:
         del found["samples"]
-    agreed = agreement_of([[score] for score in _without_failures(scores)])
+    agreed = judge_agreement([[score] for score in valid])
     return {
         "score": score,
         "per_judge": per_judge,
-        "mean_abs_diff": rounded(agreed.mean_abs_diff or 0.0, 3),
-        "pair_count": sum(pair.n_rows for pair in agreed.pairs),
+        "mean_abs_diff": agreed["meanAbsDiff"],
+        "pair_count": agreed["pairCount"],
         "pearson": None,
     }
 
@@ -83,13 +89,15 @@ def judge_agreement(matrix: Sequence[Sequence[float]]) -> dict[str, Any]:
         ``meanAbsDiff``, ``pairCount`` and ``pearson`` (None where no pair has one); of a single
         judge 0, 0 and None.
     """
-    if len(matrix) < 2:
-        return {"meanAbsDiff": 0.0, "pairCount": 0, "pearson": None}
-    found = agreement_of(matrix, n_resamples=1)
+    pairs = list(combinations(matrix, 2))
+    differences = [
+        _mean([abs(a - b) for a, b in zip(left, right, strict=True)]) for left, right in pairs
+    ]
+    correlations = [r for left, right in pairs if (r := pearson(left, right)) is not None]
     return {
-        "meanAbsDiff": rounded(found.mean_abs_diff or 0.0, 3),
-        "pairCount": len(found.pairs),
-        "pearson": None if found.pearson is None else rounded(found.pearson, 3),
+        "meanAbsDiff": fixed_number(_mean(differences), 3),
+        "pairCount": len(pairs),
+        "pearson": fixed_number(_mean(correlations), 3) if correlations else None,
     }
 
 
@@ -163,5 +171,10 @@ def _vendor(executor: str) -> str | None:
     return "openai" if executor.startswith("codex") else _VENDORS.get(executor)
 
 
-def _without_failures(scores: Sequence[float]) -> list[float | None]:
-    return [score if score > 0 else None for score in scores]
+def _valid(scores: Sequence[float]) -> list[float]:
+    """Those of judgements that did not fail."""
+    return [score for score in scores if score > 0]
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return plain_mean(scores) if scores else 0.0

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
+from rag_eval.number_text import fixed_number
 from rag_eval.option_values import is_number
 from rag_eval.scorers.omk.assertion_types import layer_of
-from rag_eval.stats.omk_rounding import rounded
+from rag_eval.stats.omk_statistics import plain_mean
 
 __all__ = [
     "composite",
@@ -44,17 +45,13 @@ def ratio_to_score(ratio: float) -> float:
     """
     if not is_number(ratio) or not 0 <= ratio <= 1:
         raise InputError(f"a ratio must be a number from 0 to 1, got {glance(ratio)}")
-    return rounded(1 + 4 * ratio, 2)
+    return fixed_number(1 + 4 * ratio, 2)
 
 
 def mean_score(scores: Iterable[float]) -> float | None:
     """Mean of scores, with two decimals; None where there are none."""
-    total, count = 0.0, 0
-    # One by one: sum() of Python 3.12 and later compensates, and the last digit may differ.
-    for score in scores:
-        total += score
-        count += 1
-    return rounded(total / count, 2) if count else None
+    found = list(scores)
+    return fixed_number(plain_mean(found), 2) if found else None
 
 
 def composite(

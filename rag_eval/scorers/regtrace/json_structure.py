@@ -27,7 +27,6 @@ MOST_MISMATCHES: Final = 1000
 
 _CODE_TOLERANCE: Final = 0.01
 _LARGEST_PLAIN: Final = 1e21
-_ENDLESS: Final = ("-Infinity", "Infinity")
 _ROOT: Final = "$"
 
 
@@ -327,7 +326,7 @@ def printed(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return shortest(value) if math.isfinite(value) else _ENDLESS[value > 0]
+        return shortest(value)
     return compact(value)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.replies import Usage
+from rag_eval.number_text import round_half_up
 from rag_eval.scorers.javascript_json import parsed
 from rag_eval.scorers.javascript_strings import SPACE, trimmed
 
@@ -73,8 +74,7 @@ def parse_regtrace_judgement(content: str) -> RegtraceJudgement:
 def judge_cost_cents(usage: Usage, input_price: float, output_price: float) -> float:
     """Cents that a call took, to two decimals, by prices in dollars per million tokens."""
     cents = (usage.input_tokens * input_price + usage.output_tokens * output_price) / 10_000
-    # Halves upwards, as JavaScript rounds.
-    return math.floor(cents * 100 + 0.5) / 100
+    return round_half_up(cents, 2)
 
 
 def _first(reply: dict[str, Any], *keys: str) -> object:
