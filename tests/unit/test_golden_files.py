@@ -139,6 +139,37 @@ def test_samples_of_omk(tmp_path: Path) -> None:
     assert load_golden_dataset(wrapped).to_document() == wrapped
 
 
+@pytest.mark.parametrize(
+    ("assertion", "fault"),
+    [
+        ({"type": "tool_input_not_contains", "value": "--force"}, "a tool, a colon and a text"),
+        ({"type": "mock_hit", "value": "Bash"}, "a tool and which of its mocks"),
+        ({"type": "mock_hit", "value": "Bash:3"}, "mocks of the sample (Bash:1, Read:1, Bash:2)"),
+        ({"type": "mock_hit", "value": "bash:1"}, "mocks of the sample (Bash:1, Read:1, Bash:2)"),
+        (
+            {"type": "assert-set", "children": [{"type": "mock_hit", "value": "Write:1"}]},
+            "mocks of the sample (Bash:1, Read:1, Bash:2), got 'Write:1'",
+        ),
+        ({"type": "mock_hit", "value": "Bash:2"}, ""),
+    ],
+)
+def test_an_assertion_of_omk_that_no_run_could_decide_is_a_fault(
+    assertion: dict[str, Any], fault: str
+) -> None:
+    """A negative guard that names no tool would pass on every run."""
+    mocks = [{"tool": tool, "return": "x"} for tool in ("Bash", "Read", "Bash")]
+    sample = {"sample_id": "s", "prompt": "p", "mocks": mocks, "assertions": [assertion]}
+    found = [str(each) for each in read_golden_dataset([sample])[1]]
+    assert [fault in each for each in found] == ([True] if fault else [])
+
+
+def test_a_sample_of_omk_without_mocks_has_none_to_hit() -> None:
+    assertions = [{"type": "mock_hit", "value": "Bash:1"}]
+    sample = {"sample_id": "s", "prompt": "p", "assertions": assertions}
+    (fault,) = read_golden_dataset([sample])[1]
+    assert "about mocks of the sample (it has none), got 'Bash:1'" in str(fault)
+
+
 def test_a_folder_of_samples_is_one_dataset(tmp_path: Path) -> None:
     written(tmp_path, "b.json", [{"sample_id": "two", "prompt": "q"}])
     written(tmp_path, "a.yml", "samples: [{sample_id: one, prompt: q}]")

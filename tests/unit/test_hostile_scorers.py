@@ -180,7 +180,7 @@ USUAL: dict[str, Any] = {
     "trajectory": {"steps": [{"name": "search", "stepType": "tool_call"}]},
     "expected_trajectory": {"steps": [{"name": "search"}]},
     "judge_score": 4,
-    "mock_hits": {"search": 1},
+    "mock_hits": {"search:1": 1},
     "language": "en",
 }
 # What a message of an error may call a field besides by its own name: a part of it.

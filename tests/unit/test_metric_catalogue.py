@@ -49,7 +49,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         f"omk.tool_{name}": {"value": "x"}
         for name in ("output_contains", "input_contains", "input_not_contains")
     },
-    "omk.mock_hit": {"value": "search"},
+    "omk.mock_hit": {"value": "search:1"},
     **{
         f"omk.{name}": {"value": 3}
         for name in ("min_length", "max_length", "word_count_min", "word_count_max")

@@ -48,7 +48,6 @@ def spec(name: str) -> ScorerSpec:
         ({"type": "contains_all", "values": ["A", "b"]}, "xAxB", True),
         ({"type": "contains_all", "values": ["A", "c"]}, "xAxB", False),
         ({"type": "equals", "value": "x\ufeff"}, "\xa0x\n", True),
-        ({"type": "equals", "value": ""}, " \n", True),
         ({"type": "equals", "value": "x"}, "X", False),
         ({"type": "not_equals", "value": "x"}, " x ", False),
         ({"type": "starts_with", "value": "a"}, " a", False),
@@ -59,7 +58,8 @@ def spec(name: str) -> ScorerSpec:
         ({"type": "max_length", "value": 0}, "", True),
         ({"type": "word_count_max", "value": 2}, "\ufeffone\u3000two\x85three", True),
         ({"type": "word_count_min", "value": 1}, " \n ", False),
-        ({"type": "regex", "pattern": "^a.c$", "flags": ""}, "ABC", False),
+        ({"type": "regex", "pattern": "^a.c$", "flags": ""}, "ABC", True),
+        ({"type": "regex", "pattern": "^a.c$", "flags": "m"}, "ABC", False),
         ({"type": "regex", "pattern": "^a.c$"}, "ABC", True),
         ({"type": "regex", "pattern": r"^\d+$"}, "٣", False),
         ({"type": "json_valid"}, "[1, NaN]", False),
@@ -82,8 +82,12 @@ def test_a_type_reads_the_output(assertion: dict[str, Any], output: str, passes:
     ("assertion", "passes"),
     [
         ({"type": "tools_called", "values": ["write", "search"]}, True),
-        ({"type": "tools_called", "values": ["Search"]}, False),
+        # Names of tools are compared without case: a guard against "RM" is one against "rm".
+        ({"type": "tools_called", "values": ["Search", "WRITE"]}, True),
+        ({"type": "tools_called", "values": ["Search", "delete"]}, False),
         ({"type": "tools_not_called", "values": ["delete", "write"]}, False),
+        ({"type": "tools_not_called", "values": ["DELETE", "Write"]}, False),
+        ({"type": "tools_not_called", "values": ["DELETE"]}, True),
         ({"type": "tools_count_max", "value": 3}, True),
         ({"type": "tools_count_max", "value": 2}, False),
         ({"type": "tools_count_min", "value": 3}, True),
@@ -91,7 +95,11 @@ def test_a_type_reads_the_output(assertion: dict[str, Any], output: str, passes:
         ({"type": "tool_input_contains", "value": 'read:lines":[1,2]'}, True),
         ({"type": "tool_input_contains", "value": "search:"}, True),
         ({"type": "tool_input_contains", "value": "write:raw text"}, True),
-        ({"type": "tool_input_contains", "value": "READ:path"}, False),
+        ({"type": "tool_input_contains", "value": "READ:path"}, True),
+        ({"type": "tool_input_contains", "value": "write:path"}, False),
+        ({"type": "tool_input_not_contains", "value": "WRITE:raw"}, False),
+        ({"type": "tool_input_not_contains", "value": "READ:PATH"}, False),
+        ({"type": "tool_output_contains", "value": "WRITE:done"}, True),
         ({"type": "tool_input_not_contains", "value": "delete:x"}, True),
         ({"type": "tool_input_not_contains", "value": "write:RAW"}, False),
         ({"type": "tool_output_contains", "value": "read:data"}, True),
@@ -103,10 +111,24 @@ def test_a_type_reads_calls_of_tools(assertion: dict[str, Any], passes: bool) ->
     assert check_assertion(assertion, {"tool_calls": CALLS}).passed is passes
 
 
-def test_a_tool_text_without_a_colon_names_no_tool_and_fails() -> None:
+def test_a_tool_text_without_a_colon_is_about_no_call() -> None:
+    """As in omk: nothing contains it, so that the negative guard passes. It is refused up front."""
+    for value in ("read", "no such tool", ":path", ":"):
+        run = {"tool_calls": CALLS}
+        assert holds(run, type="tool_output_contains", value=value) is False
+        assert holds(run, type="tool_input_contains", value=value) is False
+        assert holds(run, type="tool_input_not_contains", value=value) is True
     for name in ("tool_output_contains", "tool_input_contains", "tool_input_not_contains"):
-        assert holds({"tool_calls": CALLS}, type=name, value="read") is False
-        assert holds({"tool_calls": CALLS}, type=name, value="no such tool") is False
+        for value in ("--force", ":path", "read:"):
+            with pytest.raises(InputError, match=r"a tool, a colon and a text, as in 'Bash:rm'"):
+                validate_assertions([{"type": name, "value": value}])
+
+
+def test_what_a_tool_was_given_is_text_as_javascript_writes_it() -> None:
+    given = {"n": 1.0, "small": 1e-7, "list": [1e21, -0.0, True, None]}
+    run = {"tool_calls": [{"tool": "Seek", "input": given}]}
+    for part in ('{"n":1,', '"small":1e-7', "[1e+21,0,true,null]"):
+        assert holds(run, type="tool_input_contains", value=f"seek:{part}") is True
 
 
 @pytest.mark.parametrize(
@@ -127,7 +149,7 @@ def test_a_limit_holds_up_to_itself(name: str, field: str) -> None:
         {"type": "latency_max", "value": 1},
         {"type": "turns_max", "value": 1},
         {"type": "turns_min", "value": 1},
-        {"type": "mock_hit", "value": "m"},
+        {"type": "mock_hit", "value": "m:1"},
     ],
 )
 def test_what_is_not_known_is_not_met_either_way_round(assertion: dict[str, Any]) -> None:
@@ -241,7 +263,18 @@ def test_sets_that_share_children_do_not_multiply_beyond_bounds() -> None:
         ({"type": ["contains"]}, "unknown assertion type"),
         ({"type": "contain", "value": "x"}, "did you mean 'contains'"),
         ({"type": "contains"}, "value is missing"),
-        (contains(""), "value must be a text that is not empty, got ''"),
+        (contains(""), "value must be a text that is not blank, got ''"),
+        (contains(" \n\u3000"), "value must be a text that is not blank"),
+        ({"type": "equals", "value": ""}, "value must be a text that is not blank"),
+        (
+            {"type": "tools_not_called", "values": ["rm", " "]},
+            "a list of texts, none of them blank",
+        ),
+        ({"type": "rouge_n_min", "reference": " "}, "reference must be a text that is not blank"),
+        ({"type": "mock_hit", "value": "Bash"}, "as in 'Bash:1', got 'Bash'"),
+        ({"type": "mock_hit", "value": "Bash:0"}, "as in 'Bash:1', got 'Bash:0'"),
+        ({"type": "mock_hit", "value": "Bash:1\n"}, "as in 'Bash:1'"),
+        ({"type": "mock_hit", "value": "a:b:1"}, "as in 'Bash:1'"),
         ({"type": "contains", "value": 3}, "value must be a text"),
         ({"type": "contains_any", "values": "abc"}, "values must be a list of texts"),
         ({"type": "contains_any", "values": ["a", ""]}, "values must be a list of texts"),
@@ -543,7 +576,12 @@ TYPES = [
         {"tool_calls": [{"tool": "a", "output": "X"}]},
         None,
     ),
-    ("mock_hit", {"value": "m", "threshold": 2}, {"mock_hits": {"m": 2}}, {"mock_hits": {"m": 1}}),
+    (
+        "mock_hit",
+        {"value": "m:1", "threshold": 2},
+        {"mock_hits": {"m:1": 2}},
+        {"mock_hits": {"m:1": 1}},
+    ),
 ]
 
 

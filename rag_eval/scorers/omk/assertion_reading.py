@@ -98,7 +98,7 @@ class Prepared:
 def read_assertions(
     assertions: object, owner: str = "assertions", *, strict: bool = False
 ) -> list[Prepared]:
-    """Assertions made ready; ``strict`` refuses those that no run could meet for a fault of theirs.
+    """Assertions made ready; ``strict`` refuses those of which no run could tell anything.
 
     Raises
     ------
@@ -156,6 +156,9 @@ class _Reader:
             return _prepared(place, name, values, wanted, _judged(name, values), judged=True)
         kind = TYPES[name]
         values = _values((*kind.parameters, *_COMMON), assertion)
+        fault = kind.fault(values)
+        if self._strict and fault is not None:
+            raise InputError(fault)
         try:
             find = leaf_finder(kind, values)
         except InputError as error:

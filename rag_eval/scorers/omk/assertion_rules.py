@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
+from rag_eval.errors import glance
 from rag_eval.scorers.javascript_strings import trimmed, utf16_length
 from rag_eval.scorers.omk.assertion_runs import AssertionCall, call_text
 from rag_eval.scorers.omk.parameters import Values
@@ -85,8 +86,8 @@ def names(calls: Iterable[AssertionCall]) -> list[str]:
 
 def texts_of_tool(part: Literal["input", "output"]) -> Callable[[Values], Measure]:
     def measure(values: Values) -> Measure:
-        tool = values["value"].partition(":")[0]
-        return lambda calls: [call_text(getattr(c, part)) for c in calls if c.tool == tool]
+        tool = _tool_and_text(values)[0]
+        return lambda calls: [call_text(getattr(c, part)) for c in calls if c.tool.lower() == tool]
 
     return measure
 
@@ -164,7 +165,8 @@ def ends(values: Values) -> Verdict:
 def matches(values: Values) -> Verdict:
     from rag_eval.scorers.safe_patterns import compiled
 
-    return compiled(values["pattern"], values["flags"]).search
+    # No flags at all are the default there, too.
+    return compiled(values["pattern"], values["flags"] or "i").search
 
 
 def nothing_found(values: Values) -> Verdict:
@@ -172,25 +174,42 @@ def nothing_found(values: Values) -> Verdict:
 
 
 def called(values: Values) -> Verdict:
-    names = values["values"]
-    return lambda called: set(names) <= set(called)
+    names = _lower(values["values"])
+    return lambda called: names <= _lower(called)
 
 
 def not_called(values: Values) -> Verdict:
-    names = values["values"]
-    return lambda called: set(names).isdisjoint(called)
+    names = _lower(values["values"])
+    return lambda called: names.isdisjoint(_lower(called))
 
 
 def some_call_has(values: Values) -> Verdict:
-    _, colon, part = values["value"].partition(":")
-    part = part.lower()
-    return lambda texts: bool(colon) and any(part in text.lower() for text in texts)
+    part = _tool_and_text(values)[1]
+    return lambda texts: any(part in text.lower() for text in texts)
 
 
 def no_call_has(values: Values) -> Verdict:
-    _, colon, part = values["value"].partition(":")
-    part = part.lower()
-    return lambda texts: bool(colon) and not any(part in text.lower() for text in texts)
+    part = _tool_and_text(values)[1]
+    return lambda texts: not any(part in text.lower() for text in texts)
+
+
+def _tool_and_text(values: Values) -> tuple[str, str]:
+    """Lower-cased; no tool, which no call is of, where there is no colon."""
+    tool, colon, part = values["value"].lower().partition(":")
+    return (tool, part) if colon else ("", "")
+
+
+def _lower(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}
+
+
+def names_no_tool(values: Values) -> str | None:
+    """Why an assertion about one tool's calls says nothing of any run."""
+    value = values["value"]
+    tool, _, part = value.partition(":")
+    if tool and part:
+        return None
+    return f"value must be a tool, a colon and a text, as in 'Bash:rm', got {glance(value)}"
 
 
 def least_is_zero(values: Values) -> bool:

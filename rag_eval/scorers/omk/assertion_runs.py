@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
+from rag_eval.scorers.javascript_json import written
 
 RUN_FIELDS: Final = (
     "answer",
@@ -107,16 +107,17 @@ def calls_of(value: object) -> tuple[AssertionCall, ...]:
 
 
 def call_text(value: object) -> str:
-    """What a tool was given or gave, as one text: JSON without spaces where it is none."""
+    """What a tool was given or gave, as one text: JSON as JavaScript writes it where it is none."""
     if isinstance(value, str):
         return value
     if value is None:
         return ""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    except (RecursionError, ValueError) as error:
-        reason = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"a value of tool_calls cannot be written as JSON: {reason}") from None
+        return written(value)
+    except RecursionError:
+        raise InputError(
+            "a value of tool_calls cannot be written as JSON: it is nested too deeply"
+        ) from None
 
 
 def _call(value: object, owner: str) -> AssertionCall:

@@ -40,6 +40,8 @@ class AssertionType:
         What it wants, a format of its parameters.
     holds_unknown : callable
         Whether it holds whatever it reads, so that it holds where that is not known.
+    fault : callable
+        Why no run could tell anything by it, or None; asked before there is any run.
     measure_all : callable, optional
         ``measure`` of many texts at once, where no parameter changes it and that is faster.
     """
@@ -52,6 +54,7 @@ class AssertionType:
     holds: Callable[[Values], Verdict]
     wanted: str
     holds_unknown: Callable[[Values], bool] = lambda values: False
+    fault: Callable[[Values], str | None] = lambda values: None
     measure_all: Callable[[Sequence[str]], Iterable[Any]] | None = None
 
 
@@ -90,12 +93,18 @@ def _behavior(
     return AssertionType(name, "behavior", reads, parameters, measure, holds, wanted)
 
 
+def _of_one_tool(
+    name: str, wanted: str, measure: Callable[[Values], Measure], holds: Callable[[Values], Verdict]
+) -> AssertionType:
+    """About the calls of one tool: "Tool:text", where the text may hold colons."""
+    return AssertionType(
+        name, "fact", _CALLS, (p.TEXT,), measure, holds, wanted, fault=rules.names_no_tool
+    )
+
+
 _ANSWER: Final = "output"
 _CALLS: Final = "tool_calls"
 _GOLD: Final = (p.REFERENCE, p.SHARE)
-# "Tool:text", of one tool's calls; the text may be empty and may hold colons.
-_TOOL_TEXT: Final = (p.TEXT,)
-
 _TABLE: Final = (
     _fact("contains", _ANSWER, "has {value!r:.80}", (p.TEXT,), rules.itself, rules.has),
     _fact(
@@ -122,8 +131,8 @@ _TABLE: Final = (
         rules.itself,
         rules.has_any,
     ),
-    _fact("equals", _ANSWER, "is {value!r:.80}", (p.ANY_TEXT,), _TRIMMED, rules.equals),
-    _fact("not_equals", _ANSWER, "is not {value!r:.80}", (p.ANY_TEXT,), _TRIMMED, rules.differs),
+    _fact("equals", _ANSWER, "is {value!r:.80}", (p.TEXT,), _TRIMMED, rules.equals),
+    _fact("not_equals", _ANSWER, "is not {value!r:.80}", (p.TEXT,), _TRIMMED, rules.differs),
     _fact(
         "regex",
         _ANSWER,
@@ -160,29 +169,10 @@ _TABLE: Final = (
         rules.distance,
         rules.at_most,
     ),
-    _fact(
-        "tool_output_contains",
-        _CALLS,
-        "gave {value!r:.80}",
-        _TOOL_TEXT,
-        _OUTPUTS,
-        rules.some_call_has,
-    ),
-    _fact(
-        "tool_input_contains",
-        _CALLS,
-        "was given {value!r:.80}",
-        _TOOL_TEXT,
-        _INPUTS,
-        rules.some_call_has,
-    ),
-    _fact(
-        "tool_input_not_contains",
-        _CALLS,
-        "was never given {value!r:.80}",
-        _TOOL_TEXT,
-        _INPUTS,
-        rules.no_call_has,
+    _of_one_tool("tool_output_contains", "gave {value!r:.80}", _OUTPUTS, rules.some_call_has),
+    _of_one_tool("tool_input_contains", "was given {value!r:.80}", _INPUTS, rules.some_call_has),
+    _of_one_tool(
+        "tool_input_not_contains", "was never given {value!r:.80}", _INPUTS, rules.no_call_has
     ),
     _behavior(
         "starts_with", _ANSWER, "starts with {value!r:.80}", (p.TEXT,), rules.itself, rules.starts
@@ -246,7 +236,7 @@ _TABLE: Final = (
         "mock_hit",
         "mock_hits",
         "at least {threshold} hits of the mock {value!r:.80}",
-        (p.TEXT, p.HITS),
+        (p.MOCK, p.HITS),
         rules.hits,
         _ENOUGH,
     ),

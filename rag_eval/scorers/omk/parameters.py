@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError, glance
 from rag_eval.option_values import is_number
+from rag_eval.scorers.javascript_strings import trimmed
 
 Values: TypeAlias = Mapping[str, Any]
 
 REQUIRED: Final = object()
+
+# A tool, and the place of the mock among the mocks of that tool, from 1 on.
+_MOCK: Final = re.compile("[^:]+:[1-9][0-9]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,15 @@ class Parameter:
 
 
 def _is_text(value: object) -> bool:
+    return isinstance(value, str) and trimmed(value) != ""
+
+
+def _is_mock(value: object) -> bool:
+    return isinstance(value, str) and _MOCK.fullmatch(value) is not None
+
+
+def _is_pattern(value: object) -> bool:
+    # Of white space is one, too.
     return isinstance(value, str) and value != ""
 
 
@@ -63,14 +77,14 @@ def _within(lowest: float, highest: float) -> Callable[[Any], bool]:
     return lambda value: is_number(value) and lowest <= value <= highest
 
 
-TEXT: Final = Parameter("value", _is_text, "a text that is not empty")
-ANY_TEXT: Final = Parameter("value", lambda value: isinstance(value, str), "a text")
-TEXTS: Final = Parameter("values", _are_texts, "a list of texts, none of them empty")
+TEXT: Final = Parameter("value", _is_text, "a text that is not blank")
+TEXTS: Final = Parameter("values", _are_texts, "a list of texts, none of them blank")
+MOCK: Final = Parameter("value", _is_mock, "a tool and which of its mocks, as in 'Bash:1'")
 AMOUNT: Final = Parameter("value", _within(0, math.inf), "a number of at least 0")
-PATTERN: Final = Parameter("pattern", _is_text, "a regular expression")
+PATTERN: Final = Parameter("pattern", _is_pattern, "a regular expression")
 FLAGS: Final = Parameter("flags", lambda value: isinstance(value, str), "a text of flags", "i")
 SCHEMA: Final = Parameter("schema", lambda value: isinstance(value, Mapping), "a JSON schema")
-REFERENCE: Final = Parameter("reference", _is_text, "a text that is not empty")
+REFERENCE: Final = Parameter("reference", _is_text, "a text that is not blank")
 OWN_REFERENCE: Final = Parameter("reference", lambda value: isinstance(value, str), "a text", "")
 GRAM: Final = Parameter("n", _is_whole, "a whole number from 1 on", 1)
 SHARE: Final = Parameter("threshold", _within(0, 1), "a number from 0 to 1", 0.5)

@@ -6,8 +6,6 @@ of its own because its results are known to people.
 
 from __future__ import annotations
 
-import json
-import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.number_text import shortest
+from rag_eval.scorers.javascript_json import written
 from rag_eval.scorers.javascript_strings import trimmed
 
 Kind: TypeAlias = Literal["missing", "extra", "type_mismatch", "wrong"]
@@ -26,7 +25,6 @@ MOST_MISMATCHES: Final = 1000
 """Of more than these, just the number is known: a text can hold millions."""
 
 _CODE_TOLERANCE: Final = 0.01
-_LARGEST_PLAIN: Final = 1e21
 _ROOT: Final = "$"
 
 
@@ -157,14 +155,10 @@ def n_leaves(value: Any) -> int:
 
 def compact(value: Any) -> str:
     """A JSON value as JavaScript prints it without spaces."""
-    if isinstance(value, float):
-        return shortest(value) if math.isfinite(value) else "null"
-    if isinstance(value, (dict, list)):
-        try:
-            return json.dumps(_printable(value), ensure_ascii=False, separators=(",", ":"))
-        except RecursionError:
-            return "[…]" if isinstance(value, list) else "{…}"
-    return json.dumps(value, ensure_ascii=False)
+    try:
+        return written(value)
+    except RecursionError:
+        return "[…]" if isinstance(value, list) else "{…}"
 
 
 # ---------------------------------------------------------------------------------- the comparison
@@ -353,14 +347,3 @@ def keyed(value: dict[str, Any] | list[Any]) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     return {str(place): item for place, item in enumerate(value)}
-
-
-def _printable(value: Any) -> Any:
-    """A value whose whole numbers are printed without a fraction."""
-    if isinstance(value, dict):
-        return {key: _printable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_printable(item) for item in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_PLAIN:
-        return int(value)
-    return value
