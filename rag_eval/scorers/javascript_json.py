@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from rag_eval.number_text import shortest
+from rag_eval.scorers.javascript_strings import trimmed
 
 # Longer integers are read as floats, which all numbers are there.
 _MOST_DIGITS: Final = 15
+_DECIMAL: Final = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
+_OTHER_BASE: Final = re.compile("0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 
 
 def parsed(text: str) -> Any:
@@ -25,6 +29,23 @@ def parsed(text: str) -> Any:
         return json.loads(text, parse_int=_integer, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def number_of(value: object) -> float:
+    """``Number(value)`` of a plain JSON value; NaN for what is none, and for lists and objects.
+
+    A text may have space around it, be empty, which is 0, and be of base 2, 8 or 16 (``0xff``).
+    """
+    if isinstance(value, (int, float)):
+        return _double(value)
+    if not isinstance(value, str):
+        return math.nan
+    text = trimmed(value)
+    if not text:
+        return 0.0
+    if _OTHER_BASE.fullmatch(text):
+        return _double(int(text, 0))
+    return float(text) if _DECIMAL.fullmatch(text) else math.nan
 
 
 def written(value: object) -> str:
@@ -48,11 +69,16 @@ def written(value: object) -> str:
 
 
 def _number(value: float) -> str:
-    try:
-        value = float(value)
-    except OverflowError:
-        return "null"
+    value = _double(value)
     return shortest(value) if math.isfinite(value) else "null"
+
+
+def _double(value: float) -> float:
+    """A number as all are there; of whole ones beyond its range an infinite one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _quoted(text: str) -> str:

@@ -82,7 +82,22 @@ def test_what_hazel_throws_at_is_unparsed(raw: str) -> None:
         ("", (0.5, 0.5, "")),
         ('{"score": 1e999}', (1.0, 0.5, "")),
         ("[" * 100_000, (0.5, 0.5, "[" * 200)),
-        ('overall: 0.2\nSCORE : \'1\'\n"score": "0.3"', (0.3, 0.5, None)),
+        # Names are in quotes of either kind or in none, and numbers are not.
+        ("'score': 0.45", (0.45, 0.5, None)),
+        ("{'score': 0.45, 'confidence': 0.9}", (0.45, 0.5, None)),
+        ("\"Overall' : 1.", (1.0, 0.5, None)),
+        ('overall: 0.2\nSCORE : \'1\'\n"score": "0.3"', (0.2, 0.5, None)),
+        ("score: 07", (1.0, 0.5, None)),
+        ("score:\ufeff0.45", (0.45, 0.5, None)),
+        ("\u017fcore: 0.45", (0.5, 0.5, None)),
+        # What follows a fence on its line is gone with it, and a fence that is left over goes, too.
+        ('{"explanation": "a ``` b"}', (0.0, 0.5, "a b")),
+        ('`````json`{"score": 1}', (1.0, 0.5, "")),
+        # Numbers and texts are those of JavaScript.
+        ('{"score": "0x1", "confidence": " .5 "}', (1.0, 0.5, "")),
+        ('{"score": "", "confidence": true}', (0.0, 1.0, "")),
+        ('{"score": 1, "explanation": 1.0}', (1.0, 0.5, "1")),
+        ('{"score": 1, "explanation": true}', (1.0, 0.5, "true")),
     ],
 )
 def test_regtraces_odd_replies(content: str, wanted: tuple[float, float, str | None]) -> None:
@@ -92,7 +107,15 @@ def test_regtraces_odd_replies(content: str, wanted: tuple[float, float, str | N
 
 
 @pytest.mark.parametrize(
-    "content", ['{"score": "high"}', '{"score": "nan"}', '{"score": 1, "confidence": []}']
+    "content",
+    [
+        '{"score": "high"}',
+        '{"score": "nan"}',
+        '{"score": "1_0"}',
+        '{"score": "\u0661"}',
+        '{"score": "-0x1"}',
+        '{"score": 1, "confidence": []}',
+    ],
 )
 def test_a_score_that_is_no_number_is_no_score(content: str) -> None:
     with pytest.raises(JudgeFailure):

@@ -257,20 +257,29 @@ def test_an_unknown_status_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "is_prose"),
+    ("output", "has_tone"),
     [
-        ("one two three four", False),
-        ("one two three four five", True),
+        # What is no JSON has a tone, however short it is.
+        ("one two three four", True),
         ("Yes. No.", True),
-        ('{"a": "one two three four five six"}', False),
-        ("[1, 2, 3, 4, 5, 6]", False),
         ("[1, 2, 3, 4, 5, 6", True),
-        ("[" * 100_000, False),
-        ("", False),
+        ("[" * 100_000, True),
+        ("", True),
+        ("```json\n{}\n```", True),
+        # JSON has one where it looks like prose: five words, a full stop.
+        ('{"a": "one two three four five six"}', False),
+        ('{"a": "one two three four. five six"}', True),
+        ('{"a": "One. Two."}', False),
+        ("[1, 2, 3, 4, 5, 6]", False),
+        ("[1, 2, 3, 4, 5, 6.5]", True),
+        ("1.5", False),
+        ("\n[1, 2.5, 3]\n", True),
+        ('"a.\x85b c d e"', False),
+        ("null", False),
     ],
 )
-def test_tone_suits_prose(output: str, is_prose: bool) -> None:
-    assert detect_metrics(output) == ["factuality", "format", *(["tone"] if is_prose else [])]
+def test_tone_suits_what_is_no_json_or_looks_like_prose(output: str, has_tone: bool) -> None:
+    assert detect_metrics(output) == ["factuality", "format", *(["tone"] if has_tone else [])]
 
 
 def test_halves_of_characters_have_a_hash() -> None:

@@ -421,9 +421,30 @@ def test_lengths_are_in_utf16_units() -> None:
     assert length_ratio("\ud83d", "a", 0) == 1
 
 
-def test_a_delimiter_row_begins_with_a_pipe_and_has_a_dash() -> None:
-    assert markdown_features("|-|") == 0.2
-    assert markdown_features("| |") == markdown_features("-|-|") == markdown_features("|-") == 0
+def test_a_table_is_a_delimiter_row_at_the_very_start() -> None:
+    """White space may be before it, and between two bars there is something, if only a bar."""
+    tables = ("|-|", "| |", "|||", "|::|", "  |---|\n", "\n\n\ufeff\u2028|-|", "| :- | x |")
+    assert [text for text in tables if markdown_features(text) < 0.2] == []
+    others = (
+        "-|-|",
+        "|-",
+        "||",
+        "||x|",
+        "|\t|",
+        "|-x|-|",
+        "|-\n-|",
+        "x\n|-|",
+        "\x85|-|",
+        "\x1c|-|",
+    )
+    assert [text for text in others if markdown_features(text) > 0] == []
+
+
+def test_what_indents_an_item_is_white_space_of_javascript() -> None:
+    for space in ("", " ", "\t", "\u00a0", "\ufeff", "\u2028 "):
+        assert markdown_features(f"x\n{space}- a") == 0.2
+    for other in ("\x1c", "\x1f", "\x85", "\u200b"):
+        assert markdown_features(f"x\n{other}- a") == 0
 
 
 def test_line_ends_of_javascript_begin_lines() -> None:

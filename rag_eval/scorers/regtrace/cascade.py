@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
 from rag_eval.option_values import from_zero, number, share
-from rag_eval.scorers.javascript_strings import well_formed
+from rag_eval.scorers.javascript_strings import SPACES, well_formed
 
 Severity: TypeAlias = Literal["pass", "warn", "fail"]
 
@@ -24,7 +24,6 @@ FAILS_BELOW: Final = 0.3
 """A failing metric below it makes its case fail; one from it on is a warning."""
 
 _PROSE_WORDS: Final = 5
-_SENTENCE_ENDS: Final = (". ", "! ", "? ", ".\n", "!\n", "?\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,20 +274,16 @@ def threshold_of(
 
 
 def detect_metrics(output: str) -> list[str]:
-    """The metrics that suit an output: factuality, format and, for prose, tone.
+    """The metrics that suit an output: factuality, format and, but for most JSON, tone.
 
-    Prose has five words or the end of a sentence within, and is no JSON object or list.
+    JSON has a tone where it looks like prose: it has a full stop, and five words or more.
     """
-    from rag_eval.scorers.strict_json import JsonFault, parse_json
+    from rag_eval.scorers.regtrace.json_comparison import is_json
 
-    is_prose = len(output.split()) >= _PROSE_WORDS or any(end in output for end in _SENTENCE_ENDS)
-    if is_prose and output.lstrip().startswith(("{", "[")):
-        try:
-            parse_json(output)
-            is_prose = False
-        except JsonFault:
-            pass
-    return ["factuality", "format", *(["tone"] if is_prose else [])]
+    # As the tool splits, white space at an end counts as one word more.
+    looks_like_prose = "." in output and len(SPACES.split(output)) >= _PROSE_WORDS
+    has_tone = looks_like_prose or not is_json(output)
+    return ["factuality", "format", *(["tone"] if has_tone else [])]
 
 
 def hash_content(text: str) -> str:

@@ -49,8 +49,10 @@ _LINE_ENDS: Final = re.compile("[\r\u2028\u2029]")
 _DROPPED: Final = re.compile(f"[^a-z0-9{SPACE}]+")
 _LONG_WORD: Final = re.compile("[a-z0-9]{4,}")
 _HEADING: Final = re.compile(f"^#{{1,6}}[{SPACE}]", re.MULTILINE)
-_ITEM: Final = re.compile(f"^(?:[^\\S\n]*[-*+]|[0-9]+\\.)[{SPACE}]", re.MULTILINE)
-_DELIMITERS: Final = re.compile(f"\\|[-:|{SPACE}]*+")
+# Space within a line: with line ends in it, many empty lines would take quadratic time.
+_INDENT: Final = SPACE.replace("\n", "")
+_ITEM: Final = re.compile(f"^(?:[{_INDENT}]*[-*+]|[0-9]+\\.)[{SPACE}]", re.MULTILINE)
+_DELIMITERS: Final = re.compile(f"[{SPACE}]*+\\|([-:| ]*+)")
 # Repeats without an end after a group, a class or a set; and, by accident, any after a bracket.
 _REFUSED: Final = re.compile(r"(?:\([^()]*\)|\[.*|\\[wdsWDS])\{[0-9]+,\}")
 
@@ -131,8 +133,8 @@ def length_ratio(actual: str, expected: str, tolerance: float = 0.2) -> float:
 def markdown_features(actual: str) -> float:
     """How many of five features of Markdown a text has, as a share.
 
-    A heading, an item of a list, a closed span of three backticks, a table, a blank line. The table
-    counts only where its delimiter row begins the text, as in the tool.
+    A heading, an item of a list, a closed span of three backticks, a table, a blank line. A table
+    counts only where the text begins with a row of dashes, colons, spaces and bars, as in the tool.
     """
     lines = actual if actual.isascii() and "\r" not in actual else _LINE_ENDS.sub("\n", actual)
     fence = actual.find("```")
@@ -203,7 +205,8 @@ def regex_match(actual: str, expected: str) -> float:
 
 def _begins_with_delimiter_row(text: str) -> bool:
     found = _DELIMITERS.match(text)
-    return found is not None and "-" in found[0][: found[0].rfind("|")]
+    # Between its first bar and its last there is something.
+    return found is not None and found[1].rfind("|") > 0
 
 
 @functools.lru_cache(maxsize=64)

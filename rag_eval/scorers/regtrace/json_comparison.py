@@ -13,11 +13,13 @@ _NO_JSON: Final = object()
 
 
 def json_validity(actual: str) -> float:
-    """1 if the text is JSON, once code fences at its ends are gone, else 0.
+    """1 if the text is JSON, once code fences at its ends are gone, else 0; see `is_json`."""
+    return float(is_json(strip_code_fences(actual)))
 
-    A text nested more than 500 deep is none here.
-    """
-    return float(_value(strip_code_fences(actual)) is not _NO_JSON)
+
+def is_json(text: str) -> bool:
+    """Whether a text is JSON as it stands; one nested more than 500 deep is none here."""
+    return _value(text) is not _NO_JSON
 
 
 def value_similarity(actual: str, expected: str) -> float:

@@ -13,15 +13,17 @@ from typing import Any, Final, NamedTuple
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.replies import Usage
 from rag_eval.number_text import round_half_up
-from rag_eval.scorers.javascript_json import parsed
+from rag_eval.scorers.javascript_json import number_of, parsed
 from rag_eval.scorers.javascript_strings import SPACE, trimmed
+from rag_eval.scorers.regtrace.json_structure import printed
 
 _FENCE_BEFORE: Final = re.compile(r"\A```[a-zA-Z]*\n?")
 _FENCE_AFTER: Final = "```"
-_FENCE_MARKERS: Final = re.compile(r"```(?:json)?")
-# JavaScript's \d is ASCII.
+# One after the other, with the space behind them: what is left may be a marker itself.
+_FENCE_MARKERS: Final = tuple(re.compile(f"{mark}[{SPACE}]*") for mark in ("```json", "```"))
+# JavaScript's \d is ASCII, and so are the letters that it folds into those of a plain name.
 _SALVAGED: Final = tuple(
-    re.compile(rf'{key}"?[{SPACE}]*:[{SPACE}]*"?([01](?:\.[0-9]+)?)', re.IGNORECASE)
+    re.compile(rf"{key}[\"']?[{SPACE}]*:[{SPACE}]*([01]\.?[0-9]*)", re.IGNORECASE | re.ASCII)
     for key in ("score", "overall")
 )
 _UNKNOWN: Final = 0.5
@@ -48,7 +50,8 @@ def parse_regtrace_judgement(content: str) -> RegtraceJudgement:
     """Score, confidence and explanation of a reply.
 
     ``score``, or else ``overall``, or else 0; numbers in strings count as numbers. A reply that is
-    no JSON is searched for "score:" and "overall:".
+    no JSON is searched for "score:" and "overall:", in quotes of either kind or without, before a
+    number that starts with 0 or 1.
 
     Raises
     ------
@@ -56,8 +59,11 @@ def parse_regtrace_judgement(content: str) -> RegtraceJudgement:
         ``unparsed``: score or confidence is there and is no number. The tool that this mirrors
         takes NaN for it.
     """
+    cleaned = content
+    for marker in _FENCE_MARKERS:
+        cleaned = marker.sub("", cleaned)
     try:
-        found = parsed(trimmed(_FENCE_MARKERS.sub("", content)))
+        found = parsed(trimmed(cleaned))
     except ValueError:
         found = None
     if found is None:
@@ -67,7 +73,7 @@ def parse_regtrace_judgement(content: str) -> RegtraceJudgement:
     return RegtraceJudgement(
         _share(_first(reply, "score", "overall"), 0.0),
         _share(_first(reply, "confidence"), _UNKNOWN),
-        "" if explanation is None else str(explanation),
+        "" if explanation is None else printed(explanation),
     )
 
 
@@ -84,10 +90,7 @@ def _first(reply: dict[str, Any], *keys: str) -> object:
 def _share(value: object, missing: float) -> float:
     if value is None:
         return missing
-    try:
-        number = float(value) if isinstance(value, (str, int, float)) else math.nan
-    except ValueError:
-        number = math.nan
+    number = number_of(value)
     if math.isnan(number):
         raise JudgeFailure("unparsed", "score or confidence of the reply is no number")
     return min(1.0, max(0.0, number))
