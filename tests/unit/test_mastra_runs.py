@@ -9,7 +9,11 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.samples import EvalSample, NullReason
-from rag_eval.scorers.mastra import create_answer_similarity_scorer, create_bias_scorer
+from rag_eval.scorers.mastra import (
+    create_answer_similarity_scorer,
+    create_bias_scorer,
+    create_tool_call_accuracy_scorer_code,
+)
 from rag_eval.scorers.mastra.context_relevance import ContextRelevanceOptions
 from rag_eval.scorers.mastra.contexts import context_or_tools, extracted
 from rag_eval.scorers.mastra.options import settings_of
@@ -148,6 +152,42 @@ def test_calls_are_merged_from_the_list_and_the_parts_of_a_message() -> None:
     run = run_of({"output": [stored]})
     assert [(call.name, call.result) for call in tool_calls(run)] == [("a", None), ("b", "part")]
     assert [call.name for call in tool_results(run)] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "in_parts", "called"),
+    [
+        (["search"], ["c"], "c search"),
+        (["a", "b"], ["c", "d"], "c d a b"),
+        (["a", "s", "b"], ["c", "s", "d"], "c a s d b"),
+        (["a", "s", "b", "t"], ["s", "c", "t"], "a s c b t"),
+        # In another order than the parts: what is shared holds back nothing more.
+        (["s", "a", "t"], ["t", "c", "s"], "a t c s"),
+        (["t", "a", "s", "b"], ["s", "t"], "a s t b"),
+        (["a", "s", "b", "s"], ["s"], "a b s"),
+        ([None, "s", None], ["c", "s"], "c None s None"),
+        (["s"], ["s", "s"], "s s"),
+        (["a"], [None], "None a"),
+        ([], ["c"], "c"),
+        (["a", "b"], [], "a b"),
+    ],
+)
+def test_calls_that_are_only_listed_come_before_the_next_that_is_shared_or_last(
+    listed: list[str | None], in_parts: list[str | None], called: str
+) -> None:
+    """Regression: those of the list came first, which decides ``expectedToolOrder``."""
+
+    def invocation(name: str | None) -> dict[str, Any]:
+        return {"toolName": str(name), "toolCallId": name, "state": "result", "result": 1}
+
+    parts = [part(**invocation(name)) for name in in_parts]
+    content = {"parts": parts, "toolInvocations": list(map(invocation, listed))}
+    run = {"input": "q", "output": [{"role": "assistant", "content": content}]}
+    assert " ".join(call.name for call in tool_calls(run_of(run))) == called
+    in_order = create_tool_call_accuracy_scorer_code(
+        expected_tool_order=called.split(" "), strict_mode=True
+    )
+    assert in_order.run(run).score == 1
 
 
 def test_the_answer_of_a_tool_finishes_the_call_that_a_server_logged() -> None:

@@ -50,11 +50,12 @@ def _message(value: object, owner: str) -> Message:
     body = _body(value, owner)
     texts = [text for part in body.parts if (text := _part_text(part)) is not None]
     own = body.text or (texts[-1] if texts else "")
+    in_parts = _part_calls(body.parts, owner)
     return Message(
         role=role,
         text=own,
         reasoning=body.reasoning or "\n".join(_part_reasonings(body.parts)),
-        tool_calls=tuple(_merged_calls(body.calls, _part_calls(body.parts, owner), owner)),
+        tool_calls=tuple(_merged_calls(_listed_calls(body.calls, owner), in_parts)),
         id=value.get("id"),
     )
 
@@ -121,27 +122,27 @@ def _part_calls(parts: Iterable[Any], owner: str) -> list[ToolCall]:
     ]
 
 
-def _merged_calls(
-    listed: Iterable[Any], in_parts: Sequence[ToolCall], owner: str
-) -> Iterable[ToolCall]:
+def _listed_calls(calls: Iterable[Any], owner: str) -> list[ToolCall]:
+    return [tool_call_of(value, owner) for value in calls]
+
+
+def _merged_calls(listed: Sequence[ToolCall], in_parts: Sequence[ToolCall]) -> Iterable[ToolCall]:
     """The calls of a message, which may keep them in a list, in its parts, or in both.
 
-    One that is in both is taken from the parts; one that is only listed keeps its place before
-    the next that is shared.
+    They come in the order of the parts. One that is in both is taken from the parts; one that is
+    only listed comes right before the next that is shared, or after all parts.
     """
-    places: dict[str, int] = {}
-    for place, call in enumerate(in_parts):
-        if call.id is not None:
-            places.setdefault(call.id, place)
-    given = 0
-    for call in (tool_call_of(value, owner) for value in listed):
-        if call.id is None or call.id not in places:
-            yield call
-            continue
-        upto = places[call.id] + 1
-        yield from in_parts[given:upto]
-        given = max(given, upto)
-    yield from in_parts[given:]
+    in_both = {call.id for call in in_parts} - {None}
+    places = {call.id: place for place, call in enumerate(listed) if call.id in in_both}
+    begin = 0
+    for call in in_parts:
+        # One that is listed earlier than one before it holds nothing back.
+        place = places.get(call.id, -1)
+        if place >= begin:
+            yield from (other for other in listed[begin:place] if other.id not in in_both)
+            begin = place + 1
+        yield call
+    yield from (other for other in listed[begin:] if other.id not in in_both)
 
 
 def _answers(messages: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

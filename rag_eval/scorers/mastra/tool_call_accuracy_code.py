@@ -59,10 +59,13 @@ class ToolCallExpectation:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallInfo(Findings):
-    """One call: its tool and id, its message, and its place among the calls of that message."""
+    """One call: its tool and id, its message, and its place among the calls of that message.
+
+    Of a call without an id, that is its two places: ``"0-1"``.
+    """
 
     tool_name: str
-    tool_call_id: str | None
+    tool_call_id: str
     message_index: int
     invocation_index: int
 
@@ -70,7 +73,12 @@ class ToolCallInfo(Findings):
 def tool_call_infos(run: Run) -> list[ToolCallInfo]:
     """The calls of a run in order, but those that were never completed."""
     return [
-        ToolCallInfo(call.name, call.id, message_index, invocation_index)
+        ToolCallInfo(
+            call.name,
+            call.id or f"{message_index}-{invocation_index}",
+            message_index,
+            invocation_index,
+        )
         for message_index, message in enumerate(run.output)
         for invocation_index, call in enumerate(message.tool_calls)
         if call.state != UNWRITTEN
