@@ -37,6 +37,7 @@ def load_yaml(
     most_bytes: int = MOST_BYTES,
     most_nodes: int = MOST_NODES,
     most_depth: int = MOST_DEPTH,
+    finite: bool = True,
 ) -> Any:
     """The value of a YAML text of one document; needs the extra ``yaml``.
 
@@ -47,6 +48,9 @@ def load_yaml(
         What errors call it.
     most_bytes, most_nodes, most_depth : int
         Limits; an alias counts as all the values that it stands for.
+    finite : bool
+        Whether a number that no double can hold is refused with the whole text. If not, the caller
+        looks at each number and names the one that is none.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def load_yaml(
     size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
     if size > most_bytes:
         raise InputError(f"{source}: {size:,} bytes, which is more than {most_bytes:,}")
-    builder = _Builder(source, most_nodes, most_depth)
+    builder = _Builder(source, most_nodes, most_depth, finite)
     try:
         for event in _events(yaml, text):
             builder.take(event)
@@ -123,10 +127,11 @@ class _Open:
 class _Builder:
     """Events in, one value out."""
 
-    def __init__(self, source: str, most_nodes: int, most_depth: int) -> None:
+    def __init__(self, source: str, most_nodes: int, most_depth: int, finite: bool) -> None:
         self._source = source
         self._most_nodes = most_nodes
         self._most_depth = most_depth
+        self._finite = finite
         self._open: list[_Open] = []
         self._anchors: dict[str, _Node | None] = {}
         self._n_nodes = 0
@@ -269,10 +274,10 @@ class _Builder:
         elif _FLOAT.fullmatch(text):
             number = float(text)
         elif _NOT_FINITE.fullmatch(text):
-            number = math.nan
+            number = float(text.replace(".", "", 1))
         else:
             return text
-        if not _is_finite(number):
+        if self._finite and not _is_finite(number):
             self._fail(line, f"{text[:40]!r} is beyond the range of a double; quote it if a text")
         return number
 

@@ -139,7 +139,7 @@ class _Reader:
 
     def take_file(self, file: Path) -> None:
         try:
-            document = load_yaml(_text(file), file.name)
+            document = load_yaml(_text(file), file.name, finite=False)
         except InputError as error:
             self._note(file.name, None, str(error).removeprefix(file.name).lstrip(",: "))
             return
@@ -244,6 +244,11 @@ def _metadata_faults(value: object) -> list[str]:
         isinstance(scale, Mapping) and all(is_number(scale.get(end)) for end in ("min", "max"))
     ):
         faults.append(f"metadata.scale must have the numbers min and max, got {described(scale)}")
+    elif scale is not None and scale["max"] <= scale["min"]:
+        faults.append(
+            "metadata.scale.max must be greater than metadata.scale.min, "
+            f"got {scale['min']:g} to {scale['max']:g}"
+        )
     return faults
 
 
@@ -264,8 +269,6 @@ def _scale_warnings(dataset: GoldDataset) -> list[str]:
     if scale is None:
         return []
     low, high = scale
-    if low >= high:
-        return [f"the scale goes from {low:g} to {high:g}: no score can differ on it"]
     outside = [one for one in dataset.annotations if not low <= one.score <= high]
     if not outside:
         return []

@@ -16,6 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.languages import LISTED
 from rag_eval.results import EvalResult, SentenceEvidence
 from rag_eval.samples import METRIC_IDS, NullReason
+from tests.oracle import grounded as oracle
 
 FILE = Path(__file__).parent / "grounded" / "vectors.jsonl.gz"
 
@@ -51,6 +52,9 @@ CASES = _load()
 # definition takes it for no ground truth.
 EMPTY_LIST = ("edge-0576",)
 NAMES = [name for name in CASES if name not in EMPTY_LIST]
+# No vector shows it: a tag that names no language is refused, where the definition takes any text
+# for a language that it has no words of.
+NO_LANGUAGES = ("xx", "gremanic", "e n")
 
 
 # ------------------------------------------------------------------------------------ comparison
@@ -187,7 +191,19 @@ def test_an_empty_list_of_ground_truths_is_refused(name: str) -> None:
     assert differences(sample, found, case["expected"]) == []
 
 
+@pytest.mark.parametrize("tag", NO_LANGUAGES)
+def test_a_language_that_is_none_is_refused(tag: str) -> None:
+    sample = {**CASES["en-medicine-0000"]["sample"], "language": tag}
+    by_definition = oracle.evaluate(sample)
+    assert by_definition.language == tag
+    assert by_definition.scores == oracle.evaluate(sample, "und").scores
+    with pytest.raises(InputError, match="unknown language"):
+        rag_eval.evaluate(sample, profile="grounded")
+
+
 def test_the_list_of_departures_is_closed() -> None:
+    assert CASES.keys() >= set(EMPTY_LIST)
+    assert all(case["sample"].get("language") not in NO_LANGUAGES for case in CASES.values())
     assert len(CASES) == 423
     assert len(NAMES) == 422
     reasons = [case["expected"]["reasons"].values() for case in CASES.values()]

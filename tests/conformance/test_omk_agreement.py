@@ -166,6 +166,34 @@ def test_independence(name: str) -> None:
     assert found == CASES[name]["expected"]
 
 
+@pytest.mark.parametrize(
+    ("judges", "output", "vendors"),
+    [
+        (("./judge.sh",), "claude", ["unknown", "anthropic"]),
+        (("claude", "codex-cloud"), "claude", ["anthropic", "unknown", "anthropic"]),
+        (("openai-api", "openai-api"), "dsh-host", ["openai", "openai", "unknown"]),
+        (("gemini", "gemini"), "gemini", ["unknown", "unknown", "unknown"]),
+    ],
+)
+def test_a_vendor_that_is_not_known_is_told_and_nothing_is_said_of_it(
+    judges: tuple[str, ...], output: str, vendors: list[str]
+) -> None:
+    """As taken from the tool; no vector has such an executor."""
+    assert judge_independence([(name, "m") for name in judges], output) == {
+        "judgeVendors": vendors[:-1],
+        "outputVendors": vendors[-1:],
+        "goldCalibrated": False,
+        "crossVendorJudgePresent": False,
+        "sameVendorJudge": False,
+        "singleVendorEnsemble": False,
+    }
+
+
+def test_judges_of_one_vendor_are_an_ensemble_of_one_vendor() -> None:
+    found = judge_independence([("codex", "a"), ("codex-sdk", "b")], "claude")
+    assert (found["crossVendorJudgePresent"], found["singleVendorEnsemble"]) == (True, True)
+
+
 @pytest.mark.parametrize("name", ids_of("parse_judge_models"))
 def test_lists_of_judges(name: str) -> None:
     raw, expected = CASES[name]["args"]["raw"], CASES[name]["expected"]

@@ -74,7 +74,10 @@ def test_a_dataset_is_read_with_its_metadata(tmp_path: Path) -> None:
         ("annotations: [{sample_id: 7, score: 1}]", "sample_id must be a text .* in quotes"),
         ("annotations: [{sample_id: a, score: true}]", "score of 'a' must be a number, got bool"),
         ("annotations: [{sample_id: '', score: 1}]", "sample_id must be a text"),
-        ("annotations: [{sample_id: c, score: .nan}]", "beyond the range"),
+        (
+            "annotations: [{sample_id: c, score: .nan}]",
+            "score of .c. must be a number, got float nan",
+        ),
         ("metadata: {annotator: ben, annotatedAt: x, version: '1'}", "in an earlier file already"),
         ("just a text", "must be a mapping, got 'just a text'"),
         ("a: *b", "not YAML|stands for nothing"),
@@ -101,6 +104,8 @@ def test_what_is_not_sound_is_listed_and_the_rest_is_read(
         (METADATA.replace('"1"', "1"), "metadata.version .* write it in quotes"),
         (METADATA.replace("anna", '" "'), "metadata.annotator must be a text that is not empty"),
         (METADATA + "  scale: {min: 1}\n", "metadata.scale must have the numbers min and max"),
+        (METADATA + "  scale: {min: 5, max: 1}\n", "metadata.scale.max must be .* got 5 to 1"),
+        (METADATA + "  scale: {min: 5, max: 5}\n", "metadata.scale.max must be .* got 5 to 5"),
     ],
 )
 def test_without_sound_metadata_there_is_no_dataset(
@@ -123,9 +128,19 @@ def test_what_looks_like_a_mistake_is_a_warning_and_no_issue(tmp_path: Path) -> 
     assert found.ok
     assert [warning.partition(":")[0] for warning in found.warnings[:2]] == ["b.yaml", "c.yaml"]
     assert found.warnings[2] == ("1 scores are outside the scale 1 to 3, first that of 'b': 4")
-    upside_down = METADATA + "  scale: {min: 5, max: 5}\n"
-    (warning,) = read_gold_dataset(folder(tmp_path / "other", m=upside_down, a=TWO)).warnings
-    assert "no score can differ" in warning
+
+
+def test_a_score_that_is_not_finite_skips_its_row_alone(tmp_path: Path) -> None:
+    """Regression: one ``.nan`` made the whole file unreadable."""
+    scores = {"a": "4", "b": ".nan", "c": ".inf", "d": "-.INF", "e": "1e400", "f": "2"}
+    rows = [f"  - {{sample_id: {name}, score: {score}}}" for name, score in scores.items()]
+    found = read_gold_dataset(folder(tmp_path, a=METADATA + "annotations:\n" + "\n".join(rows)))
+    assert found.dataset is not None
+    assert [one.sample_id for one in found.dataset.annotations] == ["a", "f"]
+    assert [(issue.file, issue.index) for issue in found.issues] == [
+        ("a.yaml", index) for index in (1, 2, 3, 4)
+    ]
+    assert str(found.issues[0]).endswith("score of 'b' must be a number, got float nan")
 
 
 def test_a_file_that_is_no_text_is_an_issue(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rag_eval.errors import InputError
 from rag_eval.scorers.omk.assertion_runs import AssertionRun
 from rag_eval.scorers.omk.assertion_types import ALL_TYPES, CUSTOM, SET
 from rag_eval.scorers.omk.file_claims import fact_with_paths, path_claims, verified_rate
-from rag_eval.scorers.omk.grading import RubricQuestion, grade
+from rag_eval.scorers.omk.grading import Grade, RubricQuestion, grade
 from rag_eval.scorers.omk.layers import (
     composite,
     layer_gates,
@@ -155,8 +155,21 @@ def test_paths_that_a_text_names_count_into_the_fact_layer() -> None:
     assert grade(sample, run).fact == 1.0
     found = grade(sample, run, known_paths=("src/app.py",))
     assert (found.fact, found.composite) == (2.0, 2.0)
-    assert grade({}, run, known_paths=("src/app.py",)).fact == 3.0
-    assert grade({}, AssertionRun(output="no paths"), known_paths=()).composite is None
+    rubric = {"rubric": "R"}
+    assert grade(rubric, run, known_paths=("src/app.py",)).fact == 3.0
+    assert grade(rubric, AssertionRun(output="no paths"), known_paths=()).composite is None
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [{}, {"prompt": "P", "context": "C"}, {"assertions": [], "rubric": "", "dimensions": {}}],
+)
+def test_a_sample_without_anything_to_grade_by_is_not_graded(sample: dict[str, Any]) -> None:
+    """Not by the paths that its output names either."""
+    run = AssertionRun(output="See src/app.py.")
+    nothing = Grade(composite=None, fact=None, behavior=None, judge=None, assertions=None)
+    assert grade(sample, run) == nothing
+    assert grade(sample, run, known_paths=("src/app.py",)) == nothing
 
 
 @pytest.mark.parametrize("sample", [{"context": 1}, {"prompt": []}, {"rubric": 3}])

@@ -51,7 +51,8 @@ class Grade:
     Attributes
     ----------
     composite : float or None
-        Mean of the layers that there are; None where there are none, which omk writes as 0.
+        Mean of the layers that there are; None where there are none. A sample without assertions,
+        rubric and dimensions is not graded; of another, omk writes 0 here.
     fact, behavior, judge : float or None
         The layers, from 1 to 5.
     assertions : AssertionScore or None
@@ -74,7 +75,7 @@ def grade(
     checks: Mapping[str, CustomCheck] | None = None,
     known_paths: tuple[str, ...] | None = None,
 ) -> Grade:
-    """Grade one output.
+    """Grade one output; all of it is None for a sample without anything to grade by.
 
     Parameters
     ----------
@@ -92,9 +93,13 @@ def grade(
     checks : mapping, optional
         As in :func:`~rag_eval.scorers.omk.assertions.check_assertion`.
     known_paths : tuple of str, optional
-        Files that exist; with these, the paths that the output names count into the fact layer.
+        Files that exist; with these, the paths that the output names count into the fact layer of a
+        sample that has something to grade by.
     """
-    found = _assertions(sample, _filled(run, sample), assertion_judge, checks)
+    run = _filled(run, sample)
+    if not (sample.get("assertions") or _rubrics(sample)):
+        return Grade(None, None, None, None, None)
+    found = _assertions(sample, run, assertion_judge, checks)
     judged = _judge_score(sample, run.output or "", rubric_judges)
     layers = layered_scores(None if found is None else found.details, judged)
     fact = layers["fact"]

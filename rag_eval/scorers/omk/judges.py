@@ -12,7 +12,6 @@ from itertools import combinations
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.judge.independence import independence_of
 from rag_eval.number_text import fixed_number
 from rag_eval.stats.agreement import pearson
 from rag_eval.stats.omk_statistics import plain_mean, plain_sum
@@ -21,8 +20,11 @@ _VENDORS: Final = {
     "claude": "anthropic",
     "claude-sdk": "anthropic",
     "anthropic-api": "anthropic",
+    "codex": "openai",
+    "codex-sdk": "openai",
     "openai-api": "openai",
 }
+_UNKNOWN: Final = "unknown"
 
 
 def repeat_count(repeat: float) -> int:
@@ -134,15 +136,22 @@ def ensemble_agreement(ensembles: Sequence[Sequence[float]]) -> dict[str, Any]:
 def judge_independence(
     judges: Sequence[tuple[str, str]], output_executor: str, *, gold: bool = False
 ) -> dict[str, Any]:
-    """Whether judges, as (executor, model), come from another vendor than what they judge."""
-    found = independence_of([_vendor(executor) for executor, _ in judges], _vendor(output_executor))
+    """Whether judges, as (executor, model), come from another vendor than what they judge.
+
+    The vendor of an executor that omk does not know is "unknown", and one of these is enough for
+    nothing to be said.
+    """
+    vendors = [_VENDORS.get(executor, _UNKNOWN) for executor, _ in judges]
+    outputs = [_VENDORS.get(output_executor, _UNKNOWN)] if output_executor else []
+    told = bool(vendors and outputs) and _UNKNOWN not in (*vendors, *outputs)
+    outside = told and any(vendor not in outputs for vendor in vendors)
     return {
-        "judgeVendors": [vendor for vendor in found.judge_vendors if vendor],
-        "outputVendors": [found.generator_vendor] if found.generator_vendor else [],
+        "judgeVendors": vendors,
+        "outputVendors": outputs,
         "goldCalibrated": gold,
-        "crossVendorJudgePresent": found.outside_judge,
-        "sameVendorJudge": found.shares_vendor,
-        "singleVendorEnsemble": found.one_vendor,
+        "crossVendorJudgePresent": outside,
+        "sameVendorJudge": told and not outside,
+        "singleVendorEnsemble": told and len(vendors) > 1 and len(set(vendors)) == 1,
     }
 
 
@@ -165,10 +174,6 @@ def parse_judge_models(text: str) -> tuple[tuple[str, str], ...]:
     if not found:
         raise InputError("no judge is named; write executor:model, separated by commas")
     return tuple(found)
-
-
-def _vendor(executor: str) -> str | None:
-    return "openai" if executor.startswith("codex") else _VENDORS.get(executor)
 
 
 def _valid(scores: Sequence[float]) -> list[float]:
