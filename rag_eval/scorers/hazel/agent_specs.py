@@ -59,6 +59,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         cost="python",
         source=_SOURCE,
         null_when="neither tool_calls nor messages given",
+        version=2,
     ),
     ScorerSpec(
         id="hazel.tool_call_accuracy",

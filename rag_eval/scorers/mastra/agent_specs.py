@@ -202,6 +202,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         cost="python",
         source="@mastra/evals 1.1.1, with a true order test",
         null_when="no calls given, or none expected",
+        version=2,
     ),
     ScorerSpec(
         id=trajectory_accuracy_code.ID,
@@ -213,6 +214,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         cost="python",
         source="@mastra/evals 1.10.2",
         null_when="no steps given, or none expected",
+        version=2,
     ),
     ScorerSpec(
         id=trajectory_unified.ID,
@@ -224,5 +226,6 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         cost="python",
         source="@mastra/evals 1.10.2",
         null_when="no steps given, or nothing expected",
+        version=2,
     ),
 )

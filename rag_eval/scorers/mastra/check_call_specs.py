@@ -120,6 +120,8 @@ def _calls_spec(
     create: Callable[..., Scorer],
     summary: str,
     required: tuple[str, ...] = (),
+    *,
+    version: int = 1,
     **options: Any,
 ) -> ScorerSpec:
     return ScorerSpec(
@@ -134,6 +136,7 @@ def _calls_spec(
         cost="python",
         source=checks.SOURCE,
         null_when="there are neither tool calls nor messages",
+        version=version,
     )
 
 
@@ -153,6 +156,7 @@ CALL_SPECS: Final[tuple[ScorerSpec, ...]] = (
         _tool_order,
         "1 where the tools were called in this order, whatever is between, else 0",
         ("names",),
+        version=2,
     ),
     _calls_spec(
         checks.MAX_TOOL_CALLS,

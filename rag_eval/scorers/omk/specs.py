@@ -136,6 +136,7 @@ _ASSERTION_SPECS: Final = (
         cost="python",
         source=_SOURCE,
         null_when="no assertion was checked",
+        version=2,
     ),
     ScorerSpec(
         id="omk.composite",
@@ -149,6 +150,7 @@ _ASSERTION_SPECS: Final = (
         cost="python",
         source=_SOURCE,
         null_when="no assertion of a layer was checked, and there is no judge_score",
+        version=2,
     ),
     *(
         ScorerSpec(
@@ -163,6 +165,7 @@ _ASSERTION_SPECS: Final = (
             cost="python",
             source=_SOURCE,
             null_when="no assertion of the layer was checked",
+            version=2,
         )
         for name, layer, about in (
             ("fact", "fact", "what was said"),
@@ -178,6 +181,14 @@ _ASSERTION_SPECS: Final = (
 _MEASURED: Final = {"rouge_n_min", "bleu_min", "levenshtein_max"}
 _FIELDS: Final = {"output": "answer"}
 _EXTRAS: Final = {"regex": "safe-regex", "json_schema": "schema"}
+_SECOND_VERSION: Final = {
+    "regex",
+    "tool_output_contains",
+    "tool_input_contains",
+    "tool_input_not_contains",
+    "tools_called",
+    "tools_not_called",
+}
 _NO_HELP: Final = Helpers()
 # Places of parameters in what a type wants.
 _PLACE: Final = re.compile(r"\{(\w+)[^}]*\}")
@@ -248,6 +259,7 @@ def _type_spec(kind: AssertionType) -> ScorerSpec:
         cost="python",
         source=_SOURCE,
         extra=_EXTRAS.get(kind.name, ""),
+        version=2 if kind.name in _SECOND_VERSION else 1,
     )
 
 

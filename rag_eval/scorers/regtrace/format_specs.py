@@ -154,6 +154,7 @@ def _formula(
     options: Mapping[str, Any] | None = None,
     null_when: str = "",
     extra: str = "",
+    version: int = 1,
 ) -> ScorerSpec:
     return ScorerSpec(
         id=f"regtrace.{name}",
@@ -166,6 +167,7 @@ def _formula(
         source=_OF_THE_CODE,
         null_when=null_when,
         extra=extra,
+        version=version,
     )
 
 
@@ -198,6 +200,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         options={"sub_checks": None, "length_tolerance": 0.2},
         null_when="the expected output is a pattern that linear time has not",
         extra="safe-regex",
+        version=2,
     ),
     _formula(
         "length_ratio",
@@ -215,6 +218,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         "Share of five features of Markdown that the answer has",
         lambda: _of_answer(markdown_features),
         needs_truth=False,
+        version=2,
     ),
     _formula(
         "term_coverage",
