@@ -35,6 +35,7 @@ from rag_eval.scorers.regtrace.regression import (
     regression_status,
 )
 from rag_eval.stats.omk_bootstrap import OmkInterval, bootstrap_paired_diff_ci
+from rag_eval.stats.omk_statistics import plain_mean
 
 Margins: TypeAlias = "float | Mapping[str, float] | None"
 """What a policy accepts: of every metric, by metric (``*`` for all others), or its default."""
@@ -267,7 +268,7 @@ def _omk_summary(scores: Floats) -> dict[str, float]:
     scores = scores[~np.isnan(scores)]
     if not len(scores):
         return {}
-    mean = fixed_number(math.fsum(scores) / len(scores), 2)
+    mean = fixed_number(plain_mean(scores.tolist()), 2)
     return {"avgFactScore": mean, "avgCompositeScore": mean}
 
 
