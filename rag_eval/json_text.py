@@ -40,6 +40,20 @@ def loads(text: str | bytes) -> Any:
     return json.loads(text, parse_constant=_refuse, parse_float=_finite)
 
 
+def is_deeper(value: Any, most: int) -> bool:
+    """Whether objects and arrays are nested more than ``most`` deep; without recursion."""
+    depth, level = 0, [value]
+    while level and depth <= most:
+        depth += 1
+        level = [
+            below
+            for one in level
+            for below in (one.values() if isinstance(one, dict) else one)
+            if isinstance(below, (dict, list))
+        ]
+    return depth > most
+
+
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not valid JSON; write null")
 

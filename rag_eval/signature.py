@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError
 from rag_eval.grounded_settings import GroundedSettings
+from rag_eval.json_text import is_deeper
 from rag_eval.judge_options import PER_METRIC_KEYS, SIGNATURE_KEYS
 from rag_eval.metrics.registry import PROFILE_METRICS
 from rag_eval.overlap_settings import OverlapSettings
@@ -21,6 +22,9 @@ UNICODE_VERSION: Final = "17.0.0"
 
 SIGNATURE_KEY: Final = b"rag_eval.signature"
 """Under this name the schema of an Arrow table holds it."""
+
+# Options are sorted, compared and written by functions that call themselves.
+_MOST_DEPTH: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class Signature:
         options = value.get("options") or {}
         if not isinstance(options, Mapping):
             raise InputError(f"not a signature: its options are {options!r:.80}")
+        if is_deeper(dict(options), _MOST_DEPTH):
+            raise InputError(f"not a signature: options nested more than {_MOST_DEPTH} deep")
         return cls(value["profile"], value["version"], value["unicode"], dict(options))
 
     def to_dict(self) -> dict[str, Any]:

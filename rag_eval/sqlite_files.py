@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sqlite3
 import stat
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,14 +17,85 @@ from rag_eval.own_folder import is_own, kind_of
 BUSY_S: Final = 10.0
 """How long a connection waits for another that writes."""
 
+# The last bytes of a journal that names the journal of several databases.
+_NAMES_A_FILE: Final = bytes.fromhex("d9d505f920a163d7")
+
 
 # What SQLite reads and writes beside a database; a journal that lies there is played back into it.
 _BESIDE: Final = ("", "-journal", "-wal", "-shm")
 
 
 def connected(path: Path) -> sqlite3.Connection:
-    """A connection in which each statement is on its own, for any thread."""
+    """A connection in which each statement is on its own, for any thread.
+
+    Raises
+    ------
+    sqlite3.Error
+        Also where a journal lies beside the file that SQLite would follow to a file elsewhere.
+    """
+    _check_journal(path)
     return sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+
+
+def _check_journal(path: Path) -> None:
+    """Refuse a journal that names a file: SQLite deletes that file, whatever it is.
+
+    Journals of ours never do: they are of one database.
+    """
+    # As SQLite does, which puts journals beside the file that a link leads to.
+    journal = f"{os.path.realpath(path)}-journal"
+    try:
+        with open(journal, "rb") as file:  # noqa: PTH123  # a name, not a path
+            file.seek(-len(_NAMES_A_FILE), os.SEEK_END)
+            names_a_file = file.read() == _NAMES_A_FILE
+    except OSError:  # there is none, or it is shorter
+        return
+    if names_a_file:
+        raise sqlite3.DatabaseError(
+            f"{journal} is no journal of this library: it names another file, which SQLite would "
+            "delete. Look where it came from, then delete the journal"
+        )
+
+
+def check_tables(connection: sqlite3.Connection, statements: Sequence[str]) -> None:
+    """Refuse a database that does not have just the tables and indices of some statements.
+
+    A view in the place of a table, a trigger or a computed column runs what the author of the file
+    wrote, for as long as that takes.
+
+    Raises
+    ------
+    sqlite3.Error
+        Naming the first thing that is more, missing, or other.
+    """
+    wanted, found = _made_by(tuple(statements)), _tables_of(connection)
+    for kind, name, _ in sorted(found - wanted):
+        raise sqlite3.DatabaseError(f"its {kind} {name!r:.80} is not one that this library makes")
+    for kind, name, _ in sorted(wanted - found):
+        raise sqlite3.DatabaseError(f"it has no {kind} {name!r}")
+
+
+@functools.cache
+def _made_by(statements: tuple[str, ...]) -> frozenset[tuple[str, str, str]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        for statement in statements:
+            connection.execute(statement)
+        return _tables_of(connection)
+    finally:
+        connection.close()
+
+
+def _tables_of(connection: sqlite3.Connection) -> frozenset[tuple[str, str, str]]:
+    """Kind, name and text of everything that a database has, but for statistics of ANALYZE."""
+    try:
+        rows = connection.execute(
+            "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL "
+            "AND NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))"
+        ).fetchall()
+    except UnicodeDecodeError as error:  # in an error of SQLite's own
+        raise sqlite3.DatabaseError(f"its tables cannot be read: {error}") from None
+    return frozenset((str(kind), str(name), str(sql)) for kind, name, sql in rows)
 
 
 def make_file(path: Path) -> None:

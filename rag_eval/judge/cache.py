@@ -150,7 +150,7 @@ class JudgeCache:
                 return None
             self._note_use(key, row)
             return _decoded(row)
-        except (sqlite3.Error, ValueError) as error:
+        except (sqlite3.Error, ValueError, RecursionError) as error:
             self._give_up(error)
             self._warn()
             return None
@@ -251,7 +251,7 @@ class JudgeCache:
                 return None
             # All of one row: a statement that is not at its end keeps the log from being folded in.
             found = self._reader.execute(_SELECT, (key,)).fetchall()
-        return _Row(*found[0]) if found else None
+        return msgspec.convert(found[0], _Row) if found else None
 
     def _is_too_old(self, row: _Row) -> bool:
         return self._max_age_s is not None and row.created < self._clock() - self._max_age_s

@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.sqlite_files import (
     bears_mark,
+    check_tables,
     connected,
     is_taken,
     make_file,
@@ -29,6 +30,7 @@ _VERSION: Final = 1
 _APPLICATION_ID: Final = 0x52654A63  # marks the file as ours; "ReJc"
 _LEAST_FREED: Final = 0.1  # of the cap: to evict in bulk is cheaper than one for each put
 _MOST_ROUNDS: Final = 20
+_LATEST: Final = 253402300800.0  # the end of the year 9999, which is the last that Python knows
 _OPENING: Final = threading.Lock()
 
 _SCHEMA: Final = (
@@ -151,11 +153,12 @@ def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
             raise InputError(f"{path} is a database of something else")
         return False
     version = number(connection, "PRAGMA user_version")
-    if version > _VERSION:
+    if version != _VERSION:
         raise InputError(
             f"{path} has version {version} of the cache's form; this package knows up to {_VERSION}"
         )
-    return version == _VERSION
+    check_tables(connection, _SCHEMA)
+    return True
 
 
 def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
@@ -178,6 +181,9 @@ def info_of(connection: sqlite3.Connection, path: Path) -> CacheInfo:
     entries, oldest, newest = connection.execute(
         "SELECT count(*), min(created), max(created) FROM replies"
     ).fetchone()
+    for moment in (oldest, newest):
+        if moment is not None and not (isinstance(moment, float) and 0 <= moment < _LATEST):
+            raise sqlite3.DatabaseError(f"the time of a reply is {glance(moment)}")
     files = (path, path.with_name(f"{path.name}-wal"))
     size = sum(file.stat().st_size for file in files if file.exists())
     return CacheInfo(str(path), entries, size, oldest, newest)

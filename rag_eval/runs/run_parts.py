@@ -6,6 +6,7 @@ in which half a character stays half a character. All of it is packed by zlib.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -14,14 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.samples import MetricId
+from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.samples import MetricId, NullReason
 
 _MATRICES: Final = {"scores": "<f8", "null_reasons": "<u1", "metric_passed": "<i1"}
 _COLUMNS: Final = {"composite": "<f8", "passed": "<i1"}
 _NO_TEXT: Final = -1
 # Twice as fast as the default, for a tenth more bytes.
 _LEVEL: Final = 3
+# Texts unpack to so many bytes, or to so many times their size: a few bytes of zeros could ask for
+# all memory there is. A column of one value for 30 million rows is within it.
+_MOST_TEXT_BYTES: Final = 256 << 20
+_MOST_TIMES: Final = 100
 
 
 def parts_of(run: ScoredRun) -> dict[str, bytes]:
@@ -67,16 +72,18 @@ def run_of_parts(
         values = _unpacked_texts(parts["column_values"])
         ids = _unpacked_texts(parts["ids"])
         (name,) = _unpacked_texts(parts["name"])
+        # Before arrays, of which so many rows are unpacked.
+        if len(ids) != n_rows or len(values) != n_rows * len(names):
+            raise ValueError(f"{len(ids)} ids of {n_rows} rows")
         arrays: dict[str, Any] = {
             part: _unpacked_array(parts[part], (len(metrics), n_rows), kind).T.copy()
             for part, kind in _MATRICES.items()
         }
         for part, kind in _COLUMNS.items():
             arrays[part] = _unpacked_array(parts[part], (n_rows,), kind).copy()
-    except (KeyError, ValueError, zlib.error) as error:
+        _check_values(arrays)
+    except (KeyError, ValueError, TypeError, IndexError, zlib.error) as error:
         raise InputError(f"what is kept of its rows is damaged: {error}") from None
-    if len(ids) != n_rows or len(values) != n_rows * len(names):
-        raise InputError(f"what is kept of its rows is damaged: {len(ids)} ids of {n_rows} rows")
     return ScoredRun(
         name=str(name),
         ids=[str(each) for each in ids],
@@ -108,8 +115,29 @@ def _packed_array(values: Any, shape: tuple[int, ...], kind: str, name: str) -> 
 
 
 def _unpacked_array(data: bytes, shape: tuple[int, ...], kind: str) -> npt.NDArray[Any]:
-    found = np.frombuffer(zlib.decompress(data), kind).reshape(shape)
+    n_bytes = math.prod(shape) * np.dtype(kind).itemsize
+    found = np.frombuffer(_unpacked(data, n_bytes), kind).reshape(shape)
     return found.astype(found.dtype.newbyteorder("="), copy=False)
+
+
+def _unpacked(data: bytes, most: int) -> bytes:
+    """What zlib packed, if that is no more than so many bytes."""
+    unpacker = zlib.decompressobj()
+    found = unpacker.decompress(data, most + 1)
+    if len(found) > most:
+        raise ValueError(f"it unpacks to more than {most:,} bytes")
+    if not unpacker.eof:
+        raise ValueError("it ends in the middle")
+    return found
+
+
+def _check_values(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Refuse values that no run has."""
+    if arrays["null_reasons"].max(initial=0) > max(NullReason):
+        raise ValueError("a reason of a null that there is not")
+    for name in ("metric_passed", "passed"):
+        if not np.isin(arrays[name], (NOT_JUDGED, 0, 1)).all():
+            raise ValueError(f"a value of {name} that is no verdict")
 
 
 def _packed_texts(texts: Sequence[str | None], name: str) -> bytes:
@@ -125,7 +153,7 @@ def _packed_texts(texts: Sequence[str | None], name: str) -> bytes:
 
 
 def _unpacked_texts(data: bytes) -> list[str | None]:
-    content = zlib.decompress(data)
+    content = _unpacked(data, max(_MOST_TEXT_BYTES, _MOST_TIMES * len(data)))
     count = int(np.frombuffer(content, "<i8", 1)[0])
     lengths = np.frombuffer(content, "<i8", count, offset=8)
     ends = (8 * (count + 1) + np.cumsum(np.maximum(lengths, 0))).tolist()

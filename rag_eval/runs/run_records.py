@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
+import msgspec
+
+from rag_eval import json_text
 from rag_eval.errors import InputError
+from rag_eval.field_reading import Fields
 from rag_eval.samples import MetricId
 from rag_eval.signature import Signature
 
@@ -21,6 +26,9 @@ _SECRET: Final = re.compile(
 _USER: Final = re.compile(r"(?<=://)[^/?#\s@]*@")
 _QUERY: Final = re.compile(r"(?<=[^\s])\?[^\s]*")
 _MOST_DEPTH: Final = 20
+_JSON_COLUMNS: Final = ("metrics", "lower_is_better", "signature", "aggregates", "config")
+
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +114,46 @@ class RunRecord:
             "nFailedJudgements": self.n_failed_judgements,
             "pins": list(self.pins),
         }
+
+
+class _Stored(msgspec.Struct):
+    """The types of what a store holds of a run: SQLite keeps any value in any column."""
+
+    run_id: str
+    created_at: str
+    status: Status | None
+    dataset_hash: str | None
+    git_commit: str | None
+    branch: str | None
+    dirty: int | None
+    library_version: str
+    n_rows: _Count
+    metrics: tuple[str, ...]
+    lower_is_better: frozenset[str]
+    signature: dict[str, Any] | None
+    aggregates: dict[str, dict[str, Any]]
+    config: dict[str, Any]
+    n_judgements: _Count
+    n_failed_judgements: _Count
+
+
+def stored_record(columns: Mapping[str, Any], pins: Iterable[str]) -> RunRecord:
+    """The record of a run from the columns that a store has for it.
+
+    Raises
+    ------
+    ValueError, TypeError, RecursionError
+        For a value that no run has.
+    """
+    decoded = {name: json_text.loads(columns[name] or "null") for name in _JSON_COLUMNS}
+    found = msgspec.structs.asdict(msgspec.convert({**columns, **decoded}, _Stored))
+    signature, dirty = found["signature"], found["dirty"]
+    datetime.fromisoformat(found["created_at"])
+    for name, values in found["aggregates"].items():
+        Fields(values, f"aggregates.{name}").number_or_none("mean")
+    found["signature"] = None if signature is None else Signature.from_dict(signature)
+    found["dirty"] = None if dirty is None else bool(dirty)
+    return RunRecord(**found, pins=tuple(pins))
 
 
 def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:

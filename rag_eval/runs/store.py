@@ -14,16 +14,15 @@ from typing import Any, Final
 
 from rag_eval import json_text
 from rag_eval.aggregates import MetricAggregate, aggregate_metric
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, glance
 from rag_eval.runs.baselines import FALLBACK_BRANCH, find_baseline
 from rag_eval.runs.git_state import GitState
 from rag_eval.runs.run_parts import parts_of, run_of_parts
-from rag_eval.runs.run_records import RunRecord, Status, plain_config
+from rag_eval.runs.run_records import RunRecord, Status, plain_config, stored_record
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE, LATEST
 from rag_eval.runs.store_schema import opened_store, snapshot, transaction
 from rag_eval.samples import MetricId
-from rag_eval.signature import Signature
 from rag_eval.version import __version__
 
 _MOST_TRIES: Final = 8
@@ -261,22 +260,10 @@ class RunStore:
         found = dict(zip(_COLUMNS.split(", "), row, strict=True))
         seq = found.pop("seq")
         try:
-            signature = json_text.loads(found.pop("signature") or "null")
-            return RunRecord(
-                **{
-                    **found,
-                    "dirty": None if found["dirty"] is None else bool(found["dirty"]),
-                    "metrics": tuple(json_text.loads(found["metrics"])),
-                    "lower_is_better": frozenset(json_text.loads(found["lower_is_better"])),
-                    "aggregates": json_text.loads(found["aggregates"]),
-                    "config": json_text.loads(found["config"]),
-                    "signature": None if signature is None else Signature.from_dict(signature),
-                    "pins": tuple(pins.get(seq, ())),
-                }
-            )
-        except (ValueError, TypeError, InputError) as error:
+            return stored_record(found, pins.get(seq, ()))
+        except (ValueError, TypeError, RecursionError) as error:
             raise InputError(
-                f"{self.path}: what is kept of {found['run_id']!r:.80} is damaged: {error}"
+                f"{self.path}: what is kept of {glance(found['run_id'])} is damaged: {error}"
             ) from None
 
     def _seq(self, connection: sqlite3.Connection, run_id: str) -> int:
@@ -310,6 +297,8 @@ def _check_status(status: object) -> None:
 def _pins(connection: sqlite3.Connection) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     for name, seq in connection.execute("SELECT name, seq FROM pins ORDER BY name"):
+        if not isinstance(name, str):
+            raise sqlite3.DatabaseError(f"the name of a pin is {glance(name)}")
         found.setdefault(seq, []).append(name)
     return found
 

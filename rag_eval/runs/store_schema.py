@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Final
 
 from rag_eval.errors import InputError
-from rag_eval.sqlite_files import bears_mark, connected, is_taken, make_file, number, write_ahead
+from rag_eval.sqlite_files import (
+    bears_mark,
+    check_tables,
+    connected,
+    is_taken,
+    make_file,
+    number,
+    write_ahead,
+)
 
 APPLICATION_ID: Final = 0x52655273
 """Marks the file as ours: ``ReRs``."""
@@ -123,7 +131,10 @@ def _opened(path: Path) -> sqlite3.Connection:
         # A run is written once and read for months: not even a power cut may take it.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        if version_of(connection, path) < VERSION:
+        with snapshot(connection):
+            version = version_of(connection, path)
+            check_tables(connection, [each for step in STEPS[:version] for each in step])
+        if version < VERSION:
             migrate(connection, path)
     except BaseException:
         connection.close()
@@ -144,6 +155,8 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
             raise InputError(f"{path} is a database of something else; it was left as it is")
         return 0
     version = number(connection, "PRAGMA user_version")
+    if version < 0:
+        raise InputError(f"{path} is a run store of version {version}, which there is not")
     if version > VERSION:
         raise InputError(
             f"{path} is a run store of version {version}, made by a later release; this one knows "

@@ -537,13 +537,13 @@ def test_a_file_that_cannot_be_written(path: Path) -> None:
     """As on a disk that is mounted for reading: permissions do not bind every user, this does."""
     with JudgeCache(path) as cache:
         cache.put(b"k", REPLY)
+    cache = JudgeCache(path)
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute(
         "CREATE TRIGGER no_more BEFORE INSERT ON replies "
         "BEGIN SELECT RAISE(ABORT, 'read only'); END"
     )
     holder.close()
-    cache = JudgeCache(path)
     cache.put(b"l", REPLY)
     with one_warning("read only"):
         cache.flush()

@@ -579,6 +579,7 @@ def killed(path, deadly):
     return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
 
 path, kept = sys.argv[1:]
+RunStore(path)  # what is worked out once in a process
 n_steps = counted(path, 0)
 found = {}
 for step in range(1, n_steps + 1):
