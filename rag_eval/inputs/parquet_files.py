@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Rows of a record batch: enough for vectors, few enough that texts of a batch stay some megabytes.
 _BATCH_ROWS: Final = 1024
+_ARROW_MAGIC: Final = b"ARROW1"
 
 
 class ColumnFile:
@@ -161,20 +162,25 @@ class _ArrowBatches:
     n_rows = 0  # not known before they are read
 
     def __init__(self, path: Path, max_row_bytes: int | None) -> None:
-        from pyarrow import ArrowInvalid, OSFile, ipc
+        from pyarrow import OSFile, ipc
 
-        try:
-            self._file = ipc.open_file(OSFile(str(path)))
-        except ArrowInvalid:
-            # Some tools keep streams under the same suffix.
-            self._file = ipc.open_stream(OSFile(str(path)))
+        file = OSFile(str(path))
+        # Some tools keep streams under the same suffix. A damaged file is not read as a stream: its
+        # first letters would be a length, for which 1.3 GB are asked for.
+        is_file = file.read(len(_ARROW_MAGIC)) == _ARROW_MAGIC
+        file.seek(0)
+        self._file = ipc.open_file(file) if is_file else ipc.open_stream(file)
         self.schema: pa.Schema = self._file.schema
 
     def read(self, columns: Sequence[str], skip_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Each batch with the number of its first row."""
         first_row = 0
         for batch in self._batches():
-            yield from _from_row(first_row, batch.select(columns), skip_rows)
+            selected = batch.select(columns)
+            # Lengths, offsets and places in dictionaries are what the file says, and pyarrow goes
+            # to them unchecked when it converts or writes what it was given.
+            selected.validate(full=True)
+            yield from _from_row(first_row, selected, skip_rows)
             first_row += batch.num_rows
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
@@ -215,7 +221,7 @@ def opened_batches(
         yield opened(path, max_row_bytes)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not sound {path.suffix[1:].capitalize()}: {error}") from None
 
 

@@ -49,7 +49,7 @@ def read_table(
         missing += [MissingColumn(name, names) for name in into.columns if name not in names]
         signature = (batches.schema.metadata or {}).get(SIGNATURE_KEY)
         if signature is not None:
-            into.sign(json_text.loads(signature), "the signature")
+            into.sign(_decoded(signature, into.source), "the signature")
         for metric in found.scores:
             into.add_metric(metric)
         beside = [*found.reasons.values(), *found.modes.values(), found.composite, found.passed]
@@ -59,6 +59,13 @@ def read_table(
             _add_batch(batch, found, there, into)
     if not len(into):
         raise InputError(f"{into.source} has no rows")
+
+
+def _decoded(signature: bytes, source: str) -> Any:
+    try:
+        return json_text.loads(signature)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source}, the signature: not JSON: {error}") from None
 
 
 def _add_batch(batch: Any, found: FlatColumns, there: Sequence[str], into: RunRows) -> None:
