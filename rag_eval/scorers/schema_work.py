@@ -19,6 +19,9 @@ MOST_SCHEMA_NODES: Final = 100_000
 MOST_SCHEMA_DEPTH: Final = 200
 MOST_PATTERNS: Final = 500
 
+# For these the validator is built of all that references lead to, again and again: 20 that lead
+# twice to the next each ask for a million, and for gigabytes.
+_MOST_EXPANDED: Final = 2_000
 _MOST_NODES: Final = 20_000_000
 _MOST_STATES: Final = 500_000
 _ENOUGH: Final = 10**12
@@ -31,6 +34,7 @@ _MAPS_HERE: Final = ("dependentSchemas", "dependencies")
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _FOR_MEMBERS: Final = ("additionalProperties", "unevaluatedProperties", "propertyNames")
 _FOR_ITEMS: Final = ("additionalItems", "unevaluatedItems", "contains")
+_UNEVALUATED: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 _LISTED_ITEMS: Final = ("prefixItems", "items")
 
 
@@ -72,6 +76,12 @@ class SchemaWork:
             raise InputError(f"schema must be nested at most {MOST_SCHEMA_DEPTH} deep, is deeper")
         reader = _Reader(schema)
         self._order = _bottom_up(reader.nodes())
+        if reader.has_unevaluated and _expanded(self._order) > _MOST_EXPANDED:
+            raise InputError(
+                "schema must have at most "
+                f"{_MOST_EXPANDED:,} subschemas of one value, references followed, where it has "
+                "unevaluatedProperties or unevaluatedItems; it has more"
+            )
         self.has_alternatives = reader.has_alternatives
         self._known: list[int] = []
 
@@ -120,6 +130,7 @@ class _Reader:
         self._waiting: list[tuple[Any, _Node]] = []
         self._n_patterns = 0
         self.has_alternatives = False
+        self.has_unevaluated = False
         self._anchors = dict(_anchors(schema))
 
     def nodes(self) -> list[_Node]:
@@ -143,6 +154,7 @@ class _Reader:
             raise InputError("schema must have its $id at the root, has another inside")
         self._count_patterns(schema)
         self.has_alternatives |= "anyOf" in schema or "oneOf" in schema
+        self.has_unevaluated |= not _UNEVALUATED.isdisjoint(schema)
         node.here = [self._node(one) for one in self._of_the_value(schema)]
         node.named_members = [self._node(one) for one in _values(schema.get("properties"))]
         node.members = [self._node(one) for one in _values(schema.get("patternProperties"))]
@@ -245,6 +257,14 @@ def _bottom_up(nodes: list[_Node]) -> list[_Node]:
                 waiting.append((node, True))
                 waiting.extend((one, False) for one in node.here if id(one) not in left)
     return order
+
+
+def _expanded(order: list[_Node]) -> int:
+    """How many subschemas the largest has of its own value, each as often as it is reached."""
+    counts: dict[int, int] = {}
+    for node in order:
+        counts[id(node)] = 1 + sum(counts[id(one)] for one in node.here)
+    return max(counts.values())
 
 
 def _counts(order: list[_Node], depth: int) -> list[int]:

@@ -169,6 +169,22 @@ def test_ten_megabytes_are_checked_against_a_schema() -> None:
     assert len(validator({"items": {"type": "string"}})(value)) == 1
 
 
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+@pytest.mark.parametrize("rest", ["unevaluatedProperties", "unevaluatedItems"])
+def test_what_is_left_over_by_references_is_bounded(keyword: str, rest: str) -> None:
+    """The validator ended the process when its memory was at an end."""
+    chain: dict[str, Any] = {
+        f"r{n}": {keyword: [{"$ref": f"#/$defs/r{n + 1}"}] * 2, rest: False} for n in range(40)
+    }
+    with pytest.raises(InputError, match="at most 2,000 subschemas of one value"):
+        validator({"$defs": {**chain, "r40": {}}, "$ref": "#/$defs/r0"})
+    short = {f"r{n}": {keyword: [{"$ref": f"#/$defs/r{n + 1}"}] * 2} for n in range(5)}
+    assert (
+        validator({"$defs": {**short, "r5": {}}, "$ref": "#/$defs/r0", rest: True})(None)
+        is not None
+    )
+
+
 # Patterns.
 
 
