@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.json_text import is_deeper
 from rag_eval.options import EVALUATE_KEYS, normalized
 from rag_eval.samples import needs_judge, snake_case, to_metric_id
 
@@ -61,6 +63,16 @@ _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
     "max_parse_failures": ("a whole number", int),
     "prices": ("a file name", str),
 }
+_MOST_BYTES: Final = 1 << 20
+_MOST_DEPTH: Final = 100
+_MOST_PARTS: Final = 32
+# As many parts of a key, one after the other: the parser keeps a copy of the key up to each, and
+# 100 KB of "a.a.a" fill 10 GB.
+_LONG_KEY: Final = re.compile(
+    r"(?<![A-Za-z0-9_-])"
+    r"(?:(?:[A-Za-z0-9_-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+)"
+    f"{{{_MOST_PARTS}}}"
+)
 # Who runs a file does not always write it: what it could send texts and keys to, it may not name.
 _OF_JUDGES: Final = frozenset(
     {"judge", "judges", "judge_model", "judge_models", "model", "base_url", "url", "host"}
@@ -85,13 +97,26 @@ def read_config(path: str | Path) -> dict[str, Any]:
     """
     file = Path(path)
     try:
-        content = tomllib.loads(file.read_text("utf-8-sig"))
+        with file.open("rb") as opened:
+            data = opened.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise InputError(f"{file} has more than {_MOST_BYTES:,} bytes, which no options need")
+        text = data.decode("utf-8-sig")
+        if _LONG_KEY.search(text):
+            raise InputError(f"{file}: a key has more than {_MOST_PARTS} parts")
+        content = tomllib.loads(text)
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8: byte {error.start + 1}") from None
-    except tomllib.TOMLDecodeError as error:
+    except InputError:
+        raise
+    except ValueError as error:  # also of an integer of 5,000 digits
         raise InputError(f"{file} is not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{file}: nested more than {_MOST_DEPTH} deep") from None
+    if is_deeper(content, _MOST_DEPTH):
+        raise InputError(f"{file}: nested more than {_MOST_DEPTH} deep")
     try:
         return _options(content, file.parent)
     except (InputError, TypeError) as error:
@@ -108,22 +133,32 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         if name in _OF_JUDGES:
             raise InputError(_refusal(key, name))
         if name not in _KINDS:
-            raise InputError(f"unknown key {key!r}{suggestion(name, _KINDS)}")
+            raise InputError(f"unknown key {glance(key)}{suggestion(name, _KINDS)}")
         if name in options:
             raise InputError(f"{name} is given twice")
         wanted, kinds = _KINDS[name]
         is_flag = isinstance(value, bool)
         if not isinstance(value, kinds) or (is_flag and kinds is not bool):
-            raise InputError(f"{name} must be {wanted}, got {value!r}")
+            raise InputError(f"{name} must be {wanted}, got {glance(value)}")
         options[name] = value
+    if not all(isinstance(metric, str) for metric in options.get("metrics", ())):
+        raise InputError(f"metrics must be names, got {glance(options['metrics'])}")
     _check_scorers(options.get("scorer_options", {}))
     if "weights" in options:
         options["composite_weights"] = options.pop("weights")
     for name in ("baseline", "calibration", "prices"):
         if name in options:
-            options[name] = folder / options[name]
+            options[name] = _file_beside(folder, options[name], name)
     evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
     return {**options, **normalized(evaluation, "run", EVALUATE_KEYS)}
+
+
+def _file_beside(folder: Path, named: str, name: str) -> Path:
+    """The file that an option names; devices and pipes could go on for ever."""
+    path = folder / named
+    if "\0" in named or (path.exists() and not path.is_file()):
+        raise InputError(f"{name} must be the name of a regular file, got {glance(named)}")
+    return path
 
 
 def _check_scorers(scorer_options: Mapping[str, Any]) -> None:

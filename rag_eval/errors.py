@@ -5,10 +5,13 @@ from __future__ import annotations
 import difflib
 import reprlib
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Final
 
 # Looking for the nearest name takes the square of the length.
 _LONGEST_NAME: Final = 200
+# Each takes microseconds, and an object of someone else may have a million.
+_MOST_NAMES: Final = 1000
 
 
 class RagEvalError(Exception):
@@ -77,10 +80,13 @@ class MissingExtraError(RagEvalError, ImportError):
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:
-    """``"; did you mean 'x'?"`` for the known name nearest to ``name``, else an empty string."""
+    """``"; did you mean 'x'?"`` for the known name nearest to ``name``, else an empty string.
+
+    Of many names only the first thousand are looked at.
+    """
     if not isinstance(name, str) or len(name) > _LONGEST_NAME:
         return ""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, list(islice(known, _MOST_NAMES)), n=1, cutoff=0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypedDict, get_type_hints
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.grounded_settings import Stemmer
 from rag_eval.judge_options import JudgeOptions
 from rag_eval.judging_plan import Judging, make_judging
@@ -283,7 +283,7 @@ def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
     if metrics is None:
         return METRIC_IDS
     if isinstance(metrics, (str, bytes)) or not isinstance(metrics, Iterable):
-        raise InputError(f"metrics must be a list of metric ids, got {metrics!r}")
+        raise InputError(f"metrics must be a list of metric ids, got {glance(metrics)}")
     return tuple(to_metric_id(name) for name in metrics)
 
 

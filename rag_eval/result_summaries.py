@@ -82,8 +82,7 @@ class ResultSummary:
 def read_summary(path: str | Path) -> ResultSummary:
     """Read aggregates and signature of a result file, of this library or of rag-eval-node-ts.
 
-    What ``run --format json`` prints will do as well. Names that end in
-    ``.gz`` or ``.zst`` are unpacked.
+    What ``run --format json`` prints will do as well. ``.gz`` and ``.zst`` are unpacked.
 
     Raises
     ------

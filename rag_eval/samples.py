@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, glance, suggestion
 
 MetricId: TypeAlias = str
 """One of the seven metrics, a diagnostic of the grounded profile, or a scorer of another tool.
@@ -230,19 +230,23 @@ def to_metric_id(name: object) -> MetricId:
     InputError
         When there is none; the message suggests the nearest.
     """
-    metric = _METRIC_NAMES.get(name) if isinstance(name, str) else None
-    if metric is None and isinstance(name, str):
-        metric = _open_metric(name) or _open_metric(snake_case(name))
+    metric = _metric_named(name)
     if metric is None:
         known = known_metric_ids()
         hint = suggestion(name, known)
         own = isinstance(name, str) and not hint and _OWN_NAME.fullmatch(snake_case(name))
         raise InputError(
-            f"unknown metric {name!r}{hint} (`rag-eval metrics` lists all {len(known)}; "
+            f"unknown metric {glance(name)}{hint} (`rag-eval metrics` lists all {len(known)}; "
             f"the usual ones: {', '.join(METRIC_IDS)}"
             f"{'; one of your own is known once its module was imported' if own else ''})"
         )
     return metric
+
+
+def _metric_named(name: object) -> MetricId | None:
+    if not isinstance(name, str):
+        return None
+    return _METRIC_NAMES.get(name) or _open_metric(name) or _open_metric(snake_case(name))
 
 
 def _open_metric(name: str) -> MetricId | None:
@@ -260,13 +264,11 @@ def metric_of_file(name: str) -> MetricId:
     InputError
         When it can be the name of none.
     """
-    try:
-        return to_metric_id(name)
-    except InputError:
-        own = snake_case(name)
-        if _OWN_NAME.fullmatch(own):
-            return own
-        raise
+    metric = _metric_named(name)
+    # Before an error is worded, which takes a millisecond: a file may have a million names.
+    if metric is None and _OWN_NAME.fullmatch(own := snake_case(name)):
+        return own
+    return to_metric_id(name) if metric is None else metric
 
 
 def metric_or_column(name: str) -> str:

@@ -19,6 +19,9 @@ MOST_BYTES: Final = 16 * 2**20
 MOST_NODES: Final = 500_000
 MOST_DEPTH: Final = 100
 
+_MOST_DECLARED_TAGS: Final = 100
+# After any of YAML's line ends: \n, \r, U+0085, U+2028 and U+2029.
+_DECLARED_TAG: Final = re.compile(rb"(?:\A|[\n\r\x85\xa8\xa9]|\xef\xbb\xbf)%TAG")
 _TAG: Final = "tag:yaml.org,2002:"
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE: Final = frozenset({"true", "True", "TRUE"})
@@ -67,9 +70,12 @@ def load_yaml(
         When PyYAML is not installed.
     """
     yaml = _yaml()
-    size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "surrogatepass"))
-    if size > most_bytes:
-        raise InputError(f"{source}: {size:,} bytes, which is more than {most_bytes:,}")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    if len(data) > most_bytes:
+        raise InputError(f"{source}: {len(data):,} bytes, which is more than {most_bytes:,}")
+    # The parser compares each tag that is declared with all before it.
+    if len(_DECLARED_TAG.findall(data)) > _MOST_DECLARED_TAGS:
+        raise InputError(f"{source}: more than {_MOST_DECLARED_TAGS} lines begin with %TAG")
     builder = _Builder(source, most_nodes, most_depth, finite)
     try:
         for event in _events(yaml, text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -21,6 +22,11 @@ MAX_ROW_BYTES: Final = 256 << 20
 ROW_OPTION: Final = "--max-row-bytes (max_row_bytes in Python)"
 _ROWS_OF_WHOLE: Final = 4
 _BOM: Final = b"\xef\xbb\xbf"
+
+# A file that is held as a whole may unpack to so much, or to so many times its size: texts that
+# repeat themselves reach 50, and a few bytes of zeros could ask for all memory there is.
+_MOST_UNPACKED_BYTES: Final = 64 << 20
+_MOST_TIMES: Final = 100
 
 
 def source_name(data: str | Path) -> str:
@@ -122,13 +128,21 @@ class ByteFile:
         Raises
         ------
         InputError
-            As for :meth:`chunks`, and for more than four times what a row may have.
+            As for :meth:`chunks`; for more than four times what a row may have; and for a packed
+            file that unpacks to more than 64 MiB and to more than 100 times its size.
         """
         chunks: list[bytes] = []
         n_bytes, most = 0, _ROWS_OF_WHOLE * self.max_row_bytes
+        most_packed = self._most_unpacked()
         for chunk in self.chunks():
             chunks.append(chunk)
             n_bytes += len(chunk)
+            if n_bytes > most_packed:
+                raise InputError(
+                    f"{self.source} unpacks to more than {most_packed >> 20:,} MB, which is more "
+                    f"than {_MOST_TIMES} times its size. If that is what it should hold, unpack it "
+                    "first and name the unpacked file"
+                )
             if n_bytes > most:
                 raise InputError(
                     f"{self.source} is longer than {most:,} bytes, the most for a file "
@@ -139,6 +153,12 @@ class ByteFile:
                     )
                 )
         return b"".join(chunks).removeprefix(_BOM)
+
+    def _most_unpacked(self) -> int:
+        """How much a packed file may hold that is kept as a whole: a small one cannot fill memory."""
+        if self._raw is self._unpacked:
+            return sys.maxsize
+        return max(_MOST_UNPACKED_BYTES, _MOST_TIMES * os.fstat(self._raw.fileno()).st_size)
 
     def too_long(self, line: int, remark: str = "") -> InputError:
         """What to raise for a row that is longer than the limit and begins in that line."""
@@ -198,6 +218,8 @@ def opened_bytes(data: str | Path, max_row_bytes: int | None = None) -> Iterator
         raw = path.open("rb")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in its name
+        raise InputError(f"cannot read {str(path)!r:.80}: {error}") from None
     with raw:
         suffix = path.suffix.lower()
         if suffix == ".gz":

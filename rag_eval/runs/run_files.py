@@ -15,6 +15,7 @@ import numpy as np
 from rag_eval import json_text
 from rag_eval.batch_results import BatchEvalResult, Results
 from rag_eval.errors import InputError
+from rag_eval.field_reading import Fields
 from rag_eval.inputs.byte_files import file_bytes, plain_name, source_name
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.tables import table_rows
@@ -267,13 +268,12 @@ def _add_summary(found: _File, into: RunRows) -> None:
     judged = (found.judging or {}).get("metrics")
     if isinstance(judged, Mapping):
         # As the run counted them itself.
-        into.n_judgements = _total(judged, "nJudged")
-        into.n_failed_judgements = _total(judged, "nFailed")
-
-
-def _total(metrics: Mapping[str, Any], name: str) -> int:
-    entries = [entry for entry in metrics.values() if isinstance(entry, Mapping)]
-    return sum(int(entry.get(name) or 0) for entry in entries)
+        entries = [entry for entry in judged.values() if isinstance(entry, Mapping)]
+        try:
+            into.n_judgements = sum(Fields(entry).count("nJudged") for entry in entries)
+            into.n_failed_judgements = sum(Fields(entry).count("nFailed") for entry in entries)
+        except InputError as error:
+            raise InputError(f"{into.source}, judging: {error}") from None
 
 
 def _decoded(data: bytes, source: str) -> tuple[_File, PlacedRows]:
