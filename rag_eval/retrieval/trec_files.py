@@ -136,7 +136,7 @@ def _read(
         try:
             for line in file.lines():
                 number += 1
-                fields = (line.removeprefix(_MARK) if number == 1 else line).split()
+                fields = line.split()
                 if len(fields) != n_fields:
                     if not fields:
                         continue

@@ -244,9 +244,10 @@ def _read_result_lines(
         raise _no_rows(into.source)
     read_rows(chain([first], rows), into, wanted.metrics, missing, NestedRows)
     try:
-        _add_summary(msgspec.convert(summary[0], _File), into)
-    except msgspec.ValidationError as error:
+        found = msgspec.convert(summary[0], _File)
+    except ValueError as error:  # half a character in a key is no ValidationError
         raise InputError(f"{into.source} is no result file: {error}") from None
+    _add_summary(found, into)
 
 
 def _no_rows(source: str) -> MissingIdsError:

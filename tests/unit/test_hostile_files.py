@@ -344,6 +344,15 @@ def test_counts_of_judgements_may_be_anything(tmp_path: Path) -> None:
         assert "judging: nJudged: wanted a count" in refusal(lambda: read_run(path))
 
 
+def test_keys_may_have_half_a_character(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{"a\\ud800": 1}')
+    assert "is no calibration" in refusal(lambda: read_calibrations(path))
+    row = '{"sample":{"id":"a"},"metrics":{"faithfulness":{"score":1}},"passed":true}'
+    path.write_text('{"results":[\n' + row + '\n],"a\\ud800":1}\n')
+    assert "is no result file" in refusal(lambda: read_run(path))
+
+
 def test_a_signature_is_no_deeper_than_functions_can_go() -> None:
     value = {"profile": "overlap", "version": 1, "unicode": "17.0.0"}
     deep = json.loads("[" * 900 + "]" * 900)
