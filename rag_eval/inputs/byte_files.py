@@ -155,7 +155,7 @@ class ByteFile:
         return b"".join(chunks).removeprefix(_BOM)
 
     def _most_unpacked(self) -> int:
-        """How much a packed file may hold that is kept as a whole: a small one cannot fill memory."""
+        """How much a packed file held as a whole may hold: a small one cannot fill memory."""
         if self._raw is self._unpacked:
             return sys.maxsize
         return max(_MOST_UNPACKED_BYTES, _MOST_TIMES * os.fstat(self._raw.fileno()).st_size)
