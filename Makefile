@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
-.PHONY: demo test adapters engines crosscheck browser pytests lint types package gate bench sanitize checked clean docs
+.PHONY: demo test adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz checked clean docs
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
@@ -82,17 +82,29 @@ KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit
 BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _native benchmarks tools \
 	examples setup.py pyproject.toml README.md Makefile
 
-# Leaks are not looked for: the interpreter itself keeps memory to its end. Nor is new paired with
-# free, which pytrec_eval does, an oracle of the tests.
-sanitize: $(VENV)/lint.stamp
+sanitize: sanitized
+	$(SANITIZED_PYTHON) -m pytest --timeout=1200 $(KERNEL_TESTS)
+
+# For SECONDS, with the inputs of SEED; FUZZ is for other arguments: see tests/fuzz/README.md.
+SECONDS ?= 600
+SEED ?= 0
+FUZZ ?= --seconds $(SECONDS) --seed $(SEED)
+fuzz: sanitized
+	$(SANITIZED_PYTHON) -m tests.fuzz --crashes "$(CURDIR)/build/crashes" $(FUZZ)
+
+sanitized: $(VENV)/lint.stamp
 	RAG_EVAL_SANITIZED_BUILD=1 $(BIN)/python setup.py -q build_ext \
 		--build-lib build/sanitized --build-temp build/temp-sanitized
 	$(BESIDE) | tar -xf - -C build/sanitized
-	cd build/sanitized && env \
-		RAG_EVAL_TESTED_BUILD=sanitized RAG_EVAL_TESTED_FOLDER="$(CURDIR)/build/sanitized" \
-		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-		ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		PYTHONMALLOC=malloc $(abspath $(BIN))/python -m pytest --timeout=1200 $(KERNEL_TESTS)
+
+# Leaks are not looked for: the interpreter itself keeps memory to its end. Nor is new paired with
+# free, which pytrec_eval does, an oracle of the tests. Arrow's own pools would hide where its
+# buffers end.
+SANITIZED_PYTHON = cd build/sanitized && env \
+	RAG_EVAL_TESTED_BUILD=sanitized RAG_EVAL_TESTED_FOLDER="$(CURDIR)/build/sanitized" \
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	ARROW_DEFAULT_MEMORY_POOL=system PYTHONMALLOC=malloc $(abspath $(BIN))/python
 
 # Bounds checks on, and the portable block cutter in place of the processor's own.
 checked: $(VENV)/lint.stamp
