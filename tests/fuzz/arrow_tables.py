@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+from decimal import Decimal
 from typing import Any, Final
 
 import pyarrow as pa
@@ -123,3 +125,72 @@ def nested(choices: Choices, table: Any, n_rows: int) -> tuple[Any, list[bool]]:
         members, names=table.column_names, mask=pa.array(nulls, pa.bool_())
     )
     return pa.table({"data": pa.StructArray.from_arrays([struct], names=["in"])}), nulls
+
+
+# --------------------------------------------------------------------------------- other types
+
+_SCALARS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
+    (pa.int8(), (0, -128, 127)),
+    (pa.uint16(), (0, 65_535)),
+    (pa.int64(), (0, -(2**63), 2**63 - 1)),
+    (pa.uint64(), (0, 2**64 - 1)),
+    (pa.float16(), (0.0, 1.5)),
+    (pa.float32(), (0.0, -1.5, float("inf"))),
+    (pa.float64(), (0.0, 1e300, float("nan"))),
+    (pa.bool_(), (True, False)),
+    (pa.null(), (None,)),
+    (pa.binary(), (b"", b"a\x00\xff")),
+    (pa.large_binary(), (b"", b"a")),
+    (pa.binary(3), (b"abc", b"\x00\x00\xff")),
+    (pa.date32(), (datetime.date(1970, 1, 1), datetime.date(1, 1, 1), datetime.date(9999, 12, 31))),
+    (pa.timestamp("us"), (datetime.datetime(2024, 2, 29, 12, 30, 1, 5),)),
+    (pa.timestamp("s"), (datetime.datetime(1900, 1, 1),)),
+    (pa.time64("us"), (datetime.time(3, 4, 5, 6),)),
+    (pa.duration("ms"), (datetime.timedelta(days=-2, milliseconds=3),)),
+    (pa.decimal128(12, 2), (Decimal("-12.50"), Decimal("0.00"))),
+    (pa.decimal256(50, 3), (Decimal("1.500"),)),
+    *((text, ("", "a", "thirteen byte", "é 東京 🎨")) for text in TEXT_TYPES),
+)
+
+
+def any_type(choices: Choices, depth: int) -> Any:
+    """A type with others inside, or none."""
+    kind = choices.below(8) if depth else 0
+    if kind < 4:
+        return choices.of(_SCALARS)[0]
+    inner = any_type(choices, depth - 1)
+    if kind == 4:
+        return pa.list_(inner, choices.below(3))
+    if kind == 5:
+        return pa.struct([("a", inner), ("b", any_type(choices, depth - 1))])
+    if kind == 6:
+        return pa.map_(pa.string(), inner)
+    return choices.of(LIST_KINDS)(inner)
+
+
+def value_of(choices: Choices, kind: Any) -> Any:
+    """A value of a type, or None."""
+    if choices.one_in(5):
+        return None
+    for scalar, values in _SCALARS:
+        if kind == scalar:
+            return choices.of(values)
+    if pa.types.is_struct(kind):
+        return {field.name: value_of(choices, field.type) for field in kind}
+    if pa.types.is_map(kind):
+        return [(key, value_of(choices, kind.item_type)) for key in "xyz"[: choices.below(4)]]
+    n_items = kind.list_size if pa.types.is_fixed_size_list(kind) else choices.below(4)
+    return [value_of(choices, kind.value_type) for _ in range(n_items)]
+
+
+def mappings(value: Any, kind: Any) -> Any:
+    """A value as pyarrow tells it, with mappings in place of lists of pairs."""
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {key: mappings(item, kind.item_type) for key, item in value}
+    if pa.types.is_struct(kind):
+        return {field.name: mappings(value[field.name], field.type) for field in kind}
+    if isinstance(value, list):
+        return [mappings(item, kind.value_type) for item in value]
+    return value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final
 
 import duckdb
@@ -139,8 +140,7 @@ def of_pandas(choices: Choices, table: Any, rows: list[Row]) -> tuple[Any, list[
 
 
 def of_duckdb(choices: Choices, table: Any, rows: list[Row]) -> tuple[Any, list[Row]]:
-    connection = duckdb.connect()
-    connection.execute("set threads to 1")
+    connection = _connection()
     connection.register("source", plain(table))
     names = ", ".join(f'"{name}"' for name in rows[0])
     begin = choices.below(len(rows))
@@ -148,10 +148,17 @@ def of_duckdb(choices: Choices, table: Any, rows: list[Row]) -> tuple[Any, list[
     if kind == 0:
         return connection.sql(f"select {names} from source offset {begin}"), rows[begin:]
     if kind == 1:
-        connection.execute(f"create table copied as select {names} from source")
+        connection.execute(f"create or replace table copied as select {names} from source")
         return connection.sql(f"select {names} from copied"), rows
     twice = f"select {names} from source union all select {names} from source"
     return connection.sql(twice), rows + rows
+
+
+@cache
+def _connection() -> Any:
+    connection = duckdb.connect()
+    connection.execute("set threads to 1")
+    return connection
 
 
 def plain(table: Any) -> Any:
@@ -159,7 +166,8 @@ def plain(table: Any) -> Any:
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if isinstance(column.type, pa.ExtensionType):
-            column = column.cast(column.type.storage_type)
+            chunks = [chunk.storage for chunk in column.chunks]
+            column = pa.chunked_array(chunks, column.type.storage_type)
         values = column.to_pylist()
         lists = any(isinstance(value, list) for value in values)
         columns[name] = pa.array(values, pa.list_(pa.string()) if lists else pa.string())
@@ -191,6 +199,57 @@ def scored(samples: Any, profile: Any) -> Any:
     except InputError as error:
         return str(error)
     return result.scores.tobytes(), result.null_reasons.tobytes()
+
+
+# --------------------------------------------------------------------------------- other types
+
+
+def arrow_types(choices: Choices) -> None:
+    """Columns of any type: their values are those that pyarrow tells, or the type is refused."""
+    n_rows = choices.of((1, 2, 7, 8, 9, 20))
+    kind = arrow_tables.any_type(choices, 3)
+    before = choices.of((0, 1, 7, 9))
+    values = [arrow_tables.value_of(choices, kind) for _ in range(before + n_rows + 1)]
+    column = pa.array(values, kind).slice(before, n_rows)
+    table = pa.table({"answer": ["Ellen Marsh led it."] * n_rows, "odd": column})
+    (block,) = blocks_of(table, {"answer": "answer", "contexts": "odd", "id": "odd"})
+    wanted = [arrow_tables.mappings(value, kind) for value in column.to_pylist()]
+    assert repr(block.values("odd")) == repr(wanted)
+    rows = [
+        {"answer": "Ellen Marsh led it.", "contexts": value, "id": _id(value)} for value in wanted
+    ]
+    assert block.ids() == [row["id"] for row in rows]
+    text = choices.of(("question", "ground_truth", "contexts"))
+    rows = [{"answer": row["answer"], text: row["contexts"]} for row in rows]
+    needs = needs_of(*choices.of(METRICS))
+    read = found(table.rename_columns(["answer", text]), needs, {"answer": "answer", text: text})
+    assert read == expected(rows, needs)
+
+
+def _id(value: Any) -> str | int | None:
+    return value if isinstance(value, (str, int)) and not isinstance(value, bool) else None
+
+
+def arrow_refused_types(choices: Choices) -> None:
+    """Types that have no plain value: an error of ours that names the column."""
+    texts = [choices.of(("a", "a", "b")) for _ in range(choices.between(1, 9))]
+    numbers = pa.array([choices.below(3) for _ in texts], pa.int8())
+    runs = pa.compute.run_end_encode(pa.array(texts), choices.of((pa.int16(), pa.int64())))
+    dense = pa.UnionArray.from_dense(
+        pa.array([0] * len(texts), pa.int8()),
+        pa.array(range(len(texts)), pa.int32()),
+        [pa.array(texts), numbers],
+    )
+    sparse = pa.UnionArray.from_sparse(
+        pa.array([0] * len(texts), pa.int8()), [pa.array(texts), numbers]
+    )
+    interval = pa.array([(1, 2, 3)] * len(texts), pa.month_day_nano_interval())
+    column = choices.of((runs, dense, sparse, interval)).slice(choices.below(len(texts)))
+    table = pa.table({"answer": column})
+    (block,) = blocks_of(table, {"answer": "answer"})
+    for read in (lambda: block.values("answer"), lambda: block.pack(needs_of(*METRICS[0]))):
+        with pytest.raises(InputError, match="column 'answer' is of type"):
+            read()
 
 
 # -------------------------------------------------------------------------- bytes that are broken
@@ -262,6 +321,8 @@ def arrow_broken(choices: Choices) -> None:
 TARGETS: Final[dict[str, Target]] = {
     "arrow_layouts": arrow_layouts,
     "arrow_libraries": arrow_libraries,
+    "arrow_types": arrow_types,
+    "arrow_refused_types": arrow_refused_types,
     "arrow_texts": arrow_texts_of_bytes,
     "arrow_any_bytes": arrow_of_any_bytes,
     "arrow_broken": arrow_broken,

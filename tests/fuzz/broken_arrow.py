@@ -212,7 +212,7 @@ def _lie(choices: Choices, made: Made) -> bool:
         sizes = made["changed"]["variadic"]
         if sizes:
             at = choices.below(len(sizes))
-            sizes[at] = choices.of((-1, 0, sizes[at] // 2, -(2**63)))
+            sizes[at] = choices.of((-1, 0, sizes[at] - 1, sizes[at] // 2, -(2**63)))
             return True
     return _lie_in_a_buffer(choices, made)
 
@@ -244,7 +244,8 @@ def _lie_in_a_buffer(choices: Choices, made: Made) -> bool:
     width = struct.calcsize(code)
     place = choices.below(len(buffers[at]) // width) * width
     limit = 2 ** (8 * width - (code.islower()))
-    lie = choices.of(_LIES)
+    (told,) = struct.unpack_from(f"<{code}", buffers[at], place)
+    lie = choices.of((*_LIES, told - 1, told + 1, told + 1))
     lie = lie % limit if not code.islower() else max(-limit, min(limit - 1, lie))
     changed = bytearray(buffers[at])
     struct.pack_into(f"<{code}", changed, place, lie)

@@ -116,6 +116,13 @@ def repeated(choices: Choices) -> str:
     return joint.join(words * choices.of((2, 3, 8, 20)))
 
 
+def distinct_letters(choices: Choices) -> str:
+    """Characters of which none comes twice, about as many as rows or words of a matrix."""
+    begin = choices.of((0x20, 0xA0, 0x370, 0x4E00, 0xAC00, 0x10300, 0x1F300))
+    size = choices.of((*SEAMS, *FAR_SEAMS[:8]))
+    return "".join(chr(begin + number) for number in range(size))
+
+
 def near_misses(choices: Choices) -> str:
     """Words of one length that differ in one place: what a weak hash takes for one another."""
     size, n = choices.of((1, 7, 8, 9, 15, 16, 17, 24, 64)), choices.between(2, 40)
@@ -154,6 +161,7 @@ _TEXTS: Final[tuple[Callable[[Choices], str], ...]] = (
     repeated,
     repeated,
     near_misses,
+    distinct_letters,
     piled_up,
     hostile,
     lambda choices: "",

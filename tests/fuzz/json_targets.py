@@ -85,9 +85,13 @@ def value_of(choices: Choices, depth: int) -> Any:
 def json_scan(choices: Choices) -> None:
     """Whole lines, and lines that are cut anywhere."""
     lines = lines_of(choices)
-    check_scan(lines)
-    check_scan(lines[: choices.below(len(lines) + 1)])
-    scan_to_the_last_byte(lines)
+    ends = [len(lines), *(choices.below(len(lines) + 1) for _ in range(6))]
+    # Behind what closes a text or a list is where the most is expected to follow.
+    places = [at for at, byte in enumerate(lines, 1) if byte in b'"]},:']
+    ends += choices.some(places, 0, 6) if places else []
+    for end in ends:
+        check_scan(lines[:end])
+        scan_to_the_last_byte(lines[:end])
 
 
 def scan_to_the_last_byte(lines: bytes) -> None:

@@ -18,8 +18,8 @@ from tests.differential.test_rankings import arrays_of, names_of
 from tests.fuzz import hostile_texts
 from tests.fuzz.running import Target
 from tests.grounded_samples import Choices
+from tests.oracle import rankings as oracle
 from tests.oracle import resampling as resampling_oracle
-from tests.oracle.rankings import measures as oracle_measures
 
 _SIZES: Final = (0, 1, 2, 3, 4, 5, 62, 63, 64, 65, 66, 127, 128, 129, 190)
 _IDS: Final = (0, 1, -1, 2**63 - 1, -(2**63), 2**32, 2**32 + 1, -(2**32))
@@ -56,7 +56,7 @@ def rankings(choices: Choices) -> None:
         found = evaluate_arrays(*arrays_of(rows), names_of(cutoff), **options)
     assert ((found.values >= 0) & (found.values <= 1 + 1e-12)).all()
     for row, (ranking, grades) in enumerate(rows):
-        wanted = oracle_measures(
+        wanted = oracle.measures(
             ranking,
             grades,
             level=options["relevance_level"],
@@ -66,6 +66,27 @@ def rankings(choices: Choices) -> None:
             cutoff=cutoff,
         )
         assert_measures(dict(zip(found.measures, found.values[row].tolist(), strict=True)), wanted)
+
+
+def high_grades(choices: Choices) -> None:
+    """Grades that are too many to be counted one by one, and are sorted."""
+    grades = {
+        document: choices.of(
+            (1, 3, 255, 256, 257, 100_000, 2**31 - 1, -(2**31), choices.below(999))
+        )
+        for document in _documents(choices, choices.of((1, 5, 40, 300)))
+    }
+    ranking = choices.some([*grades, -1], 0, 60)
+    cutoff = choices.of((None, 1, 5, 1000))
+    names = ["ndcg" if cutoff is None else f"ndcg@{cutoff}", "bpref"]
+    found = evaluate_arrays(*arrays_of([(ranking, grades)]), names, relevance_level=256)
+    every = list(dict.fromkeys(ranking))
+    relevant = {document for document, grade in grades.items() if grade >= 256}
+    wanted = {
+        "ndcg": oracle.ndcg(every[:cutoff], grades, False, cutoff),
+        "bpref": oracle.bpref(every, grades, relevant),
+    }
+    assert_measures(dict(zip(found.measures, found.values[0].tolist(), strict=True)), wanted)
 
 
 def assert_measures(found: dict[str, float], wanted: dict[str, float]) -> None:
@@ -96,7 +117,7 @@ def runs(choices: Choices) -> None:
     found = evaluate_rankings(run, qrels, names_of(5)).to_dict()
     assert list(found) == list(qrels)
     for query, row in found.items():
-        assert_measures(row, oracle_measures(order[query], qrels[query], cutoff=5))
+        assert_measures(row, oracle.measures(order[query], qrels[query], cutoff=5))
 
 
 def trec_order(scored: dict[str, float]) -> list[str]:
@@ -169,6 +190,7 @@ def _double(choices: Choices) -> float:
 
 TARGETS: Final[dict[str, Target]] = {
     "rankings": rankings,
+    "high_grades": high_grades,
     "runs": runs,
     "resamples": resamples,
     "exact_sums": exact_sums,

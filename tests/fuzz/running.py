@@ -30,6 +30,9 @@ SIZES: Final = (40, 200, 1000, 1000, 4000)
 MOST_CPU_S: Final = 120
 """An input that takes longer is a finding as well."""
 
+MOST_FINDINGS: Final = 10
+"""After so many a target has no more turns: they are likely to be one fault."""
+
 _MINUTE: Final = 60.0
 
 
@@ -83,8 +86,12 @@ class Fuzzer:
             if now > tells:
                 print(self.summary(), flush=True)
                 tells = now + _MINUTE
-            name = min(self.tallies, key=lambda name: self.tallies[name].cpu_s)
-            self.run_next(name)
+            left = [
+                name for name, tally in self.tallies.items() if tally.n_findings < MOST_FINDINGS
+            ]
+            if not left:
+                break
+            self.run_next(min(left, key=lambda name: self.tallies[name].cpu_s))
         self._current.unlink(missing_ok=True)
         return sum(tally.n_findings for tally in self.tallies.values())
 

@@ -86,6 +86,12 @@ def matrices(choices: Choices) -> None:
         assert ((found >= 0) & (found <= 1 + 1e-12)).all()
     cosines = text.paired_cosine_similarity(*(text.tfidf_weights(side) for side in sides))
     assert cosines.shape == (n_rows,)
+    odd = [_odd_weights(choices, side) for side in sides]
+    dense = [csr_array(side.toarray()) for side in odd]
+    cosines = text.paired_cosine_similarity(*odd)
+    np.testing.assert_allclose(
+        cosines, text.paired_cosine_similarity(*dense), rtol=1e-9, atol=1e-12
+    )
     weights = text.tfidf_weights(sides[0]).toarray()
     np.testing.assert_allclose(weights, text.tfidf_weights(plain[0]).toarray(), rtol=1e-12)
 
@@ -104,6 +110,13 @@ def _odd_counts(choices: Choices, n_rows: int, n_columns: int) -> csr_array:
     )
     made.has_sorted_indices = False
     return made
+
+
+def _odd_weights(choices: Choices, counts: csr_array) -> csr_array:
+    """Weights in the places of counts, of both signs; a row's repeated columns are added up."""
+    weights = counts.astype(np.float64)
+    weights.data = np.array([choices.of((0.0, 0.5, 1.0, 3.25, -2.0)) for _ in weights.data])
+    return weights
 
 
 def similarity(choices: Choices) -> None:

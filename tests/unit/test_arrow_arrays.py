@@ -196,7 +196,8 @@ class Producer:
         )
         addresses = []
         for content in made["buffers"]:
-            kept = content if content is None else self._keep(np.frombuffer(content, np.uint8))
+            # A copy, which ends where the content does: bytes have a NUL more.
+            kept = content and self._keep(np.frombuffer(content, np.uint8).copy())
             # Empty buffers have an address too.
             addresses.append(None if kept is None else kept.ctypes.data if len(kept) else 8)
         sizes = made["changed"].get("variadic")
