@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
-.PHONY: demo test adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz checked clean docs
+.PHONY: demo test adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
@@ -91,6 +91,10 @@ SEED ?= 0
 FUZZ ?= --seconds $(SECONDS) --seed $(SEED)
 fuzz: sanitized
 	$(SANITIZED_PYTHON) -m tests.fuzz --crashes "$(CURDIR)/build/crashes" $(FUZZ)
+
+# Damaged files through the commands that read them, on the ordinary build.
+fuzz-files: $(VENV)/test.stamp
+	$(BIN)/python -m tests.fuzz.documents --seconds $(SECONDS) --seed $(SEED) --crashes build/crashes
 
 sanitized: $(VENV)/lint.stamp
 	RAG_EVAL_SANITIZED_BUILD=1 $(BIN)/python setup.py -q build_ext \
