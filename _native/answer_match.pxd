@@ -17,9 +17,9 @@ cdef enum:
     SHORT_GOLD = 10     # words of a ground truth whose letters count in full
     # Sets of stems, a bit each.
     IN_ANSWER = 1
-    IN_TRUTH = 2
-    IN_ASKED = 4
-    FOUND_TRIGRAM_BIT = 63
+    IN_ANSWER_TYPES = 2    # of its content
+    FOUND_IN_TRUTH = 4     # in place of the one before: the ground truth at hand has it too
+    IN_ASKED = 8
     # Of forms in ASCII: letters, digits, the full stop of a number, the blank between words.
     N_PLAIN_LETTERS = 38
     N_PLAIN_WORDS = (38 * 38 * 38 + 63) // 64
@@ -37,15 +37,25 @@ cdef extern from "byte_kinds.h" nogil:
     int64_t next_high_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
 
 
+cdef struct trigrams_t:
+    uint64_t* slots            # 0 is free
+    int64_t capacity
+    int64_t n_slots            # in use, a power of two; 0 where none are listed
+
+
 cdef struct answer_match_t:
-    uint64_t* trigrams         # of the ground truth: 0 is free, the highest bit says "found"
-    int64_t trigrams_capacity
+    trigrams_t of_answer       # listed for the first text that is not of ASCII
+    trigrams_t of_truth
     hash_t seed
-    uint64_t plain_trigrams[N_PLAIN_WORDS]   # a bit for each of ASCII; all 0 between calls
-    uint8_t* sets              # per stem; all 0 between calls
+    uint64_t plain_answer[N_PLAIN_WORDS]   # a bit for each of ASCII; all 0 between rows
+    uint64_t plain_truth[N_PLAIN_WORDS]    # ... between ground truths
+    bint is_plain              # the answer is of ASCII
+    uint8_t* sets              # per stem; all 0 between rows
     int64_t sets_capacity
     token_t* answer_types
     int64_t answer_types_capacity
+    int64_t n_answer
+    int64_t n_unasked          # types of the answer that the question does not give away
     token_t* truth_types
     int64_t truth_types_capacity
     tally_t tally
@@ -53,7 +63,8 @@ cdef struct answer_match_t:
 
 
 cdef inline void close_answer_match(answer_match_t* match) noexcept nogil:
-    free(match.trigrams)
+    free(match.of_answer.slots)
+    free(match.of_truth.slots)
     free(match.sets)
     free(match.answer_types)
     free(match.truth_types)
@@ -89,45 +100,75 @@ cdef inline void unmark_stems(answer_match_t* match, const row_words_t* words,
         match.sets[words.stems[i]] = 0
 
 
-cdef inline double share_marked(const answer_match_t* match, const token_t* types,
-                                int64_t n_types, uint8_t mark) noexcept nogil:
-    """Share of some stems that have a mark, those asked for left out unless that leaves none."""
-    cdef int64_t n_left = 0, found = 0, found_left = 0, i
+cdef inline double share_unasked(int64_t n_found, int64_t n_types, int64_t n_found_unasked,
+                                 int64_t n_unasked) noexcept nogil:
+    """Share of some stems that are found, those asked for left out unless that leaves none."""
+    return (<double> n_found_unasked / <double> n_unasked if n_unasked
+            else <double> n_found / <double> n_types)
+
+
+cdef inline double content_recall(const answer_match_t* match, int64_t n_types) noexcept nogil:
+    """Share of the ground truth's content that the answer has."""
+    cdef int64_t n_unasked = 0, found = 0, found_unasked = 0, i
     cdef uint8_t marks
     for i in range(n_types):
-        marks = match.sets[types[i]]
-        found += marks & mark != 0
+        marks = match.sets[match.truth_types[i]]
+        found += marks & IN_ANSWER != 0
         if not marks & IN_ASKED:
-            n_left += 1
-            found_left += marks & mark != 0
-    return (<double> found_left / <double> n_left if n_left
-            else <double> found / <double> n_types)
+            n_unasked += 1
+            found_unasked += marks & IN_ANSWER != 0
+    return share_unasked(found, n_types, found_unasked, n_unasked)
+
+
+cdef inline double content_precision(answer_match_t* match, const row_words_t* words,
+                                     const piece_t* truth) noexcept nogil:
+    """Share of the answer's content that the ground truth has, counted in the ground truth."""
+    cdef int64_t found = 0, found_unasked = 0, i
+    cdef uint8_t* marks
+    for i in range(truth.first, truth.last):
+        marks = &match.sets[words.stems[i]]
+        if marks[0] & IN_ANSWER_TYPES:
+            # Each once.
+            marks[0] ^= IN_ANSWER_TYPES | FOUND_IN_TRUTH
+            found += 1
+            found_unasked += not marks[0] & IN_ASKED
+    for i in range(truth.first if found else truth.last, truth.last):
+        marks = &match.sets[words.stems[i]]
+        if marks[0] & FOUND_IN_TRUTH:
+            marks[0] ^= IN_ANSWER_TYPES | FOUND_IN_TRUTH
+    return share_unasked(found, match.n_answer, found_unasked, match.n_unasked)
 
 
 # ------------------------------------------------------------------------------------ trigrams
 
-cdef inline int64_t trigram_slot(const answer_match_t* match, uint64_t trigram,
-                                 int64_t n_slots) noexcept nogil:
+cdef inline int64_t trigram_slot(const trigrams_t* trigrams, uint64_t trigram,
+                                 hash_t seed) noexcept nogil:
     """The slot that holds a trigram, or the free one where it belongs."""
-    cdef uint64_t mask = <uint64_t> (n_slots - 1), held
+    cdef uint64_t mask = <uint64_t> (trigrams.n_slots - 1)
     cdef int64_t slot = <int64_t> (folded_product(
-        trigram ^ match.seed, <uint64_t> 0xA0761D6478BD642F) & mask)
-    while True:
-        held = match.trigrams[slot] & ~(<uint64_t> 1 << FOUND_TRIGRAM_BIT)
-        if held == trigram or held == 0:
-            return slot
+        trigram ^ seed, <uint64_t> 0xA0761D6478BD642F) & mask)
+    while trigrams.slots[slot] != trigram and trigrams.slots[slot] != 0:
         slot = (slot + 1) & <int64_t> mask
+    return slot
 
 
-cdef inline int64_t count_trigrams(answer_match_t* match, const uint8_t* letters, int64_t size,
-                                   int64_t n_slots, bint insert) noexcept nogil:
-    """Put the trigrams of a text into the table, or find them there; how many were new to it.
+cdef inline int64_t list_trigrams(trigrams_t* trigrams, const trigrams_t* others,
+                                  const uint8_t* letters, int64_t size, hash_t seed,
+                                  int64_t* n_found) noexcept nogil:
+    """List the distinct trigrams of a text; how many, and of them found among the others; or -1.
 
     The text is of words with a blank after each; a blank is read before the first.
     """
-    cdef uint64_t trigram = 0x20, held
-    cdef int64_t at = 0, n_new = 0, n_points = 1, slot
+    cdef uint64_t trigram = 0x20
+    cdef int64_t at = 0, n_trigrams = 0, n_points = 1, slot
     cdef int width
+    trigrams.n_slots = 64
+    while trigrams.n_slots < 2 * size:
+        trigrams.n_slots *= 2
+    if reserve(<void**> &trigrams.slots, &trigrams.capacity, trigrams.n_slots, sizeof(uint64_t)):
+        return -1
+    memset(trigrams.slots, 0, <size_t> trigrams.n_slots * sizeof(uint64_t))
+    n_found[0] = 0
     while at < size:
         trigram = (trigram << 21 | decode_code_point(letters, size, at, &width)) & (
             (<uint64_t> 1 << 63) - 1)
@@ -135,96 +176,130 @@ cdef inline int64_t count_trigrams(answer_match_t* match, const uint8_t* letters
         n_points += 1
         if n_points < 3:
             continue
-        slot = trigram_slot(match, trigram, n_slots)
-        held = match.trigrams[slot]
-        if insert and held == 0:
-            match.trigrams[slot] = trigram
-            n_new += 1
-        elif not insert and held == trigram:
-            match.trigrams[slot] = held | <uint64_t> 1 << FOUND_TRIGRAM_BIT
-            n_new += 1
-    return n_new
+        slot = trigram_slot(trigrams, trigram, seed)
+        if trigrams.slots[slot] == 0:
+            trigrams.slots[slot] = trigram
+            n_trigrams += 1
+            if others != NULL:
+                n_found[0] += others.slots[trigram_slot(others, trigram, seed)] == trigram
+    return n_trigrams
 
 
-cdef inline int64_t change_plain_trigrams(uint64_t* trigrams, const uint8_t* letters,
-                                          int64_t size, bint insert) noexcept nogil:
-    """Set the bits of the trigrams of an ASCII text, or clear them; how many bits changed."""
-    cdef uint64_t last = plain_letters[letters[0]], pair = last, letter, place, held, bit
-    cdef int64_t n_changed = 0, at
+cdef inline double listed_trigram_share(answer_match_t* match, const row_words_t* words,
+                                        const piece_t* answer,
+                                        const piece_t* truth) noexcept nogil:
+    """The same share in any script; -1 without memory."""
+    cdef int64_t n_trigrams, n_found
+    if match.of_answer.n_slots == 0 and list_trigrams(
+            &match.of_answer, NULL, words.letters.bytes + answer.letters, answer.letters_size,
+            match.seed, &n_found) < 0:
+        return -1.0
+    n_trigrams = list_trigrams(
+        &match.of_truth, &match.of_answer, words.letters.bytes + truth.letters,
+        truth.letters_size, match.seed, &n_found)
+    return -1.0 if n_trigrams < 0 else <double> n_found / <double> n_trigrams
+
+
+cdef inline void mark_plain_trigrams(uint64_t* trigrams, const uint8_t* letters,
+                                     int64_t size) noexcept nogil:
+    """Set the bits of the trigrams of an ASCII text."""
+    cdef uint64_t last = plain_letters[letters[0]], pair = last, place
+    cdef int64_t at
+    for at in range(1, size):
+        place = pair * N_PLAIN_LETTERS + plain_letters[letters[at]]
+        pair = last * N_PLAIN_LETTERS + plain_letters[letters[at]]
+        last = plain_letters[letters[at]]
+        trigrams[place >> 6] |= <uint64_t> 1 << (place & 63)
+
+
+cdef inline double plain_trigram_share(answer_match_t* match, const uint8_t* letters,
+                                       int64_t size) noexcept nogil:
+    """Share of the ground truth's trigrams that the answer has, both texts of ASCII."""
+    cdef uint64_t last = plain_letters[letters[0]], pair = last, letter, place, fresh
+    cdef int64_t n_trigrams = 0, n_found = 0, at
     for at in range(1, size):
         letter = plain_letters[letters[at]]
         place = pair * N_PLAIN_LETTERS + letter
         pair = last * N_PLAIN_LETTERS + letter
         last = letter
-        held = trigrams[place >> 6]
-        bit = <uint64_t> 1 << (place & 63)
-        trigrams[place >> 6] = held | bit if insert else held & ~bit
-        n_changed += <int64_t> ((held >> (place & 63) & 1) ^ insert)
-    return n_changed
-
-
-cdef inline double plain_trigram_share(answer_match_t* match, const uint8_t* answer,
-                                       int64_t answer_size, const uint8_t* truth,
-                                       int64_t truth_size) noexcept nogil:
-    """The same of two texts of ASCII. What the answer has is taken out, then the rest."""
-    cdef uint64_t* trigrams = match.plain_trigrams
-    cdef int64_t n_trigrams = change_plain_trigrams(trigrams, truth, truth_size, True)
-    cdef int64_t n_found = change_plain_trigrams(trigrams, answer, answer_size, False)
-    change_plain_trigrams(trigrams, truth, truth_size, False)
+        fresh = ~match.plain_truth[place >> 6] & <uint64_t> 1 << (place & 63)
+        match.plain_truth[place >> 6] |= fresh
+        n_trigrams += fresh != 0
+        n_found += match.plain_answer[place >> 6] & fresh != 0
+    last = pair = plain_letters[letters[0]]
+    for at in range(1, size):
+        letter = plain_letters[letters[at]]
+        match.plain_truth[(pair * N_PLAIN_LETTERS + letter) >> 6] = 0
+        pair = last * N_PLAIN_LETTERS + letter
+        last = letter
     return <double> n_found / <double> n_trigrams
+
+
+cdef inline bint is_plain(const row_words_t* words, const piece_t* piece) noexcept nogil:
+    """The letters of a text are ASCII."""
+    return next_high_byte(words.letters.bytes + piece.letters, piece.letters_size,
+                          0) == piece.letters_size
 
 
 cdef inline double trigram_share(answer_match_t* match, const row_words_t* words,
                                  const piece_t* answer, const piece_t* truth) noexcept nogil:
     """Share of the ground truth's letter trigrams that the answer has; -1 without memory."""
-    cdef const uint8_t* answer_letters = words.letters.bytes + answer.letters
-    cdef const uint8_t* truth_letters = words.letters.bytes + truth.letters
-    cdef int64_t n_slots = 64, n_trigrams, n_found
-    if (next_high_byte(truth_letters, truth.letters_size, 0) == truth.letters_size
-            and next_high_byte(answer_letters, answer.letters_size, 0) == answer.letters_size):
-        return plain_trigram_share(match, answer_letters, answer.letters_size, truth_letters,
+    if match.is_plain and is_plain(words, truth):
+        return plain_trigram_share(match, words.letters.bytes + truth.letters,
                                    truth.letters_size)
-    while n_slots < 2 * truth.letters_size:
-        n_slots *= 2
-    if reserve(<void**> &match.trigrams, &match.trigrams_capacity, n_slots, sizeof(uint64_t)):
-        return -1.0
-    memset(match.trigrams, 0, <size_t> n_slots * sizeof(uint64_t))
-    n_trigrams = count_trigrams(match, truth_letters, truth.letters_size, n_slots, True)
-    n_found = count_trigrams(match, answer_letters, answer.letters_size, n_slots, False)
-    return <double> n_found / <double> n_trigrams
+    return listed_trigram_share(match, words, answer, truth)
 
 
 # --------------------------------------------------------------------------------- correctness
 
-cdef inline double correctness(answer_match_t* match, claims_t* claims, const row_words_t* words,
-                               const piece_t* answer, const piece_t* truth,
-                               const piece_t* question) noexcept nogil:
-    """Agreement of answer and ground truth, both with a word; -1 without memory.
+cdef inline int begin_match(answer_match_t* match, claims_t* claims, const row_words_t* words,
+                            const piece_t* answer, const piece_t* question) noexcept nogil:
+    """Read the answer, which has a word, once for all ground truths; 0, or -1 without memory.
 
     ``question`` is NULL where there is none: its stems are given away by asking.
     """
-    cdef int64_t n_answer, n_truth, before = match.sets_capacity
-    cdef double recall, precision, f1, share, half
+    cdef int64_t before = match.sets_capacity, i
     if reserve(<void**> &match.sets, &match.sets_capacity, n_stems(words) + 1, 1):
-        return -1.0
+        return -1
     memset(match.sets + before, 0, <size_t> (match.sets_capacity - before))
-    n_answer = distinct_content(match, claims, words, answer, &match.answer_types,
-                                &match.answer_types_capacity)
-    n_truth = distinct_content(match, claims, words, truth, &match.truth_types,
-                               &match.truth_types_capacity)
-    share = trigram_share(match, words, answer, truth)
-    if n_answer < 0 or n_truth < 0 or share < 0.0:
-        return -1.0
+    match.n_answer = distinct_content(match, claims, words, answer, &match.answer_types,
+                                      &match.answer_types_capacity)
+    if match.n_answer < 0:
+        return -1
     mark_stems(match, words, answer, IN_ANSWER)
-    mark_stems(match, words, truth, IN_TRUTH)
     if question != NULL:
         mark_stems(match, words, question, IN_ASKED)
-    recall = share_marked(match, match.truth_types, n_truth, IN_ANSWER)
-    precision = share_marked(match, match.answer_types, n_answer, IN_TRUTH)
+    match.n_unasked = 0
+    for i in range(match.n_answer):
+        match.sets[match.answer_types[i]] |= IN_ANSWER_TYPES
+        match.n_unasked += not match.sets[match.answer_types[i]] & IN_ASKED
+    match.of_answer.n_slots = 0
+    match.is_plain = is_plain(words, answer)
+    if match.is_plain:
+        mark_plain_trigrams(match.plain_answer, words.letters.bytes + answer.letters,
+                            answer.letters_size)
+    return 0
+
+
+cdef inline void end_match(answer_match_t* match, const row_words_t* words,
+                           const piece_t* answer, const piece_t* question) noexcept nogil:
     unmark_stems(match, words, answer)
-    unmark_stems(match, words, truth)
     if question != NULL:
         unmark_stems(match, words, question)
+    if match.is_plain:
+        memset(match.plain_answer, 0, sizeof(match.plain_answer))
+
+
+cdef inline double correctness(answer_match_t* match, claims_t* claims, const row_words_t* words,
+                               const piece_t* answer, const piece_t* truth) noexcept nogil:
+    """Agreement of the answer with a ground truth that has a word; -1 without memory."""
+    cdef int64_t n_truth = distinct_content(match, claims, words, truth, &match.truth_types,
+                                            &match.truth_types_capacity)
+    cdef double share = trigram_share(match, words, answer, truth), recall, precision, f1, half
+    if n_truth < 0 or share < 0.0:
+        return -1.0
+    recall = content_recall(match, n_truth)
+    precision = content_precision(match, words, truth)
     f1 = (2.0 * precision * recall / (precision + recall)) if precision + recall else 0.0
     half = min(1.0, <double> SHORT_GOLD / <double> (truth.last - truth.first)) / 2.0
     return clamped(f1 + half * (share - f1))

@@ -15,6 +15,7 @@ from ngram_sets cimport (
 )
 from primitives cimport hash_t, int64_t, reserve, token_t, uint8_t, uint64_t
 from row_words cimport n_stems, piece_t, row_words_t, take_content
+from stopping cimport is_stopped
 from windows cimport (
     best_window, close_occurrences, list_occurrences, occurrences_t, window_t,
 )
@@ -78,6 +79,9 @@ cdef struct claims_t:
     tally_t tally
     uint8_t* pair_found        # per bigram of a claim: a chunk has it
     int64_t pair_found_capacity
+    int64_t n_pairs_found      # ... which they are, in ``neighbours``
+    int64_t first_marked       # words of the chunks that are marked
+    int64_t last_marked
     uint8_t* marks             # per id
     int64_t marks_capacity
     occurrences_t occurrences
@@ -87,6 +91,7 @@ cdef struct claims_t:
     int64_t neighbours_capacity
     counted_t numbers          # of the text whose support was scored last
     counted_t names
+    const uint8_t* stop        # set when nobody waits for the scores any more
 
 
 cdef inline void close_claims(claims_t* claims) noexcept nogil:
@@ -108,7 +113,7 @@ cdef inline int begin_claims(claims_t* claims, const row_words_t* words,
                              int64_t n_slots) noexcept nogil:
     """Forget the row before; 0, or -1 without memory."""
     cdef int64_t n_sentences = words.sentences.size
-    claims.n_types = claims.n_pairs = 0
+    claims.n_types = claims.n_pairs = claims.first_marked = claims.last_marked = 0
     if reserve(<void**> &claims.claims, &claims.claims_capacity, n_sentences, sizeof(claim_t)):
         return -1
     if reserve(<void**> &claims.supports, &claims.supports_capacity, n_sentences,
@@ -213,6 +218,29 @@ cdef inline void mark_words(claims_t* claims, const row_words_t* words, int64_t 
 
 # --------------------------------------------------------------------------- what the chunks have
 
+cdef inline void forget_chunks(claims_t* claims, const row_words_t* words) noexcept nogil:
+    """Undo what the chunks before left, in the time that it took: they may be many."""
+    cdef const form_t* form
+    cdef int64_t i
+    for i in range(claims.first_marked, claims.last_marked):
+        form = &words.lexicon.forms[words.ids[i]]
+        claims.marks[form.stem] &= ~<uint8_t> (STEM_IN_CHUNK | RAW_IN_CHUNK)
+        claims.marks[form.raw] &= ~<uint8_t> (STEM_IN_CHUNK | RAW_IN_CHUNK)
+    for i in range(claims.n_pairs_found):
+        claims.pair_found[claims.neighbours[i]] = False
+    claims.n_pairs_found = claims.first_marked = claims.last_marked = 0
+
+
+cdef inline int reserve_pairs(claims_t* claims) noexcept nogil:
+    """Room to mark the bigrams of all claims, none of which is; 0, or -1 without memory."""
+    cdef int64_t before = claims.pair_found_capacity
+    if reserve(<void**> &claims.pair_found, &claims.pair_found_capacity, claims.grams.n_grams, 1):
+        return -1
+    if claims.pair_found_capacity > before:
+        memset(claims.pair_found + before, 0, <size_t> (claims.pair_found_capacity - before))
+    return 0
+
+
 cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const piece_t* chunks,
                             int64_t n_chunks) noexcept nogil:
     """Find what the chunks share with the claims and the questions; 0, or -1 without memory.
@@ -224,14 +252,15 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
     cdef int64_t last = chunks[n_chunks - 1].last if n_chunks else 0
     cdef int64_t n_hits = 0, n_neighbours = 0, chunk, i, id
     cdef uint8_t mark, before
+    forget_chunks(claims, words)
     if reserve(<void**> &claims.hits, &claims.hits_capacity, last - first + 1, sizeof(int64_t)):
         return -1
     if reserve(<void**> &claims.neighbours, &claims.neighbours_capacity, last - first + 1,
                sizeof(int64_t)):
         return -1
-    for i in range(n_stems(words)):
-        claims.marks[i] &= ~<uint8_t> (STEM_IN_CHUNK | RAW_IN_CHUNK)
     mark_words(claims, words, first, last, STEM_IN_CHUNK, RAW_IN_CHUNK)
+    claims.first_marked = first
+    claims.last_marked = last
     for chunk in range(n_chunks):
         before = 0
         for i in range(chunks[chunk].first, chunks[chunk].last):
@@ -241,15 +270,15 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
             claims.neighbours[n_neighbours] = i - 1
             n_neighbours += before & mark & STEM_IN_CLAIM
             before = mark
-    if reserve(<void**> &claims.pair_found, &claims.pair_found_capacity, claims.grams.n_grams, 1):
+    if reserve_pairs(claims):
         return -1
-    if claims.grams.n_grams:
-        memset(claims.pair_found, 0, <size_t> claims.grams.n_grams)
     for i in range(n_neighbours):
         id = find_gram(&claims.grams, gram_pair(
             <uint64_t> words.stems[claims.neighbours[i]], words.stems[claims.neighbours[i] + 1]))
         if id >= 0:
             claims.pair_found[id] = True
+            claims.neighbours[claims.n_pairs_found] = id
+            claims.n_pairs_found += 1
     return list_occurrences(&claims.occurrences, words.stems, claims.hits, n_hits,
                             n_stems(words))
 
@@ -313,47 +342,71 @@ cdef inline double bigram_share(const claims_t* claims, const claim_t* claim,
     return <double> found / <double> claim.n_pairs
 
 
+cdef struct parts_t:
+    double bigram              # share of a sentence's bigrams
+    counted_t numbers
+    counted_t names
+
+
+cdef inline int support_sentence(claims_t* claims, const row_words_t* words, const piece_t* piece,
+                                 int64_t sentence, const int64_t* chunk_begins,
+                                 int64_t n_chunks, parts_t* parts) noexcept nogil:
+    """Score one sentence of a text; 0, or -1 if ended early."""
+    cdef const claim_t* claim = &claims.claims[sentence]
+    cdef support_t* support = &claims.supports[sentence]
+    cdef int64_t first = piece.first + words.sentences.items[sentence].first
+    cdef int64_t last = piece.first + words.sentences.items[sentence].last
+    if is_stopped(claims.stop):
+        return -1
+    if best_window(&claims.occurrences, words.stems, claims.types + claim.types,
+                   claim.n_types, max(<int64_t> MIN_WINDOW, WINDOW_FACTOR * (last - first)),
+                   chunk_begins, n_chunks, &support.where):
+        return -1
+    if count_figures(claims, words, first, last, &parts.numbers, &parts.names):
+        return -1
+    support.window = <double> support.where.n_found / <double> claim.n_types
+    parts.bigram = bigram_share(claims, claim, words.stems[first])
+    support.score = clamped(
+        WINDOW_WEIGHT * support.window + BIGRAM_WEIGHT * parts.bigram
+        + NUMBER_WEIGHT * share_found(parts.numbers.n_found, parts.numbers.n_missing)
+        + NAME_WEIGHT * share_found(parts.names.n_found, parts.names.n_missing))
+    return 0
+
+
+cdef inline bint is_too_short(const claim_t* claim, int64_t n_words) noexcept nogil:
+    """A text of so many words, each of which may be a stem and a bigram, cannot reach the cut."""
+    cdef double n = <double> n_words
+    return (WINDOW_WEIGHT * n / <double> claim.n_types
+            + BIGRAM_WEIGHT * n / <double> max(<int64_t> 1, claim.n_pairs)
+            + NUMBER_WEIGHT + NAME_WEIGHT) < SENTENCE_CUT - 0.01
+
+
 cdef inline int support_piece(claims_t* claims, const row_words_t* words, const piece_t* piece,
                               const int64_t* chunk_begins, int64_t n_chunks,
                               double* score) noexcept nogil:
-    """Score a text and each of its sentences, of which there is one; 0, or -1 without memory.
+    """Score a text and each of its sentences, of which there is one; 0, or -1 if ended early.
 
     The text's score takes windows and bigrams by the content words of the sentences, numbers and
     names of all sentences together.
     """
-    cdef double weight = 0.0, window_sum = 0.0, bigram_sum = 0.0, bigram
-    cdef int64_t i, first, last
-    cdef counted_t numbers, names
+    cdef double weight = 0.0, window_sum = 0.0, bigram_sum = 0.0, n_content
+    cdef int64_t i
+    cdef parts_t parts
     cdef counted_t* all_numbers = &claims.numbers
     cdef counted_t* all_names = &claims.names
-    cdef const claim_t* claim
-    cdef support_t* support
     memset(all_numbers, 0, sizeof(counted_t))
     memset(all_names, 0, sizeof(counted_t))
     for i in range(piece.first_sentence, piece.last_sentence):
-        claim = &claims.claims[i]
-        support = &claims.supports[i]
-        first = piece.first + words.sentences.items[i].first
-        last = piece.first + words.sentences.items[i].last
-        if best_window(&claims.occurrences, words.stems, claims.types + claim.types,
-                       claim.n_types, max(<int64_t> MIN_WINDOW, WINDOW_FACTOR * (last - first)),
-                       chunk_begins, n_chunks, NULL, &support.where):
+        if support_sentence(claims, words, piece, i, chunk_begins, n_chunks, &parts):
             return -1
-        if count_figures(claims, words, first, last, &numbers, &names):
-            return -1
-        support.window = <double> support.where.n_found / <double> claim.n_types
-        bigram = bigram_share(claims, claim, words.stems[first])
-        support.score = clamped(
-            WINDOW_WEIGHT * support.window + BIGRAM_WEIGHT * bigram
-            + NUMBER_WEIGHT * share_found(numbers.n_found, numbers.n_missing)
-            + NAME_WEIGHT * share_found(names.n_found, names.n_missing))
-        weight += <double> claim.n_content
-        window_sum += <double> claim.n_content * support.window
-        bigram_sum += <double> claim.n_content * bigram
-        all_numbers.n_found += numbers.n_found
-        all_numbers.n_missing += numbers.n_missing
-        all_names.n_found += names.n_found
-        all_names.n_missing += names.n_missing
+        n_content = <double> claims.claims[i].n_content
+        weight += n_content
+        window_sum += n_content * claims.supports[i].window
+        bigram_sum += n_content * parts.bigram
+        all_numbers.n_found += parts.numbers.n_found
+        all_numbers.n_missing += parts.numbers.n_missing
+        all_names.n_found += parts.names.n_found
+        all_names.n_missing += parts.names.n_missing
     score[0] = clamped(
         WINDOW_WEIGHT * window_sum / weight + BIGRAM_WEIGHT * bigram_sum / weight
         + NUMBER_WEIGHT * share_found(all_numbers.n_found, all_numbers.n_missing)

@@ -1,12 +1,12 @@
 """One context after the other against a row's probes: shared n-grams, best overlaps."""
 from ngram_sets cimport (
-    begin_tally, find_gram, gram_pair, grams_t, jaccard, lengthen_grams, number_gram, tally_ids,
+    begin_tally, find_gram, gram_pair, grams_t, jaccard, join_grams, number_gram, tally_ids,
     tally_t, widen_tally,
 )
 from primitives cimport int32_t, int64_t, reserve, token_t, uint64_t
 from probes cimport (
     gram_kind_t, is_bigram, is_unigram, kind_of_size, overlap_sizes_t, probe_tokens, probes_t,
-    widest_window,
+    reserve_grams, widest_window,
 )
 from token_counts cimport counts_t
 
@@ -102,6 +102,15 @@ cdef inline int share_bigrams(
     return 0
 
 
+cdef inline int share_kind(probes_t* probes, gram_kind_t* kind, const token_t* ids,
+                           int64_t n_ids, counts_t* counts, tally_t* tally) noexcept nogil:
+    """Count the shared n-grams of a kind, of which ``ids`` has one for each token; 0, or -1."""
+    if begin_tally(tally, n_ids):
+        return -1
+    kind.n_context = tally_ids(tally, ids, counts.total - kind.need + 1, counts.distinct)
+    return share(probes, kind, counts.distinct, kind.n_context, False)
+
+
 cdef inline int share_longer(
     probes_t* probes, const token_t* tokens, counts_t* counts, grams_t* grams, tally_t* tally,
 ) noexcept nogil:
@@ -109,8 +118,8 @@ cdef inline int share_longer(
 
     ``counts`` are the tokens'; their list of distinct ones is overwritten.
     """
-    cdef int64_t n_tokens = counts.total
-    cdef int64_t widest = widest_window(probes, min(probes.longest, n_tokens)), window, i
+    cdef int64_t n_tokens = counts.total, half = 1, i
+    cdef int64_t widest = widest_window(probes, min(probes.longest, n_tokens))
     cdef gram_kind_t* kind
     if probes.n_kinds == 3 and is_unigram(&probes.kinds[1]) and is_bigram(&probes.kinds[2]):
         if n_tokens < 2:
@@ -119,27 +128,29 @@ cdef inline int share_longer(
             return -1
         return share_bigrams(probes, &probes.kinds[2], tokens, n_tokens, &counts.tally, grams,
                              tally)
-    # Windows of one token count single tokens too.
-    if widen_tally(tally, counts.tally.capacity):
-        return -1
-    if reserve(<void**> &probes.grams, &probes.grams_capacity, n_tokens + 1, sizeof(token_t)):
+    if reserve_grams(probes, n_tokens):
         return -1
     for i in range(n_tokens):
         probes.grams[i] = tokens[i]
-    for window in range(1, widest + 1):
-        if window > 1 and lengthen_grams(grams, probes.grams, n_tokens - window + 1,
-                                         tokens + window - 1, window > 2):
+    for i in range(1, probes.n_kinds):
+        kind = &probes.kinds[i]
+        if kind.window == 1 and kind.need <= n_tokens and not is_unigram(kind) and share_kind(
+                probes, kind, tokens, counts.tally.capacity, counts, tally):
             return -1
+    while half < widest:
         for i in range(1, probes.n_kinds):
             kind = &probes.kinds[i]
-            if kind.window != window or kind.need > n_tokens or is_unigram(kind):
+            if kind.need > n_tokens or not half < kind.window <= min(2 * half, widest):
                 continue
-            if begin_tally(tally, grams.n_grams):
+            if join_grams(grams, probes.grams, kind.window - half, n_tokens - kind.window + 1,
+                          probes.joined):
                 return -1
-            kind.n_context = tally_ids(tally, probes.grams, n_tokens - kind.need + 1,
-                                       counts.distinct)
-            if share(probes, kind, counts.distinct, kind.n_context, False):
+            if share_kind(probes, kind, probes.joined, grams.n_grams, counts, tally):
                 return -1
+        if 2 * half < widest and join_grams(grams, probes.grams, half, n_tokens - 2 * half + 1,
+                                            probes.grams):
+            return -1
+        half *= 2
     return 0
 
 

@@ -8,12 +8,15 @@ from claims cimport (
 from given_stems cimport give_stems
 from grounded_row cimport (
     N_METRICS, close_grounded, grounded_columns_t, grounded_work_t, open_grounded, read_row,
-    score_row, score_with,
+    read_with_truth, score_row, score_with,
 )
 from lexicon cimport IS_NUMBER, form_bytes, form_size, form_t
-from primitives cimport first_byte, hash_t, int8_t, int64_t, offset_t, span_t, texts_t, uint8_t
-from relevance cimport count_terms
+from primitives cimport (
+    first_byte, hash_t, int8_t, int64_t, offset_t, reserve, span_t, texts_t, uint8_t,
+)
+from relevance cimport count_terms, query_t
 from row_words cimport piece_t, row_words_t
+from stopping cimport raise_failure, stop_flag
 
 
 cdef int score_rows(grounded_work_t* work, const grounded_columns_t* columns, const bint* wants,
@@ -70,13 +73,14 @@ def score_block(
     const uint8_t[::1] stem_bytes, const offset_t[::1] stem_offsets,
     const int64_t[::1] metrics, hash_t seed,
     Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
+    const uint8_t[::1] stop=None,
 ):
     """Fill rows ``[begin, end)`` of scores and null reasons, one column per metric number.
 
     ``given``: per row 1 for a question, 2 for an answer, 4 for contexts that are there, if empty.
     ``languages``: per row the number of its language, -1 to detect it. Words and their stems, in
     place of the light English stem: each word after a byte with the number of its language. A null
-    score is NaN.
+    score is NaN. ``stop`` ends it early, by an InterruptedError, once its byte is not 0.
     """
     cdef grounded_columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
@@ -87,16 +91,17 @@ def score_block(
     cdef int64_t n_given = word_offsets.shape[0] - 1
     cdef grounded_work_t work
     cdef bint wants[13]
+    cdef const uint8_t* flag = stop_flag(stop)
     cdef int failed
     read_wants(metrics, wants)
     with nogil:
-        open_grounded(&work, seed)
+        open_grounded(&work, seed, flag)
         failed = give_stems(&work.words.given_stems, &stem_words, &stems, n_given, seed)
         if not failed:
             failed = score_rows(&work, &columns, wants, begin, end, metrics, scores, reasons)
         close_grounded(&work)
     if failed:
-        raise MemoryError("scoring a block of rows")
+        raise_failure("scoring a block of rows", flag)
 
 
 # -------------------------------------------------------------------------------- one row opened
@@ -152,6 +157,20 @@ cdef list piece_evidence(const grounded_work_t* work, const piece_t* piece):
             for i in range(piece.first_sentence, piece.last_sentence)]
 
 
+cdef int score_precision_again(grounded_work_t* work) noexcept nogil:
+    """Relevance of every chunk to the question as context_precision reads it; 0, or -1."""
+    cdef query_t query = work.question_query
+    if reserve(<void**> &work.other_scores, &work.other_scores_capacity, work.n_chunks,
+               sizeof(double)):
+        return -1
+    if count_terms(&work.relevance, &work.claims, &work.words, work.chunks, work.n_chunks):
+        return -1
+    if work.precision_truth >= 0 and read_with_truth(work, work.precision_truth, &query):
+        return -1
+    return score_with(work, &query, work.chunks, work.n_chunks, work.chunk_begins,
+                      work.other_scores)
+
+
 cdef int hold_again(grounded_work_t* work) noexcept nogil:
     """Hold all chunks against the claims, and the question as context_precision reads it, again.
 
@@ -160,12 +179,8 @@ cdef int hold_again(grounded_work_t* work) noexcept nogil:
     cdef double score
     if sift_chunks(&work.claims, &work.words, work.chunks, work.n_chunks):
         return -1
-    if work.has_precision:
-        if count_terms(&work.relevance, &work.claims, &work.words, work.chunks, work.n_chunks):
-            return -1
-        if score_with(work, &work.queries[work.best_query], work.chunks, work.n_chunks,
-                      work.chunk_begins, work.other_scores):
-            return -1
+    if work.has_precision and score_precision_again(work):
+        return -1
     if work.has_support and support_piece(&work.claims, &work.words, &work.answer,
                                           work.chunk_begins, work.n_chunks, &score):
         return -1
@@ -186,6 +201,7 @@ def row_details(
     const uint8_t[::1] word_bytes, const offset_t[::1] word_offsets,
     const uint8_t[::1] stem_bytes, const offset_t[::1] stem_offsets,
     const int64_t[::1] metrics, hash_t seed, Py_ssize_t row,
+    const uint8_t[::1] stop=None,
 ):
     """Score one row and give what its scores are made of.
 
@@ -206,10 +222,11 @@ def row_details(
     cdef grounded_work_t work
     cdef bint wants[13]
     cdef int64_t i
+    cdef const uint8_t* flag = stop_flag(stop)
     cdef int failed
     read_wants(metrics, wants)
     with nogil:
-        open_grounded(&work, seed)
+        open_grounded(&work, seed, flag)
         work.words.cleaner.keep_origins = True
         failed = give_stems(&work.words.given_stems, &stem_words, &stems, n_given, seed)
         if not failed:
@@ -218,7 +235,7 @@ def row_details(
             failed = hold_again(&work)
     try:
         if failed:
-            raise MemoryError("scoring a row")
+            raise_failure("scoring a row", flag)
         truth = work.truths[work.best_truth].index if work.has_recall else None
         return (
             [work.scores[i] for i in range(N_METRICS)],
@@ -261,7 +278,7 @@ def row_words(
     cdef int failed
     cdef const form_t* form
     found = {}
-    open_grounded(&work, seed)
+    open_grounded(&work, seed, NULL)
     try:
         for row in range(begin, end):
             with nogil:

@@ -2,22 +2,28 @@
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from answer_match cimport answer_match_t, close_answer_match, correctness, is_refusal
+from answer_match cimport (
+    answer_match_t, begin_match, close_answer_match, correctness, end_match, is_refusal,
+)
+from claim_lists cimport claim_lists_t, close_claim_lists, list_claims
 from claims cimport (
     RAW_IN_QUESTION, SENTENCE_CUT, STEM_IN_QUESTION, add_claims, begin_claims, claims_t,
-    close_claims, counted_t, mark_words, sift_chunks, support_piece,
+    close_claims, counted_t, is_too_short, mark_words, parts_t, sift_chunks, support_piece, support_sentence,
 )
 from clean_text cimport begins_with_label
-from primitives cimport hash_t, int8_t, int64_t, offset_t, reserve, text_at, texts_t, uint8_t
+from primitives cimport (
+    hash_t, int8_t, int64_t, offset_t, reserve, text_at, texts_t, token_t, uint8_t,
+)
 from relevance cimport (
-    RELEVANT, average_precision, close_relevance, count_terms, list_hits, make_query,
-    may_ask_for_name,
-    query_t, relevance_t, relevant_share, score_chunks,
+    RELEVANT, average_precision, close_relevance, count_terms, drop_query, has_content,
+    has_places, list_hits, make_query, may_ask_for_name, query_precision, query_t, relevance_t,
+    relevant_share, score_chunks, want_stems,
 )
 from row_words cimport (
     WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, begin_row, close_row_words,
     n_stems, open_row_words, piece_t, read_words, row_words_t,
 )
+from stopping cimport is_stopped
 from vocabulary cimport table_size
 from word_facts cimport language_counts_t
 
@@ -82,10 +88,8 @@ cdef struct grounded_work_t:
     int64_t n_chunks
     int64_t* chunk_begins          # words where chunks begin, and the end of the last
     int64_t chunk_begins_capacity
-    query_t* queries               # the question alone, then with each ground truth
-    int64_t queries_capacity
-    int64_t n_queries
-    int64_t best_query             # of the context_precision
+    query_t question_query         # the question alone
+    int64_t precision_truth        # read with the question for context_precision; -1 for none
     uint8_t* in_query              # per stem
     int64_t in_query_capacity
     double* chunk_scores
@@ -98,6 +102,7 @@ cdef struct grounded_work_t:
     bint has_recall
     bint has_chunk_scores
     bint has_precision
+    claim_lists_t claim_lists      # of the answer
     uint8_t* carried               # per answer sentence, bits CARRIED_*
     int64_t carried_capacity
     uint8_t* used                  # per chunk: it carries a sentence of the answer
@@ -295,13 +300,6 @@ cdef inline int score_recall(grounded_work_t* work) noexcept nogil:
     return 0
 
 
-cdef inline int score_with(grounded_work_t* work, const query_t* query, const piece_t* chunks,
-                           int64_t n_chunks, const int64_t* chunk_begins,
-                           double* scores) noexcept nogil:
-    return score_chunks(&work.relevance, &work.claims, &work.words, query, chunks, n_chunks,
-                        chunk_begins, work.in_query, scores)
-
-
 cdef struct opened_t:
     # What is left to count once nulls and zeros are settled.
     bint claims            # faithfulness and hallucination_rate
@@ -394,41 +392,71 @@ cdef inline int set_out_claims(grounded_work_t* work, const bint* wants,
 
 
 cdef inline int set_out_queries(grounded_work_t* work, const opened_t* opened) noexcept nogil:
-    """The question alone, then, for the precision, with each ground truth; 0, or -1."""
+    """The question alone; what it is with each ground truth is wanted of the chunks. 0, or -1."""
+    cdef bint stop_words
     cdef int64_t i
-    work.n_queries = work.best_query = 0
     work.relevance.n_content = 0
     if not (opened.chunk_scores or opened.precision or opened.answer):
         return 0
-    if reserve(<void**> &work.queries, &work.queries_capacity, work.n_truths + 1,
-               sizeof(query_t)):
-        return -1
     if make_query(&work.relevance, &work.claims, &work.words, &work.question, NULL,
-                  &work.queries[0]):
+                  &work.question_query):
         return -1
-    work.n_queries = 1
-    for i in range(work.n_truths if opened.precision else 0):
-        if make_query(&work.relevance, &work.claims, &work.words, &work.question,
-                      &work.truths[i], &work.queries[i + 1]):
+    if opened.precision and work.n_truths:
+        # Those of a query that has no content, and of more: it does no harm.
+        stop_words = not has_content(&work.words, &work.question)
+        for i in range(work.n_truths):
+            want_stems(&work.claims, &work.words, &work.truths[i], stop_words)
+    return 0
+
+
+cdef inline int score_with(grounded_work_t* work, const query_t* query, const piece_t* chunks,
+                           int64_t n_chunks, const int64_t* chunk_begins,
+                           double* scores) noexcept nogil:
+    return score_chunks(&work.relevance, &work.claims, &work.words, query, chunks, n_chunks,
+                        chunk_begins, work.in_query, scores)
+
+
+cdef inline int read_with_truth(grounded_work_t* work, int64_t truth,
+                                query_t* query) noexcept nogil:
+    return make_query(&work.relevance, &work.claims, &work.words, &work.question,
+                      &work.truths[truth], query)
+
+
+cdef inline int score_precision(grounded_work_t* work) noexcept nogil:
+    """context_precision: of several ground truths the best counts. 0, or -1 if ended early."""
+    cdef bint question_found = has_places(&work.claims, &work.words, &work.question)
+    cdef double precision, best = -1.0
+    cdef query_t query
+    cdef int64_t i
+    for i in range(work.n_truths):
+        if is_stopped(work.claims.stop):
             return -1
-        work.n_queries += 1
+        precision = 0.0
+        # Without a word in the chunks there is no need to read the question again.
+        if question_found or has_places(&work.claims, &work.words, &work.truths[i]):
+            if read_with_truth(work, i, &query):
+                return -1
+            if query_precision(&work.relevance, &work.claims, &work.words, &query, work.chunks,
+                               work.n_chunks, work.chunk_begins, work.in_query, &precision):
+                return -1
+            drop_query(&work.relevance, &work.claims, &query)
+        if precision > best:
+            best = precision
+            work.precision_truth = i
+    work.scores[<int> CONTEXT_PRECISION] = best
     return 0
 
 
 cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) noexcept nogil:
     """context_relevance by the question; context_precision by it and the best ground truth."""
-    cdef int64_t i
-    cdef double precision
+    work.precision_truth = -1
     if reserve(<void**> &work.chunk_scores, &work.chunk_scores_capacity, work.n_chunks,
-               sizeof(double)):
-        return -1
-    if reserve(<void**> &work.other_scores, &work.other_scores_capacity, work.n_chunks,
                sizeof(double)):
         return -1
     if count_terms(&work.relevance, &work.claims, &work.words, work.chunks, work.n_chunks):
         return -1
     if opened.chunk_scores:
-        if score_with(work, &work.queries[0], work.chunks, work.n_chunks, work.chunk_begins,
+        if score_with(work, &work.question_query, work.chunks, work.n_chunks, work.chunk_begins,
                       work.chunk_scores):
             return -1
     if opened.relevance:
@@ -436,15 +464,7 @@ cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) n
     if opened.precision and work.n_truths == 0:
         work.scores[<int> CONTEXT_PRECISION] = average_precision(
             work.chunk_scores, work.n_chunks)
-    for i in range(1, work.n_queries):
-        if score_with(work, &work.queries[i], work.chunks, work.n_chunks, work.chunk_begins,
-                      work.other_scores):
-            return -1
-        precision = average_precision(work.other_scores, work.n_chunks)
-        if i == 1 or precision > work.scores[<int> CONTEXT_PRECISION]:
-            work.scores[<int> CONTEXT_PRECISION] = precision
-            work.best_query = i
-    return 0
+    return score_precision(work) if opened.precision and work.n_truths else 0
 
 
 cdef inline int score_answer(grounded_work_t* work) noexcept nogil:
@@ -456,7 +476,7 @@ cdef inline int score_answer(grounded_work_t* work) noexcept nogil:
         return -1
     if count_terms(&work.relevance, &work.claims, &work.words, &work.answer, 1):
         return -1
-    return score_with(work, &work.queries[0], &work.answer, 1, begins,
+    return score_with(work, &work.question_query, &work.answer, 1, begins,
                       &work.scores[<int> ANSWER_RELEVANCE])
 
 
@@ -464,65 +484,87 @@ cdef inline int score_correctness(grounded_work_t* work) noexcept nogil:
     """answer_correctness: of several ground truths the best counts."""
     cdef double score, best = 0.0
     cdef int64_t i
+    if begin_match(&work.match, &work.claims, &work.words, &work.answer,
+                   &work.question if work.has_question else NULL):
+        return -1
     for i in range(work.n_truths):
+        if is_stopped(work.claims.stop):
+            return -1
         score = correctness(&work.match, &work.claims, &work.words, &work.answer,
-                            &work.truths[i], &work.question if work.has_question else NULL)
+                            &work.truths[i])
         if score < 0.0:
             return -1
         best = max(best, score)
+    end_match(&work.match, &work.words, &work.answer,
+              &work.question if work.has_question else NULL)
     work.scores[<int> ANSWER_CORRECTNESS] = best
     return 0
 
 
 # ---------------------------------------------------------------------------------- diagnostics
 
-cdef inline int support_by(grounded_work_t* work, const piece_t* claim, const piece_t* chunks,
-                           int64_t n_chunks, const int64_t* begins, double* score) noexcept nogil:
-    """Hold a claim against other texts than the row's chunks; 0, or -1 without memory."""
-    if sift_chunks(&work.claims, &work.words, chunks, n_chunks):
+cdef inline int carry_by(grounded_work_t* work, const piece_t* text, uint8_t mark,
+                         bint* carries) noexcept nogil:
+    """Mark the sentences of the answer that a text carries; 0, or -1 if ended early.
+
+    Only those are looked at of which it has a content stem, and enough words: the others are far
+    from the cut.
+    """
+    cdef claim_lists_t* lists = &work.claim_lists
+    cdef int64_t first = work.answer.first_sentence, i, at, sentence
+    cdef int64_t[2] begins
+    cdef token_t stem
+    cdef parts_t parts
+    begins[0] = text.first
+    begins[1] = text.last
+    carries[0] = False
+    if sift_chunks(&work.claims, &work.words, text, 1):
         return -1
-    return support_piece(&work.claims, &work.words, claim, begins, n_chunks, score)
-
-
-cdef inline int64_t mark_carried(grounded_work_t* work, uint8_t mark) noexcept nogil:
-    """Mark the answer's sentences that reach the cut; how many do."""
-    cdef int64_t first = work.answer.first_sentence, n = 0, i
-    for i in range(first, work.answer.last_sentence):
-        if work.claims.supports[i].score >= SENTENCE_CUT:
-            work.carried[i - first] |= mark
-            n += 1
-    return n
+    lists.n_looked_at += 1
+    for i in range(work.claims.occurrences.n_listed):
+        stem = work.claims.occurrences.listed[i]
+        for at in range(lists.begins[stem], lists.begins[stem + 1]):
+            sentence = lists.sentences[at]
+            if lists.looked_at[sentence - first] == lists.n_looked_at:
+                continue
+            lists.looked_at[sentence - first] = lists.n_looked_at
+            if is_too_short(&work.claims.claims[sentence], text.last - text.first):
+                continue
+            if support_sentence(&work.claims, &work.words, &work.answer, sentence, begins, 1,
+                                &parts):
+                return -1
+            if work.claims.supports[sentence].score >= SENTENCE_CUT:
+                work.carried[sentence - first] |= mark
+                carries[0] = True
+    return 0
 
 
 cdef inline int carry_answer(grounded_work_t* work, bint by_relevance) noexcept nogil:
     """Which chunks and which ground truths carry which sentences of the answer; 0, or -1."""
     cdef int64_t n_sentences = work.answer.last_sentence - work.answer.first_sentence, i
-    cdef int64_t[2] begins
-    cdef double score = 0.0
     cdef uint8_t mark
+    cdef bint carries
     if reserve(<void**> &work.carried, &work.carried_capacity, n_sentences, 1):
         return -1
     if reserve(<void**> &work.used, &work.used_capacity, work.n_chunks, 1):
         return -1
     memset(work.carried, 0, <size_t> n_sentences)
+    if list_claims(&work.claim_lists, &work.claims, &work.words, &work.answer):
+        return -1
     for i in range(work.n_chunks):
         work.used[i] = False
         if not has_words(&work.chunks[i]):
             continue
-        begins[0] = work.chunks[i].first
-        begins[1] = work.chunks[i].last
-        if support_by(work, &work.answer, &work.chunks[i], 1, begins, &score):
-            return -1
         mark = CARRIED_BY_RELEVANT
         if by_relevance and work.chunk_scores[i] < RELEVANT:
             mark = CARRIED_BY_IRRELEVANT
-        work.used[i] = mark_carried(work, mark) > 0
-    for i in range(work.n_truths):
-        begins[0] = work.truths[i].first
-        begins[1] = work.truths[i].last
-        if support_by(work, &work.answer, &work.truths[i], 1, begins, &score):
+        if is_stopped(work.claims.stop) or carry_by(work, &work.chunks[i], mark, &carries):
             return -1
-        mark_carried(work, CARRIED_BY_TRUTH)
+        work.used[i] = carries
+    for i in range(work.n_truths):
+        if is_stopped(work.claims.stop) or carry_by(work, &work.truths[i], CARRIED_BY_TRUTH,
+                                                    &carries):
+            return -1
     return 0
 
 
@@ -554,8 +596,10 @@ cdef inline int score_claim_recall(grounded_work_t* work) noexcept nogil:
     cdef double score = 0.0, best = 0.0
     begins[0] = work.answer.first
     begins[1] = work.answer.last
+    if sift_chunks(&work.claims, &work.words, &work.answer, 1):
+        return -1
     for i in range(work.n_truths):
-        if support_by(work, &work.truths[i], &work.answer, 1, begins, &score):
+        if support_piece(&work.claims, &work.words, &work.truths[i], begins, 1, &score):
             return -1
         n = 0
         for k in range(work.truths[i].first_sentence, work.truths[i].last_sentence):
@@ -634,7 +678,7 @@ cdef inline int score_diagnostics(grounded_work_t* work, const grounded_columns_
 
 cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* columns,
                           const bint* wants, int64_t row) noexcept nogil:
-    """All requested metrics of one row into the workspace; 0, or -1 without memory."""
+    """All requested metrics of one row into the workspace; 0, or -1 if it was ended early."""
     cdef opened_t opened
     if read_row(work, columns, row) or settle_row(work, columns, wants, row, &opened):
         return -1
@@ -662,8 +706,10 @@ cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* colum
 
 # ------------------------------------------------------------------------------------ workspace
 
-cdef inline void open_grounded(grounded_work_t* work, hash_t seed) noexcept nogil:
+cdef inline void open_grounded(grounded_work_t* work, hash_t seed,
+                               const uint8_t* stop) noexcept nogil:
     memset(work, 0, sizeof(grounded_work_t))
+    work.claims.stop = stop
     open_row_words(&work.words, seed)
     work.claims.grams.seed = seed
     work.match.seed = seed
@@ -677,9 +723,9 @@ cdef inline void close_grounded(grounded_work_t* work) noexcept nogil:
     free(work.truths)
     free(work.chunks)
     free(work.chunk_begins)
-    free(work.queries)
     free(work.in_query)
     free(work.chunk_scores)
     free(work.other_scores)
+    close_claim_lists(&work.claim_lists)
     free(work.carried)
     free(work.used)

@@ -1,7 +1,8 @@
 """Sets of n-grams: exact ids, counts within one text, Jaccard overlap.
 
-An n-gram is numbered by the pair (id of its first n - 1 tokens, id of its last), so equal ids mean
-equal n-grams and no hash can forge a match.
+An n-gram is numbered by the pair of ids of two shorter ones, of equal length, that cover it, so
+equal ids mean equal n-grams and no hash can forge a match. n-grams of different lengths may have
+the same id: only those of one length are ever compared.
 """
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
@@ -13,10 +14,6 @@ from vocabulary cimport MAX_IDS, MAX_PROBE
 
 
 # ------------------------------------------------------------------------------ numbering n-grams
-
-cdef enum:
-    LONGER_PREFIX = 0x40000000  # tells a prefix of two and more tokens from a single token
-
 
 cdef struct gram_slot_t:
     uint64_t pair      # prefix << 32 | token
@@ -116,21 +113,19 @@ cdef inline int64_t find_gram(const grams_t* grams, uint64_t pair) noexcept nogi
     return -1
 
 
-cdef inline int lengthen_grams(grams_t* grams, token_t* prefixes, Py_ssize_t n_prefixes,
-                               const token_t* last_tokens, bint longer) noexcept nogil:
-    """Replace each prefix id by the id of the n-gram that adds its last token; 0, or -1.
+cdef inline int join_grams(grams_t* grams, const token_t* halves, int64_t distance,
+                           int64_t n_windows, token_t* joined) noexcept nogil:
+    """Number windows by the one they begin with and the one ``distance`` on that they end with.
 
-    ``longer`` says that the prefixes are n-grams themselves, not single tokens.
+    ``joined`` may be ``halves``. 0, or -1 without memory.
     """
-    cdef uint64_t kind = LONGER_PREFIX if longer else 0
-    cdef Py_ssize_t i
-    cdef int64_t id
-    for i in range(n_prefixes):
+    cdef int64_t i, id
+    for i in range(n_windows):
         id = number_gram(
-            grams, gram_pair(<uint64_t> <uint32_t> prefixes[i] | kind, last_tokens[i]))
+            grams, gram_pair(<uint64_t> <uint32_t> halves[i], halves[i + distance]))
         if id < 0:
             return -1
-        prefixes[i] = <token_t> id
+        joined[i] = <token_t> id
     return 0
 
 

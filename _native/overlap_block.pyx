@@ -8,6 +8,7 @@ from overlap_row cimport (
 )
 from primitives cimport first_byte, hash_t, int64_t, offset_t, texts_t, uint8_t
 from probes cimport probes_t
+from stopping cimport raise_failure, stop_flag
 
 
 cdef int score_rows(workspace_t* work, const columns_t* columns, const options_t* options,
@@ -72,25 +73,28 @@ def score_block(
     const int64_t[::1] metrics, const int64_t[::1] windows, const int64_t[::1] needs,
     const double[::1] weights, const double[::1] numbers, hash_t seed,
     Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
+    const uint8_t[::1] stop=None,
 ):
     """Fill rows ``[begin, end)`` of scores and null reasons, one column per metric number.
 
     An empty ground truth counts as none. ``numbers``: chunk relevance, claim support and sentence
     coverage thresholds, n-gram and TF-IDF weights. A null score is NaN.
+    ``stop`` ends it early, by an InterruptedError, once its byte is not 0.
     """
     cdef columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
         truth_offsets, context_bytes, context_offsets, row_contexts)
     cdef options_t options = read_options(metrics, windows, needs, weights, numbers)
     cdef workspace_t work
+    cdef const uint8_t* flag = stop_flag(stop)
     cdef int failed
     with nogil:
-        failed = open_workspace(&work, &options, seed)
+        failed = open_workspace(&work, &options, seed, flag)
         if not failed:
             failed = score_rows(&work, &columns, &options, begin, end, metrics, scores, reasons)
         close_workspace(&work)
     if failed:
-        raise MemoryError("scoring a block of rows")
+        raise_failure("scoring a block of rows", flag)
 
 
 def row_details(
@@ -101,6 +105,7 @@ def row_details(
     const offset_t[::1] row_contexts,
     const int64_t[::1] metrics, const int64_t[::1] windows, const int64_t[::1] needs,
     const double[::1] weights, const double[::1] numbers, hash_t seed, Py_ssize_t row,
+    const uint8_t[::1] stop=None,
 ):
     """Score one row and give what its scores are made of.
 
@@ -117,14 +122,15 @@ def row_details(
     cdef workspace_t work
     cdef int64_t n_contexts = row_contexts[row + 1] - row_contexts[row], i
     cdef probes_t* probes = &work.probes
+    cdef const uint8_t* flag = stop_flag(stop)
     cdef int failed
     with nogil:
-        failed = open_workspace(&work, &options, seed)
+        failed = open_workspace(&work, &options, seed, flag)
         if not failed:
             failed = score_row(&work, &columns, &options, row)
     try:
         if failed:
-            raise MemoryError("scoring a row")
+            raise_failure("scoring a row", flag)
         has_claims = probes.n_probes and (
             options.wants[FAITHFULNESS] or options.wants[HALLUCINATION_RATE])
         n_claims = work.n_answer_sentences if has_claims else 0

@@ -13,6 +13,7 @@ from probes cimport (
     add_probe, clear_probes, close_probes, index_probes, open_probes, overlap_sizes_t, probes_t,
 )
 from sentence_spans cimport next_sentence
+from stopping cimport is_stopped
 from tfidf_rows cimport pair_cosine
 from token_counts cimport close_counts, count_ids, counts_t, distinct_jaccard, token_f1
 from token_stream cimport best_block_cutter, cutter_t, lowered_t
@@ -85,6 +86,7 @@ cdef struct workspace_t:
     double truth_overlap_part
     double scores[7]
     uint8_t reasons[7]
+    const uint8_t* stop        # set when nobody waits for the scores any more
 
 
 cdef inline int64_t row_bytes(const columns_t* columns, int64_t row) noexcept nogil:
@@ -226,6 +228,8 @@ cdef inline int compare_contexts(
     if not precision and work.probes.n_probes == 0:
         return 0
     for index in range(first, last):
+        if is_stopped(work.stop):
+            return -1
         if compare_context(work, options, text_at(&columns.contexts, index), index - first):
             return -1
     finish_probes(&work.probes, &options.sizes)
@@ -321,7 +325,7 @@ cdef inline void score_truth(workspace_t* work, const options_t* options, bint h
 
 cdef inline int score_row(workspace_t* work, const columns_t* columns, const options_t* options,
                           int64_t row) noexcept nogil:
-    """All requested metrics of one row into the workspace; 0, or -1 without memory."""
+    """All requested metrics of one row into the workspace; 0, or -1 if it was ended early."""
     cdef int64_t n_contexts = columns.row_contexts[row + 1] - columns.row_contexts[row]
     cdef int64_t n_slots = table_size(row_bytes(columns, row))
     work.lowered.size = work.tokens.size = 0
@@ -343,9 +347,10 @@ cdef inline int score_row(workspace_t* work, const columns_t* columns, const opt
 
 # ---------------------------------------------------------------------------------- workspace
 
-cdef inline int open_workspace(workspace_t* work, const options_t* options,
-                               hash_t seed) noexcept nogil:
+cdef inline int open_workspace(workspace_t* work, const options_t* options, hash_t seed,
+                               const uint8_t* stop) noexcept nogil:
     memset(work, 0, sizeof(workspace_t))
+    work.stop = stop
     work.cutter.cut_block = best_block_cutter()
     seed_vocabulary(&work.vocabulary, seed)
     work.grams.seed = seed

@@ -8,7 +8,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from ngram_sets cimport (
-    begin_tally, grams_t, lengthen_grams, tally_ids, tally_t,
+    begin_tally, grams_t, join_grams, tally_ids, tally_t,
 )
 from primitives cimport int32_t, int64_t, reserve, span_t, token_t
 
@@ -59,6 +59,8 @@ cdef struct probes_t:
     int64_t best_unigram_capacity
     token_t* grams             # n-gram ids of the probes, then of the context at hand
     int64_t grams_capacity
+    token_t* joined            # ... of the size at hand
+    int64_t joined_capacity
     token_t* known             # n-grams of the context at hand that a probe has
     int64_t known_capacity
 
@@ -96,6 +98,7 @@ cdef inline void close_probes(probes_t* probes) noexcept nogil:
     free(probes.best_weighted)
     free(probes.best_unigram)
     free(probes.grams)
+    free(probes.joined)
     free(probes.known)
 
 
@@ -208,6 +211,14 @@ cdef inline int index_kind(probes_t* probes, gram_kind_t* kind, int64_t n_probes
     return invert_sets(kind, n_probes)
 
 
+cdef inline int reserve_grams(probes_t* probes, int64_t n_tokens) noexcept nogil:
+    """Room for the n-grams of so many tokens, half as long and of the size at hand; 0, or -1."""
+    if reserve(<void**> &probes.grams, &probes.grams_capacity, n_tokens + 1, sizeof(token_t)):
+        return -1
+    return reserve(<void**> &probes.joined, &probes.joined_capacity, n_tokens + 1,
+                   sizeof(token_t))
+
+
 cdef inline int64_t widest_window(const probes_t* probes, int64_t longest) noexcept nogil:
     """The widest window that any text of at most ``longest`` tokens can fill."""
     cdef int64_t widest = 1
@@ -217,34 +228,51 @@ cdef inline int64_t widest_window(const probes_t* probes, int64_t longest) noexc
     return min(widest, longest)
 
 
+cdef inline int join_probes(probes_t* probes, grams_t* grams, int64_t half, int64_t window,
+                            token_t* joined) noexcept nogil:
+    """n-grams of ``window`` tokens of the weighted probes from those of ``half``; 0, or -1."""
+    cdef int64_t probe
+    cdef span_t span
+    for probe in range(probes.n_weighted):
+        span = probes.spans[probe]
+        if join_grams(grams, probes.grams + span.begin, window - half,
+                      span.end - span.begin - window + 1, joined + span.begin):
+            return -1
+    return 0
+
+
 cdef inline int index_longer(probes_t* probes, const token_t* tokens, int64_t n_token_ids,
                              grams_t* grams, tally_t* tally) noexcept nogil:
-    """Sets and lists of all kinds but unigrams, over the weighted probes; 0, or -1."""
-    cdef int64_t last = probes.spans[probes.n_weighted - 1].end, i, probe, window
+    """Sets and lists of all kinds but unigrams, over the weighted probes; 0, or -1.
+
+    Two windows of half a size or more cover one of that size: one pass for each doubling.
+    """
+    cdef int64_t last = probes.spans[probes.n_weighted - 1].end, half = 1, i
     cdef int64_t widest = widest_window(probes, probes.longest)
     cdef gram_kind_t* kind
-    cdef span_t span
-    if reserve(<void**> &probes.grams, &probes.grams_capacity, last + 1, sizeof(token_t)):
+    if reserve_grams(probes, last):
         return -1
     for i in range(last):
         probes.grams[i] = tokens[i]
     for i in range(1, probes.n_kinds):
+        kind = &probes.kinds[i]
         # A window of no token, or wider than any probe, has nothing to list.
-        if index_kind(probes, &probes.kinds[i], 0, tokens, 0, tally):
-            return -1
-    for window in range(1, widest + 1):
-        for probe in range(probes.n_weighted if window > 1 else 0):
-            span = probes.spans[probe]
-            if lengthen_grams(grams, probes.grams + span.begin,
-                              span.end - span.begin - window + 1,
-                              tokens + span.begin + window - 1, window > 2):
+        if kind.window == 1 and not is_unigram(kind):
+            if index_kind(probes, kind, probes.n_weighted, tokens, n_token_ids, tally):
                 return -1
+        elif index_kind(probes, kind, 0, tokens, 0, tally):
+            return -1
+    while half < widest:
         for i in range(1, probes.n_kinds):
             kind = &probes.kinds[i]
-            if kind.window == window and not is_unigram(kind) and index_kind(
-                    probes, kind, probes.n_weighted, probes.grams,
-                    n_token_ids if window == 1 else grams.n_grams, tally):
+            if not half < kind.window <= min(2 * half, widest):
+                continue
+            if join_probes(probes, grams, half, kind.window, probes.joined) or index_kind(
+                    probes, kind, probes.n_weighted, probes.joined, grams.n_grams, tally):
                 return -1
+        if 2 * half < widest and join_probes(probes, grams, half, 2 * half, probes.grams):
+            return -1
+        half *= 2
     return 0
 
 

@@ -11,8 +11,9 @@ from lexicon cimport form_bytes, form_size
 from natural_log cimport natural_log
 from ngram_sets cimport begin_tally, tallied_count, tally_ids, tally_t
 from primitives cimport int32_t, int64_t, reserve, token_t, uint8_t, uint32_t
-from row_words cimport n_stems, piece_t, row_words_t, take_content
-from windows cimport best_window, list_occurrences, window_t
+from row_words cimport is_content, n_stems, piece_t, row_words_t, take_content
+from stopping cimport is_stopped
+from windows cimport count_places, list_occurrences, list_runs, occurrences_t, run_t
 from word_facts cimport (
     LANGUAGE_EN, WORD_COUNT, WORD_DATE, WORD_HOW_MANY, WORD_WHAT_DATE, WORD_WHAT_NAME,
     WORD_WHAT_NUMBER, WORD_WHICH_DATE,
@@ -71,8 +72,6 @@ cdef struct relevance_t:
     int64_t shared_counts_capacity
     double* weights            # idf by document count
     int64_t weights_capacity
-    int64_t* richest           # per chunk: stems in the best window
-    int64_t richest_capacity
     tally_t tally
 
 
@@ -87,7 +86,6 @@ cdef inline void close_relevance(relevance_t* work) noexcept nogil:
     free(work.query_counts)
     free(work.shared_counts)
     free(work.weights)
-    free(work.richest)
     free(work.tally.cells)
 
 
@@ -203,6 +201,40 @@ cdef inline int make_query(relevance_t* work, claims_t* claims, const row_words_
     query.types = claims.n_types
     query.n_types = add_types(claims, words, n)
     return -1 if query.n_types < 0 else 0
+
+
+cdef inline void drop_query(relevance_t* work, claims_t* claims,
+                            const query_t* query) noexcept nogil:
+    """Forget the query that was made last."""
+    work.n_content = query.content
+    claims.n_types = query.types
+
+
+cdef inline bint has_content(const row_words_t* words, const piece_t* piece) noexcept nogil:
+    cdef int64_t i
+    for i in range(piece.first, piece.last):
+        if is_content(words, i):
+            return True
+    return False
+
+
+cdef inline void want_stems(claims_t* claims, const row_words_t* words, const piece_t* piece,
+                            bint stop_words) noexcept nogil:
+    """Want the places of a text's content stems, with ``stop_words`` those of all its stems."""
+    cdef int64_t i
+    for i in range(piece.first, piece.last):
+        if stop_words or is_content(words, i):
+            claims.marks[words.stems[i]] |= STEM_WANTED
+
+
+cdef inline bint has_places(const claims_t* claims, const row_words_t* words,
+                            const piece_t* piece) noexcept nogil:
+    """The chunks have a stem of a text."""
+    cdef int64_t i
+    for i in range(piece.first, piece.last):
+        if count_places(&claims.occurrences, words.stems[i]):
+            return True
+    return False
 
 
 # ------------------------------------------------------------------------------- terms of chunks
@@ -370,38 +402,93 @@ cdef inline double chunk_cosine(relevance_t* work, int64_t chunk, int64_t n_term
     return clamped(dot / (length * sqrt(total)))
 
 
+cdef inline double chunk_score(relevance_t* work, const row_words_t* words, const query_t* query,
+                               const piece_t* chunks, const run_t* run, double length,
+                               const uint8_t* in_query) noexcept nogil:
+    """Relevance of a chunk with a word; one that has no stem of the query has an empty run."""
+    cdef double cosine = 0.0, nearness
+    if run.n_found:
+        cosine = chunk_cosine(work, run.chunk, query.n_types, length)
+    nearness = <double> run.n_found / <double> query.n_types
+    return clamped(
+        NEARNESS_WEIGHT * nearness + COSINE_WEIGHT * sqrt(cosine)
+        + KIND_WEIGHT * kind_match(work, words, query, in_query, &chunks[run.chunk]))
+
+
+cdef inline int open_query(relevance_t* work, claims_t* claims, const row_words_t* words,
+                           const query_t* query, const int64_t* chunk_begins, int64_t n_chunks,
+                           uint8_t* in_query) noexcept nogil:
+    """Set out a query and the runs of its stems in the chunks; 0, or -1 without memory.
+
+    ``in_query``, all 0 before and when closed, has room for every stem.
+    """
+    if list_runs(&claims.occurrences, words.stems, claims.types + query.types, query.n_types,
+                 QUESTION_WINDOW, chunk_begins, n_chunks):
+        return -1
+    if begin_query(work, claims, words, query):
+        return -1
+    mark_query(words, query, in_query, 1)
+    return 0
+
+
+cdef inline void close_query(relevance_t* work, const row_words_t* words, const query_t* query,
+                             uint8_t* in_query) noexcept nogil:
+    cdef int64_t i
+    mark_query(words, query, in_query, 0)
+    for i in range(query.n_types):
+        work.query_places[work.query_terms[i]] = 0
+
+
 cdef inline int score_chunks(relevance_t* work, claims_t* claims, const row_words_t* words,
                              const query_t* query, const piece_t* chunks, int64_t n_chunks,
                              const int64_t* chunk_begins, uint8_t* in_query,
                              double* scores) noexcept nogil:
-    """Relevance of each chunk to a query, 0 for one without a word; 0, or -1 without memory.
-
-    ``in_query``, all 0 before and after, has room for every stem.
-    """
-    cdef int64_t n_terms = query.n_types, chunk, i
-    cdef double length, cosine, nearness
-    cdef window_t best
-    if reserve(<void**> &work.richest, &work.richest_capacity, n_chunks, sizeof(int64_t)):
+    """Relevance of each chunk to a query, 0 for one without a word; 0, or -1 if ended early."""
+    cdef const occurrences_t* found = &claims.occurrences
+    cdef int64_t n_seen = 0, chunk
+    cdef double length
+    cdef run_t run
+    if open_query(work, claims, words, query, chunk_begins, n_chunks, in_query):
         return -1
-    if best_window(&claims.occurrences, words.stems, claims.types + query.types, query.n_types,
-                   QUESTION_WINDOW, chunk_begins, n_chunks, work.richest, &best):
-        return -1
-    if begin_query(work, claims, words, query):
-        return -1
-    length = query_length(work, n_terms)
-    mark_query(words, query, in_query, 1)
+    length = query_length(work, query.n_types)
     for chunk in range(n_chunks):
+        if is_stopped(claims.stop):
+            return -1
         scores[chunk] = 0.0
         if chunks[chunk].first == chunks[chunk].last:
             continue
-        cosine = chunk_cosine(work, chunk, n_terms, length)
-        nearness = <double> work.richest[chunk] / <double> query.n_types
-        scores[chunk] = clamped(
-            NEARNESS_WEIGHT * nearness + COSINE_WEIGHT * sqrt(cosine)
-            + KIND_WEIGHT * kind_match(work, words, query, in_query, &chunks[chunk]))
-    mark_query(words, query, in_query, 0)
-    for i in range(n_terms):
-        work.query_places[work.query_terms[i]] = 0
+        run = run_t(chunk, 0)
+        if n_seen < found.n_runs and found.runs[n_seen].chunk == chunk:
+            run = found.runs[n_seen]
+            n_seen += 1
+        scores[chunk] = chunk_score(work, words, query, chunks, &run, length, in_query)
+    close_query(work, words, query, in_query)
+    return 0
+
+
+cdef inline int query_precision(relevance_t* work, claims_t* claims, const row_words_t* words,
+                                const query_t* query, const piece_t* chunks, int64_t n_chunks,
+                                const int64_t* chunk_begins, uint8_t* in_query,
+                                double* precision) noexcept nogil:
+    """Average precision of the chunks for a query; 0, or -1 if ended early.
+
+    A chunk that has no stem of the query cannot be relevant: the kind of answer that it may hold
+    is worth KIND_WEIGHT alone. So it is passed over.
+    """
+    cdef const occurrences_t* found = &claims.occurrences
+    cdef int64_t n_relevant = 0, i
+    cdef double total = 0.0, length
+    if open_query(work, claims, words, query, chunk_begins, n_chunks, in_query):
+        return -1
+    length = query_length(work, query.n_types)
+    for i in range(found.n_runs):
+        if is_stopped(claims.stop):
+            return -1
+        if chunk_score(work, words, query, chunks, &found.runs[i], length, in_query) >= RELEVANT:
+            n_relevant += 1
+            total += <double> n_relevant / <double> (found.runs[i].chunk + 1)
+    close_query(work, words, query, in_query)
+    precision[0] = total / <double> n_relevant if n_relevant else 0.0
     return 0
 
 

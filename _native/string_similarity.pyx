@@ -11,6 +11,7 @@ from code_points cimport CODE_POINT_SPACE, code_point_flags
 from primitives cimport (
     folded_product, hash_t, int64_t, offset_t, reserve, uint8_t, uint32_t, uint64_t,
 )
+from stopping cimport is_stopped, raise_failure, stop_flag
 
 cdef enum:
     N_UNITS = 65536
@@ -292,11 +293,13 @@ cdef struct matrix_t:
     uint64_t* masks        # of a strip: for each id the rows that have it
     uint8_t* flows
     int64_t flows_capacity
+    const uint8_t* stop    # set when nobody waits for the counts any more
 
 
-cdef int open_matrix(matrix_t* work) noexcept nogil:
+cdef int open_matrix(matrix_t* work, const uint8_t* stop) noexcept nogil:
     cdef uint16_t unit
     memset(work, 0, sizeof(matrix_t))
+    work.stop = stop
     work.ids = <uint16_t*> calloc(N_UNITS + N_ASCII, sizeof(uint16_t))
     work.masks = <uint64_t*> calloc((STRIP_ROWS + 1) * STRIP_WORDS, sizeof(uint64_t))
     if work.ids == NULL or work.masks == NULL:
@@ -397,7 +400,7 @@ cdef int64_t strip_steps(matrix_t* work, strip_t strip, const uint16_t* columns,
 
 cdef int64_t matrix_corner(matrix_t* work, const uint16_t* rows, int64_t n_rows,
                            const uint16_t* columns, int64_t n_columns, bint edits) noexcept nogil:
-    """The last cell: common units in order, or edits; -2 without memory."""
+    """The last cell: common units in order, or edits; -2 if it was ended early."""
     cdef int64_t begin = 0, corner = n_columns if edits else 0
     cdef strip_t strip
     if reserve(<void**> &work.flows, &work.flows_capacity, n_columns, 1):
@@ -405,6 +408,8 @@ cdef int64_t matrix_corner(matrix_t* work, const uint16_t* rows, int64_t n_rows,
     memset(work.flows, edits, <size_t> n_columns)
     strip.word_rows = EDIT_ROWS if edits else LCS_ROWS
     while begin < n_rows:
+        if is_stopped(work.stop):
+            return -2
         strip.units = rows + begin
         strip.n_rows = min(n_rows - begin, STRIP_WORDS * strip.word_rows)
         strip.width = <int> ((strip.n_rows + strip.word_rows - 1) // strip.word_rows)
@@ -414,7 +419,8 @@ cdef int64_t matrix_corner(matrix_t* work, const uint16_t* rows, int64_t n_rows,
 
 
 cdef int64_t aligned(matrix_t* work, double max_cells, bint edits) noexcept nogil:
-    """Common units in order, or edits, of the pair; -1 where it is too much work, -2 memory.
+    """Common units in order, or edits, of the pair; -1 where it is too much work, -2 if
+    it was ended early.
 
     What both begin or end with is equal in some best alignment, so that the matrix is about the
     rest alone.
@@ -448,20 +454,23 @@ def align(
     const uint16_t[::1] left_units, const offset_t[::1] left_offsets,
     const uint16_t[::1] right_units, const offset_t[::1] right_offsets,
     bint edits, double max_cells, Py_ssize_t begin, Py_ssize_t end, int64_t[::1] counts,
+    const uint8_t[::1] stop=None,
 ):
     """Fill ``counts[begin:end]`` with the longest common subsequences, or with the distances.
 
     Units are those of these rows alone. A count is -1 where the parts of the two texts between what
-    they have in common at both ends make more than ``max_cells`` pairs of units.
+    they have in common at both ends make more than ``max_cells`` pairs of units. ``stop`` ends it
+    early, by an InterruptedError, once its byte is not 0.
     """
     cdef column_t left = column_t(first_unit(left_units), &left_offsets[0])
     cdef column_t right = column_t(first_unit(right_units), &right_offsets[0])
     cdef matrix_t work
     cdef Py_ssize_t row
-    cdef bint failed = open_matrix(&work)
+    cdef const uint8_t* flag = stop_flag(stop)
+    cdef bint failed = open_matrix(&work, flag)
     try:
         if failed:
-            raise MemoryError("aligning texts")
+            raise_failure("aligning texts", flag)
         with nogil:
             for row in range(begin, end):
                 work.left = units_at(left, begin, row)
@@ -471,6 +480,6 @@ def align(
                     failed = True
                     break
         if failed:
-            raise MemoryError("aligning texts")
+            raise_failure("aligning texts", flag)
     finally:
         close_matrix(&work)

@@ -4,7 +4,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from code_points cimport CODE_POINT_SPACE, code_point_flags, decode_code_point
-from ngram_sets cimport clear_grams, grams_t, jaccard, lengthen_grams
+from ngram_sets cimport clear_grams, grams_t, jaccard, join_grams
 from primitives cimport (
     first_byte, hash_t, int64_t, offset_t, reserve, span_t, text_at, text_t, texts_t, token_t,
     uint8_t,
@@ -136,6 +136,8 @@ cdef struct counted_t:
     token_ids_t tokens
     token_t* grams             # n-gram ids at the places of their first tokens
     int64_t grams_capacity
+    token_t* joined            # ... of the size at hand
+    int64_t joined_capacity
     counts_t counts            # of tokens, or of n-grams of the size at hand
 
 
@@ -159,6 +161,7 @@ cdef void open_pair(pair_t* pair, hash_t seed) noexcept nogil:
 cdef void close_counted(counted_t* counted) noexcept nogil:
     free(counted.tokens.ids)
     free(counted.grams)
+    free(counted.joined)
     close_counts(&counted.counts)
 
 
@@ -246,53 +249,83 @@ def paired_token_f1(
 
 # ---------------------------------------------------------------------- n-grams of two columns
 
-cdef int lengthen(pair_t* pair, counted_t* counted, int64_t window) noexcept nogil:
-    """n-grams of ``window`` tokens from those one token shorter; 0, or -1 without memory."""
-    cdef int64_t n_windows = counted.tokens.size - window + 1, i
-    if n_windows <= 0:
-        return 0
-    if window == 2:
-        if reserve(<void**> &counted.grams, &counted.grams_capacity, counted.tokens.size,
-                   sizeof(token_t)):
-            return -1
-        for i in range(counted.tokens.size):
-            counted.grams[i] = counted.tokens.ids[i]
-    return lengthen_grams(&pair.grams, counted.grams, n_windows,
-                          counted.tokens.ids + window - 1, False)
+cdef int begin_grams(counted_t* counted) noexcept nogil:
+    """n-grams of one token, and room for those that are counted; 0, or -1 without memory."""
+    cdef int64_t i
+    if reserve(<void**> &counted.grams, &counted.grams_capacity, counted.tokens.size,
+               sizeof(token_t)):
+        return -1
+    if reserve(<void**> &counted.joined, &counted.joined_capacity, counted.tokens.size,
+               sizeof(token_t)):
+        return -1
+    for i in range(counted.tokens.size):
+        counted.grams[i] = counted.tokens.ids[i]
+    return 0
 
 
-cdef int count_grams(pair_t* pair, int64_t window) noexcept nogil:
-    """Go from n-grams one token shorter to those of ``window`` tokens and count them; 0, or -1.
+cdef int join_windows(pair_t* pair, counted_t* counted, int64_t half, int64_t window,
+                      token_t* joined) noexcept nogil:
+    """n-grams of ``window`` tokens from those of ``half`` as many or more; 0, or -1."""
+    return join_grams(&pair.grams, counted.grams, window - half, counted.tokens.size - window + 1,
+                      joined)
+
+
+cdef int double_grams(pair_t* pair, int64_t half) noexcept nogil:
+    """Make the n-grams of ``half`` tokens those of twice as many; 0, or -1 without memory.
 
     The table forgets the shorter ones: memory follows the texts' size, not the window's.
     """
-    cdef int64_t n_left = max(<int64_t> 0, pair.left.tokens.size - window + 1)
-    cdef int64_t n_right = max(<int64_t> 0, pair.right.tokens.size - window + 1)
     if clear_grams(&pair.grams, pair.n_slots):
         return -1
-    if lengthen(pair, &pair.left, window) or lengthen(pair, &pair.right, window):
+    if join_windows(pair, &pair.left, half, 2 * half, pair.left.grams):
         return -1
-    if count_ids(&pair.left.counts, pair.left.grams, n_left, pair.grams.n_grams):
+    return join_windows(pair, &pair.right, half, 2 * half, pair.right.grams)
+
+
+cdef int count_windows(pair_t* pair, counted_t* counted, int64_t window) noexcept nogil:
+    return count_ids(&counted.counts, counted.joined,
+                     max(<int64_t> 0, counted.tokens.size - window + 1), pair.grams.n_grams)
+
+
+cdef int count_grams(pair_t* pair, int64_t half, int64_t window) noexcept nogil:
+    """Count the n-grams of ``window`` tokens; 0, or -1 without memory."""
+    if clear_grams(&pair.grams, pair.n_slots):
         return -1
-    return count_ids(&pair.right.counts, pair.right.grams, n_right, pair.grams.n_grams)
+    if join_windows(pair, &pair.left, half, window, pair.left.joined):
+        return -1
+    if join_windows(pair, &pair.right, half, window, pair.right.joined):
+        return -1
+    return count_windows(pair, &pair.left, window) or count_windows(pair, &pair.right, window)
 
 
 cdef int overlap_pair(pair_t* pair, const int64_t[::1] sizes, int64_t widest,
                       double[:, ::1] overlaps, Py_ssize_t row) noexcept nogil:
-    """Jaccard overlap of the two texts' n-grams for each size; 0, or -1 without memory."""
-    cdef int64_t longest = max(pair.left.tokens.size, pair.right.tokens.size), window
-    cdef double overlap
+    """Jaccard overlap of the two texts' n-grams for each size; 0, or -1 without memory.
+
+    Two windows of half a size or more cover one of that size, so the texts are passed over once
+    for each doubling, not once for each token of the widest window.
+    """
+    cdef int64_t longest = max(pair.left.tokens.size, pair.right.tokens.size), half = 1
     cdef Py_ssize_t i
+    widest = min(widest, longest)
+    if count_pair(pair):
+        return -1
     for i in range(sizes.shape[0]):
         # Two texts shorter than a size both have no n-gram of it.
         overlaps[row, i] = jaccard(0, 0, 0)
-    for window in range(1, min(widest, longest) + 1):
-        if (count_pair(pair) if window == 1 else count_grams(pair, window)):
-            return -1
-        overlap = distinct_jaccard(&pair.left.counts, &pair.right.counts)
+        if sizes[i] == 1:
+            overlaps[row, i] = distinct_jaccard(&pair.left.counts, &pair.right.counts)
+    if widest > 1 and (begin_grams(&pair.left) or begin_grams(&pair.right)):
+        return -1
+    while half < widest:
         for i in range(sizes.shape[0]):
-            if sizes[i] == window:
-                overlaps[row, i] = overlap
+            if half < sizes[i] <= min(2 * half, longest):
+                if count_grams(pair, half, sizes[i]):
+                    return -1
+                overlaps[row, i] = distinct_jaccard(&pair.left.counts, &pair.right.counts)
+        if 2 * half < widest and double_grams(pair, half):
+            return -1
+        half *= 2
     return 0
 
 

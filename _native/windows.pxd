@@ -15,6 +15,11 @@ cdef struct window_t:
     int64_t last
 
 
+cdef struct run_t:
+    int64_t chunk
+    int64_t n_found      # distinct stems in the richest run of the chunk, at least 1
+
+
 cdef struct occurrences_t:
     const int64_t* hits        # all places listed, in order, as the caller holds them
     int64_t n_hits
@@ -33,6 +38,9 @@ cdef struct occurrences_t:
     int64_t merged_capacity
     int32_t* inside            # per stem: times within the run at hand; all 0 between calls
     int64_t inside_capacity
+    run_t* runs                # of the chunks that have any of the stems asked for, in order
+    int64_t runs_capacity
+    int64_t n_runs
 
 
 cdef inline void close_occurrences(occurrences_t* found) noexcept nogil:
@@ -43,6 +51,7 @@ cdef inline void close_occurrences(occurrences_t* found) noexcept nogil:
     free(found.sorted)
     free(found.merged)
     free(found.inside)
+    free(found.runs)
 
 
 cdef inline int reserve_stems(occurrences_t* found, int64_t n_stems) noexcept nogil:
@@ -247,54 +256,108 @@ cdef inline window_t slide(int32_t* inside, const token_t* stems, const int64_t*
     return best
 
 
-cdef inline int first_place(const occurrences_t* found, token_t stem, const int64_t* chunk_begins,
-                            window_t* best) noexcept nogil:
+cdef inline int64_t chunk_of_place(const int64_t* chunk_begins, int64_t n_chunks, int64_t chunk,
+                                   int64_t place) noexcept nogil:
+    """The chunk that holds a place, ``chunk`` or one after it.
+
+    In steps that double, then halved: few of many chunks may hold what is looked for.
+    """
+    cdef int64_t step = 1, end, middle
+    if place < chunk_begins[chunk + 1]:
+        return chunk
+    chunk += 1
+    while chunk + step < n_chunks and chunk_begins[chunk + step] <= place:
+        chunk += step
+        step *= 2
+    end = min(chunk + step, n_chunks)
+    while end - chunk > 1:
+        middle = chunk + (end - chunk) // 2
+        if chunk_begins[middle] <= place:
+            chunk = middle
+        else:
+            end = middle
+    return chunk
+
+
+cdef inline void first_place(const occurrences_t* found, token_t stem,
+                             const int64_t* chunk_begins, int64_t n_chunks,
+                             window_t* best) noexcept nogil:
     if count_places(found, stem) == 0:
-        return 0
+        return
     best.n_found = 1
     best.first = best.last = found.places[found.begins[found.numbers[stem]]]
-    while chunk_begins[best.chunk + 1] <= best.first:
-        best.chunk += 1
-    return 0
+    best.chunk = chunk_of_place(chunk_begins, n_chunks, 0, best.first)
+
+
+cdef inline int64_t count_found(const occurrences_t* found, const token_t* types,
+                                int64_t n_types) noexcept nogil:
+    """How many of some stems occur at all."""
+    cdef int64_t n_found = 0, i
+    for i in range(n_types):
+        n_found += count_places(found, types[i]) > 0
+    return n_found
+
+
+cdef inline window_t next_run(occurrences_t* found, const token_t* stems, int64_t* at,
+                              int64_t n_places, int64_t width, int64_t goal,
+                              const int64_t* chunk_begins, int64_t n_chunks,
+                              int64_t chunk) noexcept nogil:
+    """The richest run of the next chunk from ``chunk`` on with a place gathered from ``at`` on."""
+    cdef int64_t first = at[0], end = first + 1
+    cdef window_t window
+    chunk = chunk_of_place(chunk_begins, n_chunks, chunk, found.sorted[first])
+    while end < n_places and found.sorted[end] < chunk_begins[chunk + 1]:
+        end += 1
+    window = slide(found.inside, stems, found.sorted + first, end - first, width, goal)
+    window.chunk = chunk
+    at[0] = end
+    return window
 
 
 cdef inline int best_window(occurrences_t* found, const token_t* stems, const token_t* types,
                             int64_t n_types, int64_t width, const int64_t* chunk_begins,
-                            int64_t n_chunks, int64_t* richest, window_t* best) noexcept nogil:
+                            int64_t n_chunks, window_t* best) noexcept nogil:
     """The first chunk with the richest run of some stems; 0, or -1 without memory.
 
-    ``chunk_begins`` are places, one more than chunks. ``richest``, if not NULL, gets the number of
-    stems in the best run of every chunk.
+    ``chunk_begins`` are places, one more than chunks.
     """
-    cdef int64_t n_places, goal = 0, i, end, chunk = 0
+    cdef int64_t n_places, goal, at = 0
     cdef window_t window
     memset(best, 0, sizeof(window_t))
     best.last = -1
-    if richest == NULL and n_types == 1:
+    if n_types == 1:
         # Found or not, without a look at all its places.
-        return first_place(found, types[0], chunk_begins, best)
+        first_place(found, types[0], chunk_begins, n_chunks, best)
+        return 0
     n_places = gather_places(found, stems, types, n_types)
-    if n_places < 0:
-        return -1
-    for i in range(n_types):
-        # No run has more than the stems that occur at all.
-        goal += count_places(found, types[i]) > 0
-    i = 0
-    if richest != NULL:
-        memset(richest, 0, <size_t> n_chunks * sizeof(int64_t))
-    while i < n_places:
-        while chunk_begins[chunk + 1] <= found.sorted[i]:
-            chunk += 1
-        end = i + 1
-        while end < n_places and found.sorted[end] < chunk_begins[chunk + 1]:
-            end += 1
-        window = slide(found.inside, stems, found.sorted + i, end - i, width, goal)
-        if richest != NULL:
-            richest[chunk] = window.n_found
+    # No run has more than the stems that occur at all.
+    goal = count_found(found, types, n_types)
+    window.chunk = 0
+    while at < n_places:
+        window = next_run(found, stems, &at, n_places, width, goal, chunk_begins, n_chunks,
+                          window.chunk)
         if window.n_found > best.n_found:
             best[0] = window
-            best.chunk = chunk
-            if richest == NULL and window.n_found == goal:
-                return 0
-        i = end
-    return 0
+            if window.n_found == goal:
+                break
+    return -1 if n_places < 0 else 0
+
+
+cdef inline int list_runs(occurrences_t* found, const token_t* stems, const token_t* types,
+                          int64_t n_types, int64_t width, const int64_t* chunk_begins,
+                          int64_t n_chunks) noexcept nogil:
+    """Fill ``runs`` with the richest run of every chunk that has one of the stems; 0, or -1."""
+    cdef int64_t n_places = gather_places(found, stems, types, n_types), at = 0
+    cdef int64_t goal = count_found(found, types, n_types)
+    cdef window_t window
+    if reserve(<void**> &found.runs, &found.runs_capacity, min(n_places, n_chunks),
+               sizeof(run_t)):
+        return -1
+    found.n_runs = 0
+    window.chunk = 0
+    while at < n_places:
+        window = next_run(found, stems, &at, n_places, width, goal, chunk_begins, n_chunks,
+                          window.chunk)
+        found.runs[found.n_runs] = run_t(window.chunk, window.n_found)
+        found.n_runs += 1
+    return -1 if n_places < 0 else 0

@@ -16,6 +16,7 @@ from rag_eval.clock import Clock
 from rag_eval.engine import ScoredBlock, score_blocks
 from rag_eval.errors import InputError, Interrupted
 from rag_eval.inputs.objects import is_table, object_blocks, row_count
+from rag_eval.interrupts import StopFlag, in_thread
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.option_values import number, thread_count
@@ -72,6 +73,7 @@ class BatchJob:
         self._reasons: list[npt.NDArray[np.uint8]] = []
         self._judged: list[JudgedRowScores] = []
         self._n_rows = 0
+        self._stop = StopFlag()
 
     def run(self) -> BatchEvalResult:
         """Score, and ask the judge in an event loop of its own."""
@@ -90,14 +92,12 @@ class BatchJob:
 
     async def arun(self) -> BatchEvalResult:
         """Score in a thread, and ask the judge in the event loop of the caller."""
-        import asyncio
-
         from rag_eval.judge_runs import opened_judge
 
         if self._plan.judging is None:
-            return await asyncio.to_thread(self.run)
+            return await in_thread(self._stop, self.run)
         with self._progress() as progress:
-            native = await asyncio.to_thread(list, self._native())
+            native: list[ScoredBlock] = await in_thread(self._stop, list, self._native())
             with opened_judge(self._plan, progress.reached) as judge:
                 try:
                     async for block in judge.ablocks(native):
@@ -128,7 +128,7 @@ class BatchJob:
 
     def _native(self) -> Generator[ScoredBlock, None, None]:
         blocks = object_blocks(self._samples, self._needs, self._threads)
-        return score_blocks(blocks, self._plan, self._needs, self._threads)
+        return score_blocks(blocks, self._plan, self._needs, self._threads, stop=self._stop)
 
     def _add(self, block: ScoredBlock) -> None:
         if self._store is not None:

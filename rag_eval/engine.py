@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from rag_eval.blocks import SampleBlock, SampleError
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
+from rag_eval.interrupts import StopFlag
 from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.metrics.registry import metric_numbers
 from rag_eval.options import Plan
@@ -29,6 +31,8 @@ _AHEAD: Final = 3
 # Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
 # are scored while one thread is busy with a giant row.
 _WAITING_BYTES: Final = 1 << 24
+# How long rows that were read before Ctrl-C may take to be scored.
+_GRACE_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ def score_blocks(
     *,
     drop_faults: DropFn | None = None,
     reads_apart: bool = False,
+    stop: StopFlag | None = None,
 ) -> Generator[ScoredBlock, None, None]:
     """Score blocks and give them back in the order they came.
 
@@ -78,7 +83,11 @@ def score_blocks(
     ``reads_apart``: where rows are read from files and written to others, that goes on meanwhile.
     ``pack`` stands in for the block's own, and may drop rows. ``drop_faults`` gives a block without
     the rows that scorers cannot read; without it the first such row ends the run.
+
+    Ctrl-C, and whatever else ends the loop early, sets ``stop``, which ends the block at hand; it
+    may be set from another thread as well.
     """
+    flag = stop or StopFlag()
 
     def score(block: SampleBlock) -> ScoredBlock:
         if pack is None:
@@ -93,7 +102,8 @@ def score_blocks(
         return scored_block(*drop_faults(block), plan)
 
     if threads == 1 and not reads_apart:
-        yield from map(score, blocks)
+        for block in blocks:
+            yield flag.obeyed(score, block)
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
     pending = _Pending(threads + _AHEAD)
@@ -108,15 +118,16 @@ def score_blocks(
             except (InputError, KeyboardInterrupt) as error:
                 failed = error
                 break
-            pending.add(pool.submit(score, block), block.n_bytes)
+            pending.add(pool.submit(flag.obeyed, score, block), block.n_bytes)
             yield from pending.ready()
-        yield from pending.rest()
+        yield from pending.rest(_GRACE_S if isinstance(failed, KeyboardInterrupt) else None)
         if failed is not None:
             # Only now: rows before it may have faults of their own, and the first is reported; and
             # rows that were read before Ctrl-C, while others were waited for, are kept.
             raise failed
     finally:
-        # On an error or Ctrl-C: what has not begun is dropped, a block that runs is short.
+        # On an error or Ctrl-C: what has not begun is dropped, what runs is ended.
+        flag.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -146,10 +157,17 @@ class _Pending:
                 return
             wait(unfinished, return_when=FIRST_COMPLETED)
 
-    def rest(self) -> Iterator[ScoredBlock]:
-        """All that is left."""
+    def rest(self, grace_s: float | None) -> Iterator[ScoredBlock]:
+        """All that is left; with a grace, up to the first that is not done when it is over."""
+        end = None if grace_s is None else time.monotonic() + grace_s
         while self._blocks:
-            yield self._blocks.popleft()[0].result()
+            scored = self._blocks.popleft()[0]
+            try:
+                yield scored.result(None if end is None else max(0.0, end - time.monotonic()))
+            except TimeoutError:
+                if scored.done():
+                    raise
+                return
 
     def _is_too_long(self) -> bool:
         sizes = [n_bytes for _, n_bytes in self._blocks]

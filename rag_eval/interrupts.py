@@ -1,12 +1,18 @@
-"""Ctrl-C and SIGTERM, held back while something must not be cut in two; SIGTERM as Ctrl-C."""
+"""Ctrl-C and SIGTERM: held back in what must not be cut in two, passed on to what takes long."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any, ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+_thread = threading.local()
 
 
 @contextmanager
@@ -74,3 +80,92 @@ class Termination:
 
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
+
+
+class StopFlag:
+    """Says to the threads of a run that nobody waits for them any more.
+
+    Attributes
+    ----------
+    memory : bytearray
+        One byte, which kernels look at while they work; not 0 once the flag is set.
+    """
+
+    __slots__ = ("memory",)
+
+    def __init__(self) -> None:
+        self.memory = bytearray(1)
+
+    def set(self) -> None:
+        """End what obeys the flag, by an InterruptedError in its thread."""
+        self.memory[0] = 1
+
+    def obeyed(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call a function; what it computes in this thread obeys the flag."""
+        before = _current()
+        _thread.flag = self
+        try:
+            check_stopped()
+            return function(*args, **kwargs)
+        finally:
+            _thread.flag = before
+
+
+def check_stopped() -> None:
+    """Raise InterruptedError where the flag that this thread obeys is set."""
+    flag = _current()
+    if flag is not None and flag.memory[0]:
+        raise InterruptedError("scoring was interrupted")
+
+
+def interruptible(may_take_long: bool, kernel: Callable[..., _T], *arguments: Any) -> _T:
+    """Call a kernel, a StopFlag's memory as its last argument, so that Ctrl-C can end it.
+
+    Python handles signals in the main thread alone, and not within a kernel. So a call in the
+    main thread that may take long goes to a thread of its own, and the main thread waits: whatever
+    a handler raises there sets the flag. Calls in other threads obey the flag of their run.
+    """
+    flag = _current() or StopFlag()
+    if not may_take_long or threading.current_thread() is not threading.main_thread():
+        return kernel(*arguments, flag.memory)
+    done: list[_T] = []
+    failed: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            done.append(kernel(*arguments, flag.memory))
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=call, name="rag_eval_kernel")
+    try:
+        thread.start()
+        thread.join()
+    except BaseException:
+        flag.set()
+        # One that has not begun will see the flag when it does.
+        if thread.is_alive():
+            thread.join()
+        raise
+    if failed:
+        raise failed[0]
+    return done[0]
+
+
+async def in_thread(flag: StopFlag, function: Callable[..., _T], *arguments: Any) -> _T:
+    """Call a function in a thread; once its caller is cancelled, what obeys the flag is ended.
+
+    An event loop takes Ctrl-C for itself and cancels its task, so that nothing is raised in a
+    kernel that the loop's own thread waits for.
+    """
+    import asyncio
+
+    try:
+        return await asyncio.to_thread(flag.obeyed, function, *arguments)
+    except BaseException:
+        flag.set()
+        raise
+
+
+def _current() -> StopFlag | None:
+    return getattr(_thread, "flag", None)

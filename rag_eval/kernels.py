@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import secrets
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval._native import exact_sums, grounded_block, overlap_block, text_columns
 from rag_eval.grounded_settings import language_number
+from rag_eval.interrupts import interruptible
 
 if TYPE_CHECKING:
     from rag_eval.columns import SampleBatch, TextColumn
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Offsets: TypeAlias = npt.NDArray[np.int64]
+
+# Bytes of texts, and pairs of them, that are scored in half a second however odd they are.
+_QUICK_BYTES: Final = 1 << 14
+_QUICK_PAIRS: Final = 1 << 27
 
 
 @functools.cache
@@ -46,6 +51,23 @@ def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.
     return data, offsets
 
 
+def may_take_long(batch: SampleBatch) -> bool:
+    """Whether Ctrl-C could come while the rows are scored: in half a second or so.
+
+    What costs most is to hold each sentence of a short text against each place of a long one. Most
+    calls are of few texts, and know it at once.
+    """
+    columns = (batch.question, batch.answer, batch.ground_truth, batch.contexts)
+    if sum(int(texts.offsets[-1] - texts.offsets[0]) for texts in columns) < _QUICK_BYTES:
+        return False
+    question, answer, truths, contexts = (texts.offsets for texts in columns)
+    if batch.grounded is not None:
+        truths = truths[batch.grounded.row_truths]
+    short = np.diff(question) + np.diff(answer) + np.diff(truths)
+    long = short + np.diff(contexts[batch.row_contexts])
+    return float(np.dot(short.astype(np.float64), long)) >= _QUICK_PAIRS
+
+
 def score_overlap(
     batch: SampleBatch,
     settings: OverlapSettings,
@@ -58,7 +80,9 @@ def score_overlap(
     shape = (batch.n_rows, len(metrics))
     scores = np.empty(shape)
     reasons = np.empty(shape, np.uint8)
-    overlap_block.score_block(
+    interruptible(
+        may_take_long(batch),
+        overlap_block.score_block,
         *_batch_arguments(batch),
         metrics,
         *settings.kernel_arguments,
@@ -94,7 +118,9 @@ def score_grounded(
     shape = (batch.n_rows, len(metrics))
     scores = np.empty(shape)
     reasons = np.empty(shape, np.uint8)
-    grounded_block.score_block(
+    interruptible(
+        may_take_long(batch),
+        grounded_block.score_block,
         *_grounded_arguments(batch, settings),
         *_stem_arguments(stems),
         metrics,
@@ -141,8 +167,14 @@ def grounded_details(
     stems: GivenStems | None = None,
 ) -> GroundedDetails:
     """Score one row again and keep what its scores are made of."""
-    details = grounded_block.row_details(
-        *_grounded_arguments(batch, settings), *_stem_arguments(stems), metrics, hash_seed(), row
+    details = interruptible(
+        may_take_long(batch),
+        grounded_block.row_details,
+        *_grounded_arguments(batch, settings),
+        *_stem_arguments(stems),
+        metrics,
+        hash_seed(),
+        row,
     )
     *_, answer, best_truth, truth = details
     return GroundedDetails(
@@ -219,8 +251,14 @@ def overlap_details(
 ) -> RowDetails:
     """Score one row again and keep what its scores are made of."""
     return RowDetails(
-        *overlap_block.row_details(
-            *_batch_arguments(batch), metrics, *settings.kernel_arguments, hash_seed(), row
+        *interruptible(
+            may_take_long(batch),
+            overlap_block.row_details,
+            *_batch_arguments(batch),
+            metrics,
+            *settings.kernel_arguments,
+            hash_seed(),
+            row,
         )
     )
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rag_eval.blocks import SampleBlock, SampleError
 from rag_eval.errors import InputError
 from rag_eval.field_columns import FieldColumns, field_columns
+from rag_eval.interrupts import check_stopped
 from rag_eval.options import Plan
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scorer_choices import ChosenScorer
@@ -98,6 +99,7 @@ def _one_by_one(
     scores = np.full(len(rows), math.nan)
     reasons = np.zeros(len(rows), np.uint8)
     for index, row in enumerate(rows):
+        check_stopped()
         try:
             found = _checked(chosen, row)
         except InputError as error:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
+from rag_eval import kernels
 from rag_eval.batch_jobs import BatchJob
 from rag_eval.batch_results import BatchEvalResult
 from rag_eval.calibrating import calibrated
@@ -16,6 +17,7 @@ from rag_eval.columns import SampleBatch
 from rag_eval.engine import scored_block
 from rag_eval.errors import InputError
 from rag_eval.explaining import explain_row
+from rag_eval.interrupts import StopFlag, in_thread
 from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.metrics.registry import OVERLAP_METRICS
 from rag_eval.options import (
@@ -35,6 +37,8 @@ from rag_eval.options import (
 from rag_eval.results import EvalResult, MetricResult
 from rag_eval.samples import MetricId, to_metric_id
 from rag_eval.sources import FieldNeeds, RowBlock, SampleLike, pack_block, read_rows
+
+_T = TypeVar("_T")
 
 
 def evaluate(
@@ -298,8 +302,16 @@ async def _aevaluate(sample: SampleLike, plan: Plan) -> EvalResult:
     if plan.judging is not None:
         from rag_eval.judge_runs import ajudge_block
 
-        judged = (await ajudge_block(scored_block(rows, batch, plan), plan)).judged
-    return _explained(sample, batch, judged, plan, clock)
+        scored = await _apart(batch, scored_block, rows, batch, plan)
+        judged = (await ajudge_block(scored, plan)).judged
+    return await _apart(batch, _explained, sample, batch, judged, plan, clock)
+
+
+async def _apart(batch: SampleBatch, function: Callable[..., _T], *arguments: Any) -> _T:
+    """Call a function of a batch, in a thread where that may take long."""
+    if not kernels.may_take_long(batch):
+        return function(*arguments)
+    return await in_thread(StopFlag(), function, *arguments)
 
 
 def _packed(sample: SampleLike, plan: Plan) -> tuple[RowBlock, SampleBatch]:

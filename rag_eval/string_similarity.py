@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rag_eval._native import string_similarity as native
 from rag_eval.errors import InputError
+from rag_eval.interrupts import interruptible
 from rag_eval.kernels import hash_seed
 from rag_eval.text_inputs import check_text, strings
 
@@ -244,7 +245,16 @@ def _aligned(pairs: _Pairs, *, edits: bool) -> _Counts:
     cells = sizes.astype(np.float64).prod(axis=1)
     costs = np.maximum(sizes.max(axis=1), cells * (_BLOCK_UNITS / _BLOCK_CELLS))
     for block in pairs.blocks(costs):
-        native.align(*block.units, edits, limit, block.begin, block.end, counts)
+        interruptible(
+            cells[block.begin : block.end].sum() > _BLOCK_CELLS,
+            native.align,
+            *block.units,
+            edits,
+            limit,
+            block.begin,
+            block.end,
+            counts,
+        )
         refused = np.flatnonzero(counts[block.begin : block.end] < 0)
         if len(refused):
             row = block.begin + int(refused[0])

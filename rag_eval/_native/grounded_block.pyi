@@ -31,6 +31,7 @@ def score_block(
     end: int,
     scores: npt.NDArray[np.float64],
     reasons: npt.NDArray[np.uint8],
+    stop: bytearray | None = None,
 ) -> None: ...
 def row_details(
     question_bytes: _Bytes,
@@ -52,6 +53,7 @@ def row_details(
     metrics: npt.NDArray[np.int64],
     seed: int,
     row: int,
+    stop: bytearray | None = None,
 ) -> tuple[
     list[float],
     list[int],

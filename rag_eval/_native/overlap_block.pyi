@@ -21,6 +21,7 @@ def score_block(
     end: int,
     scores: npt.NDArray[np.float64],
     reasons: npt.NDArray[np.uint8],
+    stop: bytearray | None = None,
 ) -> None: ...
 def row_details(
     question_bytes: npt.NDArray[np.uint8],
@@ -39,6 +40,7 @@ def row_details(
     numbers: npt.NDArray[np.float64],
     seed: int,
     row: int,
+    stop: bytearray | None = None,
 ) -> tuple[
     list[float],
     list[int],

@@ -28,4 +28,5 @@ def align(
     begin: int,
     end: int,
     counts: npt.NDArray[np.int64],
+    stop: bytearray | None = None,
 ) -> None: ...

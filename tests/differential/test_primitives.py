@@ -60,6 +60,15 @@ def test_ngram_overlap(pair: tuple[str, str], n: float | None) -> None:
     assert text.ngram_overlap(*pair, n) == ngrams.ngram_overlap(*map(joined, pair), n)
 
 
+@given(st.text("ab ", max_size=60), st.text("ab ", max_size=60), st.integers(1, 40))
+def test_ngram_overlap_of_every_width(left: str, right: str, n: int) -> None:
+    """A wide window is put together from two narrower ones that overlap."""
+    sizes = [n, 3, n, 2 * n]
+    assert text.ngram_overlap(left, right, n) == ngrams.ngram_overlap(left, right, n)
+    expected = ngrams.weighted_ngram_overlap(left, right, sizes, [1, 2, 3, 4])
+    assert text.weighted_ngram_overlap(left, right, sizes, [1, 2, 3, 4]) == expected
+
+
 @given(PAIRS, strategies.heuristic_options())
 @example(("a b", "a c"), {"ngram_sizes": [1.5, 2, 0, 1], "ngram_weights": [2, None, 0.5]})
 def test_weighted_ngram_overlap(pair: tuple[str, str], options: dict[str, Any]) -> None:
