@@ -8,7 +8,8 @@ from answer_match cimport (
 from claim_lists cimport claim_lists_t, close_claim_lists, list_claims
 from claims cimport (
     RAW_IN_QUESTION, SENTENCE_CUT, STEM_IN_QUESTION, add_claims, begin_claims, claims_t,
-    close_claims, counted_t, is_too_short, mark_words, parts_t, sift_chunks, support_piece, support_sentence,
+    close_claims, counted_t, is_too_short, mark_words, parts_t, sift_chunks, support_piece,
+    support_sentence,
 )
 from clean_text cimport begins_with_label
 from primitives cimport (

@@ -1,6 +1,6 @@
 """How relevant chunks are to a question: words near each other, TF-IDF cosine, kind of answer."""
 from libc.math cimport sqrt
-from libc.stdlib cimport free
+from libc.stdlib cimport free, qsort
 from libc.string cimport memset
 
 from claim_sentences cimport NOT_CAPITALISED
@@ -31,6 +31,7 @@ cdef extern from *:
 
 cdef enum:
     QUESTION_WINDOW = 20
+    MANY_TERMS = 16      # of a query, to each of a chunk
     # What a question asks for.
     ASKS_NOTHING_KNOWN = 0
     ASKS_NUMBER
@@ -70,6 +71,8 @@ cdef struct relevance_t:
     int64_t query_counts_capacity
     int64_t* shared_counts     # per term of the query, by its place: times in the chunk at hand
     int64_t shared_counts_capacity
+    int32_t* shared_places     # ... of a chunk with few terms
+    int64_t shared_places_capacity
     double* weights            # idf by document count
     int64_t weights_capacity
     tally_t tally
@@ -85,6 +88,7 @@ cdef inline void close_relevance(relevance_t* work) noexcept nogil:
     free(work.query_terms)
     free(work.query_counts)
     free(work.shared_counts)
+    free(work.shared_places)
     free(work.weights)
     free(work.tally.cells)
 
@@ -358,6 +362,10 @@ cdef inline int begin_query(relevance_t* work, claims_t* claims, const row_words
     if reserve(<void**> &work.shared_counts, &work.shared_counts_capacity, query.n_content + 2,
                sizeof(int64_t)):
         return -1
+    # A chunk whose places are listed has fewer terms than the query.
+    if reserve(<void**> &work.shared_places, &work.shared_places_capacity, query.n_content + 1,
+               sizeof(int32_t)):
+        return -1
     if begin_tally(&work.tally, n_stems(words)):
         return -1
     n = tally_ids(&work.tally, work.content + query.content, query.n_content, work.query_terms)
@@ -378,11 +386,39 @@ cdef inline double query_length(const relevance_t* work, int64_t n_terms) noexce
     return sqrt(total)
 
 
+cdef inline void add_shared(relevance_t* work, int64_t place, double* dot) noexcept nogil:
+    """Add what a term of the query shares with the chunk at hand, and forget it."""
+    cdef double weight = work.weights[
+        work.document_counts[work.query_terms[place - 1]] + 1]
+    dot[0] += <double> (work.query_counts[place - 1] * work.shared_counts[place]) * (
+        weight * weight)
+    work.shared_counts[place] = 0
+
+
+cdef inline int earlier_place(const void* left, const void* right) noexcept nogil:
+    cdef int32_t a = (<const int32_t*> left)[0], b = (<const int32_t*> right)[0]
+    return (a > b) - (a < b)
+
+
+cdef inline double sparse_dot(relevance_t* work, int64_t chunk) noexcept nogil:
+    """The product with a query of many terms, found from the chunk: in the order of the query."""
+    cdef int32_t* places = work.shared_places
+    cdef int64_t n_shared = 0, i
+    cdef double dot = 0.0
+    for i in range(work.term_begins[chunk], work.term_begins[chunk + 1]):
+        places[n_shared] = work.query_places[work.terms[i]]
+        n_shared += places[n_shared] != 0
+    qsort(places, <size_t> n_shared, sizeof(int32_t), earlier_place)
+    for i in range(n_shared):
+        add_shared(work, places[i], &dot)
+    return dot
+
+
 cdef inline double chunk_cosine(relevance_t* work, int64_t chunk, int64_t n_terms,
                                 double length) noexcept nogil:
     """TF-IDF cosine of a chunk and the query; sums in order of first occurrence."""
     cdef double total = 0.0, dot = 0.0, weight
-    cdef int64_t shared, i
+    cdef int64_t i
     cdef int32_t place
     cdef token_t term
     for i in range(work.term_begins[chunk], work.term_begins[chunk + 1]):
@@ -393,12 +429,12 @@ cdef inline double chunk_cosine(relevance_t* work, int64_t chunk, int64_t n_term
         total += weight * weight
         # Without a branch: place 0 takes what is of no term.
         work.shared_counts[place] = work.counts[i]
-    for i in range(n_terms):
-        shared = work.shared_counts[i + 1]
-        if shared:
-            weight = work.weights[work.document_counts[work.query_terms[i]] + 1]
-            dot += <double> (work.query_counts[i] * shared) * (weight * weight)
-            work.shared_counts[i + 1] = 0
+    if n_terms > MANY_TERMS * (work.term_begins[chunk + 1] - work.term_begins[chunk]):
+        dot = sparse_dot(work, chunk)
+    else:
+        for i in range(n_terms):
+            if work.shared_counts[i + 1]:
+                add_shared(work, i + 1, &dot)
     return clamped(dot / (length * sqrt(total)))
 
 

@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _thread = threading.local()
+# How often the main thread looks for a signal, where another thread may have been given it.
+_LOOK_S: Final = 0.1
 
 
 @contextmanager
@@ -128,28 +130,33 @@ def interruptible(may_take_long: bool, kernel: Callable[..., _T], *arguments: An
     flag = _current() or StopFlag()
     if not may_take_long or threading.current_thread() is not threading.main_thread():
         return kernel(*arguments, flag.memory)
-    done: list[_T] = []
+    found: list[_T] = []
     failed: list[BaseException] = []
+    # Not Thread.join: interrupted, it takes the thread for one that has ended.
+    ended = threading.Event()
 
     def call() -> None:
         try:
-            done.append(kernel(*arguments, flag.memory))
+            found.append(kernel(*arguments, flag.memory))
         except BaseException as error:
             failed.append(error)
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=call, name="rag_eval_kernel")
     try:
         thread.start()
-        thread.join()
+        while not ended.wait(_LOOK_S):
+            pass
     except BaseException:
         flag.set()
         # One that has not begun will see the flag when it does.
-        if thread.is_alive():
-            thread.join()
+        if thread.ident is not None:
+            ended.wait()
         raise
     if failed:
         raise failed[0]
-    return done[0]
+    return found[0]
 
 
 async def in_thread(flag: StopFlag, function: Callable[..., _T], *arguments: Any) -> _T:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Final
 
 _TOKEN_BYTES: Final = 8
+_TOKEN: Final = re.compile(r"[0-9a-f]{16}")
 _ONLY_THIS_FILE: Final = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -51,10 +52,10 @@ def opened_new(path: Path, mode: int) -> IO[bytes]:
 
 def _remove_leftovers(target: Path) -> None:
     begin, end = f".{target.name}.", ".rag-eval"
-    name = re.compile(f"{re.escape(begin)}[0-9a-f]{{{2 * _TOKEN_BYTES}}}{re.escape(end)}")
     with suppress(OSError):
         for found in os.listdir(target.parent):  # noqa: PTH208  # names alone: folders may be large
-            if name.fullmatch(found):
+            token = found.removeprefix(begin).removesuffix(end)
+            if found == f"{begin}{token}{end}" and _TOKEN.fullmatch(token):
                 _remove_leftover(target.with_name(found))
 
 

@@ -502,6 +502,28 @@ def test_code_points_in_all_places(part: int) -> None:
 # -------------------------------------------------------------------------- rows after other rows
 
 
+def of_many_texts(seed: int) -> Sample:
+    """Many ground truths and chunks, some long and some that share nothing with any other."""
+    choose = random.Random(seed)
+
+    def words(n: int) -> str:
+        kind = choose.choice(["w", "w", "x", "é"])
+        return " ".join(f"{kind}{choose.randrange(150)}" for _ in range(n))
+
+    return {
+        "question": words(choose.choice([1, 4, 90])),
+        "answer": ". W".join(words(choose.choice([1, 6, 40])) for _ in range(5)),
+        "contexts": [words(choose.choice([0, 1, 3, 40])) for _ in range(60)],
+        "ground_truth": [words(choose.choice([1, 5, 200])) for _ in range(12)],
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_texts_equal_the_oracle(seed: int) -> None:
+    """What shares nothing is passed over; a chunk of few words meets a query of many."""
+    assert_rows_equal_the_oracle([of_many_texts(seed)])
+
+
 def giant() -> Sample:
     """A row whose tables outgrow those of the others ten thousand times."""
     choose = random.Random(3)

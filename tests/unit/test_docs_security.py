@@ -12,7 +12,7 @@ SOURCES = "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("
 
 def test_every_test_that_the_page_names_is_there() -> None:
     names = re.findall(r"`(test_\w+)`", PAGE)
-    assert len(names) >= 15
+    assert len(names) >= 12
     assert [name for name in names if f"def {name}(" not in SOURCES] == []
 
 

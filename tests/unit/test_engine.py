@@ -14,6 +14,7 @@ from rag_eval import engine
 from rag_eval.blocks import SampleError
 from rag_eval.engine import score_blocks
 from rag_eval.errors import InputError
+from rag_eval.interrupts import StopFlag
 from rag_eval.option_values import thread_count
 from rag_eval.options import make_plan
 from rag_eval.sources import FieldNeeds, RowBlock
@@ -215,6 +216,44 @@ def test_rows_before_ctrl_c_come_first(threads: int) -> None:
     with pytest.raises(KeyboardInterrupt):
         take()
     assert found == list(range(20))
+
+
+def test_ctrl_c_does_not_wait_for_a_giant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that were read before it are kept, up to the first that is not scored in time."""
+    monkeypatch.setattr(engine, "_GRACE_S", 0.0)
+    rows = Rows(20)
+    rows.gates[7] = threading.Event()
+
+    def blocks() -> Iterator[RowBlock]:
+        for block in rows.blocks():
+            if block.first_row == 8:
+                eventually(lambda: rows.n_packed == 7)
+                # The thread that is asked for it can only be let go by hand.
+                threading.Timer(0.05, rows.gates[7].set).start()
+                raise KeyboardInterrupt
+            yield block
+
+    found: list[int] = []
+
+    def take() -> None:
+        scored = score_blocks(blocks(), PLAN, NEEDS, 1, rows.pack, reads_apart=True)
+        found.extend(block.rows.first_row for block in scored)
+
+    with pytest.raises(KeyboardInterrupt):
+        take()
+    assert found == list(range(7))
+
+
+def test_a_flag_from_outside_ends_the_run() -> None:
+    flag = StopFlag()
+    for threads in (1, 2):
+        rows = Rows(50)
+        with closing(rows.scored(threads, stop=flag)) as scored:
+            if threads == 1:
+                assert next(scored).rows.first_row == 0
+                flag.set()
+            with pytest.raises(InterruptedError):
+                next(scored)
 
 
 @pytest.mark.parametrize("threads", [2, 4])

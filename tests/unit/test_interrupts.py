@@ -10,7 +10,13 @@ import pytest
 import rich_click as click
 
 from rag_eval.cli.program import Program
-from rag_eval.interrupts import Termination, deferred_interrupts
+from rag_eval.interrupts import (
+    StopFlag,
+    Termination,
+    check_stopped,
+    deferred_interrupts,
+    interruptible,
+)
 
 
 class TerminatedError(Exception):
@@ -158,3 +164,78 @@ def test_a_second_signal_changes_nothing_but_the_code(capfd: pytest.CaptureFixtu
 def test_a_handler_of_the_callers_hears_sigterm_itself(capfd: pytest.CaptureFixture[str]) -> None:
     assert ended(signal.SIGTERM) == 70
     assert "TerminatedError" in capfd.readouterr().err
+
+
+def waits_for(memory: bytearray) -> None:
+    """A kernel that never ends by itself."""
+    while not memory[0]:
+        pass
+    raise InterruptedError
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, ValueError])
+def test_what_a_handler_raises_ends_a_kernel(raised: type[BaseException]) -> None:
+    ended: list[bool] = []
+
+    def kernel(memory: bytearray) -> None:
+        signal.raise_signal(signal.SIGINT)
+        try:
+            waits_for(memory)
+        finally:
+            ended.append(True)
+
+    def handler(number: int, frame: object) -> None:
+        raise raised
+
+    usual = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(raised):
+            interruptible(True, kernel)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert ended == [True]
+
+
+def test_a_handler_that_returns_ends_nothing() -> None:
+    seen: list[int] = []
+
+    def kernel(memory: bytearray) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return "done"
+
+    usual = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        assert interruptible(True, kernel) == "done"
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert seen == [signal.SIGINT]
+
+
+@pytest.mark.parametrize("may_take_long", [False, True])
+def test_what_a_kernel_raises_and_returns(may_take_long: bool) -> None:
+    def failing(memory: bytearray) -> None:
+        raise MemoryError("scoring a row")
+
+    assert interruptible(may_take_long, lambda a, memory: (a, len(memory)), 3) == (3, 1)
+    with pytest.raises(MemoryError, match="scoring a row"):
+        interruptible(may_take_long, failing)
+
+
+def test_a_thread_obeys_the_flag_of_its_run() -> None:
+    flag = StopFlag()
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            flag.obeyed(interruptible, True, waits_for)
+        except InterruptedError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    flag.set()
+    thread.join(20)
+    assert len(failed) == 1
+    check_stopped()  # this thread has no flag
+    with pytest.raises(InterruptedError):
+        flag.obeyed(check_stopped)
