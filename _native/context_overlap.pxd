@@ -111,23 +111,13 @@ cdef inline int share_kind(probes_t* probes, gram_kind_t* kind, const token_t* i
     return share(probes, kind, counts.distinct, kind.n_context, False)
 
 
-cdef inline int share_longer(
+cdef inline int share_wide(
     probes_t* probes, const token_t* tokens, counts_t* counts, grams_t* grams, tally_t* tally,
 ) noexcept nogil:
-    """Count the shared n-grams of all kinds but unigrams; 0, or -1 without memory.
-
-    ``counts`` are the tokens'; their list of distinct ones is overwritten.
-    """
+    """Count the shared n-grams of any sizes but single tokens; 0, or -1 without memory."""
     cdef int64_t n_tokens = counts.total, half = 1, i
     cdef int64_t widest = widest_window(probes, min(probes.longest, n_tokens))
     cdef gram_kind_t* kind
-    if probes.n_kinds == 3 and is_unigram(&probes.kinds[1]) and is_bigram(&probes.kinds[2]):
-        if n_tokens < 2:
-            return 0
-        if begin_tally(tally, grams.n_grams):
-            return -1
-        return share_bigrams(probes, &probes.kinds[2], tokens, n_tokens, &counts.tally, grams,
-                             tally)
     if reserve_grams(probes, n_tokens):
         return -1
     for i in range(n_tokens):
@@ -152,6 +142,23 @@ cdef inline int share_longer(
             return -1
         half *= 2
     return 0
+
+
+cdef inline int share_longer(
+    probes_t* probes, const token_t* tokens, counts_t* counts, grams_t* grams, tally_t* tally,
+) noexcept nogil:
+    """Count the shared n-grams of all kinds but unigrams; 0, or -1 without memory.
+
+    ``counts`` are the tokens'; their list of distinct ones is overwritten.
+    """
+    cdef int64_t n_tokens = counts.total
+    if not (probes.n_kinds == 3 and is_unigram(&probes.kinds[1]) and is_bigram(&probes.kinds[2])):
+        return share_wide(probes, tokens, counts, grams, tally)
+    if n_tokens < 2:
+        return 0
+    if begin_tally(tally, grams.n_grams):
+        return -1
+    return share_bigrams(probes, &probes.kinds[2], tokens, n_tokens, &counts.tally, grams, tally)
 
 
 cdef inline double weighted_overlap(const probes_t* probes, const overlap_sizes_t* sizes,

@@ -26,8 +26,27 @@ cdef inline double pair_cosine(const counts_t* left, const counts_t* right) noex
     cdef double dot = 0.0, left_squares = 0.0, right_squares = 0.0, weight
     cdef double shared[N_SQUARES]
     cdef double unshared[N_SQUARES]
-    cdef int64_t here, there
+    cdef int64_t here, there, n_shared = 0
     cdef Py_ssize_t i
+    # Most counts are small: their squares are computed once, by the same operations.
+    for here in range(1, N_SQUARES):
+        weight = <double> here / n_right
+        shared[here] = weight * weight
+        unshared[here] = (weight * UNSHARED_IDF) * (weight * UNSHARED_IDF)
+    for i in range(right.n_distinct):
+        here = tallied_count(&right.tally, right.distinct[i])
+        there = left.tally.cells[right.distinct[i]] > left.tally.stamp
+        n_shared += there
+        if here < N_SQUARES:
+            right_squares += shared[here] if there else unshared[here]
+            continue
+        weight = <double> here / n_right
+        if not there:
+            weight *= UNSHARED_IDF
+        right_squares += weight * weight
+    if n_shared == 0:
+        # One text may be held against many others: it is not read where there is nothing to find.
+        return 0.0
     for i in range(left.n_distinct):
         here = tallied_count(&left.tally, left.distinct[i])
         there = count_of(&right.tally, left.distinct[i])
@@ -37,21 +56,4 @@ cdef inline double pair_cosine(const counts_t* left, const counts_t* right) noex
         else:
             weight *= UNSHARED_IDF
         left_squares += weight * weight
-    # Most counts are small: their squares are computed once, by the same operations.
-    for here in range(1, N_SQUARES):
-        weight = <double> here / n_right
-        shared[here] = weight * weight
-        unshared[here] = (weight * UNSHARED_IDF) * (weight * UNSHARED_IDF)
-    for i in range(right.n_distinct):
-        here = tallied_count(&right.tally, right.distinct[i])
-        there = left.tally.cells[right.distinct[i]] > left.tally.stamp
-        if here < N_SQUARES:
-            right_squares += shared[here] if there else unshared[here]
-            continue
-        weight = <double> here / n_right
-        if not there:
-            weight *= UNSHARED_IDF
-        right_squares += weight * weight
-    if left_squares == 0.0 or right_squares == 0.0:
-        return 0.0
     return dot / (sqrt(left_squares) * sqrt(right_squares))

@@ -63,9 +63,9 @@ def may_take_long(batch: SampleBatch) -> bool:
     question, answer, truths, contexts = (texts.offsets for texts in columns)
     if batch.grounded is not None:
         truths = truths[batch.grounded.row_truths]
-    short = np.diff(question) + np.diff(answer) + np.diff(truths)
-    long = short + np.diff(contexts[batch.row_contexts])
-    return float(np.dot(short.astype(np.float64), long)) >= _QUICK_PAIRS
+    short = question + answer + truths
+    long = short + contexts[batch.row_contexts]
+    return float(np.dot(np.diff(short).astype(np.float64), np.diff(long))) >= _QUICK_PAIRS
 
 
 def score_overlap(

@@ -75,6 +75,11 @@ def overlap_sentences(n: int) -> Sample:
     }
 
 
+def overlap_question(n: int) -> Sample:
+    """It was read once for each context."""
+    return {"question": " ".join(numbered("q", n)), "answer": "a", "contexts": numbered("c", n)}
+
+
 GROUNDED = [
     truths_that_share_nothing,
     truths_that_the_answer_has,
@@ -117,8 +122,9 @@ def test_grounded_rows(make: Callable[[int], Sample], metrics: Any) -> None:
     )
 
 
-def test_overlap_rows() -> None:
-    small, large = overlap_sentences(2000), overlap_sentences(2000 * FACTOR)
+@pytest.mark.parametrize("make", [overlap_sentences, overlap_question])
+def test_overlap_rows(make: Callable[[int], Sample]) -> None:
+    small, large = make(2000), make(2000 * FACTOR)
     assert grows_in_proportion(
         scored(small, METRIC_IDS, "overlap"), scored(large, METRIC_IDS, "overlap")
     )
