@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -102,8 +103,7 @@ def score_blocks(
         return scored_block(*drop_faults(block), plan)
 
     if threads == 1 and not reads_apart:
-        for block in blocks:
-            yield flag.obeyed(score, block)
+        yield from map(functools.partial(flag.obeyed, score), blocks)
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
     pending = _Pending(threads + _AHEAD)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Offsets: TypeAlias = npt.NDArray[np.int64]
 
-# Bytes of texts, and pairs of them, that are scored in half a second however odd they are.
+# Bytes of texts, and pairs of them, that are scored within a second however odd they are.
 _QUICK_BYTES: Final = 1 << 14
-_QUICK_PAIRS: Final = 1 << 27
+_QUICK_PAIRS: Final = 1 << 28
 
 
 @functools.cache
@@ -51,21 +51,39 @@ def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.
     return data, offsets
 
 
-def may_take_long(batch: SampleBatch) -> bool:
-    """Whether Ctrl-C could come while the rows are scored: in half a second or so.
+def may_take_long(batch: SampleBatch, row: int | None = None) -> bool:
+    """Whether a row, or all of them, may take so long to score that Ctrl-C is to end it."""
+    begin, end = (0, batch.n_rows) if row is None else (row, row + 1)
+    return any(is_long for _, _, is_long in _steps(batch, begin, end))
 
-    What costs most is to hold each sentence of a short text against each place of a long one. Most
-    calls are of few texts, and know it at once.
+
+def _steps(batch: SampleBatch, begin: int, end: int) -> list[tuple[int, int, bool]]:
+    """Ranges of rows to score one after the other; True for a row that may take long by itself.
+
+    Signals are handled between ranges, each of which takes a second at most. What costs most is to
+    hold each sentence of a short text against each place of a long one. Most calls are of few
+    texts, and know it at once.
     """
     columns = (batch.question, batch.answer, batch.ground_truth, batch.contexts)
     if sum(int(texts.offsets[-1] - texts.offsets[0]) for texts in columns) < _QUICK_BYTES:
-        return False
+        return [(begin, end, False)]
+    rows = slice(begin, end + 1)
     question, answer, truths, contexts = (texts.offsets for texts in columns)
-    if batch.grounded is not None:
-        truths = truths[batch.grounded.row_truths]
-    short = question + answer + truths
-    long = short + contexts[batch.row_contexts]
-    return float(np.dot(np.diff(short).astype(np.float64), np.diff(long))) >= _QUICK_PAIRS
+    row_truths = rows if batch.grounded is None else batch.grounded.row_truths[rows]
+    truths = truths[row_truths]
+    short = question[rows] + answer[rows] + truths
+    long = short + contexts[batch.row_contexts[rows]]
+    pairs = np.diff(short).astype(np.float64) * np.diff(long)
+    if pairs.sum() < _QUICK_PAIRS:
+        return [(begin, end, False)]
+    steps: list[tuple[int, int, bool]] = []
+    first, total = begin, 0.0
+    for row, cost in enumerate(pairs.tolist(), begin):
+        if row > first and total + cost >= _QUICK_PAIRS:
+            steps.append((first, row, total >= _QUICK_PAIRS))
+            first, total = row, 0.0
+        total += cost
+    return [*steps, (first, end, total >= _QUICK_PAIRS)]
 
 
 def score_overlap(
@@ -80,18 +98,9 @@ def score_overlap(
     shape = (batch.n_rows, len(metrics))
     scores = np.empty(shape)
     reasons = np.empty(shape, np.uint8)
-    interruptible(
-        may_take_long(batch),
-        overlap_block.score_block,
-        *_batch_arguments(batch),
-        metrics,
-        *settings.kernel_arguments,
-        hash_seed(),
-        0,
-        batch.n_rows,
-        scores,
-        reasons,
-    )
+    before = (*_batch_arguments(batch), metrics, *settings.kernel_arguments, hash_seed())
+    for begin, end, is_long in _steps(batch, 0, batch.n_rows):
+        interruptible(is_long, overlap_block.score_block, *before, begin, end, scores, reasons)
     return scores, reasons
 
 
@@ -118,18 +127,19 @@ def score_grounded(
     shape = (batch.n_rows, len(metrics))
     scores = np.empty(shape)
     reasons = np.empty(shape, np.uint8)
-    interruptible(
-        may_take_long(batch),
-        grounded_block.score_block,
-        *_grounded_arguments(batch, settings),
-        *_stem_arguments(stems),
-        metrics,
-        hash_seed(),
-        0,
-        batch.n_rows,
-        scores,
-        reasons,
-    )
+    texts = (*_grounded_arguments(batch, settings), *_stem_arguments(stems))
+    for begin, end, is_long in _steps(batch, 0, batch.n_rows):
+        interruptible(
+            is_long,
+            grounded_block.score_block,
+            *texts,
+            metrics,
+            hash_seed(),
+            begin,
+            end,
+            scores,
+            reasons,
+        )
     return scores, reasons
 
 
@@ -168,7 +178,7 @@ def grounded_details(
 ) -> GroundedDetails:
     """Score one row again and keep what its scores are made of."""
     details = interruptible(
-        may_take_long(batch),
+        may_take_long(batch, row),
         grounded_block.row_details,
         *_grounded_arguments(batch, settings),
         *_stem_arguments(stems),
@@ -252,7 +262,7 @@ def overlap_details(
     """Score one row again and keep what its scores are made of."""
     return RowDetails(
         *interruptible(
-            may_take_long(batch),
+            may_take_long(batch, row),
             overlap_block.row_details,
             *_batch_arguments(batch),
             metrics,
