@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rag_eval.blocks import SampleBlock, SampleError
 from rag_eval.columns import SampleBatch
 from rag_eval.errors import InputError
-from rag_eval.interrupts import StopFlag
+from rag_eval.interrupts import LOOK_S, StopFlag
 from rag_eval.judged_scores import JudgedRowScores
 from rag_eval.metrics.registry import metric_numbers
 from rag_eval.options import Plan
@@ -150,25 +150,38 @@ class _Pending:
         while self._blocks:
             first, _ = self._blocks[0]
             if first.done() or self._is_too_long():
-                yield self._blocks.popleft()[0].result()
+                _wait([first])
+                self._blocks.popleft()
+                yield first.result()
                 continue
             unfinished = [scored for scored, _ in self._blocks if not scored.done()]
             if len(unfinished) < self._most_unfinished:
                 return
-            wait(unfinished, return_when=FIRST_COMPLETED)
+            _wait(unfinished)
 
     def rest(self, grace_s: float | None) -> Iterator[ScoredBlock]:
         """All that is left; with a grace, up to the first that is not done when it is over."""
         end = None if grace_s is None else time.monotonic() + grace_s
         while self._blocks:
-            scored = self._blocks.popleft()[0]
-            try:
-                yield scored.result(None if end is None else max(0.0, end - time.monotonic()))
-            except TimeoutError:
-                if scored.done():
-                    raise
+            first, _ = self._blocks.popleft()
+            if not _wait([first], end):
                 return
+            yield first.result()
 
     def _is_too_long(self) -> bool:
         sizes = [n_bytes for _, n_bytes in self._blocks]
         return sum(sizes) > _WAITING_BYTES + 2 * max(sizes)
+
+
+def _wait(scored: Sequence[Future[ScoredBlock]], end: float | None = None) -> bool:
+    """Wait until a block is done, or to the end of a time; whether one is.
+
+    In steps: a signal that comes a moment before a wait does not end it.
+    """
+    left = LOOK_S
+    while left > 0:
+        if end is not None:
+            left = min(LOOK_S, max(0.0, end - time.monotonic()))
+        if wait(scored, left, FIRST_COMPLETED).done:
+            return True
+    return False

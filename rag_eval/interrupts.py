@@ -13,8 +13,12 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _thread = threading.local()
-# How often the main thread looks for a signal, where another thread may have been given it.
-_LOOK_S: Final = 0.1
+
+LOOK_S: Final = 0.1
+"""How often a thread that waits looks for signals.
+
+One that comes a moment before a wait, or to another thread, does not end the wait.
+"""
 
 
 @contextmanager
@@ -146,7 +150,7 @@ def interruptible(may_take_long: bool, kernel: Callable[..., _T], *arguments: An
     thread = threading.Thread(target=call, name="rag_eval_kernel")
     try:
         thread.start()
-        while not ended.wait(_LOOK_S):
+        while not ended.wait(LOOK_S):
             pass
     except BaseException:
         flag.set()
