@@ -74,11 +74,11 @@ bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks.write_results
 
 # Kernels in instrumented builds of their own, beside a copy of everything that is not compiled.
-KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit/test_hash_tables.py \
-	tests/unit/test_arrow_arrays.py tests/unit/test_arrow_blocks.py tests/unit/test_json_blocks.py tests/unit/test_aggregates.py \
-	tests/unit/test_api.py tests/unit/test_build_kind.py tests/unit/test_string_similarity.py \
-	tests/unit/test_retrieval.py tests/unit/test_retrieval_scorers.py tests/unit/test_resampling.py \
-	tests/unit/test_bootstrap.py tests/unit/test_paired.py
+KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit/kernels/test_hash_tables.py \
+	tests/unit/inputs/test_arrow_arrays.py tests/unit/inputs/test_arrow_blocks.py tests/unit/inputs/test_json_blocks.py tests/unit/results/test_aggregates.py \
+	tests/unit/scoring/test_api.py tests/unit/kernels/test_build_kind.py tests/unit/kernels/test_similarity.py \
+	tests/unit/retrieval/test_rankings.py tests/unit/scorers/test_retrieval_scorers.py tests/unit/stats/test_resampling.py \
+	tests/unit/stats/test_bootstrap.py tests/unit/stats/test_paired.py
 BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _native benchmarks tools \
 	examples setup.py pyproject.toml README.md Makefile
 

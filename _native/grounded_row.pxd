@@ -36,7 +36,7 @@ cdef enum:
     UNSUPPORTED_NUMBERS, UNSUPPORTED_NAMES, N_METRICS
 
 # Why a score is null, and above that why it is 0, by number in the order of rag_eval.samples and
-# of rag_eval.metrics.grounded.
+# of rag_eval.results.words_grounded.
 cdef enum:
     MEASURED, MISSING_FIELD, NOTHING_TO_MEASURE
 

@@ -14,7 +14,7 @@ from ranking_measures cimport (
     reciprocal_rank, relevant_until, rules_t,
 )
 
-# In the order of ``rag_eval.retrieval_names.KINDS``.
+# In the order of ``rag_eval.metrics.measure_names.KINDS``.
 cdef enum:
     PRECISION = 0
     RECALL = 1

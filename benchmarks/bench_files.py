@@ -30,9 +30,9 @@ from benchmarks.call_groups import shares_of
 from benchmarks.corpora import Sample, text_bytes
 from benchmarks.timing import Call, Spread, ratios
 from rag_eval import evaluate_batch
-from rag_eval.batch_results import BatchEvalResult
+from rag_eval.jobs.file_scoring import score_file
+from rag_eval.results.batch import BatchEvalResult
 from rag_eval.samples import METRIC_IDS, NullReason
-from rag_eval.score_files import score_file
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import ipc, parquet  # noqa: E402

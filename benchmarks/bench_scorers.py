@@ -19,8 +19,8 @@ from benchmarks import corpora
 from benchmarks.bench_overlap import note, race
 from benchmarks.timing import Call, Spread, in_turns, ratios
 from rag_eval import evaluate_batch
-from rag_eval.scorers.contract import Scorer
-from rag_eval.scorers.registry import spec_of
+from rag_eval.metrics.contract import Scorer
+from rag_eval.metrics.registry import spec_of
 
 Row: TypeAlias = dict[str, Any]
 

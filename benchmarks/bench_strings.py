@@ -21,7 +21,7 @@ from rapidfuzz.distance import LCSseq, Levenshtein
 from benchmarks import corpora
 from benchmarks.bench_overlap import note, race
 from benchmarks.timing import Call, Spread, in_turns, ratios
-from rag_eval.string_similarity import dice_similarities, lcs_ratios, levenshteins
+from rag_eval.kernels.similarity import dice_similarities, lcs_ratios, levenshteins
 from tests.oracle import string_similarity as oracle
 
 Columns: TypeAlias = tuple[list[str], list[str]]

@@ -15,8 +15,9 @@ from typing import Any, Final, TypeAlias
 from unittest.mock import patch
 
 from benchmarks.timing import Call
-from rag_eval import engine, streaming
 from rag_eval.inputs import parquet_files
+from rag_eval.jobs import stream as streaming
+from rag_eval.scoring import engine
 
 Function: TypeAlias = tuple[str, int, str]
 Shares: TypeAlias = dict[str, float]

@@ -17,9 +17,9 @@ from benchmarks.scripted_judge import ScriptedJudge, texts_of
 from benchmarks.validity.measures import balanced_accuracy
 from benchmarks.validity.sets import Trial
 from rag_eval import calibrate, evaluate_batch
-from rag_eval.batch_results import BatchEvalResult
-from rag_eval.calibration import Calibration
-from rag_eval.judge_report import MetricJudging
+from rag_eval.calibration.fitting import Calibration
+from rag_eval.results.batch import BatchEvalResult
+from rag_eval.results.judge_report import MetricJudging
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.bool_]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec as _msgspec  # noqa: F401  # cheap, and every command needs it
 
-from rag_eval.version import __version__ as __version__
+from rag_eval._version import __version__ as __version__
 
 try:
     # A broken build fails here, at once, and not in the middle of a run.
@@ -24,24 +24,24 @@ except ImportError as _error:  # pragma: no cover
     ) from _error
 
 if TYPE_CHECKING:
-    from rag_eval.aggregates import MetricAggregate
-    from rag_eval.batch_results import BatchEvalResult
-    from rag_eval.calibration import calibrate
+    from rag_eval.calibration.fitting import calibrate
     from rag_eval.comparing.two_runs import compare
+    from rag_eval.jobs.file_scoring import score_file
     from rag_eval.judge.replies import JudgeFn
-    from rag_eval.judge_options import PromptOverrides
-    from rag_eval.options import (
+    from rag_eval.options.judging import PromptOverrides
+    from rag_eval.options.plan import (
         BatchEvaluateOptions,
         EvaluateOptions,
         EvaluatorConfig,
         HeuristicOptions,
         MetricThresholds,
     )
-    from rag_eval.regressions import MetricRegression
-    from rag_eval.results import CostTracker, EvalResult, EvalSignal, MetricResult
+    from rag_eval.results.aggregates import MetricAggregate
+    from rag_eval.results.batch import BatchEvalResult
+    from rag_eval.results.regressions import MetricRegression
+    from rag_eval.results.row import CostTracker, EvalResult, EvalSignal, MetricResult
     from rag_eval.samples import EvalSample, EvaluationMode, MetricId
-    from rag_eval.score_files import score_file
-    from rag_eval.scoring import (
+    from rag_eval.scoring.evaluation import (
         Evaluator,
         aevaluate,
         aevaluate_batch,
@@ -73,24 +73,24 @@ if TYPE_CHECKING:
 # Each public name and the module that holds it, imported when the name is first used: the import of
 # numpy alone would take longer than that of everything here.
 _HOMES = {
-    "aggregates": ("MetricAggregate",),
-    "batch_results": ("BatchEvalResult",),
-    "calibration": ("calibrate",),
+    "results.aggregates": ("MetricAggregate",),
+    "results.batch": ("BatchEvalResult",),
+    "calibration.fitting": ("calibrate",),
     "comparing.two_runs": ("compare",),
     "judge.replies": ("JudgeFn",),
-    "judge_options": ("PromptOverrides",),
-    "options": (
+    "options.judging": ("PromptOverrides",),
+    "options.plan": (
         "BatchEvaluateOptions",
         "EvaluateOptions",
         "EvaluatorConfig",
         "HeuristicOptions",
         "MetricThresholds",
     ),
-    "regressions": ("MetricRegression",),
-    "results": ("CostTracker", "EvalResult", "EvalSignal", "MetricResult"),
+    "results.regressions": ("MetricRegression",),
+    "results.row": ("CostTracker", "EvalResult", "EvalSignal", "MetricResult"),
     "samples": ("EvalSample", "EvaluationMode", "MetricId"),
-    "score_files": ("score_file",),
-    "scoring": (
+    "jobs.file_scoring": ("score_file",),
+    "scoring.evaluation": (
         "Evaluator",
         "aevaluate",
         "aevaluate_batch",

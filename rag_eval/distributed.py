@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from rag_eval.arrow_package import pyarrow
-from rag_eval.batch_results import BatchSummary
-from rag_eval.clock import Clock
 from rag_eval.errors import InputError, MissingExtraError
-from rag_eval.record_batches import (
+from rag_eval.jobs.record_batches import (
     BatchScorer,
     BatchScorerOptions,
     merged_totals,
     partition_totals,
     score_record_batch,
 )
+from rag_eval.plumbing.arrow_package import pyarrow
+from rag_eval.plumbing.clock import Clock
+from rag_eval.results.batch import BatchSummary
 
 if TYPE_CHECKING:
     import dask.dataframe

@@ -28,8 +28,8 @@ class InputChangedError(InputError):
     Attributes
     ----------
     report : object
-        What came of it all the same: that of :func:`rag_eval.run.run_file`,
-        :func:`rag_eval.score_file` or :func:`rag_eval.validation.validate_file`, whose files are
+        What came of it all the same: that of :func:`rag_eval.jobs.file_run.run_file`,
+        :func:`rag_eval.score_file` or :func:`rag_eval.scoring.faulty_rows.validate_file`, whose files are
         written; None where nothing did.
     """
 

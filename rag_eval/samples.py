@@ -251,7 +251,7 @@ def _metric_named(name: object) -> MetricId | None:
 
 def _open_metric(name: str) -> MetricId | None:
     """A metric of the caller's, or a measure of retrieval with any cutoff; None for neither."""
-    from rag_eval.retrieval_names import canonical_name
+    from rag_eval.metrics.measure_names import canonical_name
 
     return name if name in _own_metrics else canonical_name(name)
 

@@ -15,9 +15,9 @@ from rag_eval.errors import InputError, suggestion
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rag_eval.options import EvaluateOptions, MetricThresholds
-    from rag_eval.results import EvalResult
-    from rag_eval.sources import SampleLike
+    from rag_eval.inputs.samples import SampleLike
+    from rag_eval.options.plan import EvaluateOptions, MetricThresholds
+    from rag_eval.results.row import EvalResult
 
     class AssertOptions(EvaluateOptions, MetricThresholds, total=False):
         """Options of :func:`rag_eval.evaluate`, and bars by the names of their metrics."""
@@ -107,7 +107,7 @@ def assert_rag(
         For a keyword that is neither a metric nor an option.
     """
     __tracebackhide__ = True
-    from rag_eval.bars import check_bars
+    from rag_eval.gating.bars import check_bars
 
     given, settings = _parted(options)
     checked = _checked(bars, given)
@@ -146,7 +146,7 @@ def tell(result: EvalResult, passed: bool) -> None:
 
 def name_of(result: EvalResult) -> str:
     """The id of the sample; empty where it has none."""
-    from rag_eval.sources import id_of
+    from rag_eval.inputs.samples import id_of
 
     found = id_of(result.sample)
     return "" if found is None or isinstance(found, bool) else str(found)
@@ -154,8 +154,8 @@ def name_of(result: EvalResult) -> str:
 
 def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Keywords that are bars, and those that are options of an evaluation."""
-    from rag_eval.bars import COMPOSITE
-    from rag_eval.options import EVALUATE_KEYS
+    from rag_eval.gating.bars import COMPOSITE
+    from rag_eval.options.plan import EVALUATE_KEYS
     from rag_eval.samples import METRIC_IDS, snake_case, to_metric_id
 
     given: dict[str, Any] = {}
@@ -182,7 +182,7 @@ def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def _checked(bars: object, given: Mapping[str, Any]) -> dict[str, float]:
-    from rag_eval.bars import checked_bars
+    from rag_eval.gating.bars import checked_bars
 
     if bars is not None and not isinstance(bars, Mapping):
         raise InputError(f"assert_rag: bars must be a mapping of metrics, got {bars!r:.80}")
@@ -197,8 +197,8 @@ def _checked(bars: object, given: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _metrics(bars: Mapping[str, float], more: Iterable[str] | None) -> list[str]:
-    from rag_eval.bars import COMPOSITE
-    from rag_eval.options import metric_list
+    from rag_eval.gating.bars import COMPOSITE
+    from rag_eval.options.plan import metric_list
 
     asked = () if more is None and COMPOSITE not in bars else metric_list(more)
     return list(dict.fromkeys([*asked, *(name for name in bars if name != COMPOSITE)]))
@@ -206,7 +206,7 @@ def _metrics(bars: Mapping[str, float], more: Iterable[str] | None) -> list[str]
 
 def _thresholds(bars: Mapping[str, float]) -> dict[str, Any]:
     """The bars as options, so that the result has the same verdicts."""
-    from rag_eval.bars import COMPOSITE
+    from rag_eval.gating.bars import COMPOSITE
 
     by_metric = {name: bar for name, bar in bars.items() if name != COMPOSITE}
     return {"thresholds": by_metric, "composite_threshold": bars.get(COMPOSITE, 0.0)}
@@ -217,7 +217,7 @@ def _scored(
 ) -> EvalResult:
     __tracebackhide__ = True
     from rag_eval.reports.plain_text import plain_text
-    from rag_eval.scoring import evaluate
+    from rag_eval.scoring.evaluation import evaluate
 
     defaults = _listeners[-1].options if _listeners else {}
     try:

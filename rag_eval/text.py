@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from rag_eval._native import count_matrices, text_kernels
 from rag_eval.errors import InputError
-from rag_eval.kernels import hash_seed
-from rag_eval.text_inputs import SparseRows, check_text, pack, strings, text_columns
+from rag_eval.kernels.packed_texts import SparseRows, check_text, pack, strings, text_columns
+from rag_eval.kernels.scoring import hash_seed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from rag_eval.languages import LISTED
+from rag_eval.kernels.languages import LISTED
 from tests.oracle.grounded_characters import normalize
 from tests.strategies import texts
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rag_eval.options.signature import Signature
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.signature import Signature
 
 SIGNATURE = Signature("overlap", 1, "17.0.0", {"ngram_sizes": [1, 2], "weight": 0.7})
 

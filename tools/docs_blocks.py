@@ -208,8 +208,8 @@ def _environment() -> dict[str, str]:
 @contextlib.contextmanager
 def _own_imports(folder: Path) -> Iterator[None]:
     """Modules of the folder can be imported; afterwards they, and their metrics, are gone."""
-    from rag_eval.metric_catalogue import catalogue
-    from rag_eval.scorers.registry import unregister
+    from rag_eval.metrics.catalogue import catalogue
+    from rag_eval.metrics.registry import unregister
 
     own = {entry.id for entry in catalogue() if entry.family == "own"}
     modules = set(sys.modules)

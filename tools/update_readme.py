@@ -20,8 +20,8 @@ from pathlib import Path
 from docs_blocks import TAGS, executed, page_blocks
 
 from rag_eval.gating.false_alarm_rates import RATES, TIES
-from rag_eval.metric_catalogue import CatalogueEntry, catalogue
-from rag_eval.metrics.registry import PROFILE_METRICS
+from rag_eval.metrics.catalogue import CatalogueEntry, catalogue
+from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.samples import Profile, camel_case
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -24,7 +24,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _NOTE = "<!-- made by tools/write_reference.py; change the help or the docstring instead -->"
 # What is public beside the names of the package itself, by what it is for.
 _MODULES = {
-    "Whole runs": ("rag_eval.run.run_file", "rag_eval.score_files.score_file"),
+    "Whole runs": ("rag_eval.jobs.file_run.run_file", "rag_eval.jobs.file_scoring.score_file"),
     "Decisions": (
         "rag_eval.comparing.two_runs.compare",
         "rag_eval.comparing.run_comparison.RunComparison",
@@ -32,11 +32,11 @@ _MODULES = {
         "rag_eval.gating.verdicts.GateReport",
     ),
     "Labels, calibration": (
-        "rag_eval.calibration.calibrate",
-        "rag_eval.calibration.Calibration",
+        "rag_eval.calibration.fitting.calibrate",
+        "rag_eval.calibration.fitting.Calibration",
         "rag_eval.estimators.RagScorer",
     ),
-    "Metrics of your own": ("rag_eval.own_metrics.metric",),
+    "Metrics of your own": ("rag_eval.metrics.own.metric",),
     "Judges": (
         "rag_eval.adapters.openai.create_openai_judge",
         "rag_eval.adapters.anthropic.create_anthropic_judge",

@@ -59,7 +59,7 @@ def write_rows(folder: Path, n_rows: int) -> int:
 
 @contextmanager
 def single_process() -> Iterator[Job]:
-    from rag_eval.score_files import score_file
+    from rag_eval.jobs.file_scoring import score_file
 
     def score(source: Path, target: Path) -> None:
         target.mkdir()

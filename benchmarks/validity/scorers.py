@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 import rag_eval
 from benchmarks.validity.sets import Sample, Trial
-from rag_eval.metrics.registry import PROFILE_METRICS
+from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.samples import METRIC_IDS, Profile
 
 Scores: TypeAlias = npt.NDArray[np.float64]

@@ -101,7 +101,7 @@ def show_command(store: str, dataset: str | None, branch: str | None, form: str)
       rag-eval baseline show
       rag-eval baseline show --branch main --format json
     """
-    from rag_eval import json_text
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.history import print_baselines
     from rag_eval.runs.baselines import age_note

@@ -51,8 +51,8 @@ def info_command(file: str | None, form: str) -> None:
       rag-eval cache info
       rag-eval cache info --cache-file runs/judge.sqlite --format json
     """
-    from rag_eval import json_text
     from rag_eval.judge.cache_file import CacheInfo, existing_cache, info_of
+    from rag_eval.plumbing import json_text
 
     path = _path(file)
     with existing_cache(path) as connection:

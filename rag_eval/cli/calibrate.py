@@ -11,7 +11,7 @@ import rich_click as click
 from rag_eval.cli.parameters import ENDED_CODES
 
 if TYPE_CHECKING:
-    from rag_eval.probability_maps import Method
+    from rag_eval.calibration.probabilities import Method
 
 
 @click.command(
@@ -99,8 +99,8 @@ def calibrate_command(
       rag-eval calibrate run.json labels.jsonl --metric faithfulness --output cal.json
       rag-eval calibrate run.json labels.csv --metric faithfulness --precision 0.9
     """
-    from rag_eval.calibration import CalibrationWarning
-    from rag_eval.labelled_files import calibrate_files
+    from rag_eval.calibration.fitting import CalibrationWarning
+    from rag_eval.calibration.labelled_files import calibrate_files
     from rag_eval.reports.console import console_for, print_calibration, print_notes
     from rag_eval.reports.plain_text import plain_text
 
@@ -118,7 +118,7 @@ def calibrate_command(
             output=output,
         )
     if form == "json":
-        from rag_eval import json_text
+        from rag_eval.plumbing import json_text
 
         print(json_text.dumps(found.calibration.to_dict()).decode())
     else:

@@ -154,8 +154,8 @@ def compare_command(
         _refuse_with_independent(gating, cluster_by, slices, margins, worst_case)
         _describe(old, new, metrics, level, id_field, form, force)
         return
-    from rag_eval import json_text
     from rag_eval.comparing.two_runs import compare
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.comparison import comparison_markdown, print_comparison
     from rag_eval.reports.console import console_for, print_notes
 
@@ -217,8 +217,8 @@ def _describe(
     form: str,
     force: bool,
 ) -> None:
-    from rag_eval import json_text
     from rag_eval.comparing.independent_runs import compare_independent
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.independent import independent_markdown, print_independent
 

@@ -131,8 +131,8 @@ def estimate_command(
       rag-eval estimate new.jsonl new.csv --metric faithfulness --against old.jsonl \\
         --against-labels old.csv
     """
-    from rag_eval import json_text
     from rag_eval.labels.estimating import estimate_labels
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.estimate import print_estimate
     from rag_eval.reports.plain_text import plain_text

@@ -288,7 +288,7 @@ def _null_rates(given: tuple[str, ...]) -> float | dict[str, float] | None:
 
 
 def _print(report: GateReport, form: str) -> None:
-    from rag_eval import json_text
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.gate import gate_markdown, print_gate
 

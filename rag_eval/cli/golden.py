@@ -135,7 +135,7 @@ def _runner(name: str) -> Callable[..., Any]:
 
 def _print_result(result: EvalRunResult, form: str, stdout: Any, *, is_echo: bool = False) -> None:
     if form == "json":
-        from rag_eval import json_text
+        from rag_eval.plumbing import json_text
 
         print(json_text.dumps(result.to_dict()).decode(), file=stdout)
     elif form == "ci":
@@ -162,8 +162,8 @@ def validate_command(file: str, form: str) -> int:
       rag-eval golden validate examples/golden.json
       rag-eval golden validate golden.yaml --format json
     """
-    from rag_eval import json_text
     from rag_eval.golden.loading import read_golden_dataset
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.plain_text import plain_text
 
     dataset, faults = read_golden_dataset(file)
@@ -198,9 +198,9 @@ def diff_command(old: str, new: str, form: str) -> None:
       rag-eval golden diff golden-v1.json golden-v2.json
       rag-eval golden diff old.yaml new.json --format json | jq '.changed[].id'
     """
-    from rag_eval import json_text
     from rag_eval.golden.diff import diff_golden_datasets
     from rag_eval.golden.loading import load_golden_dataset
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.golden import diff_lines
 
     found = diff_golden_datasets(load_golden_dataset(old), load_golden_dataset(new))
@@ -262,8 +262,8 @@ def split_command(
 
 
 def _check_targets(file: str, targets: tuple[str, ...]) -> None:
-    from rag_eval.durable_files import followed
     from rag_eval.errors import InputError
+    from rag_eval.plumbing.durable_files import followed
 
     paths = [followed(Path(name)) for name in (file, *targets)]
     if len(set(paths)) < len(paths):
@@ -271,8 +271,8 @@ def _check_targets(file: str, targets: tuple[str, ...]) -> None:
 
 
 def _write(dataset: GoldenDataset, target: str) -> None:
-    from rag_eval import json_text
-    from rag_eval.durable_files import atomic_file
+    from rag_eval.plumbing import json_text
+    from rag_eval.plumbing.durable_files import atomic_file
 
     with atomic_file(target) as out:
         out.write(json_text.dumps(dataset.to_document(), indent=2) + b"\n")
@@ -303,9 +303,9 @@ def dedupe_command(file: str, threshold: float, ngrams: int, output: str | None,
       rag-eval golden dedupe examples/golden.json
       rag-eval golden dedupe golden.yaml --threshold 0.6 -o clean.json
     """
-    from rag_eval import json_text
     from rag_eval.golden.loading import load_golden_dataset
     from rag_eval.golden.near_duplicates import near_duplicates
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.golden import duplicate_lines
 
     dataset = load_golden_dataset(file)

@@ -62,7 +62,7 @@ def history_command(
       rag-eval history --branch main --limit 5
       rag-eval history --format json | jq '.runs[] | [.createdAt, .means.faithfulness]'
     """
-    from rag_eval import json_text
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for
     from rag_eval.reports.history import print_history
     from rag_eval.runs.store import RunStore

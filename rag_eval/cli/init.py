@@ -100,7 +100,7 @@ def gitlab_command(data: str, directory: str, force: bool) -> None:
 
 def _filled(template: str, data: str, branch: str = "") -> str:
     """A template with its places filled in."""
-    from rag_eval.version import __version__
+    from rag_eval._version import __version__
 
     text = resources.files("rag_eval.cli").joinpath("workflows", template).read_text("utf-8")
     places = {
@@ -123,7 +123,7 @@ def _yaml_text(option: str, text: str) -> str:
 
 
 def _written(directory: str, name: str, text: str, force: bool) -> Path:
-    from rag_eval.durable_files import atomic_file, followed
+    from rag_eval.plumbing.durable_files import atomic_file, followed
 
     path = Path(directory, name)
     if not Path(directory).is_dir():

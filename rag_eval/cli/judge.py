@@ -57,7 +57,7 @@ def debias_check_command(data: str, **flags: Any) -> int:
       rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --metrics faithfulness
       rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --rows 50 --shuffles 2
     """
-    from rag_eval.judge_checks import N_ROWS, check_judge
+    from rag_eval.jobs.judge_checks import N_ROWS, check_judge
 
     form, n_rows, n_shuffles = flags.pop("form"), flags.pop("rows"), flags.pop("shuffles")
     seed = flags.pop("seed")
@@ -76,7 +76,7 @@ def debias_check_command(data: str, **flags: Any) -> int:
         **options,
     )
     if form == "json":
-        from rag_eval import json_text
+        from rag_eval.plumbing import json_text
 
         sys.stdout.buffer.write(json_text.dumps(found.to_dict()) + b"\n")
     else:

@@ -194,7 +194,7 @@ def judge_options(flags: dict[str, Any]) -> dict[str, Any]:
     if models is not None:
         if flags.get("judge") is not None:
             raise InputError("--judge and --judge-models exclude each other")
-        from rag_eval.judge.addresses import checked_addresses
+        from rag_eval.adapters.addresses import checked_addresses
 
         options["judges"] = checked_addresses(models)
     return {name: value for name, value in options.items() if value}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from rag_eval.batch_results import BatchSummary
+    from rag_eval.results.batch import BatchSummary
 
 UNAVAILABLE: Final = 3
 INTERRUPTED: Final = 130
@@ -27,7 +27,7 @@ def print_estimate(
     data: str, metrics: Iterable[str] | None, options: Mapping[str, Any], form: str
 ) -> int:
     """Print what a run would take: a table, or JSON where that is the form of stdout."""
-    from rag_eval.judge_estimates import estimate_judging
+    from rag_eval.jobs.judge_estimates import estimate_judging
 
     report = estimate_judging(data, metrics, **options)
     if form == "table":
@@ -36,7 +36,7 @@ def print_estimate(
 
         print_table(report, console_for())
     else:
-        from rag_eval import json_text
+        from rag_eval.plumbing import json_text
 
         sys.stdout.buffer.write(json_text.dumps(report.to_dict()) + b"\n")
     return 0

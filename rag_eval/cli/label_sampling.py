@@ -82,8 +82,8 @@ def sample_command(
       rag-eval labels sample 100 run.jsonl -o labels.csv --with question --with answer
       rag-eval labels sample 200 run.json -o draw.jsonl --by faithfulness --design strata
     """
-    from rag_eval import json_text
     from rag_eval.labels.sampling import sample_for_labels
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.estimate import draw_text
 

@@ -90,7 +90,7 @@ def validate_command(source: str, form: str, **fields: str) -> int:
 
     check = check_labels(source, **fields)
     if form == "json":
-        from rag_eval import json_text
+        from rag_eval.plumbing import json_text
 
         print(json_text.dumps(check.to_dict()).decode())
     else:
@@ -184,7 +184,7 @@ def _print_comparison(found: LabelComparison, form: str) -> None:
     from rag_eval.reports.console import console_for, print_notes
 
     if form == "json":
-        from rag_eval import json_text
+        from rag_eval.plumbing import json_text
 
         print(json_text.dumps(found.to_dict()).decode())
     else:

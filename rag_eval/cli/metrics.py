@@ -7,7 +7,7 @@ import sys
 import rich_click as click
 
 from rag_eval.errors import InputError
-from rag_eval.metric_catalogue import FAMILIES
+from rag_eval.metrics.catalogue import FAMILIES
 from rag_eval.samples import PROFILES, Profile, to_metric_id
 
 
@@ -56,7 +56,7 @@ def metrics_command(
       rag-eval metrics faithfulness --profile grounded
       rag-eval metrics --format json | jq '.[].id'
     """
-    from rag_eval.metric_catalogue import catalogue, entry_of
+    from rag_eval.metrics.catalogue import catalogue, entry_of
 
     if ids:
         if family is not None or kind is not None:
@@ -69,7 +69,7 @@ def metrics_command(
             if family in (None, entry.family) and kind in (None, entry.kind)
         ]
     if form == "json":
-        from rag_eval import json_text
+        from rag_eval.plumbing import json_text
 
         print(json_text.dumps([entry.to_dict() for entry in entries], indent=2).decode())
     elif form == "ids":

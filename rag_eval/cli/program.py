@@ -34,8 +34,8 @@ from rag_eval.cli.show import show_command
 from rag_eval.cli.user_code import imported
 from rag_eval.cli.validate import validate_command
 from rag_eval.errors import RagEvalError
-from rag_eval.interrupts import Termination
 from rag_eval.judge.failures import JudgeUnavailableError
+from rag_eval.plumbing.interrupts import Termination
 from rag_eval.reports.plain_text import plain_lines, plain_text
 
 BAD_INPUT: Final = 2

@@ -8,7 +8,7 @@ from typing import Any, Final
 import rich_click as click
 
 from rag_eval.errors import InputError
-from rag_eval.schemas import SCHEMA_NAMES
+from rag_eval.inputs.schemas.fields import SCHEMA_NAMES
 
 DATA_HELP: Final = (
     "DATA is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a "

@@ -58,8 +58,8 @@ def report_command(result: str, **flags: Any) -> None:
       rag-eval report today.json > summary.md
     """
     files = report_files(flags, result, [flags["baseline"]])
-    from rag_eval.gates import Gates, check_gates
-    from rag_eval.options import REGRESSION_THRESHOLD
+    from rag_eval.gating.limits import Gates, check_gates
+    from rag_eval.options.plan import REGRESSION_THRESHOLD
     from rag_eval.reports.run_markdown import run_markdown
     from rag_eval.views.making import view_of_file
 

@@ -24,7 +24,7 @@ from rag_eval.errors import InputChangedError
 from rag_eval.runs.store_names import DEFAULT_STORE
 
 if TYPE_CHECKING:
-    from rag_eval.run import RunReport
+    from rag_eval.jobs.file_run import RunReport
 
 
 # The first run of a newcomer fails on every row of real texts, whatever they are like.
@@ -155,8 +155,8 @@ def run_command(data: str, **flags: Any) -> int:
       rag-eval run samples.jsonl --min-mean faithfulness=0.4 --store
       rag-eval run samples.jsonl --junit results.xml --github
     """
+    from rag_eval.jobs.file_run import run_file
     from rag_eval.reports.progress_bar import shown_progress
-    from rag_eval.run import run_file
 
     form, quiet = flags.pop("form"), flags.pop("quiet")
     files = report_files(flags, data, [flags["output"], flags["baseline"]])
@@ -205,7 +205,7 @@ def _print_row(row: bytes) -> None:
 
 def _print_report(report: RunReport, form: str) -> None:
     if form == "json":
-        from rag_eval import json_text
+        from rag_eval.plumbing import json_text
 
         sys.stdout.buffer.write(json_text.dumps(report.to_dict()) + b"\n")
     elif form == "table":

@@ -13,11 +13,11 @@ from rag_eval.cli.judging import exit_code, print_estimate
 from rag_eval.cli.parameters import ENDED_CODES, column_names
 from rag_eval.cli.reading import reading_flags
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
-from rag_eval.descriptors import is_standard_output
 from rag_eval.errors import InputChangedError, InputError
+from rag_eval.plumbing.descriptors import is_standard_output
 
 if TYPE_CHECKING:
-    from rag_eval.score_files import ScoreFileReport
+    from rag_eval.jobs.file_scoring import ScoreFileReport
 
 _KEPT_OPTIONS: Final = ("resume", "restart", "checkpoint_rows")
 _OF_RUN: Final = frozenset(
@@ -142,7 +142,7 @@ def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None
 def _check_summary(summary: str, source: str) -> None:
     """Refuse a name before any work that could not be written after it."""
     from rag_eval.inputs.opened import Input
-    from rag_eval.run_options import check_target
+    from rag_eval.jobs.options import check_target
 
     path = Path(summary)
     if not path.name.endswith((".json", ".json.gz")):
@@ -155,7 +155,7 @@ def _check_summary(summary: str, source: str) -> None:
 def _scored(
     source: str, target: str, metrics: Any, form: Any, options: dict[str, Any]
 ) -> ScoreFileReport:
-    from rag_eval.score_files import score_file, score_to_stream
+    from rag_eval.jobs.file_scoring import score_file, score_to_stream
 
     if is_standard_output(target):
         return score_to_stream(source, sys.stdout.buffer, metrics, form=form, **options)
@@ -173,8 +173,8 @@ def _what_is_left(target: str, report: ScoreFileReport | None) -> list[str]:
 
 
 def _write_summary(report: ScoreFileReport, path: str) -> None:
-    from rag_eval import json_text
-    from rag_eval.durable_files import atomic_file
+    from rag_eval.plumbing import json_text
+    from rag_eval.plumbing.durable_files import atomic_file
 
     with atomic_file(path) as file:
         file.write(json_text.dumps(report.to_dict()) + b"\n")

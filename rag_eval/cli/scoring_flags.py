@@ -98,7 +98,7 @@ def options_of(flags: dict[str, Any]) -> dict[str, Any]:
     """Flags over the configuration file."""
     config: dict[str, Any] = {}
     if flags["config"] is not None:
-        from rag_eval.config_file import read_config
+        from rag_eval.options.config_file import read_config
 
         config = read_config(flags["config"])
     judging = judge_options(flags) if "judge" in flags else {}

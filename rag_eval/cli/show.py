@@ -114,7 +114,7 @@ def _chosen(
 
 
 def _show_all(file: ResultFile, path: str, n_worst: int, form: str) -> None:
-    from rag_eval import json_text
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for
     from rag_eval.reports.show import print_overview
     from rag_eval.views.result_rows import overview
@@ -138,7 +138,7 @@ def _show_all(file: ResultFile, path: str, n_worst: int, form: str) -> None:
 
 
 def _show_row(row: RawRow, form: str, id_field: str, *, full: bool, is_first: bool) -> None:
-    from rag_eval import json_text
+    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for
     from rag_eval.reports.show import print_row
 

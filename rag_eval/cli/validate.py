@@ -50,9 +50,9 @@ def validate_command(
       rag-eval validate samples.jsonl
       zcat samples.jsonl.gz | rag-eval validate - --metrics faithfulness
     """
+    from rag_eval.jobs.options import input_options
     from rag_eval.reports.plain_text import plain_text
-    from rag_eval.run_options import input_options
-    from rag_eval.validation import validate_file
+    from rag_eval.scoring.faulty_rows import validate_file
 
     changed: InputChangedError | None = None
     try:

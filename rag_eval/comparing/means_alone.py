@@ -8,7 +8,7 @@ from typing import Final
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
 from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.inputs.byte_files import plain_name
-from rag_eval.result_summaries import COMPOSITE, MeanChange, compare_files
+from rag_eval.results.summaries import COMPOSITE, MeanChange, compare_files
 from rag_eval.runs.run_files import RunSource, sources_of
 from rag_eval.runs.run_rows import MissingIdsError
 from rag_eval.samples import DIAGNOSTIC_IDS
@@ -32,7 +32,7 @@ def compare_means(
     MissingIdsError
         The one given, when they are no two result files, or rows are needed.
     InputError
-        As for :func:`rag_eval.result_summaries.compare_files`.
+        As for :func:`rag_eval.results.summaries.compare_files`.
     """
     files = [sources_of(source) for source in (old, new)]
     if options.cluster_by or options.slices or not all(map(_is_result_file, files)):

@@ -16,7 +16,7 @@ from rag_eval.comparing.row_changes import row_statuses, status_counts
 from rag_eval.comparing.run_comparison import ComparisonOptions, settled
 from rag_eval.comparing.tested_changes import Adjustment, MetricChange, PairedTest, Slice, Verdict
 from rag_eval.errors import InputError, glance
-from rag_eval.result_summaries import MeanScore
+from rag_eval.results.summaries import MeanScore
 from rag_eval.stats.differences import difference_interval
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.mean_intervals import mean_interval

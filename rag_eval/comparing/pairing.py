@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance
-from rag_eval.result_summaries import COMPOSITE
+from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import MetricId
 

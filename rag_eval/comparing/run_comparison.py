@@ -13,7 +13,7 @@ from rag_eval.comparing.pairing import Flags, Floats, RowTable
 from rag_eval.comparing.row_changes import MovedRow, RowChange, moved_rows, row_changes
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError
-from rag_eval.metric_directions import bounds_of
+from rag_eval.metrics.directions import bounds_of
 from rag_eval.samples import MetricId
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from rag_eval.comparing.pairing import PASSED, RowTable, row_table
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.metric_directions import higher_is_better
-from rag_eval.option_values import from_zero, number, whole_from_one, whole_from_zero
-from rag_eval.result_summaries import (
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.plumbing.checked_values import from_zero, number, whole_from_one, whole_from_zero
+from rag_eval.results.summaries import (
     COMPOSITE,
     check_differences,
     setting_differences,

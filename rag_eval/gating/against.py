@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from rag_eval.batch_results import BatchEvalResult
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.two_runs import ALL_METRICS, check_compared, compare
 from rag_eval.errors import InputError
-from rag_eval.gates import GateOutcome
 from rag_eval.gating.false_alarms import false_alarm_rate, share_tied
 from rag_eval.gating.guards import Guards, check_guards
+from rag_eval.gating.limits import GateOutcome
 from rag_eval.gating.policies import CARE, no_regression, non_inferior
 from rag_eval.gating.tool_policies import (
     Margins,
@@ -30,7 +29,8 @@ from rag_eval.gating.verdicts import (
     Policy,
     first_failure,
 )
-from rag_eval.option_values import from_zero, number, one_of, positive
+from rag_eval.plumbing.checked_values import from_zero, number, one_of, positive
+from rag_eval.results.batch import BatchEvalResult
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import metric_or_column

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.gates import GateOutcome
+from rag_eval.gating.limits import GateOutcome
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 
 _SHOWN: Final = 5

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.gates import (
+from rag_eval.gating.critical_rows import critical_rows_outcome
+from rag_eval.gating.limits import (
     GateOutcome,
     apart,
     bars_on_means,
@@ -17,8 +18,7 @@ from rag_eval.gates import (
     mean_outcome,
     pass_rate_outcome,
 )
-from rag_eval.gating.critical_rows import critical_rows_outcome
-from rag_eval.option_values import share, whole_from_one
+from rag_eval.plumbing.checked_values import share, whole_from_one
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import MetricId, to_metric_id
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, glance
-from rag_eval.option_values import is_number, number
+from rag_eval.plumbing.checked_values import is_number, number
 from rag_eval.scorers.omk.layers import GATE, composite, layer_gates
 from rag_eval.stats.omk_repeats import stability_cv
 

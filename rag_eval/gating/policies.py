@@ -11,7 +11,7 @@ from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.errors import InputError
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
-from rag_eval.option_values import positive
+from rag_eval.plumbing.checked_values import positive
 from rag_eval.stats.differences import difference_lower_bound
 
 CARE: Final = 0.05

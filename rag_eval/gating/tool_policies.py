@@ -18,13 +18,13 @@ from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.comparing.two_runs import ALL_METRICS
 from rag_eval.errors import InputError
-from rag_eval.gates import regression_outcome
+from rag_eval.gating.limits import regression_outcome
 from rag_eval.gating.omk_verdict import TRIVIAL, OmkVerdict, omk_verdict
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
-from rag_eval.metric_directions import higher_is_better
-from rag_eval.number_text import fixed_number
-from rag_eval.regressions import mean_regression
-from rag_eval.result_summaries import COMPOSITE
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.plumbing.javascript_numbers import fixed_number
+from rag_eval.results.regressions import mean_regression
+from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.scorers.omk.layers import GATE

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from rag_eval.gates import GateOutcome
-from rag_eval.json_text import number_or_null
+from rag_eval.gating.limits import GateOutcome
+from rag_eval.plumbing.json_text import number_or_null
 from rag_eval.samples import camel_case
 
 Policy: TypeAlias = Literal["no-regression", "non-inferior", "omk", "regtrace", "node"]

@@ -19,7 +19,7 @@ from rag_eval.golden.regtrace_files import validate_golden_set
 from rag_eval.golden.results import CaseResult, CaseSignal, EvalRunResult
 from rag_eval.golden.runner import CaseRunner, arun_golden_dataset, run_golden_dataset
 from rag_eval.golden.split import GoldenSplit, split_golden_dataset
-from rag_eval.golden.yaml_files import load_yaml
+from rag_eval.inputs.yaml_files import load_yaml
 
 __all__ = [
     "CaseOutput",

@@ -91,7 +91,7 @@ def _precision(case: GoldenCase, output: CaseOutput) -> float:
 
 def _assertions(case: GoldenCase, output: CaseOutput) -> CaseSignal:
     """The share of assertions that hold, by their weights."""
-    from rag_eval.scorers.registry import spec_of
+    from rag_eval.metrics.registry import spec_of
 
     spec = spec_of("omk.assertions")
     assert spec is not None

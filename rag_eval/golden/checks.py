@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from rag_eval.option_values import is_number
+from rag_eval.plumbing.checked_values import is_number
 from rag_eval.samples import camel_case, snake_case
 
 _MISSING: Final = object()

@@ -14,7 +14,7 @@ from rag_eval.golden.metric_signals import metric_and_spec
 from rag_eval.golden.results import weighted_mean
 from rag_eval.judge import loop_thread
 from rag_eval.judge.workers import Job, run_jobs
-from rag_eval.option_values import is_number, whole_from_one
+from rag_eval.plumbing.checked_values import is_number, whole_from_one
 
 Target: TypeAlias = Callable[[Any], Any]
 """Takes the input of an item and gives an output: a text, messages, or a mapping of them."""

@@ -9,7 +9,7 @@ from rag_eval.errors import InputError
 from rag_eval.golden.checks import Fault, Record, check_unique, records
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
 from rag_eval.golden.omk_files import checked_assertions
-from rag_eval.option_values import is_number
+from rag_eval.plumbing.checked_values import is_number
 from rag_eval.scorers.tool_calls import tool_call_of
 
 _TOP: Final = ("name", "version", "cases", "description", "tags", "metadata")

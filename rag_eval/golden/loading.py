@@ -13,8 +13,8 @@ from rag_eval.golden.datasets import GoldenDataset, GoldenFormat
 from rag_eval.golden.hazel_files import read_hazel
 from rag_eval.golden.omk_files import read_omk
 from rag_eval.golden.regtrace_files import read_regtrace
-from rag_eval.golden.yaml_files import MOST_BYTES, load_yaml
 from rag_eval.inputs.file_states import unchanged
+from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
 
 _Read: TypeAlias = tuple[GoldenDataset | None, list[Fault]]
 

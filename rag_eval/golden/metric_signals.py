@@ -9,8 +9,8 @@ from rag_eval.errors import InputError, suggestion
 from rag_eval.golden.datasets import GoldenCase
 from rag_eval.golden.outputs import CaseOutput
 from rag_eval.golden.results import CaseSignal
+from rag_eval.metrics.contract import ScorerSpec
 from rag_eval.samples import is_scorer_id, to_metric_id
-from rag_eval.scorers.contract import ScorerSpec
 
 ScorerOptions: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Options of scorers, by their ids."""
@@ -69,7 +69,7 @@ def metric_and_spec(name: object) -> tuple[str, ScorerSpec | None]:
     InputError
         For an unknown metric.
     """
-    from rag_eval.scorers.registry import spec_of
+    from rag_eval.metrics.registry import spec_of
 
     spec = spec_of(name) if isinstance(name, str) and is_scorer_id(name) else None
     metric = to_metric_id(name) if spec is None else spec.id
@@ -97,7 +97,7 @@ def _with_threshold(
 
 
 def _kernel_signal(metric: str, case: GoldenCase, sample: dict[str, Any]) -> CaseSignal:
-    from rag_eval.scoring import evaluate
+    from rag_eval.scoring.evaluation import evaluate
 
     known = ("question", "answer", "contexts", "ground_truth", "id")
     fields = {name: sample[name] for name in known if name in sample}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
-from rag_eval.option_values import is_number
+from rag_eval.plumbing.checked_values import is_number
 
 if TYPE_CHECKING:
     import numpy as np

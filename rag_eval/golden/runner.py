@@ -23,7 +23,7 @@ from rag_eval.golden.outputs import CaseOutput, output_of
 from rag_eval.golden.results import CaseResult, EvalRunResult, run_result
 from rag_eval.judge import loop_thread
 from rag_eval.judge.workers import Job, run_jobs
-from rag_eval.option_values import is_number, whole_from_one
+from rag_eval.plumbing.checked_values import is_number, whole_from_one
 
 CaseRunner: TypeAlias = Callable[[Mapping[str, Any]], Any]
 """Takes ``{"id", "input", "metadata", "contexts", "system_prompt", "tags"}``, gives an output.

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from rag_eval.errors import InputError, glance
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
-from rag_eval.option_values import is_number
+from rag_eval.plumbing.checked_values import is_number
 
 
 class GoldenSplit(NamedTuple):

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
-from rag_eval.descriptors import is_standard_input
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.inputs.file_states import unchanged
+from rag_eval.plumbing.descriptors import is_standard_input
 
 PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20

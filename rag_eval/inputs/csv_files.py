@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from rag_eval.blocks import FileOrigin
 from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile
-from rag_eval.schemas import FieldMap
-from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
+from rag_eval.inputs.samples import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
+from rag_eval.inputs.schemas.fields import FieldMap
 
 _MAX_ROWS: Final = 1024
 _LARGEST_CELL: Final = 0x7FFFFFFF

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from rag_eval.descriptors import is_standard_input
 from rag_eval.errors import InputError
+from rag_eval.plumbing.descriptors import is_standard_input
 
 _PROBED: Final = 64
 _PROBE_BYTES: Final = 1 << 16

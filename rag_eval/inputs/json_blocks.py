@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval._native import json_lines
-from rag_eval.blocks import FileOrigin
-from rag_eval.columns import (
+from rag_eval.inputs.blocks import FileOrigin
+from rag_eval.inputs.samples import FieldNeeds, RowBlock, SampleLike
+from rag_eval.inputs.schemas.fields import FieldMap
+from rag_eval.kernels.columns import (
     GIVEN_ANSWER,
     GIVEN_CONTEXTS,
     GIVEN_QUESTION,
@@ -24,9 +26,7 @@ from rag_eval.columns import (
     SampleBatch,
     TextColumn,
 )
-from rag_eval.grounded_settings import DETECT
-from rag_eval.schemas import FieldMap
-from rag_eval.sources import FieldNeeds, RowBlock, SampleLike
+from rag_eval.kernels.grounded_settings import DETECT
 
 _Places: TypeAlias = npt.NDArray[np.int64]
 
@@ -161,7 +161,7 @@ class LineScanner:
 
 
 class JsonBlock:
-    """Some lines, over their bytes; see :class:`~rag_eval.blocks.SampleBlock`."""
+    """Some lines, over their bytes; see :class:`~rag_eval.inputs.blocks.SampleBlock`."""
 
     __slots__ = ("_decoded", "_fields", "_ids", "_scanned", "first_row", "n_bytes", "origin")
 

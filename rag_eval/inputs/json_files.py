@@ -10,13 +10,13 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
-from rag_eval.blocks import FileOrigin
 from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile, plain_name
 from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
-from rag_eval.schema_documents import rows_of_document
-from rag_eval.schemas import FieldMap
-from rag_eval.sources import SHARED_BLOCK_BYTES, RowBlock, RowBlocks, SampleLike
+from rag_eval.inputs.samples import SHARED_BLOCK_BYTES, RowBlock, RowBlocks, SampleLike
+from rag_eval.inputs.schemas.documents import rows_of_document
+from rag_eval.inputs.schemas.fields import FieldMap
 
 LineRows: TypeAlias = Generator[RowBlock | JsonBlock, None, None]
 
@@ -351,7 +351,7 @@ def _path_of(value: object, test: Callable[[object], bool]) -> str:
 def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
     """The rows of a JSON array, which is held in memory as a whole.
 
-    So are the rows of the documents that :func:`rag_eval.schema_documents.rows_of_document` knows.
+    So are the rows of the documents that :func:`rag_eval.inputs.schemas.documents.rows_of_document` knows.
     """
     data = file.content()
     if not data or data.isspace():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from typing import Any
 
-from rag_eval.arrow_arrays import ArrowSource, is_arrow, open_arrow
-from rag_eval.arrow_blocks import arrow_blocks, check_truths
-from rag_eval.blocks import SampleBlock
-from rag_eval.schemas import column_map, field_map
-from rag_eval.sources import FieldNeeds, sample_blocks
+from rag_eval.inputs.arrow.arrays import ArrowSource, is_arrow, open_arrow
+from rag_eval.inputs.arrow.blocks import arrow_blocks, check_truths
+from rag_eval.inputs.blocks import SampleBlock
+from rag_eval.inputs.samples import FieldNeeds, sample_blocks
+from rag_eval.inputs.schemas.fields import column_map, field_map
 
 # Rows of a data set of many files that are held at a time.
 _DATASET_ROWS = 4096
@@ -36,7 +36,7 @@ def _is_dataset(samples: object) -> bool:
 def object_blocks(samples: Any, needs: FieldNeeds, threads: int) -> Iterator[SampleBlock]:
     """The rows of a table, or of an iterable of samples.
 
-    Columns may have the names of any of :data:`rag_eval.schemas.SCHEMA_NAMES`.
+    Columns may have the names of any of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`.
     """
     if not is_table(samples):
         yield from sample_blocks(samples, needs, threads)

@@ -10,18 +10,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.blocks import SampleBlock
-from rag_eval.descriptors import is_standard_input
 from rag_eval.errors import InputChangedError, InputError
+from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ByteFile, opened_bytes, plain_name
 from rag_eval.inputs.byte_files import source_name as file_name
 from rag_eval.inputs.csv_files import csv_blocks
 from rag_eval.inputs.file_states import FileState, file_identity
 from rag_eval.inputs.json_blocks import JsonBlock
 from rag_eval.inputs.json_files import LineBlocks, LineRows, array_blocks, json_blocks
+from rag_eval.inputs.samples import RowBlock
+from rag_eval.inputs.schemas.fields import (
+    FieldMap,
+    column_map,
+    field_map,
+    paths_of_rows,
+    split_gold,
+)
 from rag_eval.inputs.wanted_columns import check_columns
-from rag_eval.schemas import FieldMap, column_map, field_map, paths_of_rows, split_gold
-from rag_eval.sources import RowBlock
+from rag_eval.plumbing.descriptors import is_standard_input
 
 if TYPE_CHECKING:
     from rag_eval.inputs.parquet_files import ColumnFile
@@ -40,7 +46,7 @@ class InputOptions:
     Attributes
     ----------
     schema : str, optional
-        Whose field names they are, one of :data:`rag_eval.schemas.SCHEMA_NAMES`; recognised where
+        Whose field names they are, one of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`; recognised where
         None.
     mapping : mapping of str
         Our field to its place in the data; wins over the schema.

@@ -7,14 +7,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rag_eval.arrow_arrays import open_arrow
-from rag_eval.arrow_blocks import ArrowBlock, arrow_blocks, check_truths
-from rag_eval.arrow_package import pyarrow
 from rag_eval.errors import InputError
 from rag_eval.inputs.ahead import read_ahead
+from rag_eval.inputs.arrow.arrays import open_arrow
+from rag_eval.inputs.arrow.blocks import ArrowBlock, arrow_blocks, check_truths
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ROW_OPTION
+from rag_eval.inputs.schemas.fields import FieldMap, split_gold
 from rag_eval.inputs.wanted_columns import check_columns
-from rag_eval.schemas import FieldMap, split_gold
+from rag_eval.plumbing.arrow_package import pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

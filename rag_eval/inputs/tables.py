@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag_eval.blocks import FileOrigin
-from rag_eval.csv_cells import unguarded_cell
 from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import opened_bytes, plain_name
 from rag_eval.inputs.csv_files import CsvTable
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.json_files import json_blocks
+from rag_eval.plumbing.csv_cells import unguarded_cell
 
 
 def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:

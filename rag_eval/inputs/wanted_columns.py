@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rag_eval.errors import InputError, suggestion
-from rag_eval.schemas import listed
+from rag_eval.inputs.schemas.fields import listed
 
 
 def check_columns(wanted: Sequence[str], names: Sequence[str], path: str | Path) -> None:

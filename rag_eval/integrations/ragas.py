@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.integrations.tool_rows import RowReader
-from rag_eval.results import sample_dict
+from rag_eval.results.row import sample_dict
 
 _NAMES: Final = {
     "question": "user_input",

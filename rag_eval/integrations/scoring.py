@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rag_eval.calibrating import calibrated
-from rag_eval.metric_directions import higher_is_better
-from rag_eval.options import make_plan
+from rag_eval.calibration.applied import calibrated
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.options.plan import make_plan
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.results import EvalResult, MetricResult
+from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.samples import MetricId
-from rag_eval.scoring import Evaluator, create_evaluator
+from rag_eval.scoring.evaluation import Evaluator, create_evaluator
 
 # Reasons are shown in cells of tables and on terminals.
 _MOST_FINDINGS: Final = 5

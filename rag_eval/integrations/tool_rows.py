@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from rag_eval.schemas import FieldMap, field_map, paths_of_rows
+from rag_eval.inputs.schemas.fields import FieldMap, field_map, paths_of_rows
 
 # Where objects of tools have their text: documents, nodes, messages.
 _TEXT_ATTRIBUTES: Final = ("page_content", "text", "content", "response")
@@ -20,7 +20,7 @@ class RowReader:
     Parameters
     ----------
     schema : str
-        One of :data:`rag_eval.schemas.SCHEMA_NAMES`.
+        One of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`.
     fields : mapping, optional
         Our field -> its path in a row (``outputs.docs``), where it is not where the schema has it.
     """

@@ -10,9 +10,9 @@ from typing import Any, Final
 from rag_eval.errors import InputError
 from rag_eval.judge.figures import interval_text, shown
 from rag_eval.judge.repeats import mean_of, measured, passes
-from rag_eval.krippendorff import Ratings, alpha_with_interval, krippendorff_alpha
 from rag_eval.stats.agreement import pearson
 from rag_eval.stats.intervals import Interval
+from rag_eval.stats.krippendorff import Ratings, alpha_with_interval, krippendorff_alpha
 
 # Krippendorff's own bounds for alpha come first (Content Analysis, 2004, section 11.4.2).
 _BANDS: Final = (

@@ -15,7 +15,7 @@ from rag_eval.errors import InputError
 from rag_eval.judge.figures import shown
 from rag_eval.judge.paired_scores import PairedScores, paired_scores
 from rag_eval.judge.repeats import mean_of, measured, passes
-from rag_eval.option_values import whole_from_one
+from rag_eval.plumbing.checked_values import whole_from_one
 
 Row = TypeVar("Row")
 

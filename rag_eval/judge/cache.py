@@ -25,7 +25,7 @@ from rag_eval.judge.cache_file import (
 )
 from rag_eval.judge.cache_keys import cache_key
 from rag_eval.judge.replies import Usage
-from rag_eval.sqlite_files import connected
+from rag_eval.plumbing.sqlite_files import connected
 
 __all__ = ["CachedReply", "JudgeCache", "JudgeCacheWarning", "cache_key"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag_eval.judge.addresses import vendor_of
+from rag_eval.adapters.addresses import vendor_of
 from rag_eval.judge.replies import JudgeIdentity
 
 

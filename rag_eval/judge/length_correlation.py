@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from rag_eval.correlations import (
+from rag_eval.errors import InputError
+from rag_eval.judge.figures import interval_text, shown
+from rag_eval.judge.repeats import measured
+from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.correlations import (
     Floats,
     Weights,
     correlations,
@@ -17,10 +21,6 @@ from rag_eval.correlations import (
     one_each,
     partial_correlations,
 )
-from rag_eval.errors import InputError
-from rag_eval.judge.figures import interval_text, shown
-from rag_eval.judge.repeats import measured
-from rag_eval.stats.bootstrap import group_bootstrap
 from rag_eval.stats.intervals import Interval
 
 

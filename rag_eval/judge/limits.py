@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Self
 
-from rag_eval.option_values import from_zero, positive, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import from_zero, positive, whole_from_one, whole_from_zero
 
 CALL_TIMEOUT_S: Final = 60.0
 

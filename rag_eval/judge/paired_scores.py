@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rag_eval.correlations import Floats, Weights
 from rag_eval.judge.figures import interval_text, shown
 from rag_eval.judge.repeats import mean_of, measured
 from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.correlations import Floats, Weights
 from rag_eval.stats.intervals import Interval
 
 FEW_PAIRS: Final = 20

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.judge.repeats import passes
-from rag_eval.krippendorff import Measurement, alpha_with_interval, krippendorff_alpha
 from rag_eval.labels.comparisons import (
     AnnotatorAgreement,
     LabelComparison,
@@ -22,9 +21,10 @@ from rag_eval.labels.comparisons import (
 from rag_eval.labels.contamination import contamination_warnings
 from rag_eval.labels.label_sets import LabelSet
 from rag_eval.labels.score_columns import UNIT, ScoreColumn
-from rag_eval.option_values import number
+from rag_eval.plumbing.checked_values import number
 from rag_eval.stats.agreement import Coefficient, agreement_intervals, spearman, weighted_kappa
 from rag_eval.stats.confusion import confusion_table
+from rag_eval.stats.krippendorff import Measurement, alpha_with_interval, krippendorff_alpha
 
 FEW_PAIRS: Final = 20
 """Below so many pairs an agreement is only a hint."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rag_eval.krippendorff import Measurement
 from rag_eval.samples import camel_case
 from rag_eval.stats.agreement import Coefficient
 from rag_eval.stats.confusion import ConfusionTable
 from rag_eval.stats.intervals import Interval
+from rag_eval.stats.krippendorff import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from rag_eval import json_text
-from rag_eval.csv_cells import guarded_cell
-from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import plain_name, source_name
 from rag_eval.inputs.tables import table_rows
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.csv_cells import guarded_cell
+from rag_eval.plumbing.durable_files import atomic_file
 
 DESIGNS: Final = ("uniform", "proportional", "strata")
 """Ways to draw that have known probabilities."""

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.golden.checks import described
-from rag_eval.golden.yaml_files import MOST_BYTES, load_yaml
-from rag_eval.option_values import is_number
+from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
+from rag_eval.plumbing.checked_values import is_number
 
 _SUFFIXES: Final = (".yaml", ".yml")
 _TEXTS: Final = ("annotator", "annotatedAt", "version")

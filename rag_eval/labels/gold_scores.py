@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from rag_eval.engine import ScoredBlock
 from rag_eval.judge.repeats import mean_of, measured
 from rag_eval.labels.comparing_labels import compare_labels
 from rag_eval.labels.comparisons import LabelComparison
 from rag_eval.labels.label_sets import read_labels
 from rag_eval.labels.score_columns import ScoreColumn
-from rag_eval.options import Plan
+from rag_eval.options.plan import Plan
+from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId
-from rag_eval.verdicts import judge_rows
+from rag_eval.scoring.engine import ScoredBlock
 
 
 class GoldScores:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.krippendorff import Measurement
 from rag_eval.labels.comparing_labels import compare_labels
 from rag_eval.labels.comparisons import LabelComparison
 from rag_eval.labels.gold_dataset import read_gold_dataset
 from rag_eval.labels.label_sets import LabelSet, labels_of, read_labels
 from rag_eval.labels.score_columns import ScoreColumn, column_of_omk_report, column_of_run
 from rag_eval.runs.run_files import read_run
+from rag_eval.stats.krippendorff import Measurement
 
 
 @dataclass(frozen=True, slots=True)

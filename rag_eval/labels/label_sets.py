@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.descriptors import is_standard_input
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.inputs.byte_files import source_name
 from rag_eval.inputs.tables import table_rows
 from rag_eval.labels.gold_dataset import GoldDataset, read_gold_dataset
+from rag_eval.plumbing.descriptors import is_standard_input
 
 _WORDS: Final = {"true": 1.0, "false": 0.0}
 _SHOWN_FIELDS: Final = 20

@@ -1,7 +1,7 @@
 """omk's comparison with gold labels: annotations and results in, its rounded figures out.
 
 omk rounds to four decimals, halves up. What the figures mean is defined in
-:mod:`rag_eval.krippendorff` and :mod:`rag_eval.stats`.
+:mod:`rag_eval.stats.krippendorff` and :mod:`rag_eval.stats`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 from rag_eval.errors import InputError, suggestion
-from rag_eval.krippendorff import alpha_with_interval, krippendorff_alpha
 from rag_eval.labels.contamination import is_contaminated
-from rag_eval.number_text import round_half_up
-from rag_eval.option_values import is_number
+from rag_eval.plumbing.checked_values import is_number
+from rag_eval.plumbing.javascript_numbers import round_half_up
 from rag_eval.stats.agreement import pearson, weighted_kappa
 from rag_eval.stats.index_sources import mulberry32_indices
+from rag_eval.stats.krippendorff import alpha_with_interval, krippendorff_alpha
 
 SEED: Final = 20260616
 SCALE: Final = (1.0, 5.0)

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from rag_eval import json_text
 from rag_eval.errors import InputError, suggestion
 from rag_eval.inputs.byte_files import file_bytes, source_name
 from rag_eval.judge.independence import independence_warnings
 from rag_eval.judge.repeats import mean_of, measured
 from rag_eval.judge.replies import JudgeIdentity
 from rag_eval.labels.omk_gold import variant_score
-from rag_eval.metric_directions import higher_is_better
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.plumbing import json_text
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import MetricId
 

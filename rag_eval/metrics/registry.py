@@ -1,273 +1,92 @@
-"""The metrics and their contracts: what each reads, its default threshold, its options."""
+"""Every scorer that needs no judge, by its id: those of other tools, and the caller's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import functools
+import importlib
+from collections.abc import Iterator
 from typing import Final
 
-from rag_eval.samples import ALL_METRIC_IDS, MetricId, Profile
+from rag_eval.errors import InputError
+from rag_eval.metrics.contract import ScorerSpec
+from rag_eval.samples import MetricId, add_metric_id, drop_metric_id
+
+# Where the contracts are; each module has a tuple SPECS.
+_ROOMS: Final[dict[str, tuple[str, ...]]] = {
+    "mastra": (
+        "mastra.text_specs",
+        "mastra.completeness_specs",
+        "mastra.agent_specs",
+        "mastra.check_specs",
+    ),
+    "hazel": ("hazel.specs", "hazel.agent_specs"),
+    "regtrace": ("regtrace.format_specs", "regtrace.meaning_specs", "regtrace.regression"),
+    "omk": ("omk.specs",),
+}
+_MEASURES: Final = "ir"
+
+_own: Final[dict[MetricId, ScorerSpec]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSpec:
-    """Contract of one metric.
+def spec_of(metric: MetricId) -> ScorerSpec | None:
+    """The contract of a scorer that needs no judge; None for all other metrics."""
+    if metric in _own:
+        return _own[metric]
+    tool = metric.partition(".")[0]
+    if tool == _MEASURES:
+        from rag_eval.scorers.ir import spec_of as measure_of
 
-    Attributes
-    ----------
-    id : MetricId
-    number : int
-        Its number in the kernels.
-    threshold : float or None
-        Default threshold; a score passes from there on (``>=``). None for diagnostics, which
-        pass unless the caller gives them a threshold.
-    fields : tuple of str
-        Sample fields it reads.
-    options : tuple of str
-        Options that can change its score, and so belong to its signature.
-    needs_ground_truth : bool
-        Null where a sample has none.
-    summary : str
-        The algorithm in one sentence.
-    higher_is_better : bool
-        False where a score passes up to its threshold (``<=``).
-    in_composite : bool
-        Whether the composite score takes it in; diagnostics stay out of it.
-    null_when : str
-        When its score is null, in a few words.
-    range : (float, float)
-        Lowest and highest score.
+        return measure_of(metric)
+    return _specs_of(tool).get(metric) if tool in _ROOMS else None
+
+
+@functools.cache
+def _specs_of(tool: str) -> dict[MetricId, ScorerSpec]:
+    found: dict[MetricId, ScorerSpec] = {}
+    for room in _ROOMS[tool]:
+        module = importlib.import_module(f"rag_eval.scorers.{room}")
+        for spec in module.SPECS:
+            assert spec.id not in found, f"{spec.id} has two contracts"
+            found[spec.id] = spec
+    return found
+
+
+def all_specs() -> Iterator[ScorerSpec]:
+    """All contracts: tool by tool, measures of retrieval at the usual cutoffs, the caller's own."""
+    from rag_eval.scorers.ir import LISTED
+
+    for tool in _ROOMS:
+        yield from _specs_of(tool).values()
+    for measure in LISTED:
+        spec = spec_of(measure)
+        assert spec is not None
+        yield spec
+    yield from _own.values()
+
+
+def register(spec: ScorerSpec) -> None:
+    """Make a scorer of the caller's known, for this process.
+
+    Raises
+    ------
+    InputError
+        When its id is taken or no id.
     """
-
-    id: MetricId
-    number: int
-    threshold: float | None
-    fields: tuple[str, ...]
-    options: tuple[str, ...]
-    needs_ground_truth: bool
-    summary: str
-    higher_is_better: bool = True
-    in_composite: bool = True
-    null_when: str = "never"
-    range: tuple[float, float] = (0.0, 1.0)
+    if not isinstance(spec, ScorerSpec):
+        raise InputError(f"a ScorerSpec was wanted, got {type(spec).__name__}")
+    add_metric_id(spec.id)
+    _own[spec.id] = spec
 
 
-_NGRAMS: Final = ("ngram_sizes", "ngram_weights")
+def unregister(metric: MetricId) -> None:
+    """Forget a scorer of the caller's.
 
-
-def _spec(
-    metric: MetricId,
-    threshold: float | None,
-    fields: tuple[str, ...],
-    options: tuple[str, ...],
-    summary: str,
-    null_when: str = "never",
-    higher_is_better: bool = True,
-) -> MetricSpec:
-    return MetricSpec(
-        id=metric,
-        number=ALL_METRIC_IDS.index(metric),
-        threshold=threshold,
-        fields=fields,
-        options=options,
-        needs_ground_truth="ground_truth" in fields,
-        summary=summary,
-        higher_is_better=higher_is_better,
-        in_composite=threshold is not None,
-        null_when=null_when,
-    )
-
-
-OVERLAP_METRICS: Final[dict[MetricId, MetricSpec]] = {
-    spec.id: spec
-    for spec in (
-        _spec(
-            "faithfulness",
-            0.7,
-            ("answer", "contexts"),
-            _NGRAMS,
-            "Mean over answer sentences of the best weighted n-gram overlap with a context",
-        ),
-        _spec(
-            "answer_relevance",
-            0.7,
-            ("question", "answer"),
-            ("ngram_weight", "tfidf_weight"),
-            "Mean of TF-IDF cosine and unigram Jaccard of question and answer",
-        ),
-        _spec(
-            "context_precision",
-            0.7,
-            ("question", "contexts"),
-            (),
-            "Mean over contexts of the TF-IDF cosine with the question",
-        ),
-        _spec(
-            "context_recall",
-            0.7,
-            ("contexts", "ground_truth"),
-            ("sentence_coverage_threshold",),
-            "Share of ground truth sentences whose best unigram overlap with a context is >= 0.3",
-            "no ground truth",
-        ),
-        _spec(
-            "context_relevance",
-            0.6,
-            ("question", "contexts"),
-            (*_NGRAMS, "chunk_relevance_threshold"),
-            "Share of contexts whose weighted n-gram overlap with the question is >= 0.2",
-        ),
-        _spec(
-            "answer_correctness",
-            0.6,
-            ("answer", "ground_truth"),
-            (),
-            "0.7 token F1 + 0.3 unigram Jaccard of answer and ground truth",
-            "no ground truth",
-        ),
-        _spec(
-            "hallucination_rate",
-            0.7,
-            ("answer", "contexts"),
-            ("claim_support_threshold",),
-            "1 - share of answer sentences whose best unigram overlap with a context is < 0.15",
-        ),
-    )
-}
-
-
-# What each word of a row means depends on these, whatever the metric.
-_READING: Final = ("language", "stemmer")
-
-GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
-    spec.id: spec
-    for spec in (
-        _spec(
-            "faithfulness",
-            0.6,
-            ("question", "answer", "contexts"),
-            _READING,
-            "0.40 content words in one window of a chunk + 0.35 bigrams in a chunk + 0.10 numbers "
-            "+ 0.15 names found, over the answer's sentences",
-            "no answer, no contexts",
-        ),
-        _spec(
-            "answer_relevance",
-            0.4,
-            ("question", "answer"),
-            _READING,
-            "Relevance of the answer to the question, 0 for a refusal; weak evidence: a judge is "
-            "the tool for it",
-            "no question, answer not given",
-        ),
-        _spec(
-            "context_precision",
-            0.5,
-            ("question", "contexts", "ground_truth"),
-            _READING,
-            "Average precision of the order of the chunks, relevant from 0.30 on, the ground truth "
-            "read with the question",
-            "no question, no contexts",
-        ),
-        _spec(
-            "context_recall",
-            0.6,
-            ("question", "contexts", "ground_truth"),
-            _READING,
-            "Faithfulness with the ground truth in place of the answer",
-            "no ground truth, no contexts",
-        ),
-        _spec(
-            "context_relevance",
-            0.5,
-            ("question", "contexts"),
-            _READING,
-            "Share of chunks whose relevance, 0.40 window + 0.45 root of TF-IDF cosine + 0.15 kind "
-            "of answer, is >= 0.30",
-            "no question, no contexts",
-        ),
-        _spec(
-            "answer_correctness",
-            0.4,
-            ("question", "answer", "ground_truth"),
-            _READING,
-            "F1 of content words of answer and ground truth, blended with letter trigrams where "
-            "the ground truth is short",
-            "no ground truth, answer not given",
-        ),
-        _spec(
-            "hallucination_rate",
-            0.7,
-            ("question", "answer", "contexts"),
-            _READING,
-            "Share of answer sentences whose own faithfulness is >= 0.60; 1 is no hallucination",
-            "no answer, no contexts",
-        ),
-        _spec(
-            "context_utilization",
-            None,
-            ("question", "answer", "contexts"),
-            _READING,
-            "Share of the relevant chunks (relevance >= 0.30) that alone carry an answer sentence "
-            "to 0.60",
-            "no answer, question or contexts; no relevant chunk",
-        ),
-        _spec(
-            "noise_sensitivity",
-            None,
-            ("question", "answer", "contexts", "ground_truth"),
-            _READING,
-            "Share of answer sentences that an irrelevant chunk carries to 0.60 and neither a "
-            "relevant chunk nor the ground truth does",
-            "no answer, question, contexts or ground truth",
-            higher_is_better=False,
-        ),
-        _spec(
-            "claim_recall",
-            None,
-            ("question", "answer", "ground_truth"),
-            _READING,
-            "Share of ground truth sentences that the answer carries to 0.60",
-            "no answer or ground truth",
-        ),
-        _spec(
-            "self_knowledge",
-            None,
-            ("question", "answer", "contexts", "ground_truth"),
-            _READING,
-            "Share of answer sentences that the ground truth carries to 0.60 and no chunk does",
-            "no answer, contexts or ground truth",
-            higher_is_better=False,
-        ),
-        _spec(
-            "unsupported_numbers",
-            None,
-            ("question", "answer", "contexts"),
-            _READING,
-            "Share of the answer's numbers, distinct per sentence, that neither a chunk nor the "
-            "question has",
-            "no answer or contexts; no number in the answer",
-            higher_is_better=False,
-        ),
-        _spec(
-            "unsupported_names",
-            None,
-            ("question", "answer", "contexts"),
-            _READING,
-            "Share of the answer's names (capitalised, not opening a sentence) that neither a "
-            "chunk nor the question has",
-            "no answer or contexts; no name in the answer",
-            higher_is_better=False,
-        ),
-    )
-}
-
-PROFILE_METRICS: Final[dict[Profile, dict[MetricId, MetricSpec]]] = {
-    "overlap": OVERLAP_METRICS,
-    "grounded": GROUNDED_METRICS,
-}
-
-
-def metric_numbers(metrics: Iterable[MetricId]) -> list[int]:
-    """The kernels' numbers of some metrics, the same in every profile."""
-    return [ALL_METRIC_IDS.index(metric) for metric in metrics]
+    Raises
+    ------
+    InputError
+        When there is none of that id.
+    """
+    if metric not in _own:
+        raise InputError(f"{metric!r} is no metric that was registered")
+    del _own[metric]
+    drop_metric_id(metric)

@@ -10,14 +10,14 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval import json_text
-from rag_eval.arrow_blocks import ArrowBlock
-from rag_eval.arrow_package import pyarrow
-from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
+from rag_eval.inputs.arrow.blocks import ArrowBlock
+from rag_eval.options.signature import SIGNATURE_KEY, Signature
 from rag_eval.outputs.columns import REASON_NAMES, RowScores, ScoreColumns, row_ids
-from rag_eval.own_folder import OwnFile
-from rag_eval.signature import SIGNATURE_KEY, Signature
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.arrow_package import pyarrow
+from rag_eval.plumbing.own_folder import OwnFile
+from rag_eval.scoring.engine import ScoredBlock
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,14 +9,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.blocks import values_or_metadata
-from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
-from rag_eval.judged_scores import JudgedRowScores, JudgedScore
-from rag_eval.options import Plan
+from rag_eval.inputs.blocks import values_or_metadata
+from rag_eval.options.plan import Plan
+from rag_eval.results.judged import JudgedRowScores, JudgedScore
+from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.validation import origin_of
-from rag_eval.verdicts import judge_rows
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.faulty_rows import origin_of
 
 REASON_NAMES: Final = tuple(
     None if reason == NullReason.MEASURED else reason.name.lower() for reason in NullReason

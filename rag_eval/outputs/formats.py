@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final, Protocol
 
-from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import plain_name
+from rag_eval.options.signature import Signature
 from rag_eval.outputs.columns import ScoreColumns
-from rag_eval.own_folder import OwnFile
-from rag_eval.signature import Signature
+from rag_eval.plumbing.own_folder import OwnFile
+from rag_eval.scoring.engine import ScoredBlock
 
 SUFFIXES: Final = (".jsonl", ".ndjson", ".csv", ".parquet", ".arrow")
 

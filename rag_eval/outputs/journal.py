@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rag_eval import json_text
-from rag_eval.own_folder import OwnFile
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.own_folder import OwnFile
 
 try:
     import fcntl

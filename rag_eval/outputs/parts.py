@@ -25,14 +25,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError, RagEvalError
 from rag_eval.inputs.opened import START, Position
-from rag_eval.interrupts import deferred_interrupts
 from rag_eval.outputs.formats import RowFormat
 from rag_eval.outputs.journal import Journal, JournalInUseError, Recorded, read_journal
-from rag_eval.own_folder import OwnFile, OwnFolder
-from rag_eval.score_totals import read_scores
+from rag_eval.plumbing.durable_files import atomic_file
+from rag_eval.plumbing.interrupts import deferred_interrupts
+from rag_eval.plumbing.own_folder import OwnFile, OwnFolder
+from rag_eval.results.totals import read_scores
 
 # A part is closed when it has so many bytes, or is so old: what a crash may cost.
 PART_BYTES: Final = 64 << 20

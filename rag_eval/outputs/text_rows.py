@@ -12,12 +12,12 @@ from typing import IO, Any
 
 import msgspec
 
-from rag_eval import json_text
-from rag_eval.csv_cells import guarded_cell
-from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
 from rag_eval.outputs.columns import ScoreColumns, block_lists
-from rag_eval.own_folder import OwnFile
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.csv_cells import guarded_cell
+from rag_eval.plumbing.own_folder import OwnFile
+from rag_eval.scoring.engine import ScoredBlock
 
 _encode = msgspec.json.Encoder().encode
 _encode_lines = msgspec.json.Encoder().encode_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rag_eval.option_values import whole_from_zero
+from rag_eval.plumbing.checked_values import whole_from_zero
 
 TINY: Final = 5
 SMALL: Final = 20

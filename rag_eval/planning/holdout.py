@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import share, whole_from_zero
+from rag_eval.plumbing.checked_values import share, whole_from_zero
 
 FEWEST_ROWS: Final = 3
 """Either side needs as many rows, or there is no split."""

@@ -15,7 +15,7 @@ from rag_eval.errors import InputError, RagEvalError, suggestion
 from rag_eval.reports.plain_text import plain_text, without_commands
 
 if TYPE_CHECKING:
-    from rag_eval.blocks import SampleBlock
+    from rag_eval.inputs.blocks import SampleBlock
 
 _READING: Final = (
     *("schema", "mapping", "gold_separator", "context_separator"),
@@ -110,7 +110,7 @@ def _found(file: str, metafunc: pytest.Metafunc) -> Path:
 def _rows(path: Path, options: _Marker) -> Iterator[_Row]:
     from rag_eval.inputs.file_states import unchanged
     from rag_eval.inputs.opened import Input
-    from rag_eval.run_options import input_options
+    from rag_eval.jobs.options import input_options
 
     # A name with a bracket in it is no pattern here: the file is there.
     source = Input(path, input_options(options.reading))
@@ -124,9 +124,9 @@ def _rows_of(block: SampleBlock, path: Path) -> Iterator[_Row]:
 
     What is of a wrong type is a fault. What is missing is none: a test may fill in the answer.
     """
+    from rag_eval.inputs.samples import FieldNeeds, id_of
     from rag_eval.samples import ALL_METRIC_IDS
-    from rag_eval.sources import FieldNeeds, id_of
-    from rag_eval.validation import origin_of, row_faults
+    from rag_eval.scoring.faulty_rows import origin_of, row_faults
 
     origin = origin_of(block)
     faults = {

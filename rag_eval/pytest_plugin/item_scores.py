@@ -11,7 +11,7 @@ from rag_eval.testing import name_of
 if TYPE_CHECKING:
     import pytest
 
-    from rag_eval.results import EvalResult
+    from rag_eval.results.row import EvalResult
 
 REPORTED: Final = "rag_eval_scores"
 """Attribute of a report: the records of its phase, as JSON in ASCII."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Unpack
 from rag_eval.testing import assert_rag, scored, tell
 
 if TYPE_CHECKING:
-    from rag_eval.options import EvaluateOptions
-    from rag_eval.results import EvalResult
-    from rag_eval.sources import SampleLike
+    from rag_eval.inputs.samples import SampleLike
+    from rag_eval.options.plan import EvaluateOptions
+    from rag_eval.results.row import EvalResult
 
 
 class RagEval:

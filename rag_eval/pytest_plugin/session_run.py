@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import SignatureMismatchError
-from rag_eval.metric_directions import higher_is_better
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.options.signature import Signature
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import NullReason
-from rag_eval.signature import Signature
 
 SESSION: Final = "this session"
 _REMEDY: Final = "such scores are no run; keep one of them out of it with record=False"

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from rag_eval.durable_files import followed
+from rag_eval.plumbing.durable_files import followed
 
 _PROFILES: Final = ("overlap", "grounded")
 _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")

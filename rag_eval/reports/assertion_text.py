@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rag_eval.bars import COMPOSITE, BarOutcome
+from rag_eval.gating.bars import COMPOSITE, BarOutcome
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.results import EvalResult, EvalSignal
+from rag_eval.results.row import EvalResult, EvalSignal
 from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
 from rag_eval.views.texts import contexts_of
 

@@ -11,16 +11,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rag_eval.calibration import Calibration
-from rag_eval.gates import GateOutcome
+from rag_eval.calibration.fitting import Calibration
+from rag_eval.gating.limits import GateOutcome
+from rag_eval.jobs.file_run import RunReport
+from rag_eval.jobs.file_scoring import ScoreFileReport
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.reports.run_table import NONE, RunTable, columns_of_numbers
-from rag_eval.results import EvalResult, EvalSignal
-from rag_eval.run import RunReport
+from rag_eval.results.row import EvalResult, EvalSignal
 from rag_eval.samples import MetricId
-from rag_eval.score_files import ScoreFileReport
+from rag_eval.scoring.worst_rows import WorstRow
 from rag_eval.stats.intervals import Interval
-from rag_eval.worst_rows import WorstRow
 
 # In a file or a pipe, where nobody's window sets the width.
 _LOG_WIDTH: Final = 120

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval import json_text
+from rag_eval.plumbing import json_text
 from rag_eval.reports.ci_paths import checkout_path
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.views.outcomes import FailedCheck, Outcome

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from rag_eval.judge_report import JudgeReport, MetricJudging
 from rag_eval.reports.page.figures import share_text
 from rag_eval.reports.plain_text import plain_text
+from rag_eval.results.judge_report import JudgeReport, MetricJudging
 
 
 def print_judging(report: JudgeReport | None, console: Console) -> None:

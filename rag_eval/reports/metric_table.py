@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rag_eval.metric_catalogue import CatalogueEntry
+from rag_eval.metrics.catalogue import CatalogueEntry
 from rag_eval.reports.plain_text import plain_text
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from rag_eval.metric_directions import bounds_of
+from rag_eval.metrics.directions import bounds_of
 from rag_eval.reports.notebook_elements import (
     AMBER,
     GREEN,
@@ -30,7 +30,7 @@ from rag_eval.reports.notebook_elements import (
     threshold_text,
 )
 from rag_eval.reports.page.figures import score_text
-from rag_eval.results import EvalResult, EvalSignal, MetricResult
+from rag_eval.results.row import EvalResult, EvalSignal, MetricResult
 from rag_eval.views.sentences import SentenceView, answer_sentences
 from rag_eval.views.texts import contexts_of, text_of
 

@@ -12,10 +12,8 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from rag_eval.aggregates import CompositeAggregate, MetricAggregate
-from rag_eval.batch_results import BatchEvalResult, BatchSummary, Results
 from rag_eval.errors import TextsNotKeptError
-from rag_eval.metric_directions import higher_is_better
+from rag_eval.metrics.directions import higher_is_better
 from rag_eval.reports.notebook import MOST_METRICS, with_rest
 from rag_eval.reports.notebook_elements import (
     GREEN,
@@ -34,7 +32,9 @@ from rag_eval.reports.notebook_elements import (
     threshold_text,
 )
 from rag_eval.reports.page.figures import NONE, score_text, share_text, signed_text
-from rag_eval.result_summaries import COMPOSITE
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.batch import BatchEvalResult, BatchSummary, Results
+from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.run_files import sample_of
 from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval
@@ -45,9 +45,9 @@ from rag_eval.views.run_view import Histogram
 if TYPE_CHECKING:
     from rag_eval.comparing.run_comparison import RunComparison
     from rag_eval.comparing.tested_changes import MetricChange
-    from rag_eval.gates import GateOutcome
+    from rag_eval.gating.limits import GateOutcome
     from rag_eval.gating.verdicts import GateReport
-    from rag_eval.run import RunReport
+    from rag_eval.jobs.file_run import RunReport
 
 _N_WORST: Final = 10
 _MOST_NOTES: Final = 20

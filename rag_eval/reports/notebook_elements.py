@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from rag_eval.aggregates import CompositeAggregate, MetricAggregate
-from rag_eval.metric_directions import higher_is_better
+from rag_eval.metrics.directions import higher_is_better
 from rag_eval.reports.page.figures import NONE, score_text
 from rag_eval.reports.page.visible_text import short, visible_plain
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.stats.intervals import Interval
 
 Content: TypeAlias = "str | Element | None"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.options import ProgressFn
+from rag_eval.options.plan import ProgressFn
 from rag_eval.reports.notebook_elements import element, html_of
 from rag_eval.reports.progress_bar import rest_text, shown_progress
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.reports.notebook_elements import mean_text, threshold_text
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.result_summaries import COMPOSITE
+from rag_eval.results.summaries import COMPOSITE
 from rag_eval.samples import to_metric_id
 from rag_eval.views.histograms import histograms
 from rag_eval.views.making import thresholds_of
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from rag_eval.aggregates import CompositeAggregate, MetricAggregate
-    from rag_eval.batch_results import BatchEvalResult
     from rag_eval.comparing.run_comparison import RunComparison
     from rag_eval.comparing.tested_changes import MetricChange
+    from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+    from rag_eval.results.batch import BatchEvalResult
 
 _WIDTH: Final = 6.4
 _BAR: Final = "#7f9fbf"

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final
 
-from rag_eval.options import ProgressFn
+from rag_eval.options.plan import ProgressFn
 
 # The rate is that of the last seconds: rows that an earlier run scored, or whose replies are known,
 # pass in no time and say nothing about the others.

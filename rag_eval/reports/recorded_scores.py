@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from rag_eval.aggregates import MetricAggregate, ScoreStatistics
 from rag_eval.reports.plain_text import plain_text
+from rag_eval.results.aggregates import MetricAggregate, ScoreStatistics
 from rag_eval.samples import NullReason
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rag_eval.durable_files import atomic_file, followed
 from rag_eval.errors import InputError
-from rag_eval.run_options import check_target
+from rag_eval.jobs.options import check_target
+from rag_eval.plumbing.durable_files import atomic_file, followed
 from rag_eval.views.outcomes import Outcome, run_outcomes, run_properties
 from rag_eval.views.run_view import RunView
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.reports.comparison import comparison_markdown
 from rag_eval.reports.markdown_text import markdown_text, summary_text
 from rag_eval.reports.page.figures import interval_text, score_text, share_text
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.results import EvalResult
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.row import EvalResult
 from rag_eval.views.findings import row_findings
 from rag_eval.views.outcomes import Outcome, row_outcomes, worst_first
 from rag_eval.views.run_view import RunView, SliceView, ViewedRow

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rag_eval.aggregates import CompositeAggregate, MetricAggregate
-from rag_eval.batch_results import BatchSummary
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.result_summaries import MeanScore
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.batch import BatchSummary
+from rag_eval.results.summaries import MeanScore
 from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from rag_eval.metric_directions import higher_is_better
+from rag_eval.metrics.directions import higher_is_better
 from rag_eval.reports.console import (
     print_gates,
     print_line,
@@ -24,7 +24,8 @@ from rag_eval.reports.console import (
 from rag_eval.reports.passages import Passage, passage_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.reports.run_table import NONE, RunTable
-from rag_eval.results import EvalResult, MetricResult
+from rag_eval.results.row import EvalResult, MetricResult
+from rag_eval.scoring.worst_rows import WorstRow
 from rag_eval.views.findings import check_line
 from rag_eval.views.result_rows import Overview
 from rag_eval.views.run_view import ViewedRow
@@ -35,7 +36,6 @@ from rag_eval.views.sentences import (
     truth_sentences,
 )
 from rag_eval.views.texts import contexts_of, null_text, text_of
-from rag_eval.worst_rows import WorstRow
 
 _LEAST_WIDTH: Final = 40
 # Of one text, unless all is asked for.

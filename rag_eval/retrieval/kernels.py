@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from rag_eval._native import rankings
 from rag_eval.errors import InputError
-from rag_eval.kernels import hash_seed
+from rag_eval.kernels.scoring import hash_seed
+from rag_eval.metrics.measure_names import KINDS
 from rag_eval.retrieval.measures import Measure, RankingRules
 from rag_eval.retrieval.packing import Grades, Offsets, PackedRankings
-from rag_eval.retrieval_names import KINDS
 
 # Between two looks for Ctrl-C.
 _ROWS_PER_CALL: Final = 16_384

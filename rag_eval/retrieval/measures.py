@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.option_values import number, one_of, whole_from_one
-from rag_eval.retrieval_names import KINDS, WITH_CUTOFF, WITHOUT_CUTOFF, read_name
+from rag_eval.metrics.measure_names import KINDS, WITH_CUTOFF, WITHOUT_CUTOFF, read_name
+from rag_eval.plumbing.checked_values import number, one_of, whole_from_one
 
 Gain: TypeAlias = Literal["linear", "exponential"]
 """What a document of grade g is worth to nDCG: g, as in trec_eval, or 2**g - 1."""
@@ -31,7 +31,7 @@ class Measure(NamedTuple):
     name : str
         Canonical, ``ir.ndcg@10``.
     kind : str
-        One of :data:`rag_eval.retrieval_names.KINDS`.
+        One of :data:`rag_eval.metrics.measure_names.KINDS`.
     cutoff : int or None
         How many places count; None for all of them.
     """
@@ -47,7 +47,7 @@ def parse_measure(name: str) -> Measure:
     Parameters
     ----------
     name : str
-        As :func:`rag_eval.retrieval_names.canonical_name` takes it.
+        As :func:`rag_eval.metrics.measure_names.canonical_name` takes it.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import one_of, whole_from_one
+from rag_eval.plumbing.checked_values import one_of, whole_from_one
 from rag_eval.retrieval.id_lists import DocId, common_kind, id_kind
 
 Denominator: TypeAlias = Literal["returned", "k"]

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
-from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import opened_bytes, source_name
 from rag_eval.inputs.file_states import unchanged
+from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.retrieval.id_lists import DocId
 
 _Value = TypeVar("_Value", int, float)

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from rag_eval import json_text
-from rag_eval.durable_files import atomic_file
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes, opened_bytes, plain_name
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import NullReason
-from rag_eval.signature import Signature
 
 VERSION: Final = 1
 _BEGINS: Final = re.compile(rb'\A(\xef\xbb\xbf)?\s*\{\s*"baseline"\s*:')

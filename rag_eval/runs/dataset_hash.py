@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from rag_eval.blocks import SampleBlock
-from rag_eval.columns import TextColumn
 from rag_eval.errors import InputError
-from rag_eval.sources import FieldNeeds, SampleLike, field_of, ground_truth_of, id_of
+from rag_eval.inputs.blocks import SampleBlock
+from rag_eval.inputs.samples import FieldNeeds, SampleLike, field_of, ground_truth_of, id_of
+from rag_eval.kernels.columns import TextColumn
 
 _MARK: Final = b"rag-eval dataset row 1\n"
 _MODULUS: Final = 1 << 256

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rag_eval.batch_results import BatchSummary
-from rag_eval.engine import ScoredBlock
-from rag_eval.options import Plan
+from rag_eval.options.plan import Plan
+from rag_eval.results.batch import BatchSummary
 from rag_eval.runs.git_state import git_state
 from rag_eval.runs.kept_rows import KeptRows
 from rag_eval.runs.store import RunStore
+from rag_eval.scoring.engine import ScoredBlock
 
 
 class RunKeeper:

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval import json_text
-from rag_eval.blocks import values_or_metadata
-from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
-from rag_eval.metric_directions import higher_is_better
-from rag_eval.options import Plan
+from rag_eval.inputs.blocks import values_or_metadata
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.options.plan import Plan
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing import json_text
+from rag_eval.results.verdicts import judge_rows
 from rag_eval.runs.dataset_hash import DatasetHash, is_id
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
-from rag_eval.signature import Signature
-from rag_eval.validation import origin_of
-from rag_eval.verdicts import judge_rows
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.faulty_rows import origin_of
 
 
 class KeptRows:

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from rag_eval import json_text
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import opened_bytes
 from rag_eval.inputs.file_states import unchanged
+from rag_eval.plumbing import json_text
 
 _HEAD: Final = b'{"results":[\n'
 _END: Final = b"],"

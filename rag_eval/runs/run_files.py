@@ -12,15 +12,16 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import numpy as np
 
-from rag_eval import json_text
-from rag_eval.batch_results import BatchEvalResult, Results
 from rag_eval.errors import InputError
-from rag_eval.field_reading import Fields
 from rag_eval.inputs.byte_files import file_bytes, plain_name, source_name
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.tables import table_rows
-from rag_eval.metric_directions import higher_is_better
-from rag_eval.results import sample_dict
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.json_fields import Fields
+from rag_eval.results.batch import BatchEvalResult, Results
+from rag_eval.results.row import sample_dict
+from rag_eval.results.verdicts import judge_rows
 from rag_eval.runs.baseline_files import is_baseline_file, read_baseline_file
 from rag_eval.runs.repeated_runs import joined
 from rag_eval.runs.result_lines import is_line_by_line, result_lines
@@ -28,7 +29,6 @@ from rag_eval.runs.row_readers import MissingColumn, NestedRows, PlacedRows, met
 from rag_eval.runs.run_rows import MissingIdsError, RunRows
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import MetricId, metric_of_file
-from rag_eval.verdicts import judge_rows
 
 RunSource: TypeAlias = "str | Path | ScoredRun | BatchEvalResult | Sequence[Any]"
 """A file, a pattern of names, a run, a result in memory, or a list of these: repeats of one run."""

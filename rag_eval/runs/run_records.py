@@ -10,11 +10,11 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from rag_eval import json_text
 from rag_eval.errors import InputError
-from rag_eval.field_reading import Fields
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.json_fields import Fields
 from rag_eval.samples import MetricId
-from rag_eval.signature import Signature
 
 Status: TypeAlias = Literal["passed", "failed"]
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from rag_eval import json_text
 from rag_eval.errors import InputError, SignatureMismatchError, glance, suggestion
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing import json_text
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.signature import Signature
 
 JUDGE_FAILURES: Final = frozenset(
     reason for reason in NullReason if reason.name.startswith("JUDGE_")

@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval import json_text
 from rag_eval.errors import InputError, suggestion
 from rag_eval.inputs.parquet_files import opened_batches
+from rag_eval.options.signature import SIGNATURE_KEY
+from rag_eval.plumbing import json_text
 from rag_eval.runs.row_readers import (
     FlatColumns,
     MissingColumn,
@@ -24,7 +25,6 @@ from rag_eval.runs.row_readers import (
 from rag_eval.runs.run_rows import JUDGE_FAILURES, RunRows
 from rag_eval.runs.scored_run import NOT_JUDGED
 from rag_eval.samples import MetricId
-from rag_eval.signature import SIGNATURE_KEY
 
 _FAILED: Final = sorted(JUDGE_FAILURES)
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.options.signature import Signature
 from rag_eval.samples import MetricId
-from rag_eval.signature import Signature
 
 NOT_JUDGED = -1
 """In ``metric_passed``: there is no verdict, or the file does not say."""

@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from rag_eval import json_text
-from rag_eval.aggregates import MetricAggregate, aggregate_metric
+from rag_eval._version import __version__
 from rag_eval.errors import InputError, glance
+from rag_eval.plumbing import json_text
+from rag_eval.results.aggregates import MetricAggregate, aggregate_metric
 from rag_eval.runs.baselines import FALLBACK_BRANCH, find_baseline
 from rag_eval.runs.git_state import GitState
 from rag_eval.runs.run_parts import parts_of, run_of_parts
@@ -23,7 +24,6 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE, LATEST
 from rag_eval.runs.store_schema import opened_store, snapshot, transaction
 from rag_eval.samples import MetricId
-from rag_eval.version import __version__
 
 _MOST_TRIES: Final = 8
 _PIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)

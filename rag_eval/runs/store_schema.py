@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from rag_eval.errors import InputError
-from rag_eval.sqlite_files import (
+from rag_eval.plumbing.sqlite_files import (
     bears_mark,
     check_tables,
     connected,

@@ -11,9 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.retrieval_names import KINDS, WITH_CUTOFF, MeasureName, canonical_name, read_name
+from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.measure_names import (
+    KINDS,
+    WITH_CUTOFF,
+    MeasureName,
+    canonical_name,
+    read_name,
+)
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
 
 if TYPE_CHECKING:
     from rag_eval.retrieval.id_lists import DocId

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rag_eval.number_text import shortest
+from rag_eval.plumbing.javascript_numbers import shortest
 from rag_eval.scorers.javascript_strings import trimmed
 
 # Longer integers are read as floats, which all numbers are there.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from rag_eval.metrics.contract import Fields, Scored
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Fields, Scored
 from rag_eval.scorers.short_texts import cut
 from rag_eval.scorers.tool_calls import UNWRITTEN, ToolCall, called_names, made_calls
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rag_eval.late_names import late_names
+from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
     from rag_eval.stats.agreement import (

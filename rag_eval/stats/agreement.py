@@ -10,9 +10,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.correlations import Floats, Weights, correlations, mid_ranks, one_each
 from rag_eval.errors import InputError
 from rag_eval.stats.concordance import kendall_taus
+from rag_eval.stats.correlations import Floats, Weights, correlations, mid_ranks, one_each
 from rag_eval.stats.groups import group_numbers
 from rag_eval.stats.index_sources import Indices
 from rag_eval.stats.intervals import Interval

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import number, one_of, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import number, one_of, whole_from_one, whole_from_zero
 from rag_eval.stats.bca import bca_bounds, percentile_bounds
 from rag_eval.stats.index_sources import Indices, checked_places, numpy_indices
 from rag_eval.stats.intervals import Interval

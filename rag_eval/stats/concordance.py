@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.correlations import Floats, Weights
+from rag_eval.stats.correlations import Floats, Weights
 
 
 def kendall_taus(left: Floats, right: Floats, weights: Weights) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import number, positive
+from rag_eval.plumbing.checked_values import number, positive
 from rag_eval.stats.difference_columns import cluster_numbers, group_sums, without_rounding
 from rag_eval.stats.distributions import t_quantile
 from rag_eval.stats.effect_sizes import Floats

@@ -8,7 +8,7 @@ from statistics import NormalDist
 from typing import Any
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import number
+from rag_eval.plumbing.checked_values import number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import one_of
+from rag_eval.plumbing.checked_values import one_of
 from rag_eval.stats.clustered import FEWEST_CLUSTERS, clustered_mean
 from rag_eval.stats.groups import group_numbers
 from rag_eval.stats.intervals import Interval, checked_level, score_bounds

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import is_number
+from rag_eval.plumbing.checked_values import is_number
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.number_text import fixed_number, round_half_up
-from rag_eval.option_values import number, whole_from_one
+from rag_eval.plumbing.checked_values import number, whole_from_one
+from rag_eval.plumbing.javascript_numbers import fixed_number, round_half_up
 from rag_eval.stats.index_sources import mulberry32_indices
 
 _Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]

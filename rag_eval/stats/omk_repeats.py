@@ -8,7 +8,7 @@ from itertools import combinations
 from statistics import median
 from typing import Any, Final
 
-from rag_eval.number_text import fixed_number
+from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.stats.omk_bootstrap import OMK_SEED
 from rag_eval.stats.omk_saturation import saturation, saturation_points
 from rag_eval.stats.omk_statistics import effect_size, plain_mean, t_interval, welch_t_test

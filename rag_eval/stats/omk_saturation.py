@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
-from rag_eval.number_text import round_half_up
-from rag_eval.option_values import from_zero, one_of, whole_from_one
+from rag_eval.plumbing.checked_values import from_zero, one_of, whole_from_one
+from rag_eval.plumbing.javascript_numbers import round_half_up
 from rag_eval.stats.omk_bootstrap import OMK_SEED, bootstrap_mean_ci
 
 SaturationMethod: TypeAlias = Literal["bootstrap-ci-width", "slope", "plateau-height"]

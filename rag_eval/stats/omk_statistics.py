@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-from rag_eval.number_text import fixed_number
+from rag_eval.plumbing.javascript_numbers import fixed_number
 
 _DECIMALS: Final = 4
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import from_zero, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import from_zero, whole_from_one, whole_from_zero
 from rag_eval.stats.difference_columns import cluster_numbers, group_sums, without_rounding
 from rag_eval.stats.effect_sizes import Floats
 from rag_eval.stats.resampling import flipped_sums

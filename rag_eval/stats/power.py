@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import from_zero, number, positive, whole_from_zero
+from rag_eval.plumbing.checked_values import from_zero, number, positive, whole_from_zero
 from rag_eval.stats.distributions import normal_cdf, normal_quantile, t_quantile
 
 _MOST_ROWS: Final = 10**12

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import number, one_of, whole_from_zero
+from rag_eval.plumbing.checked_values import number, one_of, whole_from_zero
 from rag_eval.stats.groups import group_numbers
 from rag_eval.stats.intervals import Interval, checked_level
 from rag_eval.stats.ppi_inputs import Floats, LabelSample, label_sample

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rag_eval._native import resampling
 from rag_eval.errors import InputError
-from rag_eval.option_values import thread_count, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import thread_count, whole_from_one, whole_from_zero
 
 _Numbers: TypeAlias = npt.NDArray[np.float64]
 _Words: TypeAlias = npt.NDArray[np.uint64]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import whole_from_one, whole_from_zero
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]

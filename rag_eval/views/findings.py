@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from rag_eval.results import EvalResult, EvalSignal, MetricResult
+from rag_eval.results.row import EvalResult, EvalSignal, MetricResult
 from rag_eval.samples import MetricId
 from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
 

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.aggregates import CompositeAggregate, MetricAggregate
-from rag_eval.batch_results import BatchSummary
-from rag_eval.metric_directions import bounds_of
-from rag_eval.result_summaries import COMPOSITE
+from rag_eval.metrics.directions import bounds_of
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.batch import BatchSummary
+from rag_eval.results.summaries import COMPOSITE
 from rag_eval.views.run_view import Histogram
 
 N_BINS: Final = 20

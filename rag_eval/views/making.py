@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from rag_eval.batch_results import BatchEvalResult, Results
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.two_runs import compare
 from rag_eval.errors import InputError, TextsNotKeptError
-from rag_eval.gates import GateOutcome, pass_rate_outcome
-from rag_eval.results import EvalResult
+from rag_eval.gating.limits import GateOutcome, pass_rate_outcome
+from rag_eval.results.batch import BatchEvalResult, Results
+from rag_eval.results.row import EvalResult
 from rag_eval.runs.row_readers import metadata_of
 from rag_eval.runs.run_files import RunSource, sample_of
 from rag_eval.samples import MetricId

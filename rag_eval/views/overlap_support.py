@@ -12,12 +12,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from rag_eval import kernels
-from rag_eval.metrics.overlap import LOW_SUPPORT
-from rag_eval.metrics.registry import metric_numbers
-from rag_eval.overlap_settings import OverlapSettings
+from rag_eval.inputs.samples import FieldNeeds, SampleLike, pack_block, read_rows
+from rag_eval.kernels import scoring as kernels
+from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.metrics.seven import metric_numbers
+from rag_eval.results.words_overlap import LOW_SUPPORT
 from rag_eval.samples import MetricId
-from rag_eval.sources import FieldNeeds, SampleLike, pack_block, read_rows
 
 Rule: TypeAlias = Literal["claims", "recall"]
 _METRICS: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate", "context_recall")

@@ -16,19 +16,19 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rag_eval import json_text
-from rag_eval.aggregates import MetricAggregate, aggregate_composite, aggregate_metric
-from rag_eval.batch_results import BatchEvalResult, BatchSummary
 from rag_eval.errors import InputError
-from rag_eval.field_reading import Fields
-from rag_eval.gates import GateOutcome, pass_rate_outcome
+from rag_eval.gating.limits import GateOutcome, pass_rate_outcome
 from rag_eval.inputs.byte_files import file_bytes, plain_name, source_name
 from rag_eval.inputs.tables import table_rows
-from rag_eval.result_files import batch_of, composites, matrices, read_row
-from rag_eval.results import ByMetric, EvalResult
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.json_fields import Fields
+from rag_eval.results.aggregates import MetricAggregate, aggregate_composite, aggregate_metric
+from rag_eval.results.batch import BatchEvalResult, BatchSummary
+from rag_eval.results.files import batch_of, composites, matrices, read_row
+from rag_eval.results.row import ByMetric, EvalResult
 from rag_eval.runs.result_lines import is_line_by_line, result_lines
 from rag_eval.samples import MetricId
-from rag_eval.signature import Signature
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.texts import id_text, row_name
 

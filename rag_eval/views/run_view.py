@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rag_eval.batch_results import BatchSummary
-from rag_eval.blocks import RowFault
 from rag_eval.comparing.run_comparison import RunComparison
-from rag_eval.gates import GateOutcome
-from rag_eval.results import EvalResult
+from rag_eval.gating.limits import GateOutcome
+from rag_eval.inputs.blocks import RowFault
+from rag_eval.results.batch import BatchSummary
+from rag_eval.results.row import EvalResult
 from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import RagEvalError
-from rag_eval.metrics.grounded import SENTENCE_CUT
-from rag_eval.results import EvalResult, SentenceEvidence
+from rag_eval.results.row import EvalResult, SentenceEvidence
+from rag_eval.results.words_grounded import SENTENCE_CUT
 from rag_eval.samples import MetricId
 from rag_eval.views.overlap_support import Rule, overlap_support
 from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
@@ -168,7 +168,7 @@ class _Nothing:
 
 def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> Any:
     """One metric of the sample with some of its texts changed; nothing where it cannot be read."""
-    from rag_eval.scoring import evaluate
+    from rag_eval.scoring.evaluation import evaluate
 
     sample = {
         "question": text_of(result, "question"),

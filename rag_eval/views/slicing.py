@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.result_summaries import COMPOSITE
+from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.metric_intervals import column_interval
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import SliceView

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rag_eval.results import EvalResult, MetricResult, sample_dict
+from rag_eval.results.row import EvalResult, MetricResult, sample_dict
 from rag_eval.samples import EvalSample, NullReason
 
 

@@ -8,24 +8,24 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.batch_results import BatchSummary
-from rag_eval.blocks import RowFault
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.two_runs import compare
-from rag_eval.engine import ScoredBlock
 from rag_eval.errors import InputError
-from rag_eval.gates import GateOutcome
-from rag_eval.options import Plan
+from rag_eval.gating.limits import GateOutcome
+from rag_eval.inputs.blocks import RowFault
+from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.options.plan import Plan
+from rag_eval.results.batch import BatchSummary
+from rag_eval.results.verdicts import judge_rows
 from rag_eval.runs.kept_rows import KeptRows
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.sources import FieldNeeds
-from rag_eval.verdicts import judge_rows
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.worst_rows import KeptRow
 from rag_eval.views.histograms import histograms
 from rag_eval.views.row_choice import RowChoice
 from rag_eval.views.run_view import RunView, SliceView, ViewedRow
 from rag_eval.views.slicing import slices_of
 from rag_eval.views.texts import id_text
-from rag_eval.worst_rows import KeptRow
 
 
 class RunWatch:

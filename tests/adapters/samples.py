@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rag_eval import evaluate
-from rag_eval.results import EvalResult
+from rag_eval.results.row import EvalResult
 
 Sample = dict[str, Any]
 

@@ -13,8 +13,8 @@ import pytest
 
 import rag_eval
 from rag_eval.errors import InputError
-from rag_eval.languages import LISTED
-from rag_eval.results import EvalResult, SentenceEvidence
+from rag_eval.kernels.languages import LISTED
+from rag_eval.results.row import EvalResult, SentenceEvidence
 from rag_eval.samples import METRIC_IDS, NullReason
 from tests.oracle import grounded as oracle
 

@@ -12,7 +12,6 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.judge.bias_checks import DebiasReport, debias_check, sensitivity
-from rag_eval.krippendorff import krippendorff_alpha
 from rag_eval.scorers.omk.judges import (
     ensemble_agreement,
     ensemble_score,
@@ -23,6 +22,7 @@ from rag_eval.scorers.omk.judges import (
     repeated_score,
 )
 from rag_eval.stats.agreement import pearson
+from rag_eval.stats.krippendorff import krippendorff_alpha
 from tests.conformance.other_tools import cases
 
 # ------------------------------------------------------------------- the closed list of departures

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.scorers.registry import spec_of
+from rag_eval.metrics.registry import spec_of
 from rag_eval.scorers.regtrace.regression import (
     CaseDelta,
     case_deltas,

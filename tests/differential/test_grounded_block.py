@@ -17,15 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rag_eval
-from rag_eval import kernels
 from rag_eval._native import grounded_block
-from rag_eval.columns import SampleBatch
-from rag_eval.grounded_settings import GroundedSettings
-from rag_eval.languages import LISTED, language_code
-from rag_eval.metrics.registry import metric_numbers
+from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.kernels import scoring as kernels
+from rag_eval.kernels.columns import SampleBatch
+from rag_eval.kernels.grounded_settings import GroundedSettings
+from rag_eval.kernels.languages import LISTED, language_code
+from rag_eval.kernels.snowball import snowball_stems
+from rag_eval.metrics.seven import metric_numbers
 from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, NullReason
-from rag_eval.snowball import snowball_stems
-from rag_eval.sources import FieldNeeds, pack_block, read_rows
 from tests.differential.test_overlap_block import SLOW, assert_same_bits, joined_sample
 from tests.grounded_samples import (
     CONTRACTIONS,

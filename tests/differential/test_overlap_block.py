@@ -20,11 +20,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rag_eval
-from rag_eval import kernels, sources
 from rag_eval._native import overlap_block
-from rag_eval.overlap_settings import OverlapSettings
+from rag_eval.inputs import samples as sources
+from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.kernels import scoring as kernels
+from rag_eval.kernels.overlap_settings import OverlapSettings
 from rag_eval.samples import METRIC_IDS, EvalSample, NullReason
-from rag_eval.sources import FieldNeeds, pack_block, read_rows
 from tests.oracle import overlap
 from tests.oracle.ngrams import ngram_overlap
 from tests.oracle.sentences import split_sentences

@@ -13,9 +13,9 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag_eval.metrics.measure_names import KINDS, WITH_CUTOFF, WITHOUT_CUTOFF
 from rag_eval.retrieval import evaluate_arrays, evaluate_rankings
 from rag_eval.retrieval import kernels as door
-from rag_eval.retrieval_names import KINDS, WITH_CUTOFF, WITHOUT_CUTOFF
 from tests.oracle.rankings import measures as oracle_measures
 
 Run = dict[str, dict[str, float]]

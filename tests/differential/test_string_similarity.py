@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from rag_eval import string_similarity
+from rag_eval.kernels import similarity as string_similarity
 from tests import strategies
 from tests.oracle import string_similarity as oracle
 

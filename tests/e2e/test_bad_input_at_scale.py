@@ -17,7 +17,7 @@ from pyarrow import ipc, parquet
 import rag_eval
 from rag_eval.cli.program import program
 from rag_eval.errors import InputError
-from rag_eval.score_files import score_file
+from rag_eval.jobs.file_scoring import score_file
 
 N_LINES = 200_000
 FIELDS = ("question", "answer", "contexts", "ground_truth")

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import rag_eval
-from rag_eval.calibration import Calibration, calibrate
+from rag_eval.calibration.fitting import Calibration, calibrate
 from rag_eval.cli.program import program
 
 # Every third answer is bad, and labelled so but for one of each kind.

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import rag_eval
 from rag_eval.cli.program import program
-from rag_eval.run import run_file
+from rag_eval.jobs.file_run import run_file
 from rag_eval.runs.baseline_files import read_baseline_file
 from rag_eval.runs.dataset_hash import dataset_hash
 from rag_eval.runs.git_state import BRANCH_VARIABLES, COMMIT_VARIABLES

@@ -52,7 +52,7 @@ def test_an_unknown_metric_is_a_usage_error() -> None:
 
 
 MODULE = """
-from rag_eval.own_metrics import metric
+from rag_eval.metrics.own import metric
 
 @metric("shop.price", higher_is_better=False, range=(0, 100))
 def price(cost):

@@ -20,11 +20,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import rag_eval
-from rag_eval.batch_results import BatchEvalResult
 from rag_eval.cli.program import program
+from rag_eval.jobs.file_run import run_file
 from rag_eval.reports.console import console_for, print_run
-from rag_eval.results import ByMetric
-from rag_eval.run import run_file
+from rag_eval.results.batch import BatchEvalResult
+from rag_eval.results.row import ByMetric
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = str(ROOT / "examples" / "handbook.jsonl")

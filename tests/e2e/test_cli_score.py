@@ -19,12 +19,12 @@ from click.testing import CliRunner, Result
 from pyarrow import ipc, parquet
 
 import rag_eval
-from rag_eval.calibration import calibrate
+from rag_eval.calibration.fitting import calibrate
 from rag_eval.cli.program import program
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes
+from rag_eval.jobs.file_scoring import score_file, score_to_stream
 from rag_eval.outputs import arrow_rows
-from rag_eval.score_files import score_file, score_to_stream
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "examples" / "handbook.jsonl"

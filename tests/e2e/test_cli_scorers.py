@@ -388,7 +388,7 @@ DYING = """
 import os
 import time
 from pathlib import Path
-from rag_eval.own_metrics import metric
+from rag_eval.metrics.own import metric
 
 @metric("shop.weight", range=(0, 100000))
 def weight(n, *, factor=1):

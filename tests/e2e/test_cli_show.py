@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rag_eval.cli.program import program
-from rag_eval.result_files import read_row
-from rag_eval.run import run_file
+from rag_eval.jobs.file_run import run_file
+from rag_eval.results.files import read_row
 from rag_eval.views.result_rows import ResultFile, overview, rows_with_id
 from tests.fluent_judge import FluentJudge
 

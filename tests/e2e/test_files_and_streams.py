@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rag_eval.cli.program import program
-from rag_eval.run import run_file
+from rag_eval.jobs.file_run import run_file
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "examples" / "handbook.jsonl"

@@ -102,7 +102,7 @@ CALLS = {
     "grounded claims": "rag_eval.evaluate(claims, profile='grounded')",
     "grounded truths": "rag_eval.evaluate(truths, ['contextPrecision'], profile='grounded')",
     "event loop": "import asyncio; asyncio.run(rag_eval.aevaluate_batch([shared]))",
-    "alignment": "from rag_eval.string_similarity import levenshtein; "
+    "alignment": "from rag_eval.kernels.similarity import levenshtein; "
     "levenshtein('ab' * 180_000, 'c' * 360_000)",
 }
 
@@ -127,7 +127,7 @@ signal.signal(signal.SIGTERM, handler)
 
 # The giant is announced once a block before it was taken up: sooner there is nothing to keep.
 COMMAND = """
-from rag_eval import streaming
+from rag_eval.jobs import stream as streaming
 from rag_eval.cli import main
 
 count = streaming.RowStream.count

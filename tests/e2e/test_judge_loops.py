@@ -319,7 +319,7 @@ async def main():
 for one in (FluentJudge(), url, url):
     kept = evaluate_batch(rows, mode="llm", judge=one, judge_cache=CACHE)
 asyncio.run(main())
-from rag_eval.judge.addresses import judge_from_address
+from rag_eval.adapters.addresses import judge_from_address
 held = judge_from_address(url)
 evaluate_batch(rows, mode="llm", judge=held)
 print(kept.total_cost.llm_calls, kept.judging.n_failed)

@@ -25,7 +25,7 @@ from rag_eval.judge.reading import read_reply
 from rag_eval.judge.rendering import PromptStyle, render
 from rag_eval.judge.replies import JudgeReply
 from rag_eval.judge.steps import Step
-from rag_eval.judging_plan import steps_of
+from rag_eval.options.judging_plan import steps_of
 from rag_eval.samples import METRIC_IDS, NullReason
 from tests.fluent_judge import FluentJudge, ReadPrompt, read_prompt
 from tests.judge_servers import (

@@ -333,8 +333,8 @@ def test_a_session_that_has_no_use_for_it_loads_nothing_and_says_nothing(
     ours = {name for name in loaded if name.startswith("rag_eval")}
     assert not ours & {
         "rag_eval.cli",
-        "rag_eval.options",
-        "rag_eval.scoring",
+        "rag_eval.options.plan",
+        "rag_eval.scoring.evaluation",
         "rag_eval.reports.gate",
     }
 

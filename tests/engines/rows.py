@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from rag_eval import evaluate_batch
-from rag_eval.batch_results import BatchSummary
-from rag_eval.options import make_plan
+from rag_eval.options.plan import make_plan
+from rag_eval.results.batch import BatchSummary
+from rag_eval.results.summary import summary_of
+from rag_eval.results.totals import ScoreTotals
 from rag_eval.samples import NullReason, Profile
-from rag_eval.score_totals import ScoreTotals
-from rag_eval.summarizing import summary_of
 
 Row = dict[str, Any]
 

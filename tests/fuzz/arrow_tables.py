@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tests.fuzz import hostile_texts
 from tests.grounded_samples import Choices
-from tests.unit.test_arrow_blocks import LIST_KINDS, TEXT_TYPES, with_hidden
+from tests.unit.inputs.test_arrow_blocks import LIST_KINDS, TEXT_TYPES, with_hidden
 
 Row = dict[str, Any]
 

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pytest
 
 import rag_eval
-from rag_eval import arrow_blocks as module
 from rag_eval._native import arrow_texts
 from rag_eval.errors import InputError
+from rag_eval.inputs.arrow import blocks as module
 from tests.fuzz import arrow_tables, broken_arrow, hostile_texts
 from tests.fuzz.arrow_tables import Row
 from tests.fuzz.running import Target
 from tests.grounded_samples import Choices
-from tests.unit.test_arrow_arrays import is_utf8
-from tests.unit.test_arrow_blocks import (
+from tests.unit.inputs.test_arrow_arrays import is_utf8
+from tests.unit.inputs.test_arrow_blocks import (
     METRICS,
     RowBlock,
     blocks_of,

@@ -15,7 +15,14 @@ from rag_eval.inputs.opened import InputOptions
 from tests.fuzz import hostile_texts
 from tests.fuzz.running import Target
 from tests.grounded_samples import Choices
-from tests.unit.test_json_blocks import LINE, PIECES, SCANNER, check_same, check_scan, written
+from tests.unit.inputs.test_json_blocks import (
+    LINE,
+    PIECES,
+    SCANNER,
+    check_same,
+    check_scan,
+    written,
+)
 
 _PIECES: Final = tuple(PIECES)
 _TEXT_FIELDS: Final = (0, 1, 3)  # question, answer and ground truth, as the scan numbers them

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rag_eval
-from rag_eval import sources
+from rag_eval.inputs import samples as sources
 from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, NullReason
 from tests.differential.test_grounded_block import assert_rows_equal_the_oracle
 from tests.differential.test_overlap_block import (

@@ -8,7 +8,8 @@ import numpy as np
 from rapidfuzz.distance import LCSseq, Levenshtein
 from scipy.sparse import csr_array
 
-from rag_eval import string_similarity, text
+from rag_eval import text
+from rag_eval.kernels import similarity as string_similarity
 from tests.differential.test_primitives import joined
 from tests.fuzz import hostile_texts
 from tests.fuzz.running import Target

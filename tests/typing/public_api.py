@@ -22,7 +22,7 @@ from rag_eval import (
     MetricResult,
     MetricThresholds,
 )
-from rag_eval.calibration import Calibration
+from rag_eval.calibration.fitting import Calibration
 from rag_eval.comparing import MetricChange, RunComparison
 
 sample = EvalSample(question="q", answer="a", contexts=["c"], ground_truth="t", id="1")

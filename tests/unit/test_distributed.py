@@ -23,8 +23,8 @@ from rag_eval.distributed import (
     score_spark,
 )
 from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.options.signature import SIGNATURE_KEY
 from rag_eval.samples import Profile
-from rag_eval.signature import SIGNATURE_KEY
 from tests.engines.rows import (
     PROFILES,
     by_id,

@@ -141,7 +141,7 @@ def test_import_loads_one_kernel_and_nothing_heavy() -> None:
         "rag_eval",
         "rag_eval._native",
         "rag_eval._native.overlap_block",
-        "rag_eval.version",
+        "rag_eval._version",
     }
 
 

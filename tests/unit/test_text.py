@@ -373,7 +373,7 @@ def test_texts_of_2_gib(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(texts: list[str]) -> None:
         raise OverflowError(1)
 
-    monkeypatch.setattr("rag_eval.text_inputs.pack_texts", refuse)
+    monkeypatch.setattr("rag_eval.kernels.packed_texts.pack_texts", refuse)
     with pytest.raises(InputError, match=r"^tokenize_batch: texts\[1\] must be shorter than 2 GiB"):
         text.tokenize_batch(["a", "b"])
 

@@ -13,7 +13,7 @@ from rag_eval.judge.metrics.judgements import Judgement
 from rag_eval.judge.metrics.row_steps import RowSteps
 from rag_eval.judge.steps import Step
 from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
-from rag_eval.metrics.registry import OVERLAP_METRICS
+from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.samples import METRIC_IDS
 
 MetricFn: TypeAlias = Callable[[RowSteps, Tally], Awaitable[Judgement]]

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag_eval.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.errors import RagEvalError
-from rag_eval.gates import GateOutcome
-from rag_eval.metric_catalogue import entry_of
-from rag_eval.metric_directions import higher_is_better
+from rag_eval.gating.limits import GateOutcome
+from rag_eval.metrics.catalogue import entry_of
+from rag_eval.metrics.directions import higher_is_better
 from rag_eval.reports.page.charts import BarChart, score_chart
 from rag_eval.reports.page.figures import interval_text, score_text, share_text
-from rag_eval.result_summaries import COMPOSITE
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.summaries import COMPOSITE
 from rag_eval.samples import MetricId
 from rag_eval.views.run_view import RunView
 

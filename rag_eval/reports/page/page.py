@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from rag_eval.durable_files import atomic_file
+from rag_eval._version import __version__
+from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.reports.page.comparison_parts import comparison_parts
 from rag_eval.reports.page.metric_cards import gates_in_order, metric_cards
 from rag_eval.reports.page.row_list import anchors_by_id, row_list
@@ -15,7 +16,6 @@ from rag_eval.reports.page.row_parts import value_text
 from rag_eval.reports.page.security import policy, script_json
 from rag_eval.reports.page.templating import asset, rendered, trusted
 from rag_eval.reports.page.visible_text import short
-from rag_eval.version import __version__
 from rag_eval.views.run_view import RunView
 
 _MOST_SLICES: Final = 300

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.judged_scores import JudgedScore
 from rag_eval.reports.page.passages import (
     ChunkPiece,
     SentencePiece,
@@ -17,7 +16,8 @@ from rag_eval.reports.page.passages import (
     windows_by_chunk,
 )
 from rag_eval.reports.page.visible_text import cut, short
-from rag_eval.results import EvalResult, EvalSignal, MetricResult
+from rag_eval.results.judged import JudgedScore
+from rag_eval.results.row import EvalResult, EvalSignal, MetricResult
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.sentences import SentenceView, answer_sentences, shown_truth, truth_sentences
 from rag_eval.views.texts import contexts_of, fields_of, null_text, text_of, truths_of

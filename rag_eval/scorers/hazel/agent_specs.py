@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.hazel.trajectory import called_share, ordered_share
 from rag_eval.scorers.sample_calls import (
     CALL_FIELDS,
@@ -16,7 +17,6 @@ from rag_eval.scorers.sample_calls import (
     names_expected,
     no_calls_given,
 )
-from rag_eval.scorers.score_columns import RowScore, column_of
 
 _SOURCE: Final = "@hazeljs/eval"
 

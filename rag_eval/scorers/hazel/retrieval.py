@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from rag_eval.option_values import one_of, whole_from_one
-from rag_eval.scorers.contract import Fields, Scored, Scorer
+from rag_eval.metrics.contract import Fields, Scored, Scorer
+from rag_eval.plumbing.checked_values import one_of, whole_from_one
 
 _NO_RELEVANT: Final = "relevant_ids holds no relevant document"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rag_eval.scorers.contract import ScorerSpec
+from rag_eval.metrics.contract import ScorerSpec
 from rag_eval.scorers.hazel import retrieval
 
 _SOURCE: Final = "HazelJS @hazeljs/eval, commit 56f3b90"

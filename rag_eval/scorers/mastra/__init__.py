@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rag_eval.late_names import late_names
+from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
     from rag_eval.scorers.mastra.answer_relevancy import create_answer_relevancy_scorer

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from rag_eval.errors import InputError
+from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.mastra import (
     tool_call_accuracy_code,
     trajectory_accuracy_code,
@@ -47,7 +48,6 @@ from rag_eval.scorers.sample_calls import (
     names_expected,
     no_calls_given,
 )
-from rag_eval.scorers.score_columns import RowScore, column_of
 
 Settings = TypeVar("Settings")
 

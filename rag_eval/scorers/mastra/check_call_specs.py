@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
+from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.mastra import checks
 from rag_eval.scorers.mastra.check_rules import (
     CallOptions,
@@ -22,7 +23,6 @@ from rag_eval.scorers.sample_calls import (
     names_called,
     no_calls_given,
 )
-from rag_eval.scorers.score_columns import RowScore, column_of
 from rag_eval.scorers.short_texts import cut
 
 # Of the names called what passes, what was expected and what was found.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError, glance
-from rag_eval.option_values import share, whole_from_zero
+from rag_eval.plumbing.checked_values import share, whole_from_zero
 from rag_eval.scorers.safe_patterns import Pattern, compiled
 from rag_eval.scorers.tool_calls import ToolCall
 
@@ -182,7 +182,7 @@ def folded(text: str, ignore_case: bool) -> str:
 
 def similarity_score(output: str, text: str, options: SimilarityOptions) -> tuple[float, float]:
     """The score, and the similarity that it is or was decided by."""
-    from rag_eval.string_similarity import dice_similarity
+    from rag_eval.kernels.similarity import dice_similarity
 
     found = dice_similarity(folded(output, options.ignore_case), folded(text, options.ignore_case))
     return decided(found, options), found

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec, truths_of
+from rag_eval.metrics.findings_column import RowScore, column_of, column_of_verdicts
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec, truths_of
 from rag_eval.scorers.mastra import checks
 from rag_eval.scorers.mastra.check_call_specs import CALL_SPECS
 from rag_eval.scorers.mastra.check_rules import (
@@ -18,7 +19,6 @@ from rag_eval.scorers.mastra.check_rules import (
 )
 from rag_eval.scorers.mastra.run_texts import NO_OUTPUT
 from rag_eval.scorers.mastra.runs import run_of_messages
-from rag_eval.scorers.score_columns import RowScore, column_of, column_of_verdicts
 from rag_eval.scorers.short_texts import cut
 
 _TEXT_FIELDS: Final = ("answer", "messages")
@@ -171,7 +171,7 @@ def _best_similarities(
     rows: Sequence[Fields], text: str | None, options: SimilarityOptions
 ) -> list[RowScore]:
     """Of every row how alike the answer is to the text that it is most alike to."""
-    from rag_eval.string_similarity import dice_similarities
+    from rag_eval.kernels.similarity import dice_similarities
 
     left: list[str] = []
     right: list[str] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag_eval.errors import MissingExtraError
-from rag_eval.option_values import one_of
+from rag_eval.plumbing.checked_values import one_of
 from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
 from rag_eval.scorers.mastra.elements import element_coverage, text_elements
 from rag_eval.scorers.mastra.findings import Findings

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.mastra import completeness as rule
 from rag_eval.scorers.mastra.elements import element_coverage, text_elements
 from rag_eval.scorers.mastra.run_texts import NO_OUTPUT
 from rag_eval.scorers.mastra.runs import run_of_messages
 from rag_eval.scorers.mastra.verb_forms import Lemmas
-from rag_eval.scorers.score_columns import RowScore, column_of
 from rag_eval.scorers.short_texts import cut
 
 _SHOWN: Final = 20

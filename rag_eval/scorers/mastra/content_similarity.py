@@ -52,9 +52,9 @@ def content_similarity(
     """Sørensen-Dice coefficient of the bigrams of two texts; white space does not count.
 
     1 where the texts are equal, also both empty; else 0 where one has fewer than two UTF-16 units.
-    See :func:`rag_eval.string_similarity.dice_similarity`.
+    See :func:`rag_eval.kernels.similarity.dice_similarity`.
     """
-    from rag_eval.string_similarity import dice_similarity
+    from rag_eval.kernels.similarity import dice_similarity
 
     texts = [input, output]
     if ignore_case:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from rag_eval.number_text import round_half_up
+from rag_eval.plumbing.javascript_numbers import round_half_up
 
 
 def round_to_two_decimals(value: float) -> float:

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from rag_eval.metrics.contract import Column, Fields, Scored
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored
 from rag_eval.scorers.mastra.runs import Run, RunError, run_of_messages
 
 if TYPE_CHECKING:

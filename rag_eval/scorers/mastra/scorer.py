@@ -245,6 +245,6 @@ class MastraScorer(Generic[Settings]):
     def _judge(self, limits: JudgeLimits) -> JudgeFn:
         if not isinstance(self.model, str):
             return self.model
-        from rag_eval.judge.addresses import judge_from_address
+        from rag_eval.adapters.addresses import judge_from_address
 
         return judge_from_address(self.model, timeout_s=limits.call_timeout_s)

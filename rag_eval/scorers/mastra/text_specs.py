@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.mastra import (
     content_similarity,
     keyword_coverage,
@@ -52,7 +52,7 @@ def _content_similarity(ignore_case: bool = True, ignore_whitespace: bool = True
         return found.similarity, words, {"similarity": found.similarity}
 
     def similarities(left: list[str], right: list[str]) -> npt.NDArray[np.float64]:
-        from rag_eval.string_similarity import dice_similarities
+        from rag_eval.kernels.similarity import dice_similarities
 
         if settings.ignore_case:
             left, right = ([text.lower() for text in texts] for texts in (left, right))
@@ -75,7 +75,7 @@ def _textual_difference() -> Scorer:
         )
 
     def ratios(left: list[str], right: list[str]) -> npt.NDArray[np.float64]:
-        from rag_eval.string_similarity import lcs_ratios
+        from rag_eval.kernels.similarity import lcs_ratios
 
         return lcs_ratios(left, right)
 

@@ -46,9 +46,9 @@ def textual_difference(input: str, output: str) -> TextualDifference:
     Raises
     ------
     InputError
-        When the texts are too long to align: see :func:`rag_eval.string_similarity.lcs_ratios`.
+        When the texts are too long to align: see :func:`rag_eval.kernels.similarity.lcs_ratios`.
     """
-    from rag_eval.string_similarity import lcs_ratio, n_units
+    from rag_eval.kernels.similarity import lcs_ratio, n_units
 
     ratio = lcs_ratio(input, output)
     lengths = n_units(input), n_units(output)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.number_text import round_half_up
+from rag_eval.plumbing.javascript_numbers import round_half_up
 from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
 from rag_eval.scorers.mastra.findings import Findings
 from rag_eval.scorers.mastra.options import settings_of

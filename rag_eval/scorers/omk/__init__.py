@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rag_eval.late_names import late_names
+from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
+    from rag_eval.kernels.similarity import levenshtein
     from rag_eval.scorers.omk.assertion_reading import JudgedAssertion
     from rag_eval.scorers.omk.assertion_runs import AssertionCall, AssertionRun
     from rag_eval.scorers.omk.assertion_types import layer_of
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
         parse_omk_reply,
     )
     from rag_eval.scorers.omk.text_metrics import bleu, rouge_n
-    from rag_eval.string_similarity import levenshtein
 
 _HOMES: Final = {
     "assertion_reading": ("JudgedAssertion",),
@@ -94,7 +94,7 @@ _HOMES: Final = {
         "bleu",
         "rouge_n",
     ),
-    "rag_eval.string_similarity": ("levenshtein",),
+    "rag_eval.kernels.similarity": ("levenshtein",),
 }
 
 __all__ = [

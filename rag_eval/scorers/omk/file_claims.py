@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Final
 
 from rag_eval.errors import InputError
-from rag_eval.number_text import fixed_number
+from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.scorers.omk.layers import mean_score, ratio_to_score
 
 # Runs are cut first and read after, so that no start is tried twice.

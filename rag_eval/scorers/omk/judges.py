@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.number_text import fixed_number
+from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.stats.agreement import pearson
 from rag_eval.stats.omk_statistics import plain_mean, plain_sum
 

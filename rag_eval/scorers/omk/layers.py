@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.number_text import fixed_number
-from rag_eval.option_values import is_number
+from rag_eval.plumbing.checked_values import is_number
+from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.scorers.omk.assertion_types import layer_of
 from rag_eval.stats.omk_statistics import plain_mean
 

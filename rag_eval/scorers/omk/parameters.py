@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError, glance
-from rag_eval.option_values import is_number
+from rag_eval.plumbing.checked_values import is_number
 from rag_eval.scorers.javascript_strings import trimmed
 
 Values: TypeAlias = Mapping[str, Any]

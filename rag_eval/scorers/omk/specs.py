@@ -8,9 +8,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.option_values import is_number
+from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.findings_column import column_of_verdicts
+from rag_eval.plumbing.checked_values import is_number
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec
 from rag_eval.scorers.omk import parameters as p
 from rag_eval.scorers.omk.assertion_reading import (
     CustomCheck,
@@ -24,7 +25,6 @@ from rag_eval.scorers.omk.assertion_types import TYPES, AssertionType
 from rag_eval.scorers.omk.assertions import AssertionScore, score_of, shown
 from rag_eval.scorers.omk.layers import GATE, layered_scores
 from rag_eval.scorers.omk.text_specs import TEXT_SPECS
-from rag_eval.scorers.score_columns import column_of_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.string_similarity import levenshtein
+from rag_eval.kernels.similarity import levenshtein
 
 __all__ = ["bleu", "levenshtein", "rouge_n", "tokens_of"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from rag_eval.option_values import whole_from_one
+from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec, truths_of
+from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored, Scorer, ScorerSpec, truths_of
 
 _SOURCE: Final = "omk 0.54"
 _FIELDS: Final = ("answer", "ground_truth")
@@ -55,7 +55,7 @@ def _distances(rows: Sequence[Fields]) -> Column:
     """All pairs through the kernel at once, and the least of each row."""
     import numpy as np
 
-    from rag_eval.string_similarity import levenshteins
+    from rag_eval.kernels.similarity import levenshteins
 
     truths = [truths_of(row) for row in rows]
     answers = [row["answer"] for row, own in zip(rows, truths, strict=True) for _ in own]

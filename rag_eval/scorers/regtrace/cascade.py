@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import from_zero, number, share
+from rag_eval.plumbing.checked_values import from_zero, number, share
 from rag_eval.scorers.javascript_strings import SPACES, well_formed
 
 Severity: TypeAlias = Literal["pass", "warn", "fail"]

@@ -27,7 +27,7 @@ from rag_eval.scorers.regtrace.clauses import (
 from rag_eval.scorers.short_texts import cut
 
 if TYPE_CHECKING:
-    from rag_eval.kernels import Evidence
+    from rag_eval.kernels.scoring import Evidence
 
 Verdict: TypeAlias = Literal["supported", "contradicted", "unverifiable"]
 
@@ -121,11 +121,11 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
     """
     import numpy as np
 
-    from rag_eval import kernels
-    from rag_eval.grounded_settings import GroundedSettings
-    from rag_eval.languages import LISTED
-    from rag_eval.metrics.registry import metric_numbers
-    from rag_eval.sources import FieldNeeds, read_rows
+    from rag_eval.inputs.samples import FieldNeeds, read_rows
+    from rag_eval.kernels import scoring as kernels
+    from rag_eval.kernels.grounded_settings import GroundedSettings
+    from rag_eval.kernels.languages import LISTED
+    from rag_eval.metrics.seven import metric_numbers
 
     needs = FieldNeeds.of(("faithfulness",), "grounded")
     metrics = np.array(metric_numbers(("faithfulness",)), np.int64)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.metrics.contract import Column, Fields, Scored
+from rag_eval.metrics.findings_column import column_of_findings
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Column, Fields, Scored
 from rag_eval.scorers.regtrace.claim_support import Claim, ClaimRow, claims_of, counted
 from rag_eval.scorers.regtrace.details import (
     MOST_FINDINGS,
@@ -30,7 +31,6 @@ from rag_eval.scorers.regtrace.json_structure import (
     compare_json,
 )
 from rag_eval.scorers.regtrace.judge import strip_code_fences
-from rag_eval.scorers.score_columns import column_of_findings
 from rag_eval.scorers.strict_json import JsonFault, parse_json
 
 if TYPE_CHECKING:

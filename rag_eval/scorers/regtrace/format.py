@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.option_values import share
+from rag_eval.plumbing.checked_values import share
 from rag_eval.scorers.json_schemas import SchemaCheck, derived_schema, validator
 from rag_eval.scorers.regtrace import format_checks
 from rag_eval.scorers.regtrace.details import AssertionDetail

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.option_values import share
+from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec, truths_of
+from rag_eval.metrics.findings_column import RowScore, column_of
+from rag_eval.plumbing.checked_values import share
 from rag_eval.samples import NullReason
-from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec, truths_of
 from rag_eval.scorers.regtrace.details import documents, shown
 from rag_eval.scorers.regtrace.format import FormatCheck, FormatOptions, FormatResult
 from rag_eval.scorers.regtrace.format_formulas import (
@@ -23,7 +24,6 @@ from rag_eval.scorers.regtrace.format_formulas import (
 )
 from rag_eval.scorers.regtrace.json_comparison import value_similarity
 from rag_eval.scorers.safe_patterns import UnsupportedPatternError
-from rag_eval.scorers.score_columns import RowScore, column_of
 
 _THRESHOLD: Final = 0.7
 _DOCUMENTED: Final = "Regtrace, metrics reference"

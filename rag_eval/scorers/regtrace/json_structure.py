@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from rag_eval.number_text import shortest
+from rag_eval.plumbing.javascript_numbers import shortest
 from rag_eval.scorers.javascript_json import written
 from rag_eval.scorers.javascript_strings import trimmed
 

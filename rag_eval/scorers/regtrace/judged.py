@@ -23,8 +23,8 @@ from rag_eval.judge.metrics.replies import in_slices, label, numbering_complaint
 from rag_eval.judge.metrics.row_steps import together
 from rag_eval.judge.steps import Fields as Texts
 from rag_eval.judge.steps import Step
+from rag_eval.metrics.contract import Fields, JudgedRule, Scored
 from rag_eval.samples import MetricId
-from rag_eval.scorers.contract import Fields, JudgedRule, Scored
 from rag_eval.scorers.regtrace import factuality, tone
 from rag_eval.scorers.regtrace.claim_support import VERDICTS, Claim
 from rag_eval.scorers.regtrace.details import finding, judged_by

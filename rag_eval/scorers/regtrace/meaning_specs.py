@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec, truths_of
+from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec, truths_of
 
 _DOCUMENTED: Final = "Regtrace 0.10, as documented"
 _CODE: Final = "Regtrace 0.10, as its code does"

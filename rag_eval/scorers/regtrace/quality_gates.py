@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
-from rag_eval.option_values import from_zero, one_of, share, whole_from_zero
+from rag_eval.plumbing.checked_values import from_zero, one_of, share, whole_from_zero
 from rag_eval.scorers.regtrace.cascade import CaseResult, SuiteResult
 
 RegressionStatus: TypeAlias = Literal["clean", "warning", "critical"]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, glance
-from rag_eval.option_values import from_zero, number
-from rag_eval.scorers.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.plumbing.checked_values import from_zero, number
 
 RegressionStatus: TypeAlias = Literal["clean", "warning", "critical", "new"]
 CaseChange: TypeAlias = Literal["improved", "regressed", "unchanged", "new", "removed"]

@@ -21,7 +21,7 @@ def languages_of(texts: Sequence[str], tags: Sequence[str | None]) -> list[str]:
     InputError
         For a tag that begins with no known language.
     """
-    from rag_eval.languages import language_code
+    from rag_eval.kernels.languages import language_code
 
     found = [language_code(tag) if tag else "" for tag in tags]
     unknown = [place for place, code in enumerate(found) if not code]
@@ -36,11 +36,11 @@ def languages_of(texts: Sequence[str], tags: Sequence[str | None]) -> list[str]:
 def _detected(texts: Sequence[str]) -> list[str]:
     import numpy as np
 
-    from rag_eval import kernels
-    from rag_eval.grounded_settings import GroundedSettings
-    from rag_eval.languages import LISTED
-    from rag_eval.metrics.registry import metric_numbers
-    from rag_eval.sources import FieldNeeds, read_rows
+    from rag_eval.inputs.samples import FieldNeeds, read_rows
+    from rag_eval.kernels import scoring as kernels
+    from rag_eval.kernels.grounded_settings import GroundedSettings
+    from rag_eval.kernels.languages import LISTED
+    from rag_eval.metrics.seven import metric_numbers
 
     needs = FieldNeeds.of(("faithfulness",), "grounded")
     batch = read_rows([{"answer": text, "contexts": []} for text in texts], 0, needs).pack(needs)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.scorers.contract import Column, Fields, Scored
+from rag_eval.metrics.contract import Column, Fields, Scored
+from rag_eval.metrics.findings_column import column_of_findings
 from rag_eval.scorers.regtrace.details import Finding, finding
 from rag_eval.scorers.regtrace.factuality import texts_of
 from rag_eval.scorers.regtrace.text_languages import languages_of
 from rag_eval.scorers.regtrace.tone_formulas import DIMENSIONS, Dimension, length_score
 from rag_eval.scorers.regtrace.tone_voice import Voice, VoiceReader
 from rag_eval.scorers.regtrace.tone_words import checked_lexicon
-from rag_eval.scorers.score_columns import column_of_findings
 
 THRESHOLD: Final = 0.7
 FALLBACK_CONFIDENCE: Final = 0.7

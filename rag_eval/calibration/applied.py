@@ -1,0 +1,67 @@
+"""Calibrations -> a plan whose scores come with probabilities and calibrated thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from rag_eval.calibration.files import read_calibrations
+from rag_eval.errors import InputError
+from rag_eval.options.cascade import cascade_plan
+from rag_eval.options.plan import Plan
+from rag_eval.options.signature import Signature
+from rag_eval.samples import MetricId
+
+
+def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]:
+    """The plan with the calibrations of its metrics, and what a reader should know of them.
+
+    A calibrated threshold takes the place of the default one, not of one the caller gave.
+
+    Raises
+    ------
+    InputError
+        When no calibration is of a metric of the plan, or one was made from scores of another
+        profile or signature.
+    """
+    chosen = options.get("thresholds") or {}
+    given = options.get("calibration")
+    if given is None:
+        return cascade_plan(plan, chosen), []
+    found = read_calibrations(given)
+    of_plan = {
+        metric: found[metric]
+        for metric in plan.columns
+        if metric in found and _is_native(plan, metric)
+    }
+    if not of_plan:
+        judged = [metric for metric in plan.columns if metric in found]
+        if judged:
+            raise InputError(
+                f"the calibration is of native scores of {judged[0]}, which a judge scores here; "
+                "mode='cascade' makes use of it"
+            )
+        raise InputError(
+            f"the calibration is of {', '.join(found) or 'no metric'}; "
+            f"this call has {', '.join(plan.columns) or 'none'}"
+        )
+    notes = [
+        calibration.check(metric, Signature.of((metric,), plan.settings))
+        for metric, calibration in of_plan.items()
+    ]
+    thresholds = {
+        metric: calibration.threshold
+        for metric, calibration in of_plan.items()
+        if chosen.get(metric) is None
+    }
+    calibrated_plan = replace(
+        plan, calibrations=of_plan, thresholds={**plan.thresholds, **thresholds}
+    )
+    return cascade_plan(calibrated_plan, chosen), [note for note in notes if note]
+
+
+def _is_native(plan: Plan, metric: MetricId) -> bool:
+    """Whether rows can carry a native score of the metric, which a calibration is about."""
+    judging = plan.judging
+    return judging is None or judging.is_cascade or metric not in judging.judged

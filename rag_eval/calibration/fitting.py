@@ -1,0 +1,369 @@
+"""Scores and a few labels -> a threshold, and how probably a score means a good row.
+
+A calibration belongs to one metric under one signature. Making one takes scikit-learn; using one
+does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.calibration.inputs import (
+    LabelledRows,
+    Objective,
+    ScoreColumn,
+    check_choice,
+    labelled_rows,
+    score_column,
+    wanted_precision,
+)
+from rag_eval.calibration.probabilities import FITS, Method, ProbabilityMap, scikit_learn
+from rag_eval.calibration.thresholds import LabelledScores, balanced_accuracies
+from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing import json_text
+from rag_eval.results.batch import BatchEvalResult
+from rag_eval.samples import MetricId, camel_case, to_metric_id
+from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.intervals import Interval
+
+FEW_LABELS: Final = 30
+"""Below so many labels a calibration comes with a warning."""
+
+FORMAT_VERSION: Final = 1
+"""Of calibration files; goes up when an older reader would misread one."""
+
+_FOLDS: Final = 5
+
+
+class CalibrationWarning(UserWarning):
+    """A calibration was made that should not be relied on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What labels say about the scores of one metric; made by :func:`calibrate`.
+
+    Attributes
+    ----------
+    metric : MetricId
+    signature : Signature or None
+        The settings the scores were made under; None when they are not known.
+    probability_map : IsotonicMap or LogisticMap
+        From a score to the probability that a person would call the row good; never falling.
+    objective : {"balanced_accuracy", "precision"}
+    precision : float or None
+        The precision asked for; None where balanced accuracy was the objective.
+    threshold_interval : Interval
+        Of the threshold, chosen anew on each resample.
+    balanced_accuracy_interval : Interval
+        Of the chosen threshold's balanced accuracy, on the rows it was chosen on.
+    cross_validated_balanced_accuracy : float or None
+        On groups held out while the threshold was chosen; None where either class has rows in
+        fewer than five groups, or the precision is out of reach without the rows held out.
+    n_labels, n_groups : int
+        Rows with a score and a label, and the groups they are in.
+    n_null : int
+        Rows left out because their score is null.
+    share_good : float
+        Of the rows counted in ``n_labels``.
+    """
+
+    metric: MetricId
+    signature: Signature | None
+    probability_map: ProbabilityMap = field(repr=False)
+    objective: Objective
+    precision: float | None
+    threshold_interval: Interval
+    balanced_accuracy_interval: Interval
+    cross_validated_balanced_accuracy: float | None
+    n_labels: int
+    n_groups: int
+    n_null: int
+    share_good: float
+
+    @property
+    def threshold(self) -> float:
+        """A score passes from here on; one of the scores that were labelled."""
+        return self.threshold_interval.estimate
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of the shares of good rows that pass and of bad rows that do not.
+
+        On the rows the threshold was chosen on, and so a little too high.
+        """
+        return self.balanced_accuracy_interval.estimate
+
+    @property
+    def method(self) -> Method:
+        """The kind of map: isotonic or logistic."""
+        return self.probability_map.method
+
+    @property
+    def profile(self) -> str | None:
+        """The profile of the scores; None when it is not known."""
+        return None if self.signature is None else self.signature.profile
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits that stand for its threshold and its map."""
+        text = json_text.dumps({"threshold": self.threshold, **self.probability_map.to_dict()})
+        return hashlib.sha256(text).hexdigest()[:12]
+
+    @property
+    def remarks(self) -> list[str]:
+        """Why this calibration should not be relied on; empty where nothing speaks against it."""
+        found = []
+        if self.n_labels < FEW_LABELS:
+            found.append(
+                f"only {self.n_labels} labels: threshold and probabilities are rough; "
+                f"{FEW_LABELS} and more are wanted"
+            )
+        if self.n_groups == 1:
+            found.append("all labels are in one group: nothing can be said about other rows")
+        if self.probability_map.is_flat:
+            found.append(f"{self.metric} does not tell good rows from bad ones")
+        return found
+
+    def probabilities(self, scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The probability that a person would call each row good.
+
+        Parameters
+        ----------
+        scores : array-like of float
+            Of any shape; NaN and None stand for null.
+
+        Returns
+        -------
+        float64, of the shape of ``scores``
+            In 0..1; NaN where the score is.
+        """
+        try:
+            values = np.array(scores, np.float64, order="C")
+        except (TypeError, ValueError):
+            raise InputError(f"scores must be numbers, got {scores!r:.80}") from None
+        return np.asarray(self.probability_map(values))
+
+    def probability(self, score: float | None) -> float | None:
+        """The probability of one score; None where it is None or NaN."""
+        found = float(self.probabilities(math.nan if score is None else score))
+        return None if math.isnan(found) else found
+
+    def check(self, metric: str, signature: Signature | None) -> str | None:
+        """Refuse scores that this calibration says nothing about.
+
+        Returns
+        -------
+        str or None
+            A note where one of the two has no signature, so that nothing can be known.
+
+        Raises
+        ------
+        InputError
+            For another metric.
+        SignatureMismatchError
+            For other settings, naming each that differs.
+        """
+        if to_metric_id(metric) != self.metric:
+            raise InputError(f"the calibration is of {self.metric}, not of {to_metric_id(metric)}")
+        if self.signature is None or signature is None:
+            unsigned = "calibration" if self.signature is None else "result"
+            return f"the {unsigned} of {self.metric} has no signature: taken to fit, unverified"
+        differences = signature.differences(self.signature, [self.metric])
+        if differences:
+            raise SignatureMismatchError(
+                f"the calibration of {self.metric} was made for scores of other settings "
+                f"({'; '.join(differences)}); calibrate again with scores of these settings"
+            )
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, in the style of result files."""
+        return {
+            "formatVersion": FORMAT_VERSION,
+            "metricId": camel_case(self.metric),
+            "signature": None if self.signature is None else self.signature.to_dict(),
+            "method": self.method,
+            "map": self.probability_map.to_dict(),
+            "objective": self.objective,
+            "precision": self.precision,
+            "threshold": self.threshold_interval.to_dict(),
+            "balancedAccuracy": self.balanced_accuracy_interval.to_dict(),
+            "crossValidatedBalancedAccuracy": self.cross_validated_balanced_accuracy,
+            "nLabels": self.n_labels,
+            "nGroups": self.n_groups,
+            "nNull": self.n_null,
+            "shareGood": self.share_good,
+        }
+
+    @staticmethod
+    def from_dict(value: object) -> Calibration:
+        """Read back what :meth:`to_dict` wrote; InputError for anything else."""
+        from rag_eval.calibration.files import calibration_from_dict
+
+        return calibration_from_dict(value)
+
+    def save(self, path: str | Path) -> None:
+        """Write a JSON file; an older file of that name stays whole until this one is."""
+        from rag_eval.calibration.files import write_calibrations
+
+        write_calibrations(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Calibration:
+        """Read the file of one calibration.
+
+        Raises
+        ------
+        InputError
+            When it cannot be read, is not what :meth:`save` wrote, or holds several calibrations
+            (:func:`rag_eval.calibration.files.read_calibrations` reads those).
+        """
+        from rag_eval.calibration.files import read_one
+
+        return read_one(path)
+
+
+def calibrate(
+    scores: BatchEvalResult | Iterable[float | None],
+    labels: Iterable[Any],
+    *,
+    metric: str | None = None,
+    method: Method = "isotonic",
+    objective: Objective = "balanced_accuracy",
+    precision: float | None = None,
+    groups: Iterable[Any] | None = None,
+    signature: Signature | None = None,
+    seed: int = 0,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+) -> Calibration:
+    """Choose a threshold by labels, and learn how probably a score means a good row.
+
+    Parameters
+    ----------
+    scores : BatchEvalResult or sequence of float
+        Null scores (None, NaN) are left out and counted.
+    labels : sequence of bool or of 0 and 1
+        One per row: 1 where a person calls it good.
+    metric : str, optional
+        Needed unless ``scores`` is a result of a single metric.
+    method : {"isotonic", "logistic"}
+        Isotonic follows the labels and needs some hundred of them; logistic assumes an S-shaped
+        curve and does with fewer.
+    objective : {"balanced_accuracy", "precision"}
+        What the threshold is chosen for. Of thresholds that do equally well the lowest is taken.
+    precision : float, optional
+        In (0, 1]. When given, the objective is precision: the lowest threshold is taken from which
+        at least this share of the passing rows is good.
+    groups : sequence, optional
+        What each row belongs to, for example its question or document. Rows of one group are
+        resampled and held out together. By default each row is a group.
+    signature : Signature, optional
+        Under what settings the scores were made; a result brings its own.
+    seed : int
+        Of resamples and folds.
+    n_resamples, level
+        Of the intervals, which are percentiles of resamples of whole groups.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    InputError
+        Naming the row, what was found and what was wanted; among others when all labels are equal,
+        no row has a score, or no threshold reaches the precision.
+    MissingExtraError
+        Without scikit-learn.
+
+    Warns
+    -----
+    CalibrationWarning
+        With fewer than 30 labels, or when the scores do not tell good rows from bad ones.
+    """
+    column = score_column(scores, metric, signature)
+    wanted = wanted_precision(objective, precision)
+    check_choice("method", method, FITS)
+    rows = labelled_rows(column, labels, groups)
+    found = _calibration(column, rows, method, wanted, seed, n_resamples, level)
+    for remark in found.remarks:
+        warnings.warn(remark, CalibrationWarning, stacklevel=2)
+    return found
+
+
+def _calibration(
+    column: ScoreColumn,
+    rows: LabelledRows,
+    method: Method,
+    precision: float | None,
+    seed: int,
+    n_resamples: int,
+    level: float,
+) -> Calibration:
+    labelled = rows.labelled
+    threshold = _chosen_threshold(labelled, precision)
+
+    def statistic(weights: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        # The accuracy is that of the threshold chosen: chosen anew, it would be the best of each
+        # resample, and too high.
+        accuracies = labelled.balanced_accuracies(weights, threshold)
+        return np.stack([labelled.thresholds(weights, precision), accuracies], axis=1)
+
+    threshold_interval, accuracy_interval = group_bootstrap(
+        statistic, rows.groups, seed=seed, n_resamples=n_resamples, level=level
+    )
+    return Calibration(
+        metric=column.metric,
+        signature=column.signature,
+        probability_map=FITS[method](labelled.scores, labelled.good),
+        objective="balanced_accuracy" if precision is None else "precision",
+        precision=precision,
+        threshold_interval=threshold_interval,
+        balanced_accuracy_interval=accuracy_interval,
+        cross_validated_balanced_accuracy=_cross_validated(rows, precision, seed),
+        n_labels=len(labelled.scores),
+        n_groups=threshold_interval.n_groups,
+        n_null=rows.n_null,
+        share_good=float(labelled.good.mean()),
+    )
+
+
+def _chosen_threshold(labelled: LabelledScores, precision: float | None) -> float:
+    threshold = float(labelled.thresholds(labelled.one_each(), precision)[0])
+    if math.isnan(threshold):
+        highest, lowest = labelled.highest_precision()
+        raise InputError(
+            f"no threshold reaches precision {precision:g}: the highest is {highest:.3g}, "
+            f"at threshold {lowest:.3g}"
+        )
+    return threshold
+
+
+def _cross_validated(rows: LabelledRows, precision: float | None, seed: int) -> float | None:
+    """Balanced accuracy of thresholds chosen without the group they are applied to."""
+    scores, good, groups = rows.labelled.scores, rows.labelled.good, rows.groups
+    if min(len(np.unique(groups[good])), len(np.unique(groups[~good]))) < _FOLDS:
+        return None
+    folds = scikit_learn("model_selection").StratifiedGroupKFold(
+        _FOLDS, shuffle=True, random_state=seed % 2**32
+    )
+    passes = np.zeros(len(scores), np.bool_)
+    for kept, held_out in folds.split(scores, good, groups):
+        others = LabelledScores(scores[kept], good[kept])
+        threshold = float(others.thresholds(others.one_each(), precision)[0])
+        if math.isnan(threshold):
+            return None  # the precision is out of reach without the rows held out
+        passes[held_out] = scores[held_out] >= threshold
+    return float(balanced_accuracies(rows.labelled.one_each(), passes, good)[0])

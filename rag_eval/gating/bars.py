@@ -1,0 +1,108 @@
+"""A result and what its scores have to reach in; each bar with what was found, held or not, out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from rag_eval.errors import InputError
+from rag_eval.gating.limits import apart
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.plumbing.checked_values import number, share
+from rag_eval.results.row import EvalResult
+from rag_eval.samples import MetricId, NullReason, is_scorer_id, to_metric_id
+
+COMPOSITE: Final = "composite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarOutcome:
+    """One bar of one sample.
+
+    Attributes
+    ----------
+    metric : MetricId or "composite"
+    held : bool
+        Never where there is no score.
+    found : float or None
+    wanted : float
+    rises : bool
+        Higher is better: the bar is the least score that may be, else the largest.
+    null_reason : str
+        Why there is no score, ``missing_field`` for one; empty where there is.
+    explanation : str
+        How the score came about, in words.
+    """
+
+    metric: str
+    held: bool
+    found: float | None
+    wanted: float
+    rises: bool
+    null_reason: str = ""
+    explanation: str = ""
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Found and wanted, with as many decimals as it takes to tell them apart."""
+        least = "at least" if self.rises else "at most"
+        if self.found is None:
+            return "null", f"{least} {self.wanted:.2f}"
+        found, wanted = apart(self.found, self.wanted)
+        return found, f"{least} {wanted}"
+
+
+def checked_bars(given: Mapping[str, object], owner: str) -> dict[str, float]:
+    """Bars by the ids of their metrics, ``composite`` last.
+
+    Raises
+    ------
+    InputError
+        For a metric that does not exist, one that is given twice, or a bar that no score reaches.
+    """
+    bars: dict[str, float] = {}
+    for name, value in given.items():
+        metric = name if name == COMPOSITE else to_metric_id(name)
+        if metric in bars:
+            raise InputError(f"{owner}: the bar of {metric} is given twice")
+        check = number if metric != COMPOSITE and is_scorer_id(metric) else share
+        bars[metric] = check(value, f"{owner}: the bar of {metric}")
+    if COMPOSITE in bars:
+        bars[COMPOSITE] = bars.pop(COMPOSITE)
+    return bars
+
+
+def check_bars(result: EvalResult, bars: Mapping[str, float]) -> list[BarOutcome]:
+    """The outcome of every bar, in their order."""
+    return [
+        _composite_outcome(result, bar) if name == COMPOSITE else _outcome(result, name, bar)
+        for name, bar in bars.items()
+    ]
+
+
+def _outcome(result: EvalResult, metric: MetricId, bar: float) -> BarOutcome:
+    found = result.metrics[metric]
+    rises, score = higher_is_better(metric), found.score
+    held = score is not None and (score >= bar if rises else score <= bar)
+    return BarOutcome(
+        metric=metric,
+        held=held,
+        found=score,
+        wanted=bar,
+        rises=rises,
+        null_reason="" if score is not None else NullReason(found.null_reason).name.lower(),
+        explanation=found.explanation,
+    )
+
+
+def _composite_outcome(result: EvalResult, bar: float) -> BarOutcome:
+    score = result.composite_score
+    return BarOutcome(
+        metric=COMPOSITE,
+        held=score is not None and score >= bar,
+        found=score,
+        wanted=bar,
+        rises=True,
+        null_reason="" if score is not None else "no metric that is part of it has a score",
+    )

@@ -1,0 +1,248 @@
+"""Gates: a batch result -> whether it may pass, and why not, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.plumbing.checked_values import number, share
+from rag_eval.results.batch import BatchSummary
+from rag_eval.results.regressions import MetricRegression
+from rag_eval.samples import MetricId, camel_case, is_scorer_id, to_metric_id
+
+_MOST_DIGITS: Final = 17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gates:
+    """What a run has to reach.
+
+    Attributes
+    ----------
+    min_pass_rate : float, optional
+        Least share of the scored samples that pass. With no gate at all it is 1: every one passes.
+    min_mean : mapping of MetricId to float
+        Least mean score per metric; a metric without any score fails.
+    max_mean : mapping of MetricId to float
+        Largest mean score per metric of which lower is better; one without any score fails.
+    max_judge_failures : float
+        Largest share of the judgements of a run that may fail; a native score that stands in for
+        one counts as failed.
+
+    A baseline adds one gate per metric that it shares with the run.
+    """
+
+    min_pass_rate: float | None = None
+    min_mean: Mapping[MetricId, float] = field(default_factory=dict)
+    max_judge_failures: float = 0.0
+    max_mean: Mapping[MetricId, float] = field(default_factory=dict)
+
+    @property
+    def given(self) -> bool:
+        """Whether a bar was set."""
+        return self.min_pass_rate is not None or bool(self.min_mean or self.max_mean)
+
+    @classmethod
+    def of(
+        cls,
+        min_pass_rate: object,
+        min_mean: Mapping[str, object] | None,
+        metrics: Iterable[MetricId],
+        max_judge_failures: object = None,
+        max_mean: Mapping[str, object] | None = None,
+    ) -> Gates:
+        """Gates from options, checked against the metrics of the run.
+
+        Raises
+        ------
+        InputError
+            For a bar outside 0 to 1, or on a metric that is not computed.
+        """
+        computed = list(metrics)
+        least = bars_on_means("min_mean", min_mean, computed, rises=True)
+        largest = bars_on_means("max_mean", max_mean, computed, rises=False)
+        rate = None if min_pass_rate is None else share(min_pass_rate, "min_pass_rate")
+        failures = (
+            0.0 if max_judge_failures is None else share(max_judge_failures, "max_judge_failures")
+        )
+        return cls(
+            min_pass_rate=rate, min_mean=least, max_judge_failures=failures, max_mean=largest
+        )
+
+
+def bars_on_means(
+    option: str, given: Mapping[str, object] | None, computed: list[MetricId], *, rises: bool
+) -> dict[MetricId, float]:
+    """The bars on means that an option gives, checked against the metrics that there are."""
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"{option} must be a mapping of metrics, got {given!r}")
+    bars: dict[MetricId, float] = {}
+    for name, value in (given or {}).items():
+        metric = to_metric_id(name)
+        check = number if is_scorer_id(metric) else share
+        bars[metric] = check(value, f"{option}[{name!r}]")
+        if higher_is_better(metric) != rises:
+            way, other = ("lower", "max_mean") if rises else ("higher", "min_mean")
+            raise InputError(
+                f"{option} is given for {metric}, of which {way} is better: {other} bounds it"
+            )
+        if metric not in computed:
+            raise InputError(
+                f"{option} is given for {metric}, which is not computed; "
+                f"computed: {', '.join(computed)}"
+            )
+    return bars
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOutcome:
+    """One gate, held or not.
+
+    Attributes
+    ----------
+    gate : {"min_pass_rate", "min_mean", "max_mean", "regression", "max_judge_failures", ...}
+        Those of a stored run are more: see :class:`rag_eval.gating.guards.Guards`.
+    metric_id : MetricId or None
+        None where the gate is about samples.
+    found, wanted : float or None
+        For a regression the difference to the baseline's mean and the lowest that may be, or the
+        highest where lower is better; ``found`` is None where there was nothing to measure.
+    message : str
+        Both in words.
+    """
+
+    gate: str
+    metric_id: MetricId | None = None
+    held: bool
+    found: float | None
+    wanted: float
+    message: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the style of result files."""
+        metric = {} if self.metric_id is None else {"metricId": camel_case(self.metric_id)}
+        return {
+            "gate": camel_case(self.gate),
+            **metric,
+            "held": self.held,
+            "found": self.found,
+            "wanted": self.wanted,
+            "message": self.message,
+        }
+
+
+def check_gates(
+    result: BatchSummary, gates: Gates, regression_threshold: float
+) -> list[GateOutcome]:
+    """The outcome of every gate, the default gate where none was given."""
+    bars = {**gates.min_mean, **gates.max_mean}
+    outcomes = [_mean_outcome(result, metric, bar) for metric, bar in bars.items()]
+    outcomes += [regression_outcome(row, regression_threshold) for row in result.regressions or ()]
+    if gates.min_pass_rate is not None or not outcomes:
+        bar = 1.0 if gates.min_pass_rate is None else gates.min_pass_rate
+        outcomes.insert(0, pass_rate_outcome(result.n_passed, result.n_rows, bar))
+    if result.judging is not None:
+        judging = result.judging
+        outcomes.append(
+            judge_failure_outcome(judging.n_failed, judging.n_wanted, gates.max_judge_failures)
+        )
+    return outcomes
+
+
+def judge_failure_outcome(failed: int, wanted: int, bar: float) -> GateOutcome:
+    """The judge may fail so often and not more: what it did not judge is no evidence."""
+    rate = failed / wanted if wanted else 0.0
+    found, limit = apart(rate, bar)
+    held = rate <= bar
+    verb = "is at most" if held else "is above"
+    return GateOutcome(
+        gate="max_judge_failures",
+        held=held,
+        found=rate,
+        wanted=bar,
+        message=f"share of failed judgements {found} ({failed}/{wanted}) {verb} {limit}",
+    )
+
+
+def pass_rate_outcome(n_passed: int, n_rows: int, bar: float) -> GateOutcome:
+    """At least so many of the rows pass; of none, too few."""
+    rate = n_passed / n_rows if n_rows else 0.0
+    held = n_rows > 0 and rate >= bar
+    found, wanted = apart(rate, bar)
+    verb = "is at least" if held else "is below"
+    return GateOutcome(
+        gate="min_pass_rate",
+        held=held,
+        found=rate,
+        wanted=bar,
+        message=f"pass rate {found} ({n_passed}/{n_rows}) {verb} {wanted}",
+    )
+
+
+def _mean_outcome(result: BatchSummary, metric: MetricId, bar: float) -> GateOutcome:
+    aggregate = result.aggregates[metric]
+    return mean_outcome(metric, aggregate.mean, aggregate.n, aggregate.n_rows, bar)
+
+
+def mean_outcome(metric: MetricId, mean: float, n: int, n_rows: int, bar: float) -> GateOutcome:
+    """A mean over ``n`` of ``n_rows`` is on the right side of a bar; without scores it is not."""
+    share = f"({n}/{n_rows})"
+    has_mean = n > 0 and not math.isnan(mean)
+    rises = higher_is_better(metric)
+    held = has_mean and (mean >= bar if rises else mean <= bar)
+    found, wanted = apart(mean, bar)
+    least, beyond = ("at least", "below") if rises else ("at most", "above")
+    if has_mean:
+        message = f"{metric} mean {found} {share} is {least if held else beyond} {wanted}"
+    else:
+        lack = "verdicts and no mean" if n else "no scores"
+        message = f"{metric} has {lack} {share}; wanted a mean of {least} {wanted}"
+    return GateOutcome(
+        gate="min_mean" if rises else "max_mean",
+        metric_id=metric,
+        held=held,
+        found=mean if has_mean else None,
+        wanted=bar,
+        message=message,
+    )
+
+
+def regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
+    """A mean against that of a baseline, in words."""
+    metric = row.metric_id
+    measured = row.delta == row.delta  # not NaN
+    rises = higher_is_better(metric)
+    if row.not_comparable:
+        message = f"{metric} has no scores; the baseline's mean is {row.baseline_mean:.2f}"
+    elif not measured:
+        message = f"{metric} has no scores, and none in the baseline"
+    else:
+        now, before = apart(row.current_mean, row.baseline_mean)
+        change, limit = apart(abs(row.delta), threshold)
+        way = "below" if row.delta < 0 else "above"
+        message = f"{metric} mean {now} is {change} {way} the baseline's {before}"
+        if now == before:
+            message = f"{metric} mean {now} is that of the baseline"
+        elif (row.delta < 0) == rises:
+            message += f" ({'more than' if row.regressed else 'at most'} {limit})"
+    return GateOutcome(
+        gate="regression",
+        metric_id=metric,
+        held=not row.failed,
+        found=row.delta if measured else None,
+        wanted=-threshold if rises else threshold,
+        message=message,
+    )
+
+
+def apart(found: float, wanted: float) -> tuple[str, str]:
+    """Two numbers with as many decimals, two or more, as it takes to tell them apart."""
+    for digits in range(2, _MOST_DIGITS + 1):
+        texts = f"{found:.{digits}f}", f"{wanted:.{digits}f}"
+        if texts[0] != texts[1]:
+            return texts
+    return f"{found:.2f}", f"{wanted:.2f}"

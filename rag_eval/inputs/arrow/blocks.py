@@ -1,0 +1,403 @@
+"""Batches of Arrow data -> blocks of rows, packed for the kernels without a Python string a cell.
+
+A block gives the scores and the faults that its rows would give as dicts. Where that takes more
+than buffers, such as a column of another type, its rows become dicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from rag_eval.errors import InputError
+from rag_eval.inputs.arrow.arrays import (
+    ArrowBatch,
+    ArrowPath,
+    ArrowSource,
+    Bools,
+    Cells,
+    Places,
+    is_list,
+)
+from rag_eval.inputs.arrow.packing import Part, grounded_batch, overlap_batch, part_of
+from rag_eval.inputs.arrow.texts import (
+    Rows,
+    TextLists,
+    Texts,
+    as_places,
+    ends_of,
+    first_invalid,
+    text_lists_of,
+    texts_of,
+)
+from rag_eval.inputs.arrow.values import Reader, TextReader, value_reader, values_at
+from rag_eval.inputs.blocks import FileOrigin, SampleError
+from rag_eval.inputs.samples import (
+    TEXT_FIELDS,
+    FieldNeeds,
+    SampleLike,
+    pack_block,
+    read_rows,
+    sample_name,
+)
+from rag_eval.kernels.columns import SampleBatch
+
+_FIELDS: Final = (*TEXT_FIELDS, "id", "language")
+_ECHOED: Final = {"ground_truth": "groundTruth"}
+_MAX_BLOCK_ROWS: Final = 8192
+# More than in blocks of rows: nothing is copied, and each block costs the threads a turn.
+_BLOCK_BYTES: Final = 1 << 22
+_WHOLE_NUMBERS: Final = tuple("cCsSiIlL")  # formats of the C data interface
+# What one text of a list counts besides its bytes: lists may hold any number of empty ones.
+_ITEM_BYTES: Final = 1
+
+
+def arrow_blocks(
+    source: ArrowSource,
+    fields: Mapping[str, str],
+    *,
+    origin_name: str | None = None,
+    first_row: int = 0,
+) -> Iterator[ArrowBlock]:
+    """Cut the rows of a table into blocks of about 4 MiB of texts.
+
+    Parameters
+    ----------
+    source : ArrowSource
+        Read to its end; closed when the generator is.
+    fields : mapping of str
+        Our field to the path of its column: question, answer, contexts, ground_truth, id and
+        language, each only where there is one. A path to plain strings in place of lists gives
+        each row one context, unless the column is called contexts itself.
+    origin_name : str, optional
+        The file that the rows are of.
+    first_row : int
+        Number of the first row, from 0.
+
+    Raises
+    ------
+    InputError
+        For a path that is not there or not unique, and for data that cannot be read.
+    """
+    unknown = sorted(fields.keys() - set(_FIELDS))
+    if unknown:
+        raise InputError(f"there is no field {unknown[0]!r} (fields: {', '.join(_FIELDS)})")
+    paths = {name: source.path(fields[name]) for name in _FIELDS if name in fields}
+    try:
+        for batch in source.batches():
+            table = _Table(source, batch, paths)
+            ends = table.row_ends()
+            for rows in _cuts(ends, _BLOCK_BYTES):
+                n_bytes = int(ends[rows.stop] - ends[rows.start])
+                number, origin = first_row + rows.start, None
+                if origin_name is not None:
+                    numbers = range(number, number + len(rows))
+                    origin = FileOrigin(origin_name, "row", numbers, numbers)
+                yield ArrowBlock(table, rows, rows.start, number, n_bytes, origin)
+            first_row += len(batch)
+    finally:
+        source.close()
+
+
+def check_truths(paths: Collection[str], name: str) -> None:
+    """Refuse columns of both spellings: which of them counts would be left to chance."""
+    if {"ground_truth", "groundTruth"} <= set(paths):
+        raise InputError(f"{name} has the columns ground_truth and groundTruth; drop or map one")
+
+
+def _cuts(ends: Places, block_bytes: int) -> Iterator[range]:
+    """Rows whose bytes end at ``ends``, in ranges of at most ``block_bytes`` or one row."""
+    n_rows = len(ends) - 1
+    begin = 0
+    while begin < n_rows:
+        fitting = int(np.searchsorted(ends, ends[begin] + block_bytes, side="right")) - 1
+        end = min(max(fitting, begin + 1), begin + _MAX_BLOCK_ROWS, n_rows)
+        yield range(begin, end)
+        begin = end
+
+
+# ------------------------------------------------------------------------------------ columns
+
+
+@dataclass(frozen=True, slots=True)
+class _Odd:
+    """A column that holds no texts, or not where they belong; None where it cannot be read."""
+
+    value: Reader | None
+    valid: Bools | None
+    refusal: str = ""
+
+    def has_any(self, rows: Rows) -> bool:
+        """Whether not all of some rows are null."""
+        return self.valid is None or bool(self.valid[as_places(rows)].any())
+
+
+_Column: TypeAlias = Texts | TextLists | _Odd
+
+
+def _column_of(name: str, path: ArrowPath, cells: Cells) -> _Column | None:
+    """The column of a field; None where it is nothing but nulls by its type."""
+    if cells.schema.format == "n":
+        return None
+    lists_allowed = name in ("contexts", "ground_truth")
+    column: _Column | None = None
+    if is_list(cells.schema):
+        column = text_lists_of(cells, path) if lists_allowed else None
+    elif name != "contexts" or path.name != "contexts":
+        column = texts_of(cells)
+    if column is not None:
+        return column
+    try:
+        return _Odd(value_reader(cells, path), cells.valid)
+    except InputError as error:
+        return _Odd(None, cells.valid, str(error))
+
+
+class _Table:
+    """A batch with the columns of our fields, which all of its blocks share."""
+
+    __slots__ = ("_readers", "batch", "columns", "paths", "source")
+
+    def __init__(
+        self, source: ArrowSource, batch: ArrowBatch, paths: Mapping[str, ArrowPath]
+    ) -> None:
+        self.source = source
+        self.batch = batch
+        self.paths = paths
+        self.columns: dict[str, _Column] = {}
+        for name, path in paths.items():
+            column = _column_of(name, path, batch.cells(path))
+            if column is not None:
+                self.columns[name] = column
+        self._readers: dict[str, Reader] = {}
+
+    def row_ends(self) -> Places:
+        """How many bytes the texts of the rows up to each have, about."""
+        total = np.zeros(len(self.batch) + 1, np.int64)
+        for name in TEXT_FIELDS:
+            column = self.columns.get(name)
+            if isinstance(column, TextLists):
+                total += ends_of(column.row_bytes() + _ITEM_BYTES * column.lengths)
+            elif column is not None and not isinstance(column, _Odd):
+                total += column.ends - column.ends[0]
+        return total
+
+    def reader(self, name: str) -> Reader | None:
+        """A function from a row of the batch to its value of a column; None where there is none."""
+        found = self._readers.get(name)
+        if found is None:
+            if not self.source.has(name):
+                return None
+            path = self.source.path(name)
+            found = self._readers[name] = value_reader(self.batch.cells(path), path)
+        return found
+
+    def field_reader(self, name: str) -> Reader | None:
+        """As :meth:`reader`, by our field; None also where the column cannot be read."""
+        column = self.columns.get(name)
+        if column is None:
+            return None
+        if isinstance(column, _Odd):
+            return column.value
+        if isinstance(column, TextLists):
+            return self.reader(self.paths[name].name)
+        return TextReader(column)
+
+
+# -------------------------------------------------------------------------------------- blocks
+
+
+class ArrowBlock:
+    """Some rows of a batch, over its memory; see :class:`~rag_eval.inputs.blocks.SampleBlock`."""
+
+    __slots__ = ("_begin", "_rows", "_table", "first_row", "held", "n_bytes", "origin", "unread")
+
+    def __init__(
+        self,
+        table: _Table,
+        rows: Rows,
+        begin: int,
+        first_row: int,
+        n_bytes: int,
+        origin: FileOrigin | None,
+    ) -> None:
+        self._table = table
+        self._rows = rows
+        self._begin = begin  # the row of the batch that ``first_row`` is the number of
+        self.first_row = first_row
+        self.n_bytes = n_bytes
+        self.origin = origin
+        self.held: Any = None  # the batch as its own library has it, when that is wanted
+        self.unread: Sequence[str] = ()  # columns of the file that are not in the batch
+
+    @property
+    def places(self) -> Places:
+        """The block's rows among those of the batch."""
+        return as_places(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def name(self, index: int) -> str:
+        """How errors call the row at ``index``."""
+        found = self._id(int(self._rows[index]))
+        sample = {} if found is None else {"id": found}
+        if self.origin is not None:
+            return self.origin.name(index, sample)
+        return sample_name(self.first_row + int(self._rows[index]) - self._begin, sample)
+
+    def sample(self, index: int) -> dict[str, Any]:
+        """The row at ``index`` under the names of result files, without what is null."""
+        row = int(self._rows[index])
+        sample: dict[str, Any] = {}
+        for name in _FIELDS:
+            reader = self._table.field_reader(name)
+            value = None
+            if name == "id":
+                value = self._id(row)
+            elif reader is not None:
+                value = reader(row)
+            if value is not None:
+                column = self._table.columns[name]
+                alone = name == "contexts" and not isinstance(column, (TextLists, _Odd))
+                sample[_ECHOED.get(name, name)] = [value] if alone else value
+        return sample
+
+    def _id(self, row: int) -> str | int | None:
+        """The id of a row of the batch; other types than texts and integers name nothing."""
+        reader = self._table.field_reader("id")
+        return None if reader is None else _as_id(reader(row))
+
+    @property
+    def ids_are_numbers(self) -> bool:
+        """Whether ids are whole numbers, by their type; row numbers where there is no column."""
+        path = self._table.paths.get("id")
+        if path is None:
+            return True
+        schema = self._table.batch.cells(path).schema
+        return schema.dictionary is None and schema.format in _WHOLE_NUMBERS
+
+    @property
+    def id_column(self) -> str | None:
+        """The path of the column of ids."""
+        path = self._table.paths.get("id")
+        return None if path is None else path.name
+
+    def ids(self) -> list[Any]:
+        """The id of each row, None where it has none."""
+        reader = self._table.field_reader("id")
+        if reader is None:
+            return [None] * len(self)
+        return [_as_id(found) for found in values_at(reader, self._rows)]
+
+    def values(self, name: str) -> list[Any]:
+        """A column of the table by its path; None where a row lacks it, or there is none."""
+        reader = self._table.reader(name)
+        if reader is None:
+            return [None] * len(self)
+        return values_at(reader, self._rows)
+
+    def plain_rows(self, names: Sequence[str]) -> None:
+        """None: rows are put together one by one."""
+        return
+
+    def taken(self, indices: Sequence[int]) -> ArrowBlock:
+        """Some of the rows, over the same memory."""
+        taken = ArrowBlock(
+            self._table,
+            self.places[np.array(indices, np.int64)],
+            self._begin,
+            self.first_row,
+            self.n_bytes * len(indices) // max(1, len(self)),
+            None if self.origin is None else self.origin.taken(indices),
+        )
+        taken.held, taken.unread = self.held, self.unread
+        return taken
+
+    def fault(self, index: int, needs: FieldNeeds) -> str | None:
+        """What is wrong with one row; None when it can be scored."""
+        row = as_places(self._rows)[index : index + 1]
+        for name, part in self._parts(needs, row).items():
+            bad = first_invalid(part.texts)
+            if bad >= 0:
+                return f"{f'contexts[{bad}]' if name == 'contexts' else name} is not UTF-8"
+        # The name of a column that is nearly right is part of what is said about a missing field.
+        sample = {**dict.fromkeys(self.unread), **self.sample(index)}
+        try:
+            pack_block(read_rows([sample], 0, needs), needs)
+        except SampleError as error:
+            return error.fault
+        return None
+
+    # -------------------------------------------------------------------------------- packing
+
+    def pack(self, needs: FieldNeeds) -> SampleBatch:
+        """The texts as kernels read them, where they lie as long as they lie in order.
+
+        Raises
+        ------
+        SampleError
+            For the first row that cannot be scored.
+        InputError
+            When a column that is read is of a type that cannot be.
+        """
+        parts = self._parts(needs, self._rows)
+        doubtful = np.zeros(len(self), np.bool_)
+        for part in parts.values():
+            part.mark_invalid(doubtful)
+        if len(parts) < len(_read_fields(needs)) or any(part.too_long() for part in parts.values()):
+            return self._pack_samples(needs, doubtful)
+        if needs.profile == "overlap":
+            batch = overlap_batch(parts, needs, doubtful)
+        else:
+            batch = grounded_batch(parts, needs, doubtful)
+        self._raise_first(np.flatnonzero(doubtful), needs)
+        return batch
+
+    def _parts(self, needs: FieldNeeds, rows: Rows) -> dict[str, Part]:
+        """The fields that are read, but for those in columns that hold no texts."""
+        parts = {}
+        for name in _read_fields(needs):
+            column = self._table.columns.get(name)
+            if isinstance(column, _Odd):
+                if column.value is None:
+                    raise InputError(column.refusal)
+                if column.has_any(rows):
+                    continue
+                column = None
+            parts[name] = part_of(column, rows, as_lists=name == "contexts")
+        return parts
+
+    def _pack_samples(self, needs: FieldNeeds, doubtful: Bools) -> SampleBatch:
+        """The rows packed as dicts."""
+        self._raise_first(np.flatnonzero(doubtful)[:1], needs, before=True)
+        rows: list[SampleLike] = [self.sample(index) for index in range(len(self))]
+        try:
+            return pack_block(read_rows(rows, self.first_row, needs), needs)
+        except SampleError:
+            self._raise_first(range(len(self)), needs)
+            raise
+
+    def _raise_first(
+        self, doubtful: Sequence[int] | Places, needs: FieldNeeds, *, before: bool = False
+    ) -> None:
+        """Raise the fault of the first row that has one, of some; or of any row before it."""
+        if before and len(doubtful):
+            doubtful = range(int(doubtful[0]) + 1)
+        for index in doubtful:
+            fault = self.fault(int(index), needs)
+            if fault is not None:
+                raise SampleError(self.name(int(index)), fault)
+
+
+def _as_id(found: object) -> str | int | None:
+    return found if isinstance(found, (str, int)) and not isinstance(found, bool) else None
+
+
+def _read_fields(needs: FieldNeeds) -> list[str]:
+    """The fields that are read, and the language in the profile that heeds it."""
+    wanted = [name for name in TEXT_FIELDS if getattr(needs, name)]
+    return wanted if needs.profile == "overlap" else [*wanted, "language"]

@@ -1,0 +1,1 @@
+"""Columns and documents of other tools -> our fields."""

@@ -1,0 +1,93 @@
+"""What judging some data would take, before any call is made."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable, Mapping
+from contextlib import closing
+from typing import Any, Unpack
+
+from rag_eval.adapters.addresses import parsed_address
+from rag_eval.calibration.applied import calibrated
+from rag_eval.errors import InputError
+from rag_eval.inputs.opened import DataSource, Input
+from rag_eval.jobs.options import RunOptions, input_options
+from rag_eval.jobs.stream import RowStream
+from rag_eval.judge.replies import JudgeIdentity, JudgeReply
+from rag_eval.judge.server_urls import VENDOR_URLS
+from rag_eval.options.plan import EVALUATE_KEYS, make_plan, normalized
+from rag_eval.plumbing.checked_values import thread_count
+from rag_eval.results.judge_report import JudgeReport
+from rag_eval.scoring.judge_runs import dry_run
+
+
+class _Named:
+    """Stands for a judge that has an address: nobody is asked, so neither key nor SDK is needed."""
+
+    def __init__(self, address: str) -> None:
+        found = parsed_address(address)
+        is_vendor = found.base_url == VENDOR_URLS[found.provider]
+        self.identity = JudgeIdentity(
+            found.provider, found.model, None if is_vendor else found.base_url
+        )
+
+    def __call__(self, prompt: str) -> Awaitable[JudgeReply]:
+        raise AssertionError("a dry run asked its judge")
+
+    async def ask(self, prompt: str, schema: dict[str, Any]) -> JudgeReply:
+        """Never called."""
+        return await self(prompt)
+
+
+def _not_to_be_asked(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The judges among some options, addresses replaced by their names."""
+    found: dict[str, Any] = {}
+    if isinstance(options.get("judge"), str):
+        found["judge"] = _Named(options["judge"])
+    if isinstance(options.get("judges"), (list, tuple)):
+        found["judges"] = [
+            _Named(judge) if isinstance(judge, str) else judge for judge in options["judges"]
+        ]
+    return found
+
+
+def estimate_judging(
+    data: DataSource, metrics: Iterable[str] | None = None, **options: Unpack[RunOptions]
+) -> JudgeReport:
+    """Calls and tokens that a run would take; no judge is asked.
+
+    All native scores are computed, so that a cascade counts the rows that it would ask about. What
+    a prompt holds that only an earlier reply could tell, such as the claims of an answer, is
+    imagined: a claim per sentence. Replies in a cache are not looked up.
+
+    Parameters
+    ----------
+    data, metrics, **options
+        As for :func:`rag_eval.jobs.file_run.run_file`.
+
+    Returns
+    -------
+    JudgeReport
+        ``cost_usd`` by the prices given, of the judges asked for.
+
+    Raises
+    ------
+    InputError
+        Also where the options ask no judge.
+    """
+    evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
+    evaluation |= _not_to_be_asked(evaluation)
+    known = normalized(evaluation, "estimate_judging", EVALUATE_KEYS)
+    plan, _ = calibrated(make_plan(metrics, known), known)
+    if plan.judging is None:
+        raise InputError("there is nothing to estimate: kernels score, and no judge is asked")
+    source = Input(data, input_options(options))
+    stream = RowStream(
+        source,
+        plan,
+        threads=thread_count(options.get("threads")),
+        skip_invalid=bool(options.get("skip_invalid")),
+    )
+    with closing(stream.native_blocks()) as blocks:
+        report = dry_run(plan, blocks)
+    source.check_unchanged(allowed=bool(options.get("allow_changed_input")))
+    return report

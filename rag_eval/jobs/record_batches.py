@@ -1,0 +1,307 @@
+"""Record batches -> the same rows with their scores, or statistics that add up.
+
+Nothing here knows of a cluster: an engine that has Arrow data calls a scorer wherever its rows are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Unpack, get_type_hints
+
+import numpy as np
+
+from rag_eval.calibration.applied import calibrated
+from rag_eval.calibration.files import read_calibrations
+from rag_eval.errors import InputError, UnsupportedModeError, suggestion
+from rag_eval.inputs.arrow.arrays import open_arrow
+from rag_eval.inputs.arrow.blocks import arrow_blocks
+from rag_eval.inputs.blocks import SampleError
+from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.inputs.schemas.fields import FieldMap, column_map
+from rag_eval.jobs.options import ScoringOptions
+from rag_eval.options.judging import JUDGE_KEYS
+from rag_eval.options.plan import make_plan, metric_list, normalized
+from rag_eval.options.plan_signature import signature_of
+from rag_eval.outputs.arrow_rows import score_arrays, signature_metadata
+from rag_eval.outputs.columns import RowScores, ScoreColumns
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.arrow_package import pyarrow
+from rag_eval.plumbing.checked_values import whole_from_one
+from rag_eval.plumbing.clock import Clock
+from rag_eval.results.batch import BatchSummary, stacked
+from rag_eval.results.summary import summary_of
+from rag_eval.results.totals import ScoreTotals
+from rag_eval.samples import needs_judge, snake_case
+from rag_eval.scoring.engine import score_blocks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class BatchScorerOptions(ScoringOptions, total=False):
+    """Options of :class:`BatchScorer` and of all that call it, besides those of scoring.
+
+    None and missing mean the default. Files of calibrations are read where the scorer is made, not
+    on the workers.
+
+    Attributes
+    ----------
+    columns : sequence of str
+        Columns of the input to keep; all by default.
+    prefix : str
+        Comes before the names of the columns of scores.
+    schema : str
+        Whose field names the data has, such as ``ragas``; recognised by default.
+    mapping : mapping of str
+        Our field to its column or path in the data, such as ``{"question": "user_input"}``.
+    scorer_options : mapping
+        Options of scorers among the metrics, by their ids.
+    threads : int
+        Threads of native work in one task; scores do not depend on it. By default the cores that a
+        task has: ``spark.task.cpus`` in Spark and else 1. In Ray it is also the CPUs that a task
+        asks for.
+    """
+
+    columns: Sequence[str] | None
+    prefix: str | None
+    schema: str | None
+    mapping: Mapping[str, str] | None
+    scorer_options: Mapping[str, Mapping[str, Any]] | None
+    threads: int | None
+
+
+_KEYS: Final = frozenset(get_type_hints(BatchScorerOptions))
+
+
+def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> None:
+    """Refuse what needs a judge, with the reason.
+
+    Raises
+    ------
+    UnsupportedModeError
+    """
+    # Scorers that need no judge have options, too.
+    asked = sorted({snake_case(name) for name in options} & JUDGE_KEYS - {"scorer_options"})
+    scorers = [metric for metric in metric_list(metrics) if needs_judge(metric)]
+    if (asked and options.get(asked[0]) != "heuristic") or scorers:
+        raise UnsupportedModeError(
+            f"{(asked + scorers)[0]}: record batches are scored without a judge. Tasks of an "
+            "engine share neither the limits of a judge nor its budget, and a task that is run "
+            "again would be paid for twice. Use score_file or evaluate_batch for a judge"
+        )
+
+
+class BatchScorer:
+    """Scores record batches; can be pickled, and then is made anew from its options.
+
+    Parameters
+    ----------
+    metrics : iterable of str, optional
+        Metric ids; all seven by default.
+    **options : BatchScorerOptions
+        See there.
+
+    Raises
+    ------
+    InputError, TypeError
+        For an option that is wrong or does not exist, before any worker sees it.
+    """
+
+    __slots__ = ("_columns", "_kept", "_metrics", "_needs", "_notes", "_options", "_plan")
+
+    def __init__(
+        self, metrics: Iterable[str] | None = None, **options: Unpack[BatchScorerOptions]
+    ) -> None:
+        _check_native(metrics, options)
+        known = normalized(options, "BatchScorer", _KEYS)
+        if known.get("calibration") is not None:
+            # Read here: a worker may not have the file.
+            known["calibration"] = read_calibrations(known["calibration"])
+        self._metrics = metric_list(metrics)
+        if not self._metrics:
+            raise InputError("metrics must name at least one metric")
+        self._options = known
+        self._plan, self._notes = calibrated(make_plan(self._metrics, known), known)
+        self._needs = FieldNeeds.of(self._plan.native_columns, self._plan.settings.profile)
+        self._columns = ScoreColumns(self._plan, (), known.get("prefix") or "")
+        kept = known.get("columns")
+        self._kept = None if kept is None else tuple(kept)
+        if known.get("threads") is not None:
+            whole_from_one(known["threads"], "threads")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _batch_scorer, (self._metrics, self._options)
+
+    def __repr__(self) -> str:
+        return f"BatchScorer({list(self._metrics)!r}, **{self._options!r})"
+
+    def output_schema(self, input_schema: pa.Schema) -> pa.Schema:
+        """The columns that batches of these columns come back with.
+
+        Raises
+        ------
+        InputError
+            When our fields cannot be told among them, a column to keep is not there, or one has the
+            name of a column of scores.
+        """
+        self._fields(open_arrow(input_schema.empty_table()).paths())
+        return self._output_schema(input_schema)
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The rows of a batch with their scores.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+            Its columns may have the names of any of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`.
+
+        Returns
+        -------
+        pyarrow.RecordBatch
+            The columns to keep, as they are; then per metric its score; per metric why it is null;
+            the composite score; whether the row passed; and per calibrated metric the probability
+            that the row is good. The signature is in the schema's metadata.
+
+        Raises
+        ------
+        InputError
+            For a row that cannot be scored, by its number in the batch and its id; and as
+            :meth:`output_schema`.
+        """
+        pa = pyarrow("scoring record batches")
+        if not isinstance(batch, pa.RecordBatch):
+            raise InputError(f"wanted a record batch of pyarrow, got {type(batch).__name__}")
+        schema = self._output_schema(batch.schema)
+        kept = [batch.column(place) for place in self.kept_places(batch.schema.names)]
+        return pa.RecordBatch.from_arrays(
+            [*kept, *score_arrays(pa, self.scores(batch))], schema=schema
+        )
+
+    def table(self, table: pa.Table) -> pa.Table:
+        """As for a batch, for each chunk of a table."""
+        schema = self._output_schema(table.schema)
+        pa = pyarrow("scoring tables")
+        return pa.Table.from_batches([self(batch) for batch in table.to_batches()], schema)
+
+    def scores(self, batch: pa.RecordBatch) -> RowScores:
+        """The scores, null reasons and verdicts of a batch."""
+        scored = []
+        # Empty ones may have columns without a type, in which no nested field can be found.
+        if batch.num_rows:
+            source = open_arrow(batch)
+            fields = self._fields(source.paths()).paths
+            threads = self._options.get("threads") or 1
+            blocks = arrow_blocks(source, fields)
+            try:
+                # Of a block its scores alone: its packed texts may go.
+                scored = [
+                    (block.scores, block.null_reasons)
+                    for block in score_blocks(blocks, self._plan, self._needs, threads)
+                ]
+            except SampleError as error:
+                where = error.where.replace("sample", "row", 1)
+                raise SampleError(f"{where} of its batch", error.fault) from None
+        width = len(self._plan.columns)
+        return self._columns.scores_of(
+            stacked([scores for scores, _ in scored], width, np.float64),
+            stacked([reasons for _, reasons in scored], width, np.uint8),
+        )
+
+    def totals(self, batches: Iterable[pa.RecordBatch]) -> str:
+        """Statistics of some batches as JSON, so that they can travel; see :meth:`summary`."""
+        totals = ScoreTotals(self._plan)
+        for batch in batches:
+            totals.add(self.scores(batch).scores)
+        return json_text.dumps(totals.to_dict()).decode()
+
+    def summary(self, parts: Iterable[str], clock: Clock | None = None) -> BatchSummary:
+        """The summary of all rows from what :meth:`totals` gave for parts of them, in any order.
+
+        Medians are within one part in 4,096, and the signature says so (``quantiles``: sketch); all
+        else is exact, and does not depend on how the rows were parted.
+        """
+        clock = clock or Clock()
+        totals = ScoreTotals(self._plan)
+        for part in parts:
+            totals.merge(ScoreTotals.from_dict(self._plan, json_text.loads(part)))
+        return summary_of(
+            self._plan,
+            totals,
+            None,
+            evaluated_at=clock.now(),
+            duration_ms=clock.elapsed_ms,
+            notes=list(self._notes),
+        )
+
+    def kept_places(self, names: Sequence[str]) -> list[int]:
+        """Which columns of the input are kept.
+
+        Raises
+        ------
+        InputError
+            For one that is not there, or has the name of a column of scores.
+        """
+        known = list(names)
+        for name in self._kept or ():
+            if known.count(name) != 1:
+                fault = "more than one" if name in known else "no"
+                raise InputError(
+                    f"there is {fault} column {name!r}{suggestion(name, known)} "
+                    f"(columns: {', '.join(known)})"
+                )
+        kept = known if self._kept is None else self._kept
+        for name in kept:
+            self._columns.check_apart(name, "prefix=")
+        return list(range(len(known))) if self._kept is None else [*map(known.index, self._kept)]
+
+    def _output_schema(self, input_schema: pa.Schema) -> pa.Schema:
+        pa = pyarrow("scoring record batches")
+        places = self.kept_places(input_schema.names)
+        metadata = signature_metadata(signature_of(self._plan))
+        fields = [*(input_schema.field(place) for place in places), *self.score_schema()]
+        return pa.schema(fields, {**(input_schema.metadata or {}), **metadata})
+
+    def score_schema(self) -> pa.Schema:
+        """The columns of scores alone."""
+        pa = pyarrow("scoring record batches")
+        width = len(self._plan.columns)
+        nothing = self._columns.scores_of(np.empty((0, width)), np.empty((0, width), np.uint8))
+        arrays = score_arrays(pa, nothing)
+        names = self._columns.score_names
+        return pa.schema([(name, array.type) for name, array in zip(names, arrays, strict=True)])
+
+    def _fields(self, paths: Sequence[str]) -> FieldMap:
+        return column_map(
+            paths, schema=self._options.get("schema"), mapping=self._options.get("mapping")
+        )
+
+
+def _batch_scorer(metrics: Sequence[str], options: Mapping[str, Any]) -> BatchScorer:
+    return BatchScorer(metrics, **options)
+
+
+def score_record_batch(
+    batch: pa.RecordBatch,
+    metrics: Iterable[str] | None = None,
+    **options: Unpack[BatchScorerOptions],
+) -> pa.RecordBatch:
+    """The rows of one record batch with their scores; see :class:`BatchScorer`."""
+    return BatchScorer(metrics, **options)(batch)
+
+
+def partition_totals(
+    batches: Iterable[pa.RecordBatch],
+    metrics: Iterable[str] | None = None,
+    **options: Unpack[BatchScorerOptions],
+) -> str:
+    """Statistics of some batches as JSON, which :func:`merged_totals` adds up."""
+    return BatchScorer(metrics, **options).totals(batches)
+
+
+def merged_totals(
+    parts: Iterable[str],
+    metrics: Iterable[str] | None = None,
+    **options: Unpack[BatchScorerOptions],
+) -> BatchSummary:
+    """The summary of all rows from the totals of parts of them, made with the same options."""
+    return BatchScorer(metrics, **options).summary(parts)

@@ -1,0 +1,45 @@
+"""The only door to the compiled code: columns, settings, and calls that check and allocate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rag_eval.plumbing.late_names import late_names
+
+if TYPE_CHECKING:
+    from rag_eval.kernels.scoring import (
+        add_exactly,
+        grounded_details,
+        grounded_words,
+        hash_seed,
+        overlap_details,
+        pack_texts,
+        score_grounded,
+        score_overlap,
+    )
+
+_HOMES: Final = {
+    "scoring": (
+        "add_exactly",
+        "grounded_details",
+        "grounded_words",
+        "hash_seed",
+        "overlap_details",
+        "pack_texts",
+        "score_grounded",
+        "score_overlap",
+    ),
+}
+
+__all__ = [
+    "add_exactly",
+    "grounded_details",
+    "grounded_words",
+    "hash_seed",
+    "overlap_details",
+    "pack_texts",
+    "score_grounded",
+    "score_overlap",
+]
+
+__getattr__ = late_names(__name__, _HOMES)

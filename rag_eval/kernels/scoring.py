@@ -1,0 +1,298 @@
+"""The only door to the compiled kernels: check, allocate, call."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval._native import exact_sums, grounded_block, overlap_block, text_columns
+from rag_eval.kernels.grounded_settings import language_number
+from rag_eval.plumbing.interrupts import interruptible
+
+if TYPE_CHECKING:
+    from rag_eval.kernels.columns import SampleBatch, TextColumn
+    from rag_eval.kernels.grounded_settings import GroundedSettings
+    from rag_eval.kernels.overlap_settings import OverlapSettings
+
+
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
+_Offsets: TypeAlias = npt.NDArray[np.int64]
+
+# Bytes of texts, and pairs of them, that are scored within a second however odd they are.
+_QUICK_BYTES: Final = 1 << 14
+_QUICK_PAIRS: Final = 1 << 28
+
+
+@functools.cache
+def hash_seed() -> int:
+    """Seed of all hash tables of this process: texts cannot be made to collide in advance.
+
+    Scores do not depend on it.
+    """
+    return secrets.randbits(64)
+
+
+def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """UTF-8 bytes of the texts end to end, and where each begins and ends.
+
+    Raises TypeError for an item that is no string and OverflowError for one of 2 GiB and more,
+    with the item's index as argument.
+    """
+    offsets = np.empty(len(texts) + 1, np.int64)
+    failed = text_columns.measure(texts, offsets)
+    if failed >= 0:
+        raise (OverflowError if isinstance(texts[failed], str) else TypeError)(failed)
+    data = np.empty(int(offsets[-1]), np.uint8)
+    text_columns.fill(texts, offsets, data)
+    return data, offsets
+
+
+def may_take_long(batch: SampleBatch, row: int | None = None) -> bool:
+    """Whether a row, or all of them, may take so long to score that Ctrl-C is to end it."""
+    begin, end = (0, batch.n_rows) if row is None else (row, row + 1)
+    return any(is_long for _, _, is_long in _steps(batch, begin, end))
+
+
+def _steps(batch: SampleBatch, begin: int, end: int) -> list[tuple[int, int, bool]]:
+    """Ranges of rows to score one after the other; True for a row that may take long by itself.
+
+    Signals are handled between ranges, each of which takes a second at most. What costs most is to
+    hold each sentence of a short text against each place of a long one. Most calls are of few
+    texts, and know it at once.
+    """
+    columns = (batch.question, batch.answer, batch.ground_truth, batch.contexts)
+    if sum(int(texts.offsets[-1] - texts.offsets[0]) for texts in columns) < _QUICK_BYTES:
+        return [(begin, end, False)]
+    rows = slice(begin, end + 1)
+    question, answer, truths, contexts = (texts.offsets for texts in columns)
+    row_truths = rows if batch.grounded is None else batch.grounded.row_truths[rows]
+    truths = truths[row_truths]
+    short = question[rows] + answer[rows] + truths
+    long = short + contexts[batch.row_contexts[rows]]
+    pairs = np.diff(short).astype(np.float64) * np.diff(long)
+    if pairs.sum() < _QUICK_PAIRS:
+        return [(begin, end, False)]
+    steps: list[tuple[int, int, bool]] = []
+    first, total = begin, 0.0
+    for row, cost in enumerate(pairs.tolist(), begin):
+        if row > first and total + cost >= _QUICK_PAIRS:
+            steps.append((first, row, total >= _QUICK_PAIRS))
+            first, total = row, 0.0
+        total += cost
+    return [*steps, (first, end, total >= _QUICK_PAIRS)]
+
+
+def score_overlap(
+    batch: SampleBatch,
+    settings: OverlapSettings,
+    metrics: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+    """Scores and null reasons of a batch, overlap profile; both of shape (R, M).
+
+    A null score is NaN. The GIL is released while the rows are scored.
+    """
+    shape = (batch.n_rows, len(metrics))
+    scores = np.empty(shape)
+    reasons = np.empty(shape, np.uint8)
+    before = (*_batch_arguments(batch), metrics, *settings.kernel_arguments, hash_seed())
+    for begin, end, is_long in _steps(batch, 0, batch.n_rows):
+        interruptible(is_long, overlap_block.score_block, *before, begin, end, scores, reasons)
+    return scores, reasons
+
+
+class GivenStems(NamedTuple):
+    """Words and their stems, in place of the light English stems.
+
+    Each word comes after a byte with the number of its language.
+    """
+
+    words: TextColumn
+    stems: TextColumn
+
+
+def score_grounded(
+    batch: SampleBatch,
+    settings: GroundedSettings,
+    metrics: npt.NDArray[np.int64],
+    stems: GivenStems | None = None,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+    """Scores and null reasons of a batch, grounded profile; both of shape (R, M).
+
+    A null score is NaN. The GIL is released while the rows are scored.
+    """
+    shape = (batch.n_rows, len(metrics))
+    scores = np.empty(shape)
+    reasons = np.empty(shape, np.uint8)
+    texts = (*_grounded_arguments(batch, settings), *_stem_arguments(stems))
+    for begin, end, is_long in _steps(batch, 0, batch.n_rows):
+        interruptible(
+            is_long,
+            grounded_block.score_block,
+            *texts,
+            metrics,
+            hash_seed(),
+            begin,
+            end,
+            scores,
+            reasons,
+        )
+    return scores, reasons
+
+
+class Evidence(NamedTuple):
+    """What carries one sentence; spans in code points of the original strings, half-open."""
+
+    span: tuple[int, int]
+    support: float
+    chunk: int | None
+    window: tuple[int, int] | None
+    covered: float
+    missing_numbers: list[str]
+    missing_names: list[str]
+
+
+class GroundedDetails(NamedTuple):
+    """What the scores of one row are made of; see ``grounded_block.row_details``."""
+
+    scores: list[float]
+    reasons: list[int]
+    causes: list[int]
+    language: int
+    chunk_scores: list[float] | None
+    precision_scores: list[float] | None
+    answer: list[Evidence] | None
+    best_truth: int | None
+    truth: list[Evidence] | None
+
+
+def grounded_details(
+    batch: SampleBatch,
+    row: int,
+    settings: GroundedSettings,
+    metrics: npt.NDArray[np.int64],
+    stems: GivenStems | None = None,
+) -> GroundedDetails:
+    """Score one row again and keep what its scores are made of."""
+    details = interruptible(
+        may_take_long(batch, row),
+        grounded_block.row_details,
+        *_grounded_arguments(batch, settings),
+        *_stem_arguments(stems),
+        metrics,
+        hash_seed(),
+        row,
+    )
+    *_, answer, best_truth, truth = details
+    return GroundedDetails(
+        *details[:6],
+        None if answer is None else [Evidence(*sentence) for sentence in answer],
+        best_truth,
+        None if truth is None else [Evidence(*sentence) for sentence in truth],
+    )
+
+
+def grounded_words(batch: SampleBatch, settings: GroundedSettings) -> dict[int, set[bytes]]:
+    """The distinct words of a batch by the number of the language they are read in."""
+    return grounded_block.row_words(
+        *_grounded_arguments(batch, settings), hash_seed(), 0, batch.n_rows
+    )
+
+
+_NO_TEXTS: tuple[_Bytes, _Offsets] = (np.empty(0, np.uint8), np.zeros(1, np.int64))
+
+
+def _stem_arguments(stems: GivenStems | None) -> tuple[_Bytes, _Offsets, _Bytes, _Offsets]:
+    return (*_NO_TEXTS, *_NO_TEXTS) if stems is None else (*stems.words, *stems.stems)
+
+
+def _grounded_arguments(
+    batch: SampleBatch, settings: GroundedSettings
+) -> tuple[
+    _Bytes,
+    _Offsets,
+    _Bytes,
+    _Offsets,
+    _Bytes,
+    _Offsets,
+    _Offsets,
+    _Bytes,
+    _Offsets,
+    _Offsets,
+    _Bytes,
+    npt.NDArray[np.int8],
+]:
+    columns = batch.grounded
+    assert columns is not None
+    languages = columns.languages
+    if settings.language is not None:
+        languages = np.full(batch.n_rows, language_number(settings.language), np.int8)
+    return (
+        *batch.question,
+        *batch.answer,
+        *batch.ground_truth,
+        columns.row_truths,
+        *batch.contexts,
+        batch.row_contexts,
+        columns.given,
+        languages,
+    )
+
+
+class RowDetails(NamedTuple):
+    """What the scores of one row are made of; see ``overlap_block.row_details``."""
+
+    scores: list[float]
+    reasons: list[int]
+    answer_spans: list[tuple[int, int]]
+    support: list[float]
+    overlap: list[float]
+    coverage: list[float]
+    chunk_tfidf: list[float]
+    chunk_overlap: list[float]
+    parts: tuple[float, float, float, float]
+
+
+def overlap_details(
+    batch: SampleBatch, row: int, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
+) -> RowDetails:
+    """Score one row again and keep what its scores are made of."""
+    return RowDetails(
+        *interruptible(
+            may_take_long(batch, row),
+            overlap_block.row_details,
+            *_batch_arguments(batch),
+            metrics,
+            *settings.kernel_arguments,
+            hash_seed(),
+            row,
+        )
+    )
+
+
+def _batch_arguments(
+    batch: SampleBatch,
+) -> tuple[_Bytes, _Offsets, _Bytes, _Offsets, _Bytes, _Offsets, _Bytes, _Offsets, _Offsets]:
+    return (
+        batch.question.data,
+        batch.question.offsets,
+        batch.answer.data,
+        batch.answer.offsets,
+        batch.ground_truth.data,
+        batch.ground_truth.offsets,
+        batch.contexts.data,
+        batch.contexts.offsets,
+        batch.row_contexts,
+    )
+
+
+def add_exactly(
+    values: npt.NDArray[np.float64],
+    sums: npt.NDArray[np.int64],
+    squares: npt.NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Add a column to the pieces of an exact sum; see ``exact_sums.add_column``."""
+    return exact_sums.add_column(values, sums, squares)

@@ -1,0 +1,365 @@
+"""Options of judging, checked -> what a call asks of a judge."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rag_eval.errors import InputError, UnsupportedModeError, suggestion
+from rag_eval.judge.limits import JudgeLimits
+from rag_eval.judge.rendering import PromptStyle
+from rag_eval.judge.replies import JudgeFn, JudgeIdentity
+from rag_eval.judge.steps import Step, Template
+from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
+from rag_eval.options.judging import AUDIT_SHARE, HYBRID_JUDGED, JUDGE_KEYS, Band, OnJudgeFailure
+from rag_eval.options.scorers import (
+    changed_settings,
+    check_scorers,
+    json_value,
+    judged_rule,
+    scorer_options,
+)
+from rag_eval.plumbing.checked_values import one_of, share, whole_from_one
+from rag_eval.samples import (
+    METRIC_IDS,
+    EvaluationMode,
+    MetricId,
+    are_of_kernels,
+    can_be_judged,
+    is_scorer_id,
+    needs_judge,
+    to_metric_id,
+)
+
+if TYPE_CHECKING:
+    from rag_eval.judge.cache import JudgeCache
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What a call asks of a judge.
+
+    Attributes
+    ----------
+    mode : {"llm", "hybrid", "cascade"}
+    judged : tuple of MetricId
+        The columns that a judge scores; in a cascade only in some rows.
+    judges : tuple of callable
+    identities : tuple of JudgeIdentity
+        One per judge.
+    style, repeat, on_failure
+        As the options of those names.
+    bands : dict of (low, high)
+        Cascade: the native scores between which the judge is asked, for the metrics that were given
+        such; of others the calibration tells.
+    """
+
+    mode: EvaluationMode
+    judged: tuple[MetricId, ...]
+    judges: tuple[JudgeFn, ...] = field(compare=False, repr=False)
+    identities: tuple[JudgeIdentity, ...]
+    style: JudgeStyle
+    repeat: int
+    on_failure: OnJudgeFailure
+    prompts: PromptStyle
+    limits: JudgeLimits
+    bands: Mapping[MetricId, Band]
+    audit_share: float
+    seed: int
+    cache: Path | JudgeCache | None = field(compare=False)
+    prices: Any
+    scorer_options: Mapping[MetricId, Mapping[str, Any]]
+
+    @property
+    def is_cascade(self) -> bool:
+        """Whether the judge is asked in the uncertain band only."""
+        return self.mode == "cascade"
+
+    def steps(self, metric: MetricId) -> Sequence[Step[Any]]:
+        """What the judge is asked for one metric."""
+        return steps_of(metric, self.style)
+
+    def signature_options(self) -> dict[str, Any]:
+        """What of it could change a number, as JSON values; what is of a metric, per metric."""
+        options: dict[str, Any] = {
+            "mode": self.mode,
+            "judged": sorted(self.judged),
+            "judges": [json_value(identity.to_dict()) for identity in self.identities],
+            "judgeStyle": self.style,
+            "judgeRepeat": self.repeat,
+            "judgePrompts": {metric: self.prompt_digest(metric) for metric in self.judged},
+            "onJudgeFailure": self.on_failure,
+        }
+        if self.is_cascade:
+            options["auditShare"] = self.audit_share
+            options["judgeSeed"] = self.seed
+        settings = {
+            metric: changed_settings(metric, self.judges[0], self.scorer_options)
+            for metric in self.scorer_options
+        }
+        if any(settings.values()):
+            options["scorerOptions"] = {name: found for name, found in settings.items() if found}
+        return options
+
+    def prompt_digest(self, metric: MetricId) -> str:
+        """The wording of a metric's prompts in twelve hex digits."""
+        steps = sorted(self.steps(metric), key=lambda step: step.name)
+        digests = [f"{step.name}={self.prompts.digest(step)}" for step in steps]
+        return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:12]
+
+
+def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> Judging | None:
+    """What the normalized options of a call ask of a judge; None for nothing.
+
+    Raises
+    ------
+    InputError
+        For a value that is none of its option, naming both.
+    UnsupportedModeError
+        When a judge is needed and none was given.
+    """
+    asks = any(name in JUDGE_KEYS and value is not None for name, value in options.items())
+    if not asks and (are_of_kernels(columns) or not any(map(needs_judge, columns))):
+        # Most calls are of this kind, and one sample is scored in a third of a millisecond.
+        return None
+    mode = _mode(options)
+    judged = _judged_columns(mode, options, columns)
+    given_scorer_options = scorer_options(options, columns)
+    limits = JudgeLimits.of(options)
+    if not judged:
+        _check_unused(mode, options)
+        return None
+    style = cast(
+        JudgeStyle, one_of(_or(options, "judge_style", "claims"), "judge_style", JUDGE_STYLES)
+    )
+    judges, identities = _judges(options, mode, judged, limits)
+    check_scorers(judged, judges[0], given_scorer_options)
+    from rag_eval.judge.prices import price_table
+
+    return Judging(
+        mode="hybrid" if mode == "heuristic" else mode,
+        judged=judged,
+        judges=judges,
+        identities=identities,
+        style=style,
+        repeat=whole_from_one(_or(options, "judge_repeat", 1), "judge_repeat"),
+        on_failure=cast(
+            OnJudgeFailure,
+            one_of(_or(options, "on_judge_failure", "null"), "on_judge_failure", _ON_FAILURE),
+        ),
+        prompts=PromptStyle(
+            _overrides(options.get("prompt_overrides") or {}, judged, style),
+            length_neutral=options.get("length_debias") is not False,
+        ),
+        limits=limits,
+        bands=_bands(options, mode, judged),
+        audit_share=share(_or(options, "audit_share", AUDIT_SHARE), "audit_share"),
+        seed=_seed(_or(options, "judge_seed", 0)),
+        cache=_cache(options.get("judge_cache")),
+        prices=price_table(options.get("prices")),
+        scorer_options=given_scorer_options,
+    )
+
+
+_ON_FAILURE: Final = ("null", "heuristic")
+_MODES: Final = ("heuristic", "llm", "hybrid", "cascade")
+
+
+# What the draw of audited rows is a function of.
+_LARGEST_SEED: Final = 2**64
+
+
+def _seed(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _LARGEST_SEED:
+        raise InputError(f"judge_seed must be a whole number, got {value!r}")
+    return value
+
+
+def _cache(given: object) -> Path | JudgeCache | None:
+    if given is None:
+        return None
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    from rag_eval.judge.cache import JudgeCache
+
+    if isinstance(given, JudgeCache):
+        return given
+    raise InputError(f"judge_cache must be a path or a JudgeCache, got {type(given).__name__}")
+
+
+def _or(options: Mapping[str, Any], name: str, default: object) -> Any:
+    found = options.get(name)
+    return default if found is None else found
+
+
+def _mode(options: Mapping[str, Any]) -> EvaluationMode:
+    return cast(EvaluationMode, one_of(_or(options, "mode", "heuristic"), "mode", _MODES))
+
+
+def _judged_columns(
+    mode: EvaluationMode, options: Mapping[str, Any], columns: tuple[MetricId, ...]
+) -> tuple[MetricId, ...]:
+    given = options.get("metric_modes") or {}
+    for metric, chosen in given.items():
+        one_of(chosen, f"metric_modes[{metric!r}]", ("heuristic", "llm"))
+        if metric not in columns:
+            raise InputError(f"metric_modes names {metric}, which is not among the metrics")
+        if chosen == "llm" and not can_be_judged(metric):
+            kind = "scorer" if is_scorer_id(metric) else "diagnostic"
+            raise InputError(f"metric_modes[{metric!r}]: no judge can score this {kind}")
+        if chosen == "heuristic" and needs_judge(metric):
+            raise InputError(f"metric_modes[{metric!r}]: only a judge can score it")
+    if mode == "cascade":
+        _check_cascade(given, columns)
+
+    def is_judged(metric: MetricId) -> bool:
+        if needs_judge(metric):
+            return True
+        if metric in given:
+            return bool(given[metric] == "llm")
+        if mode == "hybrid":
+            # The caller's own list of modes stands in for ours.
+            return not given and metric in HYBRID_JUDGED
+        if mode == "llm":
+            return can_be_judged(metric)
+        return mode == "cascade" and metric in METRIC_IDS
+
+    return tuple(metric for metric in columns if is_judged(metric))
+
+
+def _check_cascade(given: Mapping[str, Any], columns: tuple[MetricId, ...]) -> None:
+    """Only the seven have scores between which a judge is asked."""
+    for metric in columns:
+        if needs_judge(metric):
+            fault = "it has no native score"
+        elif given.get(metric) == "llm" and metric not in METRIC_IDS:
+            fault = "no judge is asked about some of its scores alone"
+        else:
+            continue
+        raise InputError(
+            f"mode='cascade' cannot have {metric}: {fault}; ask for it in another call"
+        )
+
+
+def _check_unused(mode: EvaluationMode, options: Mapping[str, Any]) -> None:
+    if mode != "heuristic":
+        raise InputError(f"mode={mode!r} judges none of the metrics asked for")
+    for name in ("judge_style", "judge_repeat", "cascade_band", "judge_cache", "budget_usd"):
+        if options.get(name) is not None:
+            raise InputError(f"{name} has no effect in mode 'heuristic'; mode='llm' asks a judge")
+
+
+def _judges(
+    options: Mapping[str, Any],
+    mode: EvaluationMode,
+    judged: tuple[MetricId, ...],
+    limits: JudgeLimits,
+) -> tuple[tuple[JudgeFn, ...], tuple[JudgeIdentity, ...]]:
+    one, several = options.get("judge"), options.get("judges")
+    if one is not None and several is not None:
+        raise InputError("judge and judges exclude each other")
+    if one is None and several is None:
+        raise UnsupportedModeError(
+            f"{_asking(options, mode, judged)} needs a judge and none was given: pass judge=..., a "
+            "function from prompt to reply or an address such as 'openai:MODEL', or leave it out "
+            "to score natively"
+        )
+    if several is not None and (not isinstance(several, (list, tuple)) or not several):
+        raise InputError(f"judges must be a list of judges, got {several!r:.80}")
+    given = [one] if several is None else several
+    judges = tuple(_resolved(judge, limits.call_timeout_s) for judge in given)
+    from rag_eval.judge.identities import identity_of
+
+    return judges, tuple(identity_of(judge, place) for place, judge in enumerate(judges))
+
+
+def _asking(options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[MetricId, ...]) -> str:
+    """What it is that asks for a judge."""
+    if mode != "heuristic":
+        return f"mode={mode!r}"
+    if judged[0] in (options.get("metric_modes") or {}):
+        return f"metric_modes[{judged[0]!r}]='llm'"
+    return f"metric {judged[0]!r}"
+
+
+def _resolved(judge: object, timeout_s: float) -> JudgeFn:
+    if isinstance(judge, str):
+        from rag_eval.adapters.addresses import judge_from_address
+
+        return cast(JudgeFn, judge_from_address(judge, timeout_s=timeout_s))
+    if not callable(judge):
+        raise InputError(
+            f"judge must be a function from prompt to reply or an address, "
+            f"got {type(judge).__name__}"
+        )
+    return cast(JudgeFn, judge)
+
+
+def steps_of(metric: MetricId, style: JudgeStyle) -> Sequence[Step[Any]]:
+    """What a judge is asked for a metric; for overrides and for the signature."""
+    if metric.startswith("mastra."):
+        from rag_eval.scorers.mastra import MASTRA_SCORERS
+
+        return MASTRA_SCORERS[metric].steps
+    if is_scorer_id(metric) and not needs_judge(metric):
+        return judged_rule(metric).steps
+    from rag_eval.judge.metrics import steps_of as metric_steps
+
+    return metric_steps(metric, style)
+
+
+def _overrides(
+    given: Mapping[str, Any], judged: Iterable[MetricId], style: JudgeStyle
+) -> dict[str, Template]:
+    found: dict[str, Template] = {}
+    for metric, value in given.items():
+        if metric not in judged:
+            raise InputError(f"prompt_overrides names {metric}, which is not judged")
+        steps = {step.name.rpartition("/")[2]: step for step in steps_of(metric, style)}
+        # A text by itself is for the step that gives the verdict, which comes last.
+        bodies = {list(steps)[-1]: value} if isinstance(value, str) else value
+        if not isinstance(bodies, Mapping):
+            raise InputError(f"prompt_overrides[{metric!r}] must be a text or a mapping of steps")
+        for name, body in bodies.items():
+            if name not in steps:
+                hint = suggestion(name, steps) or f" (steps: {', '.join(steps)})"
+                raise InputError(f"prompt_overrides[{metric!r}] has no step {name!r}{hint}")
+            step = steps[name]
+            owner = f"prompt_overrides[{metric!r}][{name!r}]"
+            changed = step.template.with_body(body, owner)
+            if found.setdefault(step.name, changed) != changed:
+                raise InputError(f"{owner}: another metric shares the step, with another text")
+    return found
+
+
+def _bands(
+    options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[MetricId, ...]
+) -> dict[MetricId, Band]:
+    given = options.get("cascade_band")
+    if given is None:
+        return {}
+    if mode != "cascade":
+        raise InputError("cascade_band needs mode='cascade'")
+    if not isinstance(given, Mapping):
+        return {metric: _band(given, "cascade_band") for metric in judged}
+    bands = {}
+    for name, band in given.items():
+        metric = to_metric_id(name)
+        if metric not in judged:
+            raise InputError(f"cascade_band names {metric}, which is not judged")
+        if metric in bands:
+            raise InputError(f"cascade_band names {metric} twice")
+        bands[metric] = _band(band, f"cascade_band[{name!r}]")
+    return bands
+
+
+def _band(value: object, name: str) -> Band:
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise InputError(f"{name} must be two numbers (low, high), got {value!r}")
+    low, high = (share(end, name) for end in value)
+    if low > high:
+        raise InputError(f"{name} must rise, got {value!r}")
+    return low, high

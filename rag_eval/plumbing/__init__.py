@@ -1,0 +1,1 @@
+"""Files, JSON, CSV cells, SQLite, signals, optional packages, checked values: knows nothing of RAG."""

@@ -1,0 +1,51 @@
+"""What comes out, as data: rows, batches, aggregates, verdicts, regressions, and result files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rag_eval.plumbing.late_names import late_names
+
+if TYPE_CHECKING:
+    from rag_eval.results.aggregates import MetricAggregate
+    from rag_eval.results.batch import BatchEvalResult
+    from rag_eval.results.regressions import MetricRegression
+    from rag_eval.results.row import (
+        ByMetric,
+        CostTracker,
+        EvalResult,
+        EvalSignal,
+        MetricResult,
+        SentenceEvidence,
+        Severity,
+    )
+
+_HOMES: Final = {
+    "aggregates": ("MetricAggregate",),
+    "batch": ("BatchEvalResult",),
+    "regressions": ("MetricRegression",),
+    "row": (
+        "ByMetric",
+        "CostTracker",
+        "EvalResult",
+        "EvalSignal",
+        "MetricResult",
+        "SentenceEvidence",
+        "Severity",
+    ),
+}
+
+__all__ = [
+    "BatchEvalResult",
+    "ByMetric",
+    "CostTracker",
+    "EvalResult",
+    "EvalSignal",
+    "MetricAggregate",
+    "MetricRegression",
+    "MetricResult",
+    "SentenceEvidence",
+    "Severity",
+]
+
+__getattr__ = late_names(__name__, _HOMES)

@@ -1,0 +1,347 @@
+"""What judging a run took, what it saved, and how far kernels and judges agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.judge.asking import Tally
+from rag_eval.judge.repeats import mean_of, passes
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.seven import PROFILE_METRICS
+from rag_eval.options.cascade import judge_threshold, unjudged_passes
+from rag_eval.options.plan import Plan
+from rag_eval.results.judged import JudgedRowScores, JudgedScore
+from rag_eval.results.row import CostTracker, cost_of
+from rag_eval.samples import MetricId, camel_case, needs_judge
+from rag_eval.stats.intervals import Interval, wilson_interval
+
+if TYPE_CHECKING:
+    from rag_eval.judge.agreement import AgreementReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricJudging:
+    """What judging one metric came to.
+
+    Attributes
+    ----------
+    n_rows, n_judged : int
+        Rows of the run, and those the judge was asked about.
+    n_null : int
+        Cascade: rows that were not judged because there is nothing to measure.
+    failures : dict of int
+        Judgements that failed, by null reason.
+    n_partial : int
+        Rows that have a score although some of their judgements gave none.
+    n_fallback : int
+        Rows whose native score stands in for a failed judgement.
+    tally : Tally
+        Calls and tokens.
+    calls_saved, tokens_saved : int
+        What the rows that were not judged would have taken, at the mean of those that were.
+    n_both, n_agree : int
+        Rows with a native and a judged score, and those of them with the same verdict; a native
+        verdict is the one that the row would have without a judge.
+    n_flaky : int
+        Rows whose repeats pass and fail.
+    mean_spread : float or None
+        Mean standard deviation of repeats and judges within a row.
+    n_audited : int
+        Cascade: rows outside the band that were judged all the same.
+    error_rate : Interval or None
+        Cascade: share of the audited rows whose native verdict is not the judge's, which estimates
+        that of all rows that were not judged.
+    """
+
+    n_rows: int
+    n_judged: int
+    n_null: int
+    failures: Mapping[str, int]
+    n_partial: int
+    n_fallback: int
+    tally: Tally
+    n_both: int
+    n_agree: int
+    n_flaky: int
+    mean_spread: float | None
+    n_audited: int
+    error_rate: Interval | None
+
+    @property
+    def calls_saved(self) -> int:
+        """Calls that the rows that were not judged would have taken."""
+        return self._saved(self.tally.llm_calls + self.tally.cached_calls)
+
+    @property
+    def tokens_saved(self) -> int:
+        """Their tokens, in and out."""
+        return self._saved(self.tally.input_tokens + self.tally.output_tokens)
+
+    def _saved(self, taken: int) -> int:
+        n_spared = self.n_rows - self.n_judged - self.n_null
+        return round(taken * n_spared / self.n_judged) if self.n_judged else 0
+
+    @property
+    def n_failed(self) -> int:
+        """Rows without any judgement that succeeded."""
+        return sum(self.failures.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "nRows": self.n_rows,
+            "nJudged": self.n_judged,
+            "nNull": self.n_null,
+            "nFailed": self.n_failed,
+            "failures": dict(self.failures),
+            "nPartial": self.n_partial,
+            "nFallback": self.n_fallback,
+            "llmCalls": self.tally.llm_calls,
+            "cachedCalls": self.tally.cached_calls,
+            "inputTokens": self.tally.input_tokens,
+            "outputTokens": self.tally.output_tokens,
+            "tokensEstimated": self.tally.estimated,
+            "callsSaved": self.calls_saved,
+            "tokensSaved": self.tokens_saved,
+            "nBoth": self.n_both,
+            "nAgree": self.n_agree,
+            "nFlaky": self.n_flaky,
+            "meanSpread": self.mean_spread,
+            "nAudited": self.n_audited,
+            "errorRate": None if self.error_rate is None else self.error_rate.to_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeReport:
+    """What judging a run came to.
+
+    Attributes
+    ----------
+    mode, style : str
+    judges : tuple of str
+    metrics : mapping of MetricJudging
+        Per judged metric.
+    cost_usd : float or None
+        By the price table; None without one.
+    agreement : mapping of AgreementReport
+        Per judged metric, between the judges of an ensemble.
+    stopped : str
+        Why the judge was not asked to the end; empty where it was.
+    notes : list of str
+        What a reader should know, such as judges of one vendor.
+    """
+
+    mode: str
+    style: str
+    judges: tuple[str, ...]
+    metrics: Mapping[MetricId, MetricJudging]
+    cost_usd: float | None = None
+    late_replies: int = 0
+    agreement: Mapping[MetricId, AgreementReport] = field(default_factory=dict)
+    stopped: str = ""
+    notes: Sequence[str] = ()
+
+    @property
+    def cost(self) -> CostTracker:
+        """The four counters of result files."""
+        tally = Tally()
+        for found in self.metrics.values():
+            tally.add(found.tally)
+        return cost_of(tally)
+
+    @property
+    def n_failed(self) -> int:
+        """Judgements that failed, of all metrics."""
+        return sum(found.n_failed for found in self.metrics.values())
+
+    @property
+    def n_wanted(self) -> int:
+        """Judgements that were to be made, of all metrics."""
+        return sum(found.n_judged for found in self.metrics.values())
+
+    @property
+    def budget_reached(self) -> bool:
+        """Rows were left without a judgement because a budget was reached."""
+        return any("judge_budget" in found.failures for found in self.metrics.values())
+
+    @property
+    def nobody_answered(self) -> bool:
+        """Judgements were to be made, and no call was answered."""
+        reasons = {name for found in self.metrics.values() for name in found.failures}
+        silent = reasons <= {"judge_unreachable", "judge_timed_out"}
+        return 0 < self.n_wanted == self.n_failed and silent
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        value: dict[str, Any] = {
+            "mode": self.mode,
+            "style": self.style,
+            "judges": list(self.judges),
+            "metrics": {camel_case(name): found.to_dict() for name, found in self.metrics.items()},
+            "costUsd": self.cost_usd,
+            "lateReplies": self.late_replies,
+        }
+        if self.agreement:
+            value["agreement"] = {
+                camel_case(name): found.to_dict() for name, found in self.agreement.items()
+            }
+        if self.stopped:
+            value["stopped"] = self.stopped
+        if self.notes:
+            value["notes"] = list(self.notes)
+        return value
+
+
+class _MetricTotals:
+    """The counts of one metric while rows come in."""
+
+    def __init__(self, native: Callable[[float], bool] | None, judged: float | None) -> None:
+        self._native_passes, self._judged = native, judged
+        self.n_judged = self.n_null = self.n_partial = self.n_fallback = 0
+        self.n_both = self.n_agree = self.n_flaky = 0
+        self.failures: Counter[str] = Counter()
+        self.tally = Tally()
+        self.n_spreads, self.spread_sum = 0, 0.0
+        self.n_audited = self.n_audit_scored = self.n_audit_wrong = 0
+        self.by_judge: list[tuple[float | None, ...]] = []
+
+    def add(self, found: JudgedScore, n_judges: int) -> None:
+        self.n_judged += 1
+        self.tally.add(found.tally)
+        self.n_partial += found.is_partial
+        self.n_fallback += found.is_fallback
+        self.n_flaky += found.flaky
+        self.n_audited += found.is_audit
+        if found.spread is not None:
+            self.n_spreads += 1
+            self.spread_sum += found.spread
+        if found.failed:
+            self.failures[found.failure.name.lower()] += 1
+        if n_judges > 1:
+            self.by_judge.append(tuple(mean_of(repeats) for repeats in found.by_judge))
+        if found.judge_score is None or found.native_score is None:
+            return
+        if self._native_passes is None or self._judged is None:
+            return
+        same = self._native_passes(found.native_score) == (found.judge_score >= self._judged)
+        self.n_both += 1
+        self.n_agree += same
+        if found.is_audit:
+            self.n_audit_scored += 1
+            self.n_audit_wrong += not same
+
+    def result(self, n_rows: int) -> MetricJudging:
+        scored = self.n_audit_scored
+        return MetricJudging(
+            n_rows=n_rows,
+            n_judged=self.n_judged,
+            n_null=self.n_null,
+            failures=dict(self.failures),
+            n_partial=self.n_partial,
+            n_fallback=self.n_fallback,
+            tally=self.tally,
+            n_both=self.n_both,
+            n_agree=self.n_agree,
+            n_flaky=self.n_flaky,
+            mean_spread=self.spread_sum / self.n_spreads if self.n_spreads else None,
+            n_audited=self.n_audited,
+            error_rate=wilson_interval(self.n_audit_wrong, scored) if scored else None,
+        )
+
+
+class JudgeTotals:
+    """Counts what was judged, row by row."""
+
+    def __init__(self, plan: Plan) -> None:
+        assert plan.judging is not None
+        self._plan = plan
+        self._judging = plan.judging
+        self._columns = plan.columns
+        self._n_rows = 0
+        self._metrics = {
+            metric: _MetricTotals(_native_verdict(plan, metric), judge_threshold(plan, metric))
+            for metric in plan.judging.judged
+        }
+
+    def add(self, rows: Sequence[JudgedRowScores], null_reasons: npt.NDArray[np.uint8]) -> None:
+        """Count some rows; the reasons are those of all columns of the plan."""
+        self._n_rows += len(rows)
+        for metric, totals in self._metrics.items():
+            nulls = np.flatnonzero(null_reasons[:, self._columns.index(metric)]).tolist()
+            totals.n_null += sum(metric not in rows[index] for index in nulls)
+        n_judges = len(self._judging.judges)
+        for row in rows:
+            for metric, found in row.items():
+                self._metrics[metric].add(found, n_judges)
+
+    def report(
+        self, *, cost_usd: float | None = None, late_replies: int = 0, stopped: str = ""
+    ) -> JudgeReport:
+        """What it came to."""
+        judging = self._judging
+        return JudgeReport(
+            mode=judging.mode,
+            style=judging.style,
+            judges=tuple(map(str, judging.identities)),
+            metrics={
+                metric: totals.result(self._n_rows) for metric, totals in self._metrics.items()
+            },
+            cost_usd=cost_usd,
+            late_replies=late_replies,
+            agreement=self._agreement(),
+            stopped=stopped,
+            notes=self._notes(),
+        )
+
+    def _agreement(self) -> dict[MetricId, AgreementReport]:
+        if len(self._judging.judges) < 2:
+            return {}
+        from rag_eval.judge.agreement import agreement_of
+
+        return {
+            metric: agreement_of(
+                list(zip(*totals.by_judge, strict=True)),
+                judges=[str(identity) for identity in self._judging.identities],
+                threshold=judge_threshold(self._plan, metric),
+                higher_is_better=higher_is_better(metric),
+            )
+            for metric, totals in self._metrics.items()
+            if totals.by_judge
+        }
+
+    def _notes(self) -> list[str]:
+        from rag_eval.judge.independence import independence_warnings
+
+        return list(independence_warnings(self._judging.identities))
+
+
+def _native_verdict(plan: Plan, metric: MetricId) -> Callable[[float], bool] | None:
+    """Whether a native score passes where no judge is; None where kernels do not score it."""
+    assert plan.judging is not None
+    if needs_judge(metric):
+        return None
+    if plan.judging.is_cascade:
+        return lambda score: unjudged_passes(plan, metric, score)
+    threshold = _native_threshold(plan, metric)
+    return lambda score: passes(score, threshold)
+
+
+def _native_threshold(plan: Plan, metric: MetricId) -> float:
+    """The caller's threshold, which holds whoever scores, or else that of the profile."""
+    assert plan.judging is not None
+    given = plan.thresholds[metric]
+    if given is not None and given != plan.specs[metric].threshold:
+        return given
+    if metric in plan.scorers:
+        threshold = plan.scorers[metric].spec.threshold
+    else:
+        threshold = PROFILE_METRICS[plan.settings.profile][metric].threshold
+    assert threshold is not None  # diagnostics are not judged
+    return threshold

@@ -1,0 +1,190 @@
+"""Two runs -> differences of their means, and which of them are regressions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.options.signature import Signature
+from rag_eval.results.aggregates import MetricAggregate
+from rag_eval.samples import MetricId, camel_case, to_metric_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricRegression:
+    """One metric's mean now and in the baseline.
+
+    Attributes
+    ----------
+    delta : float
+        Current minus baseline; NaN where not comparable.
+    regressed : bool
+        The mean got worse by more than the regression threshold.
+    not_comparable : bool
+        The baseline has scores and this run has none: nothing can be said, and a gate fails.
+    """
+
+    metric_id: MetricId
+    baseline_mean: float
+    current_mean: float
+    delta: float
+    regressed: bool
+    not_comparable: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether a gate fails on it."""
+        return self.regressed or self.not_comparable
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the schema of result files; a mean that does not exist is null."""
+        result: dict[str, Any] = {
+            "metricId": camel_case(self.metric_id),
+            "baselineMean": _or_null(self.baseline_mean),
+            "currentMean": _or_null(self.current_mean),
+            "delta": _or_null(self.delta),
+            "regressed": self.regressed,
+        }
+        if self.not_comparable:
+            result["notComparable"] = True
+        return result
+
+
+def _or_null(mean: float) -> float | None:
+    return None if math.isnan(mean) else mean
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What of an earlier run is compared: its means and its signature.
+
+    ``unscored`` names the metrics that were null in every row; files hold a mean of 0 for them.
+    """
+
+    means: dict[MetricId, float]
+    unscored: frozenset[MetricId]
+    signature: Signature | None
+
+    @classmethod
+    def of(cls, value: object) -> Baseline:
+        """The baseline in a batch result, or in one loaded from a JSON file of either library."""
+        aggregates: Any = getattr(value, "aggregates", None)
+        if isinstance(value, Mapping):
+            aggregates = value.get("aggregates")
+            found = value.get("signature")
+            signature = None if found is None else Signature.from_dict(found)
+        else:
+            signature = getattr(value, "signature", None)
+        if not isinstance(aggregates, Mapping):
+            raise InputError(
+                "baseline_result must be a batch result with aggregates, got "
+                + (f"keys {sorted(value)}" if isinstance(value, Mapping) else type(value).__name__)
+            )
+        means: dict[MetricId, float] = {}
+        unscored: set[MetricId] = set()
+        for name, aggregate in aggregates.items():
+            try:
+                metric = to_metric_id(name)
+            except InputError:
+                continue  # a metric of its own that the other library computed
+            if not _has_mean(aggregate):
+                continue  # verdicts alone
+            means[metric], null_rate = _mean_and_null_rate(name, aggregate)
+            if null_rate == 1:
+                unscored.add(metric)
+        return cls(means, frozenset(unscored), signature)
+
+
+def _has_mean(aggregate: object) -> bool:
+    """Whether rows had scores; a cascade without a calibration writes verdicts alone."""
+    if isinstance(aggregate, MetricAggregate):
+        return not (aggregate.n and math.isnan(aggregate.mean))
+    if not isinstance(aggregate, Mapping) or "passRate" not in aggregate:
+        return True
+    return aggregate.get("mean", 0) is not None
+
+
+def _mean_and_null_rate(name: str, aggregate: object) -> tuple[float, float]:
+    if isinstance(aggregate, MetricAggregate):
+        return (aggregate.mean, aggregate.null_rate) if aggregate.n else (0.0, 1.0)
+    found = aggregate if isinstance(aggregate, Mapping) else {}
+    mean, null_rate = found.get("mean"), found.get("nullRate", 0)
+    if isinstance(mean, bool) or not isinstance(mean, (int, float)) or not math.isfinite(mean):
+        raise InputError(f"baseline_result: aggregates.{name}.mean must be a number, got {mean!r}")
+    return float(mean), null_rate
+
+
+def check_signatures(
+    current: Signature, baseline: Baseline, metrics: Iterable[MetricId]
+) -> str | None:
+    """Refuse a baseline made under other settings; a note when that cannot be known.
+
+    Only what the metrics compared depend on counts.
+
+    Raises
+    ------
+    SignatureMismatchError
+        Naming each setting that differs.
+    """
+    compared = [metric for metric in metrics if metric in baseline.means]
+    theirs = baseline.signature
+    if theirs is None:
+        if current.profile != "overlap":
+            raise SignatureMismatchError(
+                "the baseline has no signature, so it counts as profile overlap; this run is "
+                f"{current.profile}. Score it again, or force the comparison"
+            )
+        return (
+            "the baseline has no signature: taken as profile overlap with default options, "
+            "unverified"
+        )
+    differences = current.differences(theirs, compared)
+    if differences:
+        raise SignatureMismatchError(
+            "the baseline was scored under other settings (here " + "; ".join(differences) + "); "
+            "score it again, or force the comparison"
+        )
+    return None
+
+
+def compare_means(
+    current: Mapping[MetricId, MetricAggregate],
+    baseline: Baseline,
+    metrics: Iterable[MetricId],
+    threshold: float,
+) -> list[MetricRegression]:
+    """One row per metric that the baseline also has, in the order of ``metrics``.
+
+    A drop of more than ``threshold`` is a regression, or a rise where lower is better; one of
+    exactly that much is not.
+    """
+    shared = [metric for metric in metrics if metric in baseline.means]
+    return [
+        mean_regression(
+            metric,
+            baseline.means[metric],
+            current[metric].mean,
+            threshold,
+            unscored=metric in baseline.unscored,
+        )
+        for metric in shared
+    ]
+
+
+def mean_regression(
+    metric: MetricId, before: float, now: float, threshold: float, *, unscored: bool = False
+) -> MetricRegression:
+    """One metric's means held against each other; ``unscored``: the baseline has no scores."""
+    delta = now - before
+    return MetricRegression(
+        metric_id=metric,
+        baseline_mean=before,
+        current_mean=now,
+        delta=delta,
+        regressed=(delta if higher_is_better(metric) else -delta) < -threshold,
+        not_comparable=math.isnan(now) and not unscored,
+    )

@@ -1,0 +1,332 @@
+"""What comes out: signals, results of one sample, and their form in result files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from rag_eval.errors import InputError, NotComputedError
+from rag_eval.judge.asking import Tally
+from rag_eval.options.signature import Signature
+from rag_eval.results.judged import JudgedScore
+from rag_eval.samples import EvaluationMode, MetricId, NullReason, camel_case, to_metric_id
+
+Severity: TypeAlias = Literal["info", "warning", "critical"]
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalSignal:
+    """One finding behind a score.
+
+    Attributes
+    ----------
+    id : str
+        Stable within a result, for example ``hallucination-unsupported-2`` for sentence 2.
+    severity : {"info", "warning", "critical"}
+    evidence : str, optional
+        The text it is about.
+    """
+
+    id: str
+    metric_id: MetricId
+    severity: Severity
+    message: str
+    evidence: str | None = None
+    context_chunk_index: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the schema of result files; absent where None."""
+        result: dict[str, Any] = {
+            "id": self.id,
+            "metricId": camel_case(self.metric_id),
+            "severity": self.severity,
+            "message": self.message,
+        }
+        if self.evidence is not None:
+            result["evidence"] = self.evidence
+        if self.context_chunk_index is not None:
+            result["contextChunkIndex"] = self.context_chunk_index
+        return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentenceEvidence:
+    """What carries one sentence of a claim.
+
+    Spans count code points of the original strings, half-open: ``answer[begin:end]``.
+
+    Attributes
+    ----------
+    span : (int, int)
+        The sentence, in the answer or in the ground truth.
+    support : float
+        From 0 to 1; below 0.60 the sentence counts as not supported.
+    chunk : int or None
+        Index of the chunk with the best window; None when no chunk has a content word of it.
+    window : (int, int) or None
+        That window in ``contexts[chunk]``.
+    covered : float
+        Share of the sentence's content words in the window.
+    missing_numbers, missing_names : tuple of str
+        Those that neither a chunk nor the question has, in normal form.
+    """
+
+    span: tuple[int, int]
+    support: float
+    chunk: int | None
+    window: tuple[int, int] | None
+    covered: float
+    missing_numbers: tuple[str, ...]
+    missing_names: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "span": list(self.span),
+            "support": self.support,
+            "chunk": self.chunk,
+            "window": None if self.window is None else list(self.window),
+            "covered": self.covered,
+            "missingNumbers": list(self.missing_numbers),
+            "missingNames": list(self.missing_names),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricResult:
+    """One metric of one sample.
+
+    Attributes
+    ----------
+    score : float or None
+        None has its reason in ``null_reason``.
+    passed : bool or None
+        ``score >= threshold``, or ``<=`` where lower is better; None where the score or the
+        threshold is.
+    threshold : float or None
+        None for a diagnostic that was given none.
+    probability : float or None
+        Chance that a person would call it good, where a calibration was given.
+    chunk_scores : tuple of float, optional
+        Relevance of each chunk to the question, for the metrics of the grounded profile that are
+        made of it; for context_precision with the ground truth read with the question.
+    evidence : tuple of SentenceEvidence, optional
+        What carries each sentence of the answer, or, for context_recall, of the ground truth that
+        scored best; grounded profile.
+    judged : JudgedScore, optional
+        What the judge said, with the native score beside it; where a judge was asked.
+    details : tuple of mapping, optional
+        What a scorer found one by one: checks have ``check``, ``passed`` and, where there are any,
+        ``expected``, ``actual`` and ``message``.
+    """
+
+    metric_id: MetricId
+    score: float | None
+    passed: bool | None
+    threshold: float | None
+    explanation: str
+    signals: tuple[EvalSignal, ...] = field(repr=False)
+    null_reason: NullReason = field(default=NullReason.MEASURED, repr=False)
+    mode: EvaluationMode = field(default="heuristic", repr=False)
+    llm_calls: int = field(default=0, repr=False)
+    duration_ms: int = field(default=0, repr=False)
+    probability: float | None = field(default=None, repr=False)
+    chunk_scores: tuple[float, ...] | None = field(default=None, repr=False)
+    evidence: tuple[SentenceEvidence, ...] | None = field(default=None, repr=False)
+    judged: JudgedScore | None = field(default=None, repr=False)
+    details: tuple[Mapping[str, Any], ...] | None = field(default=None, repr=False)
+
+    @property
+    def sentence_scores(self) -> tuple[float, ...] | None:
+        """Support of each sentence in ``evidence``."""
+        if self.evidence is None:
+            return None
+        return tuple(sentence.support for sentence in self.evidence)
+
+    def to_dict(self, details: bool = False) -> dict[str, Any]:
+        """In the schema of result files; ``nullReason`` is added where the score is null.
+
+        With ``details`` also ``chunkScores``, ``sentenceScores`` and ``evidence``, where there are
+        any.
+        """
+        result: dict[str, Any] = {
+            "metricId": camel_case(self.metric_id),
+            "score": self.score,
+            "mode": self.mode,
+            "passed": self.passed,
+            "threshold": self.threshold,
+            "explanation": self.explanation,
+            "signals": [signal.to_dict() for signal in self.signals],
+            "llmCalls": self.llm_calls,
+            "durationMs": self.duration_ms,
+        }
+        if self.null_reason:
+            result["nullReason"] = self.null_reason.name.lower()
+        if self.probability is not None:
+            result["probability"] = self.probability
+        if self.judged is not None:
+            result["judge"] = self.judged.to_dict(details=details)
+        if self.details:
+            result["details"] = [dict(finding) for finding in self.details]
+        if details:
+            result.update(self._details())
+        return result
+
+    def _details(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.chunk_scores is not None:
+            found["chunkScores"] = list(self.chunk_scores)
+        if self.evidence is not None:
+            found["sentenceScores"] = [sentence.support for sentence in self.evidence]
+            found["evidence"] = [sentence.to_dict() for sentence in self.evidence]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class CostTracker:
+    """What a judge cost; all 0 where none was asked."""
+
+    llm_calls: int = 0
+    estimated_input_tokens: int = 0
+    estimated_output_tokens: int = 0
+    parse_failures: int = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """In the schema of result files."""
+        return {camel_case(name): getattr(self, name) for name in CostTracker.__slots__}
+
+
+def cost_of(tally: Tally) -> CostTracker:
+    """Calls and tokens under the names of result files."""
+    return CostTracker(
+        llm_calls=tally.llm_calls,
+        estimated_input_tokens=tally.input_tokens,
+        estimated_output_tokens=tally.output_tokens,
+        parse_failures=tally.parse_failures,
+    )
+
+
+class ByMetric(Mapping[MetricId, _Value], Generic[_Value]):
+    """Values per metric, by key or attribute: ``m["faithfulness"]``, ``m.faithfulness``.
+
+    Keys are in the order the metrics were asked for; camelCase is accepted. One that was not asked
+    for raises :class:`~rag_eval.errors.NotComputedError`, which names those computed.
+    """
+
+    __slots__ = ("_values",)
+    _values: dict[MetricId, _Value]
+
+    def __init__(self, values: Mapping[MetricId, _Value]) -> None:
+        object.__setattr__(self, "_values", dict(values))
+
+    def __getitem__(self, name: str) -> _Value:
+        value = self._values.get(name)
+        return self._find(name) if value is None else value
+
+    def _find(self, name: str) -> _Value:
+        try:
+            return self._values[to_metric_id(name)]
+        except (InputError, KeyError):
+            computed = ", ".join(self._values) or "none"
+            raise NotComputedError(f"{name!r} was not computed; computed: {computed}") from None
+
+    def __getattr__(self, name: str) -> _Value:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._find(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is read-only")
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return to_metric_id(name) in self._values
+        except InputError:
+            return False
+
+    def __iter__(self) -> Iterator[MetricId]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._values]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ByMetric, (self._values,)
+
+    def __repr__(self) -> str:
+        return f"ByMetric({self._values!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalResult:
+    """All requested metrics of one sample.
+
+    Attributes
+    ----------
+    sample : dict or EvalSample
+        The sample as it was given, unknown fields included.
+    metrics : mapping of MetricResult
+        ``result.metrics.faithfulness.score`` and ``result.metrics["faithfulness"]`` both work.
+    composite_score : float or None
+        Weighted mean of the scores that are not null.
+    passed : bool
+        No metric below its threshold, and the composite at or above its own.
+    language : str or None
+        Code of the language that the texts were read in, "und" where it has no list of words;
+        None in the overlap profile.
+    """
+
+    sample: Any = field(repr=False)
+    metrics: ByMetric[MetricResult] = field(repr=False)
+    composite_score: float | None
+    passed: bool
+    cost: CostTracker = field(default=CostTracker(), repr=False)
+    duration_ms: int = field(default=0, repr=False)
+    evaluated_at: str
+    signature: Signature | None = field(repr=False)
+    language: str | None = field(default=None, repr=False)
+
+    def to_dict(self, details: bool = False) -> dict[str, Any]:
+        """In the schema of result files (that of rag-eval-node-ts, and the signature).
+
+        With ``details`` also the scores of chunks and sentences, with their evidence, and the
+        language.
+        """
+        result: dict[str, Any] = {
+            "sample": sample_dict(self.sample),
+            "metrics": {
+                camel_case(name): metric.to_dict(details) for name, metric in self.metrics.items()
+            },
+            "compositeScore": self.composite_score,
+            "passed": self.passed,
+            "cost": self.cost.to_dict(),
+            "durationMs": self.duration_ms,
+            "evaluatedAt": self.evaluated_at,
+        }
+        if self.signature is not None:
+            result["signature"] = self.signature.to_dict()
+        if details and self.language is not None:
+            result["language"] = self.language
+        return result
+
+    def _repr_html_(self) -> str:
+        from rag_eval.reports.notebook import result_html
+
+        return result_html(self)
+
+
+def sample_dict(sample: Any) -> dict[str, Any]:
+    """A sample as it is echoed: a mapping as given, an EvalSample in camelCase."""
+    if isinstance(sample, Mapping):
+        echoed = dict(sample)
+        # Readers of the schema look for one spelling.
+        if "ground_truth" in echoed:
+            truth = echoed.pop("ground_truth")
+            echoed.setdefault("groundTruth", truth)
+        return echoed
+    return dict(sample.to_dict())

@@ -1,0 +1,288 @@
+"""The summary of a result file, read without its rows; two of them compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.inputs.byte_files import file_bytes
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.json_text import number_or_null
+from rag_eval.results.regressions import Baseline
+from rag_eval.samples import KNOWN_METRIC_IDS, METRIC_IDS, MetricId, camel_case, metric_of_file
+
+
+class _Row(msgspec.Struct):
+    """A row that is counted and not read."""
+
+
+class _Aggregate(msgspec.Struct, rename="camel"):
+    mean: float | None
+    null_rate: float = 0
+    higher_is_better: bool = True
+
+
+class _File(msgspec.Struct, rename="camel"):
+    """What is read of a result file: of a million rows the objects would not fit in memory."""
+
+    aggregates: dict[str, Any]
+    composite_aggregate: dict[str, Any] = {}  # msgspec copies it
+    results: list[_Row] = []
+    signature: dict[str, Any] | None = None
+    n_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanScore:
+    """A mean and how many of the rows it is over; NaN and 0 where there is none.
+
+    ``n`` and ``n_rows`` are None in a summary that came without them.
+    """
+
+    mean: float
+    n: int | None
+    n_rows: int | None
+    higher_is_better: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSummary:
+    """What is compared of a run.
+
+    Attributes
+    ----------
+    means : dict of MeanScore
+        Per metric.
+    composite : MeanScore
+    baseline : Baseline
+        The same for gates.
+    signature : Signature or None
+        None in files of rag-eval-node-ts.
+    """
+
+    name: str
+    means: dict[MetricId, MeanScore]
+    composite: MeanScore
+    baseline: Baseline
+
+    @property
+    def signature(self) -> Signature | None:
+        """Under what settings the run was scored."""
+        return self.baseline.signature
+
+
+def read_summary(path: str | Path) -> ResultSummary:
+    """Read aggregates and signature of a result file, of this library or of rag-eval-node-ts.
+
+    What ``run --format json`` prints will do as well. ``.gz`` and ``.zst`` are unpacked.
+
+    Raises
+    ------
+    InputError
+        When it is no result file.
+    """
+    data = file_bytes(path)
+    try:
+        found = _decoded(data)
+        baseline = Baseline.of({"aggregates": found.aggregates, "signature": found.signature})
+        composite = msgspec.convert(found.composite_aggregate or {"mean": math.nan}, _Aggregate)
+        means = _means(found)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path} is no result file: {error}") from None
+    except InputError as error:
+        raise InputError(f"{path} is no result file: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}") from None
+    if all(math.isnan(means[metric].mean) for metric in METRIC_IDS if metric in means):
+        composite.mean = math.nan  # files hold 0 for it; diagnostics have no part in it
+    # How many rows have a composite score is not in the schema.
+    return ResultSummary(
+        str(path), means, MeanScore(_mean(composite), None, _n_rows(found)), baseline
+    )
+
+
+def _decoded(data: bytes) -> _File:
+    try:
+        return msgspec.json.decode(data, type=_File)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        # msgspec does not take the escapes of lone surrogates, not even in what it passes over.
+        return msgspec.convert(json_text.loads(data), _File)
+
+
+def _n_rows(found: _File) -> int | None:
+    return len(found.results) or found.n_rows
+
+
+def _mean(aggregate: _Aggregate) -> float:
+    """Its mean; columns of verdicts have none."""
+    return math.nan if aggregate.mean is None else aggregate.mean
+
+
+def _means(found: _File) -> dict[MetricId, MeanScore]:
+    n_rows = _n_rows(found)
+    means: dict[MetricId, MeanScore] = {}
+    entries = {metric_of_file(name): entry for name, entry in found.aggregates.items()}
+    for metric in sorted(entries, key=_usual_place):
+        aggregate = msgspec.convert(entries[metric], _Aggregate)
+        share = 1 - aggregate.null_rate
+        n = None if n_rows is None else round(share * n_rows)
+        mean = _mean(aggregate) if share else math.nan
+        means[metric] = MeanScore(mean, n, n_rows, aggregate.higher_is_better)
+    return means
+
+
+def _usual_place(metric: MetricId) -> tuple[int, str]:
+    """Metrics in their usual order, and then those of callers by their names."""
+    return _PLACES.get(metric, len(_PLACES)), metric
+
+
+_PLACES: Final = {metric: place for place, metric in enumerate(KNOWN_METRIC_IDS)}
+
+
+# ---------------------------------------------------------------------------------- comparing
+
+COMPOSITE: Final = "composite"
+
+
+@dataclass(frozen=True, slots=True)
+class MeanChange:
+    """One mean in two runs; ``delta`` is new minus old, NaN where one of them has none."""
+
+    name: str
+    old: MeanScore
+    new: MeanScore
+
+    @property
+    def delta(self) -> float:
+        """New minus old."""
+        return self.new.mean - self.old.mean
+
+    @property
+    def improved(self) -> bool:
+        """The mean got better, whichever way that is."""
+        return self.delta > 0 if self.higher_is_better else self.delta < 0
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Which way is better, by the files and by what is known of the metric."""
+        if self.name == COMPOSITE:
+            return True
+        rises = self.old.higher_is_better and self.new.higher_is_better
+        return rises and higher_is_better(self.name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the style of result files; a mean that does not exist is null."""
+        return {
+            "metricId": camel_case(self.name),
+            "oldMean": number_or_null(self.old.mean),
+            "newMean": number_or_null(self.new.mean),
+            "delta": number_or_null(self.delta),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The means of two runs side by side.
+
+    Attributes
+    ----------
+    changes : list of MeanChange
+        Metrics of either run in their usual order, the composite score last.
+    differences : list of str
+        Settings that differ; only when the comparison was forced.
+    notes : list of str
+    """
+
+    old: ResultSummary
+    new: ResultSummary
+    changes: list[MeanChange]
+    differences: list[str]
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "old": self.old.name,
+            "new": self.new.name,
+            "changes": [change.to_dict() for change in self.changes],
+            "signatureDifferences": self.differences,
+            "notes": self.notes,
+        }
+
+
+def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> Comparison:
+    """Compare the means of two result files.
+
+    Raises
+    ------
+    SignatureMismatchError
+        When they were scored under different settings, unless ``force`` is true.
+    InputError
+        When one is no result file, or they share no metric.
+    """
+    before, after = read_summary(old), read_summary(new)
+    shared: list[MetricId] = [metric for metric in before.means if metric in after.means]
+    if not shared:
+        raise InputError(f"{old} and {new} have no metric in common")
+    differences = setting_differences(before.signature, after.signature, shared)
+    check_differences(before.name, after.name, differences, force=force)
+    notes = unsigned_notes(run.name for run in (before, after) if run.signature is None)
+    missing = MeanScore(math.nan, 0, 0)
+    changes = [
+        MeanChange(metric, before.means.get(metric, missing), after.means.get(metric, missing))
+        for metric in sorted({*before.means, *after.means}, key=_usual_place)
+    ]
+    changes.append(MeanChange(COMPOSITE, before.composite, after.composite))
+    if (set(before.means) ^ set(after.means)) & set(METRIC_IDS):
+        notes.append(
+            "the runs have different metrics: their composite scores mean different things"
+        )
+    return Comparison(before, after, changes, differences, notes)
+
+
+def setting_differences(
+    old: Signature | None, new: Signature | None, metrics: Iterable[MetricId]
+) -> list[str]:
+    """What makes scores of these metrics incomparable, as far as signatures tell.
+
+    A result file without one is of rag-eval-node-ts and counts as profile overlap.
+    """
+    if old is None or new is None:
+        known = new or old
+        if known is not None and known.profile != "overlap":
+            return [f"profile: {known.profile}, not overlap (no signature)"]
+        return []
+    return new.differences(old, metrics)
+
+
+def unsigned_notes(names: Iterable[str]) -> list[str]:
+    """What to say about result files without a signature."""
+    return [
+        f"{name} has no signature: taken as profile overlap with default options, unverified"
+        for name in names
+    ]
+
+
+def check_differences(old: str, new: str, differences: Sequence[str], *, force: bool) -> None:
+    """Refuse to compare two runs, named, that were scored under different settings.
+
+    Raises
+    ------
+    SignatureMismatchError
+        Unless ``force`` is true.
+    """
+    if differences and not force:
+        raise SignatureMismatchError(
+            f"{new} was scored under other settings than {old} ({'; '.join(differences)}); "
+            "score one again, or force the comparison"
+        )

@@ -1,0 +1,187 @@
+"""Blocks of rows -> scored blocks, in order, on one thread or several."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import SampleBlock, SampleError
+from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.kernels.columns import SampleBatch
+from rag_eval.kernels.profiles import score_batch
+from rag_eval.metrics.seven import metric_numbers
+from rag_eval.options.plan import Plan
+from rag_eval.plumbing.interrupts import LOOK_S, StopFlag
+from rag_eval.results.judged import JudgedRowScores
+from rag_eval.scoring.scorer_columns import assembled, scorer_columns
+
+PackFn: TypeAlias = "Callable[[SampleBlock], tuple[SampleBlock, SampleBatch]]"
+DropFn: TypeAlias = PackFn
+
+# Blocks read ahead of the scoring threads: enough that none of them waits for the reader.
+_AHEAD: Final = 3
+# Texts of blocks that wait for an earlier one, at most, besides twice the largest of them: so many
+# are scored while one thread is busy with a giant row.
+_WAITING_BYTES: Final = 1 << 24
+# How long rows that were read before Ctrl-C may take to be scored.
+_GRACE_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredBlock:
+    """One block with its scores and null reasons, both of shape (rows, M).
+
+    The columns are those that need no judge until one was asked; ``judged`` is what it said per
+    row.
+    """
+
+    rows: SampleBlock
+    batch: SampleBatch
+    scores: npt.NDArray[np.float64]
+    null_reasons: npt.NDArray[np.uint8]
+    judged: Sequence[JudgedRowScores] | None = None
+
+
+def scored_block(block: SampleBlock, batch: SampleBatch, plan: Plan) -> ScoredBlock:
+    """A packed block with the scores of kernels and of scorers that need no judge.
+
+    Raises
+    ------
+    SampleError
+        For a row that a scorer cannot read.
+    """
+    metrics = np.array(metric_numbers(plan.native_columns), np.int64)
+    native = score_batch(batch, plan.settings, metrics)
+    if plan.scorers:
+        native = assembled(plan, native, scorer_columns(block, plan))
+    return ScoredBlock(block, batch, *native)
+
+
+def score_blocks(
+    blocks: Iterable[SampleBlock],
+    plan: Plan,
+    needs: FieldNeeds,
+    threads: int,
+    pack: PackFn | None = None,
+    *,
+    drop_faults: DropFn | None = None,
+    reads_apart: bool = False,
+    stop: StopFlag | None = None,
+) -> Generator[ScoredBlock, None, None]:
+    """Score blocks and give them back in the order they came.
+
+    The caller's thread reads; packing and scoring run on ``threads`` threads, and the GIL is
+    released while a block is scored. One thread means the caller's own, unless
+    ``reads_apart``: where rows are read from files and written to others, that goes on meanwhile.
+    ``pack`` stands in for the block's own, and may drop rows. ``drop_faults`` gives a block without
+    the rows that scorers cannot read; without it the first such row ends the run.
+
+    Ctrl-C, and whatever else ends the loop early, sets ``stop``, which ends the block at hand; it
+    may be set from another thread as well.
+    """
+    flag = stop or StopFlag()
+
+    def score(block: SampleBlock) -> ScoredBlock:
+        if pack is None:
+            batch = block.pack(needs)
+        else:
+            block, batch = pack(block)
+        try:
+            return scored_block(block, batch, plan)
+        except SampleError:
+            if drop_faults is None:
+                raise
+        return scored_block(*drop_faults(block), plan)
+
+    if threads == 1 and not reads_apart:
+        yield from map(functools.partial(flag.obeyed, score), blocks)
+        return
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
+    pending = _Pending(threads + _AHEAD)
+    try:
+        failed: BaseException | None = None
+        source = iter(blocks)
+        while True:
+            try:
+                block = next(source)
+            except StopIteration:
+                break
+            except (InputError, KeyboardInterrupt) as error:
+                failed = error
+                break
+            pending.add(pool.submit(flag.obeyed, score, block), block.n_bytes)
+            yield from pending.ready()
+        yield from pending.rest(_GRACE_S if isinstance(failed, KeyboardInterrupt) else None)
+        if failed is not None:
+            # Only now: rows before it may have faults of their own, and the first is reported; and
+            # rows that were read before Ctrl-C, while others were waited for, are kept.
+            raise failed
+    finally:
+        # On an error or Ctrl-C: what has not begun is dropped, what runs is ended.
+        flag.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Pending:
+    """Blocks that are being scored or wait for an earlier one, in order."""
+
+    def __init__(self, most_unfinished: int) -> None:
+        self._most_unfinished = most_unfinished
+        self._blocks: deque[tuple[Future[ScoredBlock], int]] = deque()
+
+    def add(self, scored: Future[ScoredBlock], n_bytes: int) -> None:
+        self._blocks.append((scored, n_bytes))
+
+    def ready(self) -> Iterator[ScoredBlock]:
+        """Blocks to pass on before more are read, waiting for some where there are too many.
+
+        The first may be a giant that holds up all others: they go on, and wait for it, until their
+        texts take too much memory.
+        """
+        while self._blocks:
+            first, _ = self._blocks[0]
+            if first.done() or self._is_too_long():
+                _wait([first])
+                self._blocks.popleft()
+                yield first.result()
+                continue
+            unfinished = [scored for scored, _ in self._blocks if not scored.done()]
+            if len(unfinished) < self._most_unfinished:
+                return
+            _wait(unfinished)
+
+    def rest(self, grace_s: float | None) -> Iterator[ScoredBlock]:
+        """All that is left; with a grace, up to the first that is not done when it is over."""
+        end = None if grace_s is None else time.monotonic() + grace_s
+        while self._blocks:
+            first, _ = self._blocks.popleft()
+            if not _wait([first], end):
+                return
+            yield first.result()
+
+    def _is_too_long(self) -> bool:
+        sizes = [n_bytes for _, n_bytes in self._blocks]
+        return sum(sizes) > _WAITING_BYTES + 2 * max(sizes)
+
+
+def _wait(scored: Sequence[Future[ScoredBlock]], end: float | None = None) -> bool:
+    """Wait until a block is done, or to the end of a time; whether one is.
+
+    In steps: a signal that comes a moment before a wait does not end it.
+    """
+    left = LOOK_S
+    while left > 0:
+        if end is not None:
+            left = min(LOOK_S, max(0.0, end - time.monotonic()))
+        if wait(scored, left, FIRST_COMPLETED).done:
+            return True
+    return False

@@ -1,0 +1,172 @@
+"""Rows of a file -> columns, and the rows that have faults named one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag_eval.errors import InputChangedError, InputError
+from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock, SampleError
+from rag_eval.inputs.opened import DataSource, Input, InputOptions
+from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.kernels.columns import SampleBatch
+from rag_eval.options.plan import Plan, make_plan
+from rag_eval.plumbing.repeated_ids import RepeatedIds
+from rag_eval.samples import Profile
+from rag_eval.scoring import scorer_columns
+from rag_eval.scoring.scorer_fields import columns_of_scorers
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What was found in a sample file.
+
+    Attributes
+    ----------
+    n_rows, n_invalid : int
+        All rows, and those that cannot be scored.
+    repeated_ids : str
+        A warning about ids that come more than once; empty when none does.
+    changed_input : list of str
+        What became of files since they were opened, a sentence each; empty where nothing did.
+    """
+
+    n_rows: int
+    n_invalid: int
+    repeated_ids: str
+    changed_input: list[str] = field(default_factory=list)
+
+
+def validate_file(
+    data: DataSource,
+    metrics: Iterable[str] | None = None,
+    *,
+    profile: Profile = "overlap",
+    scorer_options: Mapping[str, Mapping[str, Any]] | None = None,
+    reading: InputOptions | None = None,
+    on_fault: Callable[[RowFault], object] | None = None,
+    allow_changed_input: bool = False,
+) -> Validation:
+    """Look at every row of a sample file as ``run`` would, without scoring.
+
+    Parameters
+    ----------
+    data : str, Path or list of these
+        As for :func:`rag_eval.jobs.file_run.run_file`.
+    metrics : iterable of str, optional
+        Only the fields that these read have to be there; all seven by default.
+    profile : {"overlap", "grounded"}
+        In the grounded profile a missing field makes scores null and is no fault.
+    scorer_options : mapping, optional
+        Options of scorers among the metrics, by their ids.
+    reading : InputOptions, optional
+        How its columns become our fields.
+    on_fault : callable, optional
+        Gets each row that cannot be scored, in order, as a :class:`RowFault`.
+    allow_changed_input : bool
+        Take it for no error when a file changes while it is read.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read to its end, or holds no samples.
+    InputChangedError
+        When it changed while it was read; ``report`` has what was found.
+    """
+    plan = make_plan(metrics, {"profile": profile, "scorer_options": scorer_options})
+    needs = FieldNeeds.of(plan.native_columns, profile)
+    n_rows = n_invalid = 0
+    ids = RepeatedIds()
+    source = Input(data, reading, optional_columns=columns_of_scorers(plan))
+    try:
+        for block in source.blocks():
+            origin = origin_of(block)
+            faults = row_faults(block, needs, plan)
+            n_rows += len(block) + len(origin.faults)
+            n_invalid += len(faults)
+            add_ids(ids, block)
+            if on_fault is not None:
+                for fault in faults:
+                    on_fault(fault)
+    except InputError as error:
+        raise source.explained(error) from None
+    if not n_rows:
+        raise InputError(f"{source.name} holds no samples")
+    found = Validation(n_rows, n_invalid, ids.warning(), source.changes())
+    if found.changed_input and not allow_changed_input:
+        raise InputChangedError(found.changed_input, found)
+    return found
+
+
+def origin_of(block: SampleBlock) -> FileOrigin:
+    """The origin of a block that was read from a file."""
+    assert block.origin is not None
+    return block.origin
+
+
+def add_ids(ids: RepeatedIds, block: SampleBlock) -> None:
+    """Look for ids of the block that were there before."""
+    origin = origin_of(block)
+    ids.add(block.ids(), lambda index: origin.place(origin.numbers[index], block.sample(index)))
+
+
+def pack_file_block(
+    block: SampleBlock, needs: FieldNeeds, *, skip_invalid: bool
+) -> tuple[SampleBlock, SampleBatch]:
+    """Read and pack a block of a file.
+
+    With ``skip_invalid`` the block comes back without its bad rows, which are then in the faults of
+    its origin.
+
+    Raises
+    ------
+    SampleError
+        Naming file, row and field of the first bad row, unless they are to be skipped.
+    """
+    origin = origin_of(block)
+    if not origin.faults:
+        try:
+            return block, block.pack(needs)
+        except SampleError:
+            pass
+    faults = row_faults(block, needs)
+    if not skip_invalid:
+        raise SampleError(f"{origin.source}, {faults[0].name}", faults[0].fault)
+    bad = {fault.number for fault in faults}
+    sound = block.taken([index for index, number in enumerate(origin.numbers) if number not in bad])
+    origin_of(sound).faults = faults
+    return sound, sound.pack(needs)
+
+
+def row_faults(block: SampleBlock, needs: FieldNeeds, plan: Plan | None = None) -> list[RowFault]:
+    """The block's bad rows in order, each with its first fault; those for scorers if asked for."""
+    found: dict[int, str] = {}
+    if plan is not None and plan.scorers:
+        found = scorer_columns.row_faults(block, plan)
+    try:
+        block.pack(needs)
+    except SampleError:
+        for index in range(len(block)):
+            fault = block.fault(index, needs)
+            if fault is not None:
+                found[index] = fault
+    return _with_faults(block, found)
+
+
+def _with_faults(block: SampleBlock, found: Mapping[int, str]) -> list[RowFault]:
+    """The faults of the file among the block's rows, and those found now, in order."""
+    origin = origin_of(block)
+    faults = list(origin.faults)
+    for index, fault in found.items():
+        number = origin.numbers[index]
+        faults.append(RowFault(number, origin.place(number, block.sample(index)), fault))
+    return sorted(faults, key=lambda fault: fault.number)
+
+
+def without_scorer_faults(block: SampleBlock, plan: Plan) -> SampleBlock:
+    """The block without the rows that scorers cannot read, which are then among its faults."""
+    found = scorer_columns.row_faults(block, plan)
+    sound = block.taken([index for index in range(len(block)) if index not in found])
+    origin_of(sound).faults = _with_faults(block, found)
+    return sound

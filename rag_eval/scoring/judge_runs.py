@@ -1,0 +1,312 @@
+"""Runs of a judge: sessions opened and closed, scored blocks in, judged blocks out in order."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from rag_eval.errors import InputError
+from rag_eval.judge import loop_thread
+from rag_eval.judge.asking import Tally
+from rag_eval.judge.failures import JudgeUnavailableError
+from rag_eval.judge.session import JudgeSession
+from rag_eval.options.judging_plan import Judging
+from rag_eval.options.plan import Plan
+from rag_eval.results.judge_report import JudgeReport, JudgeTotals
+from rag_eval.samples import NullReason
+from rag_eval.scoring.block_pieces import block_rows, in_pieces
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.judged_rows import Askers, BlockJudge, DryAskers
+from rag_eval.scoring.length_notes import LengthNotes
+
+if TYPE_CHECKING:
+    from rag_eval.judge.cache import JudgeCache
+
+OnRows = Callable[[int], object]
+"""Gets how many rows are finished."""
+
+_Pending: TypeAlias = (
+    "deque[concurrent.futures.Future[ScoredBlock]] | deque[asyncio.Task[ScoredBlock]]"
+)
+
+# Blocks that are judged at a time: when the last rows of one have begun, the next begins. Rows are
+# begun in order, so that few are lost when a run ends early, after the first unfinished one.
+_AT_ONCE: Final = 2
+# Rows that are judged together, or twice the calls in flight: a block of kernels would keep a judge
+# busy for many minutes, and nothing of it is written before its end.
+_PIECE_ROWS: Final = 64
+_LOOK_EVERY_S: Final = 0.05
+# What calls in flight get to come to an end after Ctrl-C.
+_GRACE_S: Final = 5.0
+
+
+class JudgeRun:
+    """A judge at work on the blocks of one run; made by :func:`opened_judge`.
+
+    Attributes
+    ----------
+    totals : JudgeTotals
+        Counts of the blocks that were given back.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        askers: Askers,
+        session: JudgeSession | None,
+        on_rows: OnRows | None = None,
+    ) -> None:
+        self._session = session
+        self._judge = BlockJudge(plan, askers, on_rows)
+        self._stopped = ""
+        assert plan.judging is not None
+        self._piece_rows = max(_PIECE_ROWS, 2 * plan.judging.limits.concurrency)
+        self.totals = JudgeTotals(plan)
+        self._lengths = LengthNotes(tuple(plan.judging.judged))
+
+    def blocks(
+        self, scored: Iterable[ScoredBlock], on_rows: OnRows | None = None
+    ) -> Generator[ScoredBlock, None, None]:
+        """The blocks with the judge's scores, in the order they came; called from any thread.
+
+        After Ctrl-C, and when the judge cannot be used any more, what was finished by then is given
+        back before the exception: of the last block its first rows, up to one that is unfinished.
+
+        Raises
+        ------
+        JudgeUnavailableError
+        KeyboardInterrupt
+        """
+        pending: deque[concurrent.futures.Future[ScoredBlock]] = deque()
+        source = _Source(in_pieces(scored, self._piece_rows))
+        news = threading.Event()
+        failure: BaseException | None = None
+        try:
+            for block in source:
+                drained = _Flag(news)
+                pending.append(loop_thread.submit(self._judge.judged(block, drained.set)))
+                pending[-1].add_done_callback(drained.set)
+                while not drained.is_set or len(pending) >= _AT_ONCE:
+                    self._wait(news, on_rows)
+                    yield from self._ready(pending)
+            while pending:
+                self._wait(news, on_rows)
+                yield from self._ready(pending)
+            failure = source.fault
+        except (KeyboardInterrupt, JudgeUnavailableError) as error:
+            failure = error
+            self._stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            self._judge.stop()
+            concurrent.futures.wait(pending, _GRACE_S)
+            yield from self._finished(pending)
+        finally:
+            self._judge.stop()
+            for future in pending:
+                future.cancel()
+        if failure is not None:
+            raise failure
+
+    async def ablocks(self, scored: Iterable[ScoredBlock]) -> AsyncIterator[ScoredBlock]:
+        """As :meth:`blocks`, in the event loop of the caller."""
+        pending: deque[asyncio.Task[ScoredBlock]] = deque()
+        news = asyncio.Event()
+        try:
+            for block in scored:
+                drained = _Flag(news)
+                pending.append(asyncio.create_task(self._judge.judged(block, drained.set)))
+                pending[-1].add_done_callback(drained.set)
+                while not drained.is_set or len(pending) >= _AT_ONCE:
+                    await self._await(news)
+                    for ready in self._ready(pending):
+                        yield ready
+            while pending:
+                await self._await(news)
+                for ready in self._ready(pending):
+                    yield ready
+        except JudgeUnavailableError as error:
+            self._stopped = str(error)
+            self._judge.stop()
+            await asyncio.wait(pending, timeout=_GRACE_S)
+            for finished in self._finished(pending):
+                yield finished
+            raise
+        finally:
+            self._judge.stop()
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*pending, return_exceptions=True)
+
+    def report(self) -> JudgeReport:
+        """What judging came to, as far as blocks were given back."""
+        session = self._session
+        if session is None:
+            found = self.totals.report(stopped=self._stopped)
+        else:
+            totals = session.totals
+            found = self.totals.report(
+                cost_usd=totals.cost_usd, late_replies=totals.late_replies, stopped=self._stopped
+            )
+        return replace(found, notes=[*found.notes, *self._lengths.notes()])
+
+    def _wait(self, news: threading.Event, on_rows: OnRows | None) -> None:
+        """Until something has come to an end; Ctrl-C comes here."""
+        while not news.wait(_LOOK_EVERY_S):
+            if on_rows is not None:
+                # Progress is told by the thread that wants it.
+                on_rows(self._judge.n_done)
+        news.clear()
+        self._check_available()
+
+    async def _await(self, news: asyncio.Event) -> None:
+        await news.wait()
+        news.clear()
+        self._check_available()
+
+    def _ready(self, pending: _Pending) -> Iterator[ScoredBlock]:
+        """The blocks that are finished, in order."""
+        while pending and pending[0].done():
+            yield self._counted(pending.popleft().result())
+
+    def _finished(self, pending: _Pending) -> Iterator[ScoredBlock]:
+        """What is finished of the blocks under way, up to the first row that is not."""
+        if self._judge.unavailable is not None and not self._judge.has_judged:
+            # A judge that never was there has finished nothing, whatever failed before that showed.
+            return
+        while pending and pending[0].done() and not pending[0].cancelled():
+            block = pending.popleft().result()
+            n_finished = _finished_rows(block)
+            if n_finished:
+                yield self._counted(block_rows(block, 0, n_finished))
+            if n_finished < len(block.scores):
+                return
+
+    def _counted(self, block: ScoredBlock) -> ScoredBlock:
+        assert block.judged is not None
+        self.totals.add(block.judged, block.null_reasons)
+        self._lengths.add(block)
+        return block
+
+    def _check_available(self) -> None:
+        if self._judge.unavailable is not None:
+            raise self._judge.unavailable
+
+
+class _Source:
+    """Blocks up to a fault in the data, which is raised when what came before it was judged."""
+
+    def __init__(self, blocks: Iterable[ScoredBlock]) -> None:
+        self._blocks = iter(blocks)
+        self.fault: InputError | None = None
+
+    def __iter__(self) -> Iterator[ScoredBlock]:
+        try:
+            yield from self._blocks
+        except InputError as error:
+            self.fault = error
+
+
+class _Flag:
+    """That all rows of a block have begun, or that it ended before; either is news."""
+
+    def __init__(self, news: threading.Event | asyncio.Event) -> None:
+        self.is_set = False
+        self._news = news
+
+    def set(self, _: object = None) -> None:
+        self.is_set = True
+        self._news.set()
+
+
+def _finished_rows(block: ScoredBlock) -> int:
+    """How many rows come before the first one that nobody was asked about any more."""
+    assert block.judged is not None
+    for index, row in enumerate(block.judged):
+        if any(found.failure == NullReason.JUDGE_INTERRUPTED for found in row.values()):
+            return index
+    return len(block.judged)
+
+
+@contextmanager
+def opened_judge(plan: Plan, on_rows: OnRows | None = None) -> Iterator[JudgeRun]:
+    """A judge at work by a plan; its threads and its cache are closed at the end of the block.
+
+    ``on_rows`` is called in the event loop whenever a row is finished; for callers whose loop it
+    is.
+    """
+    judging = plan.judging
+    assert judging is not None
+    cache = _opened_cache(judging)
+    is_ours = cache is not judging.cache
+    try:
+        with JudgeSession(
+            judging.judges,
+            judging.limits,
+            style=judging.prompts,
+            cache=cache,
+            prices=judging.prices,
+        ) as session:
+            yield JudgeRun(plan, session, session, on_rows)
+    finally:
+        if cache is not None:
+            # A cache that came open is its owner's to close.
+            (cache.close if is_ours else cache.flush)()
+
+
+def _opened_cache(judging: Judging) -> JudgeCache | None:
+    if not isinstance(judging.cache, Path):
+        return judging.cache
+    from rag_eval.judge.cache import JudgeCache
+
+    return JudgeCache(judging.cache)
+
+
+def judge_block(block: ScoredBlock, plan: Plan) -> ScoredBlock:
+    """One block by itself, judged.
+
+    Raises
+    ------
+    JudgeUnavailableError
+    """
+    with opened_judge(plan) as judge:
+        found = list(judge.blocks([block]))
+    return found[0]
+
+
+async def ajudge_block(block: ScoredBlock, plan: Plan) -> ScoredBlock:
+    """As :func:`judge_block`, in the event loop of the caller."""
+    with opened_judge(plan) as judge:
+        found = [judged async for judged in judge.ablocks([block])]
+    return found[0]
+
+
+def dry_run(plan: Plan, scored: Iterable[ScoredBlock]) -> JudgeReport:
+    """What judging some blocks would take, by imagined replies; nobody is asked."""
+    judging = plan.judging
+    assert judging is not None
+    run = JudgeRun(plan, DryAskers(judging), None)
+    for _ in run.blocks(scored):
+        pass
+    report = run.report()
+    return replace(report, cost_usd=_expected_cost(judging, report))
+
+
+def _expected_cost(judging: Judging, report: JudgeReport) -> float | None:
+    """At the first judge's price, where it is known; every judge gets the same prompts."""
+    if judging.prices is None:
+        return None
+    from rag_eval.judge.replies import Usage
+
+    tally = Tally()
+    for found in report.metrics.values():
+        tally.add(found.tally)
+    n_judges = len(judging.judges)
+    usage = Usage(tally.input_tokens // n_judges, tally.output_tokens // n_judges, estimated=True)
+    costs = [judging.prices.cost_usd(usage, identity.model) for identity in judging.identities]
+    return None if None in costs else sum(costs)

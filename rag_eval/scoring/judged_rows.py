@@ -1,0 +1,426 @@
+"""Scored blocks -> judged blocks: what kernels left to a judge, row by row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import SampleError
+from rag_eval.inputs.samples import SampleLike, field_of, ground_truth_of
+from rag_eval.judge.asking import Asker, DryAsker, Tally
+from rag_eval.judge.failures import JudgeFailure, JudgeUnavailableError
+from rag_eval.judge.metrics import JudgedRow, judge_row
+from rag_eval.judge.metrics.row_steps import together
+from rag_eval.judge.workers import Job, run_jobs, with_end
+from rag_eval.metrics.directions import higher_is_better
+from rag_eval.options.cascade import (
+    audited,
+    judge_threshold,
+    uncertain,
+    unjudged_scores,
+    verdicts_of,
+)
+from rag_eval.options.plan import Plan
+from rag_eval.options.scorers import judged_rule, scorer_of
+from rag_eval.results.judged import JudgedRowScores, JudgedScore, OneJudgement, combined
+from rag_eval.samples import MetricId, NullReason
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.scorer_fields import fields_of, run_fields, sample_with
+
+if TYPE_CHECKING:
+    from rag_eval.options.judging_plan import Judging
+    from rag_eval.scorers.mastra import MastraResult, MastraScorer
+
+
+# Why a judge is asked about a metric of a row.
+_WANTED: Final = 1
+_AUDIT: Final = 2
+_NO_REASON: Final = "no reason was asked for"
+
+
+class Askers(Protocol):
+    """Gives an asker per judge and repeat: a session, or imagination."""
+
+    def asker(self, judge: int = 0, repeat: int = 0) -> Asker: ...
+
+    def stop(self) -> None:
+        """Begin no further call: what is still asked fails as interrupted."""
+        ...
+
+
+class DryAskers:
+    """Askers that ask nobody; what they would have cost is in the tallies."""
+
+    def __init__(self, judging: Judging) -> None:
+        self._prompts = judging.prompts
+
+    def asker(self, judge: int = 0, repeat: int = 0) -> Asker:
+        """The same for every judge and repeat."""
+        return DryAsker(self._prompts)
+
+    def stop(self) -> None:
+        """Nothing is under way."""
+
+
+class BlockJudge:
+    """Judges the rows of scored blocks.
+
+    ``on_rows`` gets their number whenever one is finished, in the event loop.
+
+    Attributes
+    ----------
+    n_done : int
+        Rows that are finished, those that needed no judge among them.
+    has_judged : bool
+        Some judgement gave a score.
+    unavailable : JudgeUnavailableError or None
+        Why no judge could be asked any more.
+    """
+
+    def __init__(
+        self, plan: Plan, askers: Askers, on_rows: Callable[[int], object] | None = None
+    ) -> None:
+        assert plan.judging is not None
+        self._on_rows = on_rows
+        self._plan = plan
+        self._judging = plan.judging
+        self._askers = askers
+        self._scorers = _scorers(plan)
+        self._beside = run_fields(plan)
+        self.n_done = 0
+        self.has_judged = False
+        self.unavailable: JudgeUnavailableError | None = None
+
+    def stop(self) -> None:
+        """Begin no further call."""
+        self._askers.stop()
+
+    async def judged(
+        self, block: ScoredBlock, on_drained: Callable[[], object] | None = None
+    ) -> ScoredBlock:
+        """The block with the scores of all columns, and what the judge said about each row.
+
+        ``on_drained`` is called when the last of its rows has begun.
+        """
+        reasons = self._reasons(block)
+        rows: list[JudgedRowScores] = [{} for _ in range(len(block.scores))]
+        self.n_done += int((~reasons.any(axis=1)).sum())
+        jobs = with_end(self._jobs(block, reasons, rows), on_drained)
+        await run_jobs(jobs, self._judging.limits.concurrency)
+        return self._assembled(block, rows)
+
+    def _reasons(self, block: ScoredBlock) -> npt.NDArray[np.uint8]:
+        """Per row and judged metric why the judge is asked: _WANTED, _AUDIT, or 0 for not."""
+        judging = self._judging
+        reasons = np.full((len(block.scores), len(judging.judged)), _WANTED, np.uint8)
+        if not judging.is_cascade:
+            return reasons
+        for place, metric in enumerate(judging.judged):
+            native = block.scores[:, self._plan.computed_columns.index(metric)]
+            drawn = ~np.isnan(native) & audited(self._plan, metric, _ordinals(block))
+            inside = uncertain(self._plan, metric, native)
+            reasons[:, place] = np.where(inside, _WANTED, np.where(drawn, _AUDIT, 0))
+        return reasons
+
+    def _jobs(
+        self, block: ScoredBlock, reasons: npt.NDArray[np.uint8], rows: list[JudgedRowScores]
+    ) -> Iterator[Job]:
+        for index in np.flatnonzero(reasons.any(axis=1)).tolist():
+            yield self._job(block, index, reasons[index].tolist(), rows)
+
+    def _job(
+        self, block: ScoredBlock, index: int, reasons: list[int], rows: list[JudgedRowScores]
+    ) -> Job:
+        async def judge() -> None:
+            asked = {
+                metric: reason == _AUDIT
+                for metric, reason in zip(self._judging.judged, reasons, strict=True)
+                if reason
+            }
+            native = dict(
+                zip(self._plan.computed_columns, map(_or_none, block.scores[index]), strict=True)
+            )
+            try:
+                sample = sample_with(block.rows, index, self._beside)
+                rows[index] = await self._row(sample, asked, native)
+            except SampleError:
+                raise
+            except InputError as error:
+                raise InputError(f"{block.rows.name(index)}: {error}") from None
+            self.n_done += 1
+            if self._on_rows is not None:
+                self._on_rows(self.n_done)
+
+        return judge
+
+    async def _row(
+        self,
+        sample: SampleLike,
+        asked: Mapping[MetricId, bool],
+        native: Mapping[MetricId, float | None],
+    ) -> dict[MetricId, JudgedScore]:
+        """Every judge and repeat on one row; ``asked`` says which metrics are audited."""
+        tallies = {metric: Tally() for metric in asked}
+        combinations = [
+            (judge, repeat)
+            for judge in range(len(self._judging.judges))
+            for repeat in range(self._judging.repeat)
+        ]
+        judgements = await together(
+            [self._once(sample, tuple(asked), tallies, *place) for place in combinations]
+        )
+        return {
+            metric: self._score(
+                metric,
+                [found[metric] for found in judgements],
+                native.get(metric),
+                is_audit,
+                tallies[metric],
+            )
+            for metric, is_audit in asked.items()
+        }
+
+    async def _once(
+        self,
+        sample: SampleLike,
+        metrics: tuple[MetricId, ...],
+        tallies: dict[MetricId, Tally],
+        judge: int,
+        repeat: int,
+    ) -> dict[MetricId, OneJudgement]:
+        asker = self._askers.asker(judge, repeat)
+        others = [metric for metric in metrics if self._is_scorer(metric)]
+        ours = [metric for metric in metrics if metric not in others]
+        try:
+            found, rest = await together(
+                [
+                    self._ours(ours, asker, sample, tallies),
+                    self._others(others, asker, sample, tallies),
+                ]
+            )
+        except JudgeUnavailableError as error:
+            self.unavailable = self.unavailable or error
+            self._askers.stop()
+            lost = OneJudgement(None, NullReason.JUDGE_INTERRUPTED, str(error))
+            return dict.fromkeys(metrics, lost)
+        return {**found, **rest}
+
+    async def _ours(
+        self,
+        metrics: Sequence[MetricId],
+        asker: Asker,
+        sample: SampleLike,
+        tallies: dict[MetricId, Tally],
+    ) -> dict[MetricId, OneJudgement]:
+        """The seven, and the ratings."""
+        row = judged_row(sample)
+        found = await judge_row(asker, row, metrics, self._judging.style, tallies)
+        return {metric: OneJudgement.of(judgement) for metric, judgement in found.items()}
+
+    async def _others(
+        self,
+        metrics: Sequence[MetricId],
+        asker: Asker,
+        sample: SampleLike,
+        tallies: Mapping[MetricId, Tally],
+    ) -> dict[MetricId, OneJudgement]:
+        """The scorers of other tools."""
+        found = await together(
+            [
+                (self._scored if metric in self._scorers else self._found)(
+                    metric, asker, sample, tallies[metric]
+                )
+                for metric in metrics
+            ]
+        )
+        return dict(zip(metrics, found, strict=True))
+
+    def _is_scorer(self, metric: MetricId) -> bool:
+        return metric in self._scorers or metric in self._plan.scorers
+
+    async def _found(
+        self, metric: MetricId, asker: Asker, sample: SampleLike, tally: Tally
+    ) -> OneJudgement:
+        """A scorer that has a rule of its own where no judge is asked."""
+        chosen = self._plan.scorers[metric]
+        spec = chosen.spec
+        fields = fields_of(sample, (*spec.fields, *spec.optional))
+        lacking = next((name for name in spec.fields if name not in fields), None)
+        if lacking is not None:
+            return OneJudgement(None, NullReason.MISSING_FIELD, f"No {lacking} given.")
+        try:
+            found = await judged_rule(metric).judged(asker, fields, tally, **chosen.options)
+        except JudgeFailure as failure:
+            return OneJudgement(None, failure.null_reason, str(failure))
+        reason = NullReason.MEASURED
+        if found.score is None:
+            reason = found.null_reason or NullReason.NOTHING_TO_MEASURE
+        return OneJudgement(
+            found.score,
+            reason,
+            "" if found.score is not None else found.explanation,
+            explanation=found.explanation,
+            details=tuple(found.details),
+        )
+
+    async def _scored(
+        self, metric: MetricId, asker: Asker, sample: SampleLike, tally: Tally
+    ) -> OneJudgement:
+        """A scorer of another tool, whose failure is a null."""
+        from rag_eval.scorers.mastra import RunError, run_of_sample
+
+        scorer, with_reason = self._scorers[metric]
+        run = run_of_sample(sample)
+        lacking = _lacking(metric, run)
+        if lacking:
+            return OneJudgement(None, NullReason.MISSING_FIELD, f"No {lacking} given.")
+        try:
+            result = await scorer.score(asker, run, tally, with_reason=with_reason)
+        except RunError as error:
+            return OneJudgement(None, NullReason.MISSING_FIELD, str(error))
+        except JudgeFailure as failure:
+            return OneJudgement(None, failure.null_reason, str(failure))
+        return OneJudgement(
+            result.score,
+            NullReason.MEASURED if result.score is not None else result.null_reason,
+            result.message,
+            explanation=_explanation(result),
+            details=(result.to_dict(),),
+        )
+
+    def _score(
+        self,
+        metric: MetricId,
+        judgements: Sequence[OneJudgement],
+        native: float | None,
+        is_audit: bool,
+        tally: Tally,
+    ) -> JudgedScore:
+        found = combined(
+            judgements,
+            repeat=self._judging.repeat,
+            threshold=judge_threshold(self._plan, metric),
+            higher_is_better=higher_is_better(metric),
+            native_score=native,
+            is_audit=is_audit,
+            share=self._judging.audit_share if is_audit else 1.0,
+            tally=tally,
+        )
+        self.has_judged |= any(one.score is not None for one in judgements)
+        return self._on_scale(metric, found)
+
+    def _on_scale(self, metric: MetricId, found: JudgedScore) -> JudgedScore:
+        """The score as its column wants it, a failed one by the caller's choice."""
+        if found.score is None:
+            # An audit looks at a row that is sure without a judge.
+            keeps_native = (
+                self._judging.on_failure == "heuristic"
+                or found.is_audit
+                or metric in self._plan.scorers  # which documents a fallback
+            )
+            if not (found.failed and keeps_native) or found.native_score is None:
+                return found
+            native = found.native_score
+            if self._judging.is_cascade:
+                native = float(unjudged_scores(self._plan, metric, np.array([native]))[0])
+            return replace(found, score=native, null_reason=NullReason.MEASURED, mode="heuristic")
+        if not self._judging.is_cascade:
+            return found
+        threshold = judge_threshold(self._plan, metric)
+        assert threshold is not None  # a cascade judges the seven alone
+        return replace(found, score=float(verdicts_of(np.array([found.score]), threshold)[0]))
+
+    def _assembled(self, block: ScoredBlock, rows: list[JudgedRowScores]) -> ScoredBlock:
+        plan = self._plan
+        scores = np.full((len(rows), len(plan.columns)), math.nan)
+        reasons = np.zeros(scores.shape, np.uint8)
+        for column, metric in enumerate(plan.columns):
+            if metric in plan.computed_columns:
+                place = plan.computed_columns.index(metric)
+                native = block.scores[:, place]
+                if self._judging.is_cascade and metric in self._judging.judged:
+                    native = unjudged_scores(plan, metric, native)
+                scores[:, column] = native
+                reasons[:, column] = block.null_reasons[:, place]
+            for index, judged in enumerate(rows):
+                if metric in judged:
+                    score = judged[metric].score
+                    scores[index, column] = math.nan if score is None else score
+                    reasons[index, column] = judged[metric].null_reason
+        return replace(block, scores=scores, null_reasons=reasons, judged=rows)
+
+
+def _scorers(plan: Plan) -> dict[MetricId, tuple[MastraScorer[Any], bool]]:
+    """The scorers of other tools among the metrics, and whether each gives a reason."""
+    assert plan.judging is not None
+    return {
+        metric: scorer_of(metric, plan.judging.judges[0], plan.judging.scorer_options)
+        for metric in plan.judging.judged
+        if metric.startswith("mastra.")
+    }
+
+
+def _lacking(metric: MetricId, run: Mapping[str, Any]) -> str:
+    """The field without which a scorer would ask a judge about nothing; empty for none."""
+    from rag_eval.scorers.mastra import MASTRA_SCORERS
+
+    if "trajectory" in run:
+        return ""
+    places = {"question": "input", "answer": "output"}
+    fields = MASTRA_SCORERS[metric].fields
+    return next((name for name, place in places.items() if name in fields and place not in run), "")
+
+
+def _explanation(result: MastraResult) -> str:
+    """The judge's reason, or why there is none."""
+    if result.reason or result.score is None:
+        return result.reason or result.message
+    return f"The judge's verdicts come to {result.score:.2f}; {result.message or _NO_REASON}."
+
+
+def judged_row(sample: SampleLike) -> JudgedRow:
+    """The texts of a sample that judges read.
+
+    Raises
+    ------
+    InputError
+        For a field of a wrong type.
+    """
+    truth = ground_truth_of(sample)
+    truths = [truth] if isinstance(truth, str) else list(truth or ())
+    contexts = field_of(sample, "contexts")
+    return JudgedRow(
+        question=_text(field_of(sample, "question"), "question"),
+        answer=_text(field_of(sample, "answer"), "answer"),
+        contexts=None if contexts is None else _texts(contexts, "contexts"),
+        ground_truths=[text for text in _texts(truths, "ground_truth") if text],
+    )
+
+
+def _text(value: object, name: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{name} must be a string, got {type(value).__name__}")
+    return value
+
+
+def _texts(values: object, name: str) -> list[str]:
+    if not isinstance(values, (list, tuple)) or not all(isinstance(text, str) for text in values):
+        raise InputError(f"{name} must be a list of strings")
+    return list(values)
+
+
+def _or_none(score: float) -> float | None:
+    return None if math.isnan(score) else float(score)
+
+
+def _ordinals(block: ScoredBlock) -> Sequence[int]:
+    """The number of each row in the input."""
+    if block.rows.origin is not None:
+        return block.rows.origin.ordinals
+    return range(block.rows.first_row, block.rows.first_row + len(block.rows))

@@ -1,0 +1,67 @@
+"""Progress reports of a long run, thinned out to what a person can see."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Final
+
+from rag_eval.options.plan import ProgressFn
+
+_INTERVAL_S: Final = 0.05
+
+
+class Progress:
+    """Calls back with (completed, total) at most every 50 ms, and once at the end.
+
+    The callback runs in the thread that drives the run; what it raises ends the run as itself.
+    Nothing is reported for a run without rows. True in place of one is a bar, in a notebook or on a
+    terminal.
+    """
+
+    def __init__(self, on_progress: ProgressFn | bool | None, total: int | None) -> None:
+        self._shows_bar = on_progress is True
+        self._report = None if isinstance(on_progress, bool) else on_progress
+        self._bar = ExitStack()
+        self._total = total
+        self._completed = 0
+        self._reported = 0
+        self._last = -_INTERVAL_S
+
+    def __enter__(self) -> Progress:
+        if self._shows_bar:
+            from rag_eval.reports.notebook_progress import live_progress
+
+            self._report = self._bar.enter_context(live_progress())
+        return self
+
+    def advance(self, n_rows: int, share: float | None = None) -> None:
+        """Note that ``n_rows`` more rows are done, and what share of all, where that is known."""
+        self._completed += n_rows
+        if share:
+            self._total = max(self._completed, round(self._completed / share))
+        now = time.monotonic()
+        if self._report is not None and now - self._last >= _INTERVAL_S:
+            self._last = now
+            self._reported = self._completed
+            self._report(self._completed, self._total)
+
+    def reached(self, completed: int, share: float | None = None) -> None:
+        """As :meth:`advance`, with the number of all rows that are done."""
+        self.advance(max(0, completed - self._completed), share)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # What was estimated is known now.
+        total = None if self._total is None else self._completed
+        told = (self._reported, self._total) == (self._completed, total)
+        try:
+            if self._report is not None and error is None and not told:
+                self._report(self._completed, total)
+        finally:
+            self._bar.__exit__(kind, error, trace)

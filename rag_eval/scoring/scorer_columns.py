@@ -1,0 +1,134 @@
+"""Rows of a block -> columns of scores, and one row -> its findings, by the scorers of a plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import SampleBlock, SampleError
+from rag_eval.metrics.contract import Column, Fields, Scored
+from rag_eval.options.plan import Plan
+from rag_eval.options.scorers import ChosenScorer
+from rag_eval.plumbing.interrupts import check_stopped
+from rag_eval.samples import MetricId, NullReason
+from rag_eval.scoring.field_columns import FieldColumns, field_columns
+
+_MISSING: Final = int(NullReason.MISSING_FIELD)
+
+
+def scorer_columns(rows: SampleBlock, plan: Plan) -> dict[MetricId, Column]:
+    """Scores and null reasons of every row, by scorer.
+
+    Raises
+    ------
+    SampleError
+        For the first row with a value that a scorer cannot read.
+    """
+    fields = field_columns(rows, plan.scorer_fields)
+    return {metric: _column(chosen, fields, rows) for metric, chosen in plan.scorers.items()}
+
+
+def find(chosen: ChosenScorer, fields: Fields) -> Scored:
+    """What a scorer finds in one row.
+
+    Raises
+    ------
+    InputError
+        For a value that the scorer cannot read.
+    """
+    lacking = next((name for name in chosen.spec.fields if name not in fields), None)
+    if lacking is not None:
+        return Scored(None, NullReason.MISSING_FIELD, f"No {lacking.replace('_', ' ')} given.")
+    # Those that the contract names: a score depends on no others.
+    read = {name: fields[name] for name in _names(chosen) if name in fields}
+    return _checked(chosen, read)
+
+
+def _checked(chosen: ChosenScorer, fields: Fields) -> Scored:
+    found = chosen.scorer.score(fields)
+    if found.score is not None and not math.isfinite(found.score):
+        raise InputError(f"{chosen.spec.id} gave {found.score}, which is no score")
+    if found.score is None and not found.null_reason:
+        return replace(found, null_reason=NullReason.NOTHING_TO_MEASURE)
+    return found
+
+
+def row_faults(rows: SampleBlock, plan: Plan) -> dict[int, str]:
+    """What is wrong with rows for the scorers of a plan, by their places in the block."""
+    found = {}
+    for index in range(len(rows)):
+        try:
+            scorer_columns(rows.taken([index]), plan)
+        except SampleError as error:
+            found[index] = error.fault
+    return found
+
+
+def _names(chosen: ChosenScorer) -> tuple[str, ...]:
+    return (*chosen.spec.fields, *chosen.spec.optional)
+
+
+def _column(chosen: ChosenScorer, fields: FieldColumns, block: SampleBlock) -> Column:
+    places = fields.places(chosen.spec.fields)
+    read = fields.rows(_names(chosen), places)
+    found = None
+    if chosen.scorer.column is not None and read:
+        try:
+            found = chosen.scorer.column(read)
+        except InputError:
+            found = None  # row by row, its row will be known
+    if found is None:
+        found = _one_by_one(chosen, read, places, block)
+    if len(places) == fields.n_rows:
+        return found
+    scores = np.full(fields.n_rows, math.nan)
+    reasons = np.full(fields.n_rows, _MISSING, np.uint8)
+    scores[places], reasons[places] = found
+    return scores, reasons
+
+
+def _one_by_one(
+    chosen: ChosenScorer, rows: Sequence[Fields], places: Sequence[int], block: SampleBlock
+) -> Column:
+    scores = np.full(len(rows), math.nan)
+    reasons = np.zeros(len(rows), np.uint8)
+    for index, row in enumerate(rows):
+        check_stopped()
+        try:
+            found = _checked(chosen, row)
+        except InputError as error:
+            raise SampleError(block.name(places[index]), str(error)) from None
+        except Exception as error:
+            # A defect of the scorer, as a rule of the caller's own: where it showed is said.
+            error.add_note(f"while {chosen.spec.id} scored {block.name(places[index])}")
+            raise
+        if found.score is None:
+            reasons[index] = found.null_reason
+        else:
+            scores[index] = found.score
+    return scores, reasons
+
+
+def assembled(
+    plan: Plan,
+    native: tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]],
+    found: Mapping[MetricId, Column],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+    """The columns of kernels and those of scorers, in the order of the plan."""
+    columns = plan.computed_columns
+    places = {metric: place for place, metric in enumerate(plan.native_columns)}
+    shape = (len(native[0]), len(columns))
+    scores, reasons = np.empty(shape), np.empty(shape, np.uint8)
+    for column, metric in enumerate(columns):
+        if metric in found:
+            scores[:, column], reasons[:, column] = found[metric]
+        else:
+            scores[:, column] = native[0][:, places[metric]]
+            reasons[:, column] = native[1][:, places[metric]]
+    return scores, reasons

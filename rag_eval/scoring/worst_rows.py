@@ -1,0 +1,133 @@
+"""Rows of a long run that are kept while all others are dropped: the N that score lowest."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.metrics.contract import Fields
+from rag_eval.options.plan import Plan
+from rag_eval.results.judged import JudgedRowScores
+from rag_eval.results.row import EvalResult
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.explaining import explain_row
+from rag_eval.scoring.faulty_rows import origin_of
+from rag_eval.scoring.scorer_fields import row_fields
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """A row with all that it takes to explain it later.
+
+    Attributes
+    ----------
+    number : int
+        Among all rows of the run, from 0.
+    name : str
+        Its place and id.
+    path, line : str, int or None
+        The file, and the line in a file of lines, from 1.
+    """
+
+    number: int
+    name: str
+    path: str
+    line: int | None
+    sample: Any
+    scores: npt.NDArray[np.float64]
+    judged: JudgedRowScores | None
+    fields: Fields | None
+
+    @classmethod
+    def of(cls, scored: ScoredBlock, index: int, first_row: int, plan: Plan) -> KeptRow:
+        """The row at ``index`` of a block whose first is row ``first_row`` of the run."""
+        block = scored.rows
+        origin = origin_of(block)
+        sample = block.sample(index)
+        return cls(
+            number=first_row + index,
+            name=origin.place(origin.numbers[index], sample),
+            path=origin.source,
+            line=origin.numbers[index] if origin.unit == "line" else None,
+            sample=sample,
+            # A view would keep the scores of the whole block.
+            scores=scored.scores[index].copy(),
+            judged=None if scored.judged is None else scored.judged[index],
+            fields=row_fields(block, index, plan),
+        )
+
+    def opened(self, plan: Plan, needs: FieldNeeds, evaluated_at: str) -> EvalResult:
+        """The row's result with explanations and signals."""
+        batch = pack_block(read_rows([self.sample], 0, needs), needs)
+        return explain_row(
+            self.sample,
+            batch,
+            0,
+            plan,
+            evaluated_at,
+            scored=(self.number, self.scores),
+            judged=self.judged,
+            fields=self.fields,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WorstRow:
+    """One of the rows with the lowest composite scores; ``name`` is its place and id."""
+
+    name: str
+    result: EvalResult
+    details: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result in the schema of result files, with details if asked for, and its place."""
+        return {"row": self.name, **self.result.to_dict(self.details)}
+
+
+class WorstRows:
+    """Keeps the samples of the N lowest composite scores; of equal ones the earlier.
+
+    Rows without a composite score are not among them: nothing of them was measured.
+    """
+
+    def __init__(self, plan: Plan, n_rows: int, details: bool = False) -> None:
+        self._plan = plan
+        self._n_rows = n_rows
+        self._details = details
+        # The best of the worst is on top; no two rows have one number.
+        self._heap: list[tuple[float, int, KeptRow]] = []
+
+    def add(self, scored: ScoredBlock, composite: npt.NDArray[np.float64], first_row: int) -> None:
+        """Consider the rows of a block, whose first is row ``first_row`` of the run."""
+        if not self._n_rows:
+            return
+        for index in np.flatnonzero(composite < self._limit()).tolist():
+            value = float(composite[index])
+            if value >= self._limit():
+                continue
+            row = KeptRow.of(scored, index, first_row, self._plan)
+            entry = (-value, -row.number, row)
+            if len(self._heap) < self._n_rows:
+                heapq.heappush(self._heap, entry)
+            else:
+                heapq.heapreplace(self._heap, entry)
+
+    def _limit(self) -> float:
+        return np.inf if len(self._heap) < self._n_rows else -self._heap[0][0]
+
+    def opened(self, needs: FieldNeeds, evaluated_at: str) -> list[WorstRow]:
+        """The rows with their explanations and signals, the worst first."""
+        kept = [row for _, _, row in sorted(self._heap, key=_place, reverse=True)]
+        return [
+            WorstRow(row.name, row.opened(self._plan, needs, evaluated_at), self._details)
+            for row in kept
+        ]
+
+
+def _place(entry: tuple[float, int, KeptRow]) -> tuple[float, int]:
+    return entry[:2]

@@ -1,0 +1,314 @@
+"""Calibrations to files and back; what a broken or hostile file is told."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rag_eval.calibration.files import read_calibrations, write_calibrations
+from rag_eval.calibration.fitting import Calibration, calibrate
+from rag_eval.errors import InputError
+from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.options.signature import Signature
+
+SIGNATURE = Signature.of(("faithfulness",), OverlapSettings())
+
+
+def made(metric: str = "faithfulness", **options: Any) -> Calibration:
+    generator = np.random.default_rng(0)
+    scores = generator.random(60)
+    good = generator.random(60) < scores
+    return calibrate(scores, good, metric=metric, n_resamples=10, **options)
+
+
+FAITHFULNESS = made(signature=SIGNATURE)
+LOGISTIC = made(method="logistic", precision=0.6)
+RECALL = made("context_recall")
+
+
+def written(folder: Path, value: object) -> Path:
+    path = folder / "c.json"
+    path.write_text(value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+# --------------------------------------------------------------------------------- round trip
+
+
+@pytest.mark.parametrize("calibration", [FAITHFULNESS, LOGISTIC])
+@pytest.mark.parametrize("name", ["c.json", "c.json.gz"])
+def test_round_trip(tmp_path: Path, calibration: Calibration, name: str) -> None:
+    path = tmp_path / name
+    calibration.save(path)
+    found = Calibration.load(path)
+    assert found == calibration
+    scores = np.linspace(-1, 2, 301)
+    assert (found.probabilities(scores) == calibration.probabilities(scores)).all()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_file_looks_like() -> None:
+    value = FAITHFULNESS.to_dict()
+    assert list(value) == [
+        "formatVersion",
+        "metricId",
+        "signature",
+        "method",
+        "map",
+        "objective",
+        "precision",
+        "threshold",
+        "balancedAccuracy",
+        "crossValidatedBalancedAccuracy",
+        "nLabels",
+        "nGroups",
+        "nNull",
+        "shareGood",
+    ]
+    assert value["metricId"] == "faithfulness"
+    assert value["signature"] == SIGNATURE.to_dict()
+    assert value["threshold"]["estimate"] == FAITHFULNESS.threshold
+    assert list(value["map"]) == ["scores", "probabilities"]
+    assert list(LOGISTIC.to_dict()["map"]) == ["coefficient", "intercept"]
+    assert json.loads(json.dumps(value)) == value
+
+
+def test_a_failed_write_leaves_the_older_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot write .*nowhere.*No such file"):
+        FAITHFULNESS.save(tmp_path / "nowhere" / "c.json")
+    path = written(tmp_path, "older")
+    with pytest.raises(InputError, match="two different calibrations of faithfulness"):
+        write_calibrations([FAITHFULNESS, LOGISTIC], path)
+    assert path.read_text() == "older"
+
+
+def test_applying_one_needs_no_scikit_learn(tmp_path: Path) -> None:
+    LOGISTIC.save(tmp_path / "c.json")
+    program = f"""
+import sys
+sys.modules["sklearn"] = None
+from rag_eval.calibration.fitting import Calibration
+found = Calibration.load({str(tmp_path / "c.json")!r})
+print(found.probability(0.25), [name for name in sys.modules if name.startswith("scipy")])
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{LOGISTIC.probability(0.25)} []\n"
+
+
+# ------------------------------------------------------------------------- several of them
+
+
+def test_several_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    write_calibrations([FAITHFULNESS, RECALL], path)
+    assert list(json.loads(path.read_text())["calibrations"]) == ["faithfulness", "contextRecall"]
+    both = {"faithfulness": FAITHFULNESS, "context_recall": RECALL}
+    assert read_calibrations(path) == both
+    with pytest.raises(InputError, match="holds calibrations of faithfulness, context_recall; wan"):
+        Calibration.load(path)
+
+
+def test_whatever_a_caller_has(tmp_path: Path) -> None:
+    single, several = tmp_path / "single.json", tmp_path / "several.json"
+    FAITHFULNESS.save(single)
+    write_calibrations([FAITHFULNESS, RECALL], several)
+    one = {"faithfulness": FAITHFULNESS}
+    both = {"faithfulness": FAITHFULNESS, "context_recall": RECALL}
+    for source, wanted in (
+        (FAITHFULNESS, one),
+        (single, one),
+        (str(single), one),
+        ([FAITHFULNESS], one),
+        ((FAITHFULNESS, RECALL), both),
+        ([str(single), RECALL], both),
+        ([single, several], both),
+        ([FAITHFULNESS, {"contextRecall": RECALL}], both),
+        ({"faithfulness": FAITHFULNESS, "contextRecall": RECALL}, both),
+        ({"faithfulness": FAITHFULNESS.to_dict()}, one),
+        (FAITHFULNESS.to_dict(), one),
+        (json.loads(several.read_text()), both),
+        ([], {}),
+        ({}, {}),
+    ):
+        assert read_calibrations(source) == wanted
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (5, "must be a Calibration, the path of a file, a mapping, or a list of these; got int"),
+        (None, "got NoneType"),
+        ([FAITHFULNESS, LOGISTIC], "there are two different calibrations of faithfulness"),
+        ({"contextRecall": FAITHFULNESS}, "['contextRecall'] is the calibration of faithfulness"),
+        ({"faith": FAITHFULNESS}, "calibration: unknown metric 'faith'"),
+        ({5: FAITHFULNESS}, "calibration: unknown metric 5"),
+        ({"faithfulness": 0.5}, "calibration['faithfulness'] is no calibration: Expected `object`"),
+        (
+            {"contextRecall": RECALL, "context_recall": made("context_recall", seed=1)},
+            "calibration has two different calibrations of context_recall",
+        ),
+        ("nowhere.json", "cannot read nowhere.json: No such file or directory"),
+    ],
+)
+def test_what_no_calibration_is(source: object, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_calibrations(source)
+    assert message in str(caught.value)
+
+
+# ------------------------------------------------------------------------------- broken files
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "c.json is not JSON"),
+        ("{", "c.json is not JSON"),
+        ("[" * 100_000, "c.json is not JSON"),
+        ('{"formatVersion": NaN}', "c.json is not JSON: NaN is not valid JSON"),
+        ('{"threshold": 1e999}', "c.json is not JSON: 1e999 is beyond the range of a double"),
+        ("[1]", "c.json is no calibration: it holds no JSON object"),
+        ("null", "c.json is no calibration: it holds no JSON object"),
+        ("{}", "c.json is no calibration: Object missing required field `formatVersion`"),
+        ('{"results": []}', "c.json is no calibration: Object "),
+        ('{"calibrations": {}}', "c.json has format version None; this library reads 1"),
+        ('{"formatVersion": 1, "calibrations": []}', "calibrations must be an object of metrics"),
+        ('{"formatVersion": 1, "calibrations": {"x": {}}}', "c.json: unknown metric 'x'"),
+        (
+            '{"formatVersion": 1, "calibrations": {"faithfulness": null}}',
+            "c.json['faithfulness'] is no calibration: Expected `object`, got `null`",
+        ),
+    ],
+)
+def test_files_that_hold_none(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Calibration.load(written(tmp_path, text))
+    assert message in str(caught.value)
+
+
+def test_a_file_that_is_not_gzip(tmp_path: Path) -> None:
+    path = tmp_path / "c.json.gz"
+    path.write_bytes(b"{}")
+    with pytest.raises(InputError, match=r"c\.json\.gz is not sound gzip data: Not a gzipped file"):
+        Calibration.load(path)
+
+
+ISOTONIC = {"scores": [0.1, 0.2], "probabilities": [0.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("formatVersion", 2, "it has format version 2; this library reads 1"),
+        ("formatVersion", True, "it has format version True"),
+        ("formatVersion", "1", "it has format version '1'"),
+        ("metricId", "faith", "unknown metric 'faith'"),
+        ("metricId", 5, "Expected `str`, got `int` - at `$.metricId`"),
+        ("signature", "x", "Expected `object | null`, got `str` - at `$.signature`"),
+        ("signature", {}, "signature: Object missing required field `profile`"),
+        ("signature.version", "1", "signature: Expected `int`, got `str` - at `$.version`"),
+        ("signature.options", [], "signature: Expected `object`, got `array` - at `$.options`"),
+        ("method", "spline", "Invalid enum value 'spline' - at `$.method`"),
+        ("method", "logistic", "map: Object"),
+        ("map", None, "Expected `object`, got `null` - at `$.map`"),
+        ("map", {"scores": [], "probabilities": []}, "map: Expected `array` of length >= 1"),
+        ("map.scores", "0.1", "map: Expected `array`, got `str` - at `$.scores`"),
+        ("map", {**ISOTONIC, "scores": [0.1, "x"]}, "got `str` - at `$.scores[1]`"),
+        ("map", {**ISOTONIC, "scores": [0.1]}, "map: 1 scores and 2 probabilities"),
+        ("map", {**ISOTONIC, "scores": [0.1, 0.1]}, "map: scores must rise from one to the next"),
+        ("map", {**ISOTONIC, "scores": [0.2, 0.1]}, "map: scores must rise from one to the next"),
+        ("map", {**ISOTONIC, "probabilities": [0.5, 0.4]}, "map: probabilities must not fall"),
+        ("map", {**ISOTONIC, "probabilities": [0.5, 1.5]}, "map: Expected `float` <= 1.0"),
+        ("map", {**ISOTONIC, "scores": [float("-inf"), 1]}, "map: Expected `float` >= -1.79"),
+        ("map", {**ISOTONIC, "scores": [float("nan"), 1]}, "map: Expected `float`"),
+        ("map.code", "import os", "map: Object contains unknown field `code`"),
+        ("objective", "f1", "Invalid enum value 'f1'"),
+        ("objective", "precision", "precision must be there when it is the objective, and only"),
+        ("precision", 0.5, "precision must be there when it is the objective, and only then"),
+        ("threshold", 0.5, "Expected `object`, got `float` - at `$.threshold`"),
+        ("threshold.estimate", None, "Expected `float`, got `null` - at `$.threshold.estimate`"),
+        ("threshold.estimate", float("nan"), "- at `$.threshold.estimate`"),
+        ("threshold.estimate", True, "Expected `float`, got `bool` - at `$.threshold.estimate`"),
+        ("threshold.estimate", 10**400, "Number out of range - at `$.threshold.estimate`"),
+        ("threshold.low", None, "threshold: low and high must both be there, or both be null"),
+        ("threshold.low", 9.0, "threshold: low 9.0 is above high"),
+        ("threshold.level", 1, "Expected `float` < 1.0 - at `$.threshold.level`"),
+        ("threshold.nResamples", -1, "Expected `int` >= 0 - at `$.threshold.nResamples`"),
+        ("balancedAccuracy.nGroups", 0, "Expected `int` >= 1 - at `$.balancedAccuracy.nGroups`"),
+        ("crossValidatedBalancedAccuracy", "x", "at `$.crossValidatedBalancedAccuracy`"),
+        ("nLabels", 2.5, "Expected `int`, got `float` - at `$.nLabels`"),
+        ("shareGood", 0, "Expected `float` > 0.0 - at `$.shareGood`"),
+        ("extra", 1, "Object contains unknown field `extra`"),
+    ],
+)
+def test_each_field_is_checked(path: str, value: object, message: str) -> None:
+    broken = copy.deepcopy(FAITHFULNESS.to_dict())
+    *parents, last = path.split(".")
+    place = broken
+    for name in parents:
+        place = place[name]
+    place[last] = value
+    with pytest.raises(InputError) as caught:
+        Calibration.from_dict(broken)
+    assert str(caught.value).startswith("calibration is no calibration: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", list(FAITHFULNESS.to_dict()))
+def test_each_field_must_be_there(tmp_path: Path, name: str) -> None:
+    broken = FAITHFULNESS.to_dict()
+    del broken[name]
+    with pytest.raises(InputError, match=rf"c.json is no calibration: .*`{name}`"):
+        Calibration.load(written(tmp_path, broken))
+
+
+def test_a_falling_logistic_map_is_refused() -> None:
+    broken = LOGISTIC.to_dict()
+    broken["map"]["coefficient"] = -1.0
+    with pytest.raises(InputError, match=r"map: Expected `float` >= 0.0 - at `\$.coefficient`"):
+        Calibration.from_dict(broken)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+PLACES = [(name,) for name in FAITHFULNESS.to_dict()] + [
+    (name, inner)
+    for name in ("signature", "map", "threshold", "balancedAccuracy")
+    for inner in FAITHFULNESS.to_dict()[name]
+]
+
+
+@given(st.sampled_from(PLACES), JSON, st.sampled_from([FAITHFULNESS, LOGISTIC]))
+@settings(deadline=None)
+def test_no_value_does_worse_than_an_error(
+    place: tuple[str, ...], value: object, calibration: Calibration
+) -> None:
+    broken: Any = copy.deepcopy(calibration.to_dict())
+    parent = broken if len(place) == 1 else broken[place[0]]
+    if not isinstance(parent, dict):
+        return
+    parent[place[-1]] = value
+    try:
+        found = Calibration.from_dict(broken)
+    except InputError:
+        return
+    # What is accepted can be used.
+    probabilities = found.probabilities(np.linspace(-2, 2, 9))
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    assert (np.diff(probabilities) >= -1e-15).all()
+    found.check(found.metric, SIGNATURE if found.signature is None else found.signature)
+    assert isinstance(repr(found), str)

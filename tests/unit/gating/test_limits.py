@@ -1,0 +1,127 @@
+"""Gates: what holds, what fails, and the words for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rag_eval.errors import InputError
+from rag_eval.gating.limits import Gates, check_gates
+from rag_eval.results.batch import BatchEvalResult
+from rag_eval.scoring.evaluation import evaluate_batch
+
+GOOD = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
+BAD = {"question": "red fox", "answer": "blue whale sings.", "contexts": ["red fox."]}
+
+
+def batch(*samples: dict[str, Any], metrics: str = "faithfulness", **options: Any) -> Any:
+    return evaluate_batch(list(samples), metrics.split(","), **options)
+
+
+def outcomes(
+    result: BatchEvalResult,
+    min_pass_rate: float | None = None,
+    regression_threshold: float = 0.05,
+    **min_mean: float,
+) -> list[tuple[bool, str]]:
+    gates = Gates.of(min_pass_rate, min_mean, result.metrics)
+    return [(gate.held, gate.message) for gate in check_gates(result, gates, regression_threshold)]
+
+
+def test_with_no_gate_every_sample_has_to_pass() -> None:
+    assert outcomes(batch(GOOD, BAD)) == [(False, "pass rate 0.50 (1/2) is below 1.00")]
+    assert outcomes(batch(GOOD, GOOD)) == [(True, "pass rate 1.00 (2/2) is at least 1.00")]
+
+
+def test_any_gate_replaces_the_default_one() -> None:
+    assert outcomes(batch(GOOD, BAD), faithfulness=0.5) == [
+        (True, "faithfulness mean 0.50 (2/2) is at least 0.50")
+    ]
+
+
+def test_pass_rate_and_mean() -> None:
+    assert outcomes(batch(GOOD, BAD, BAD), 0.3, faithfulness=0.4) == [
+        (True, "pass rate 0.33 (1/3) is at least 0.30"),
+        (False, "faithfulness mean 0.33 (3/3) is below 0.40"),
+    ]
+
+
+def test_numbers_are_shown_with_the_decimals_that_tell_them_apart() -> None:
+    """A line such as "0.33 is below 0.33" helps nobody."""
+    assert outcomes(batch(GOOD, BAD, BAD), 0.3334) == [
+        (False, "pass rate 0.3333 (1/3) is below 0.3334")
+    ]
+
+
+def test_a_metric_without_scores_fails_its_gate() -> None:
+    result = batch(GOOD, metrics="context_recall")
+    assert outcomes(result, context_recall=0) == [
+        (False, "context_recall has no scores (0/1); wanted a mean of at least 0.00")
+    ]
+    assert outcomes(result) == [(False, "pass rate 0.00 (0/1) is below 1.00")]
+
+
+def test_no_samples_fail_every_gate() -> None:
+    assert [held for held, _ in outcomes(batch(), 0, faithfulness=0)] == [False, False]
+
+
+def test_regressions() -> None:
+    before = batch(GOOD, GOOD, metrics="faithfulness,answer_relevance")
+    after = batch(GOOD, BAD, metrics="faithfulness,answer_relevance", baseline_result=before)
+    assert outcomes(after) == [
+        (False, "faithfulness mean 0.50 is 0.50 below the baseline's 1.00 (more than 0.05)"),
+        (False, "answer_relevance mean 0.50 is 0.50 below the baseline's 1.00 (more than 0.05)"),
+    ]
+    same = batch(GOOD, GOOD, baseline_result=before)
+    assert outcomes(same) == [(True, "faithfulness mean 1.00 is that of the baseline")]
+    better = batch(GOOD, GOOD, baseline_result=batch(GOOD, BAD))
+    assert outcomes(better) == [(True, "faithfulness mean 1.00 is 0.50 above the baseline's 0.50")]
+    little = batch(
+        GOOD, BAD, baseline_result=batch(GOOD, GOOD), metrics="faithfulness",
+        regression_threshold=0.6,
+    )  # fmt: skip
+    assert outcomes(little, regression_threshold=0.6) == [
+        (True, "faithfulness mean 0.50 is 0.50 below the baseline's 1.00 (at most 0.60)")
+    ]
+
+
+def test_a_metric_that_lost_its_scores_is_not_comparable_and_fails() -> None:
+    truth = {**GOOD, "groundTruth": "red fox."}
+    before = batch(truth, metrics="context_recall")
+    after = batch(GOOD, metrics="context_recall", baseline_result=before)
+    assert outcomes(after) == [(False, "context_recall has no scores; the baseline's mean is 1.00")]
+    never = batch(GOOD, metrics="context_recall", baseline_result=after)
+    assert outcomes(never) == [(True, "context_recall has no scores, and none in the baseline")]
+
+
+@pytest.mark.parametrize(
+    ("rate", "means", "message"),
+    [
+        (90, {}, "min_pass_rate must be between 0 and 1, got 90"),
+        (-0.1, {}, "min_pass_rate must be between 0 and 1"),
+        (float("nan"), {}, "min_pass_rate must be finite"),
+        (True, {}, "min_pass_rate must be a number, got bool"),
+        ("1", {}, "min_pass_rate must be a number, got str"),
+        (None, {"faithfulness": 2}, r"min_mean\['faithfulness'\] must be between 0 and 1"),
+        (None, {"faithfullness": 0.5}, "did you mean 'faithfulness'"),
+        (None, {"answer_relevance": 0.5}, "answer_relevance, which is not computed"),
+        (None, [("faithfulness", 1)], "min_mean must be a mapping"),
+    ],
+)
+def test_bars_that_make_no_sense(rate: Any, means: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Gates.of(rate, means, ["faithfulness"])
+
+
+def test_to_dict() -> None:
+    result = batch(GOOD, BAD)
+    gate = check_gates(result, Gates.of(None, {"faithfulness": 0.9}, result.metrics), 0.05)[0]
+    assert gate.to_dict() == {
+        "gate": "minMean",
+        "metricId": "faithfulness",
+        "held": False,
+        "found": 0.5,
+        "wanted": 0.9,
+        "message": "faithfulness mean 0.50 (2/2) is below 0.90",
+    }

@@ -1,0 +1,219 @@
+"""Hash tables of the kernel: any seed gives the same scores, and no text makes them slow."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from rag_eval._native import overlap_block
+from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.samples import METRIC_IDS
+from tests.differential.test_overlap_block import ROWS, WANTED, giant
+from tests.oracle import overlap
+from tests.oracle.tokens import tokenize
+
+ROOT = Path(__file__).parents[3]
+
+Sample = dict[str, Any]
+Scores = npt.NDArray[np.float64]
+
+# token_stream.pxd, home_slot: the first eight bytes of a token xor the seed are one factor of a
+# product. Under this seed, of which an attacker must not know, it is 0 for every token that begins
+# with these letters, and all of them have one home.
+COLLIDER = int.from_bytes(b"collider", "little")
+SEEDS = [0, 1, COLLIDER, 2**63, 2**64 - 1, 0x9E3779B97F4A7C15]
+LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
+
+
+def score(rows: list[Sample], seed: int, settings: OverlapSettings | None = None) -> Scores:
+    """Scores of all metrics by the kernel itself, a null left 0."""
+    needs = FieldNeeds.of(METRIC_IDS)
+    batch = pack_block(read_rows(rows, 0, needs), needs)
+    scores = np.full((len(rows), 7), -7.0)
+    overlap_block.score_block(
+        *(
+            getattr(getattr(batch, name), part)
+            for name in ("question", "answer", "ground_truth", "contexts")
+            for part in ("data", "offsets")
+        ),
+        batch.row_contexts,
+        np.arange(7),
+        *(settings or OverlapSettings()).kernel_arguments,
+        seed,
+        0,
+        len(rows),
+        scores,
+        np.empty(scores.shape, np.uint8),
+    )
+    return scores
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("sizes", [(1, 2), (3, 1, 4), (2, 2)])
+def test_scores_do_not_depend_on_the_seed(seed: int, sizes: tuple[int, ...]) -> None:
+    settings = OverlapSettings(ngram_sizes=sizes, ngram_weights=(0.7, 0.3, 0.5)[: len(sizes)])
+    rows = [*ROWS[:50], giant(random.Random(1)), *ROWS[50:]]
+    assert score(rows, seed, settings).tobytes() == score(rows, 12345, settings).tobytes()
+    if sizes == (1, 2):
+        found = np.delete(score(rows, seed), 50, axis=0)
+        assert found.tobytes() == WANTED.tobytes()
+
+
+def word(number: int) -> str:
+    """A different token of three letters for each number below 32768."""
+    return "".join(LETTERS[number >> shift & 31] for shift in (10, 5, 0))
+
+
+@pytest.mark.parametrize("seed", [12345, COLLIDER])
+def test_tables_outgrown_by_many_short_tokens(seed: int) -> None:
+    """More distinct tokens and n-grams than the bytes let expect: tables are laid out anew."""
+    choose = random.Random(2)
+    words = [word(i) for i in range(32768)]
+    choose.shuffle(words)
+    # Each word twice: the second time in another order, so that bigrams of known tokens are new.
+    again = choose.sample(words, len(words))
+    row = {
+        "question": " ".join(words[:40]),
+        "answer": "The " + " ".join(words[100:700]) + ". And " + " ".join(again[5:300]) + ".",
+        "contexts": [" ".join(words), " ".join(again + words), " ".join(words[50:400] * 2)],
+        "groundTruth": "The " + " ".join(words[90:400]) + ". Or " + " ".join(words[9000:9009]),
+    }
+    assert len(set(tokenize(row["contexts"][0]))) == 32768
+    # Twice in one call: the second row meets the tables the first one left behind.
+    wanted = [overlap.score(metric, row) for metric in METRIC_IDS]
+    assert score([row, ROWS[0], row], seed)[[0, 2]].tolist() == [wanted, wanted]
+
+
+def tokens_row(tokens: list[str]) -> Sample:
+    return {
+        "question": f"what is {tokens[5]}",
+        "answer": f"It is {tokens[7]}. Or it is {tokens[-1]} {tokens[0]}.",
+        "contexts": [" ".join(tokens)],
+        "groundTruth": f"It is {tokens[7]}.",
+    }
+
+
+def flood(n_tokens: int) -> tuple[Sample, Sample]:
+    """Rows of distinct 16-byte tokens: all with one home under COLLIDER, and random ones."""
+    choose = random.Random(4)
+    tails = [
+        "".join(LETTERS[i >> shift & 31] for shift in range(0, 40, 5)) for i in range(n_tokens)
+    ]
+    choose.shuffle(tails)
+    heads = [choose.getrandbits(40) for _ in range(n_tokens)]
+    spread = [
+        "".join(LETTERS[head >> shift & 31] for shift in range(0, 40, 5)) + tail
+        for head, tail in zip(heads, tails, strict=True)
+    ]
+    return tokens_row(["collider" + tail for tail in tails]), tokens_row(spread)
+
+
+@pytest.mark.timeout(300)
+def test_a_million_colliding_tokens_cost_what_random_ones_do() -> None:
+    """Without a new seed after a long probe this takes hours: each token walks past all others."""
+    hostile, friendly = flood(10**6)
+    sizes = [len(row["contexts"][0]) for row in (hostile, friendly)]
+    assert sizes[0] == sizes[1]
+    elapsed: dict[str, list[float]] = {"hostile": [], "friendly": []}
+    found: dict[str, list[bytes]] = {"hostile": [], "friendly": []}
+    for _ in range(3):
+        for name, row in (("hostile", hostile), ("friendly", friendly)):
+            began = time.perf_counter()
+            scores = score([row], COLLIDER)
+            elapsed[name].append(time.perf_counter() - began)
+            found[name].append(scores.tobytes())
+    medians = {name: statistics.median(times) for name, times in elapsed.items()}
+    assert medians["hostile"] <= 3 * medians["friendly"], medians
+    for seed in (12345, COLLIDER + 1):
+        assert score([hostile], seed).tobytes() == found["hostile"][0]
+    assert len(set(found["hostile"])) == len(set(found["friendly"])) == 1
+
+
+def test_colliding_tokens_score_as_the_oracle_says() -> None:
+    hostile, friendly = flood(3000)
+    for row in (hostile, friendly):
+        wanted = [overlap.score(metric, row) for metric in METRIC_IDS]
+        for seed in SEEDS:
+            assert score([row, row], seed).tolist() == [wanted, wanted]
+
+
+def test_long_tokens_that_differ_in_one_byte() -> None:
+    """Past sixteen bytes a token is known by a digest: a hit still compares all bytes."""
+    base = "x" * 60
+    tokens = [base[:i] + "y" + base[i + 1 :] for i in range(60)] + [base[:n] for n in range(1, 60)]
+    row = tokens_row(tokens)
+    wanted = [overlap.score(metric, row) for metric in METRIC_IDS]
+    for seed in SEEDS:
+        assert score([row], seed).tolist() == [wanted]
+
+
+def test_tokens_that_differ_in_length_alone() -> None:
+    """Same first and last eight bytes: under many a seed two of them share a slot."""
+    tokens = ["x" * n for n in range(8, 17)] + ["y" + "\0" * n for n in range(6)]
+    row = {
+        "question": " ".join(tokens[::2]),
+        "answer": " ".join(tokens[::3]),
+        "contexts": [" ".join(tokens), " ".join(tokens[1::2])],
+        "groundTruth": " ".join(tokens[2:9]),
+    }
+    wanted = [overlap.score(metric, row) for metric in METRIC_IDS]
+    for seed in range(300):
+        assert score([row], seed).tolist() == [wanted]
+
+
+def folded_product(left: int, right: int) -> int:
+    product = left * right
+    return (product & (2**64 - 1)) ^ (product >> 64)
+
+
+def next_seed(seed: int) -> int:
+    """One step of splitmix64."""
+    mixed = (seed + 0x9E3779B97F4A7C15) % 2**64
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EB % 2**64
+    return mixed ^ (mixed >> 31)
+
+
+def home_slot(token: str, n_slots: int) -> int:
+    """Where a token of at most sixteen letters goes under COLLIDER, as vocabulary.pxd has it."""
+    head = int.from_bytes(token[:8].encode(), "little")
+    tail = int.from_bytes(token[-8:].encode(), "little")
+    second = ((tail ^ next_seed(COLLIDER)) + len(token)) % 2**64
+    return folded_product(head ^ COLLIDER, second) % n_slots
+
+
+def check_half_full(n_before: int) -> None:
+    """Score a row whose token number ``n_before`` is the first to be met far from home."""
+    pairs = [a + b for a in LETTERS for b in LETTERS]
+    colliding = ["collider" + pair for pair in pairs[:130]]
+    assert {home_slot(token, 512) for token in colliding} == {0}
+    # Far from the run that begins in slot 0, whose last token is 128 places from home.
+    others = [pair for pair in pairs if 180 <= home_slot(pair, 512) < 480]
+    tokens = [*colliding[:129], *others[: n_before - 129], colliding[129], *others[200:205]]
+    row = {"question": tokens[0], "answer": "", "contexts": [" ".join(tokens)]}
+    assert 1024 < len(row["contexts"][0]) < 2000  # what a table of 512 slots is for
+    scores = [overlap.score(metric, row) for metric in METRIC_IDS]
+    wanted = [math.nan if score is None else score for score in scores]
+    assert np.array_equal(score([row, row], COLLIDER), [wanted, wanted], equal_nan=True)
+
+
+@pytest.mark.parametrize("n_before", [255, 256, 257])
+def test_a_probe_runs_too_long_in_a_table_half_full(n_before: int) -> None:
+    """Regression: such a table got a new seed instead of more room, and the next token was written
+    past its keys. In a process of its own: that ended in a segmentation fault.
+    """
+    program = f"from tests.unit.kernels.test_hash_tables import *; check_half_full({n_before})"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -1,0 +1,247 @@
+"""The generated header, compiled: every listed word, and words that no list has."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import random
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.oracle.grounded_characters import fold, within
+from tests.oracle.grounded_words import LATIN
+
+ROOT = Path(__file__).resolve().parents[3]
+NATIVE = ROOT / "_native"
+HEADER = NATIVE / "word_tables.h"
+LISTS = ROOT / "tools" / "word_lists"
+MAX_WORD = 16
+
+
+def read_list(name: str) -> dict[str, Any]:
+    return tomllib.loads((LISTS / name).read_text(encoding="utf-8"))
+
+
+STOP_WORDS: dict[str, list[str]] = {
+    code: text.split() for code, text in read_list("stop_words.toml").items()
+}
+ENGLISH = read_list("english.toml")
+KINDS: dict[str, list[str]] = {
+    name.upper(): text.split() for name, text in ENGLISH["kinds"].items()
+}
+NUMBERS: dict[str, str] = ENGLISH["numbers"]
+REFUSALS: list[str] = ENGLISH["phrases"]["refusals"]
+ABBREVIATIONS = frozenset(ENGLISH["phrases"]["abbreviations"].split())
+
+
+WRAPPERS = """
+#include "word_tables.h"
+int n_languages(void) { return N_LANGUAGES; }
+const char *code(int language) { return language_codes[language]; }
+int is_latin(int language) { return language_is_latin[language]; }
+int n_number_texts(void) { return N_NUMBER_TEXTS; }
+int n_phrases(void) { return N_REFUSAL_PHRASES; }
+const char *phrase(int number) { return refusal_phrases[number]; }
+int abbreviation(const char *letters, int size) { return is_abbreviation(letters, size); }
+int und_and_en(void) { return LANGUAGE_UND * 1000 + LANGUAGE_EN; }
+int facts(uint64_t head, uint64_t tail, int64_t size, uint64_t *languages, int *kinds,
+          const char **number) {
+    const word_facts_t *found = word_facts(head, tail, size);
+    if (!found)
+        return 0;
+    *languages = found->stop_languages;
+    *kinds = found->kinds;
+    *number = found->number ? number_texts[found->number - 1] : NULL;
+    return found->size == size;
+}
+"""
+
+
+class Facts(NamedTuple):
+    languages: frozenset[str]
+    kinds: frozenset[str]
+    number: str | None
+
+
+class Library:
+    def __init__(self, library: Path) -> None:
+        functions = ctypes.CDLL(str(library))
+        for name in ("code", "phrase"):
+            getattr(functions, name).restype = ctypes.c_char_p
+        self.call: Any = functions
+        self.codes = [functions.code(n).decode() for n in range(functions.n_languages())]
+        macros = re.findall(r"^#define WORD_(\w+) (0x\w+) /\*", HEADER.read_text("utf-8"), re.M)
+        self.kinds = {name: int(mask, 16) for name, mask in macros}
+
+    def look_up(self, head: int, tail: int, size: int) -> Facts | None:
+        languages, kinds, number = ctypes.c_uint64(), ctypes.c_int(), ctypes.c_char_p()
+        found = self.call.facts(
+            ctypes.c_uint64(head),
+            ctypes.c_uint64(tail),
+            ctypes.c_int64(size),
+            *map(ctypes.byref, (languages, kinds, number)),
+        )
+        if not found:
+            return None
+        return Facts(
+            languages=frozenset(
+                code for bit, code in enumerate(self.codes) if languages.value >> bit & 1
+            ),
+            kinds=frozenset(name for name, mask in self.kinds.items() if kinds.value & mask),
+            number=number.value.decode() if number.value is not None else None,
+        )
+
+    def facts(self, word: str) -> Facts | None:
+        data = word.encode()
+        head, tail = (int.from_bytes(part, "little") for part in (data[:8], data[-8:]))
+        return self.look_up(head, tail, len(data))
+
+    def is_abbreviation(self, letters: str) -> bool:
+        return bool(self.call.abbreviation(letters.encode(), len(letters)))
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    folder = tmp_path_factory.mktemp("word_tables")
+    source, built = folder / "wrappers.c", folder / "wrappers.so"
+    source.write_text(WRAPPERS, encoding="ascii")
+    strict = ["-Wall", "-Wextra", "-Werror", "-std=c99"]
+    command = [compiler, "-O1", *strict, "-shared", "-fPIC", f"-I{NATIVE}", source, "-o", built]
+    subprocess.run(command, check=True)
+    return Library(built)
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, Facts]:
+    """Every listed word with what the lists say of it."""
+    words = set(NUMBERS).union(*STOP_WORDS.values(), *KINDS.values())
+    return {
+        word: Facts(
+            languages=frozenset(code for code, listed in STOP_WORDS.items() if word in listed),
+            kinds=frozenset(name for name, listed in KINDS.items() if word in listed),
+            number=NUMBERS.get(word),
+        )
+        for word in words
+    }
+
+
+def test_digests() -> None:
+    comment, _, content = HEADER.read_text(encoding="utf-8").partition(" */\n")
+    digests = re.findall(r"^ \*   ([0-9a-f]{64})$", comment, re.M)
+    files = [(LISTS / name).read_bytes() for name in ("stop_words.toml", "english.toml")]
+    assert digests[:2] == [hashlib.sha256(data).hexdigest() for data in files]
+    assert digests[-1] == hashlib.sha256(content.encode()).hexdigest()
+    assert len(digests) == 4  # the third is of the package on PyPI
+
+
+def test_the_licence_is_in_the_header() -> None:
+    comment, _, _ = HEADER.read_text(encoding="utf-8").partition(" */\n")
+    licence = (LISTS / "LICENSE").read_text(encoding="utf-8")
+    assert "Copyright (c) 2016 Gene Diaz" in licence
+    assert "\n".join(f" * {line}".rstrip() for line in licence.splitlines()) in comment
+
+
+def test_languages(library: Library) -> None:
+    assert library.codes == ["und", *STOP_WORDS]
+    assert library.codes[1] == "en"
+    assert library.call.und_and_en() == 1
+    latin = [code for n, code in enumerate(library.codes) if library.call.is_latin(n)]
+    assert latin == [code for code, words in STOP_WORDS.items() if within(words[0][0], LATIN)]
+    assert latin[-2:] == ["tl", "eu"]
+
+
+def test_kinds_have_a_bit_each(library: Library) -> None:
+    assert library.kinds.keys() == KINDS.keys()
+    assert sorted(library.kinds.values()) == [1 << bit for bit in range(8)]
+
+
+def test_every_word_is_found(library: Library, known: dict[str, Facts]) -> None:
+    assert {word: library.facts(word) for word in known} == known
+    n_words = re.search(r"#define N_WORDS (\d+)", HEADER.read_text(encoding="utf-8"))
+    assert n_words
+    assert int(n_words[1]) == len(known)
+
+
+def test_a_few_words(library: Library) -> None:
+    assert library.facts("two") == Facts(frozenset(), frozenset({"COUNTING", "COUNT"}), "2")
+    assert library.facts("year") == Facts(
+        frozenset(), frozenset({"WHAT_NUMBER", "WHICH_DATE"}), None
+    )
+    in_three = library.facts("des")
+    assert in_three
+    assert in_three.languages == {"de", "fr", "ca"}
+    assert library.facts("therefore") == Facts(frozenset({"en"}), frozenset(), None)
+
+
+def test_words_are_in_normal_form_and_fit(known: dict[str, Facts]) -> None:
+    assert [word for word in known if fold(word) != word] == []
+    assert max(len(word.encode()) for word in known) <= MAX_WORD
+
+
+def near(word: str) -> Iterator[str]:
+    """Words with one letter more, less or changed, and two neighbours in each other's place."""
+    for place in range(len(word)):
+        before, rest = word[:place], word[place:]
+        yield before + rest[1:]
+        yield before + rest[1:2] + rest[:1] + rest[2:]
+        for letter in "aens\u0001я":
+            yield before + letter + rest
+            yield before + letter + rest[1:]
+    yield word + "s"
+    yield word * 2
+
+
+def test_other_words_are_not_found(library: Library, known: dict[str, Facts]) -> None:
+    others = {other for word in known for other in near(word)} - known.keys()
+    rng = random.Random(16)
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789àяが"
+    others |= {"".join(rng.choices(letters, k=rng.randint(1, 9))) for _ in range(20_000)}
+    others = {word for word in others if 1 <= len(word.encode()) <= MAX_WORD} - known.keys()
+    assert len(others) > 30_000
+    assert [word for word in sorted(others) if library.facts(word)] == []
+
+
+def test_head_tail_and_size_are_all_compared(library: Library, known: dict[str, Facts]) -> None:
+    for word in known:
+        data = word.encode()
+        head, tail = (int.from_bytes(part, "little") for part in (data[:8], data[-8:]))
+        for bit in (0, 7, 33, 63):
+            assert library.look_up(head ^ 1 << bit, tail, len(data)) is None
+            assert library.look_up(head, tail ^ 1 << bit, len(data)) is None
+        for size in {len(data) - 1, len(data) + 1} & set(range(1, MAX_WORD + 1)):
+            assert library.look_up(head, tail, size) is None
+
+
+def test_empty_places_lead_nowhere(library: Library) -> None:
+    """Entry 0 has head, tail and size 0, which no word has."""
+    assert all(library.look_up(0, 0, size) is None for size in range(1, MAX_WORD + 1))
+
+
+def test_number_texts_are_used(library: Library) -> None:
+    assert library.call.n_number_texts() == len(set(NUMBERS.values()))
+
+
+def test_refusals(library: Library) -> None:
+    phrases = [library.call.phrase(n).decode() for n in range(library.call.n_phrases())]
+    assert phrases == REFUSALS
+    assert all(phrase == " ".join(map(fold, phrase.split())) for phrase in phrases)
+
+
+def test_abbreviations(library: Library) -> None:
+    others = {other for word in ABBREVIATIONS for other in near(word) if other.isascii()}
+    others |= {letter * 2 for letter in "abcdefghijklmnopqrstuvwxyz"} | set(STOP_WORDS["en"])
+    for word in ABBREVIATIONS | {"", "approximately", *others}:
+        assert library.is_abbreviation(word) == (word in ABBREVIATIONS), word
+    # Only as many letters are read as the size says.
+    assert library.call.abbreviation(b"etcetera", 3)
+    assert not library.call.abbreviation(b"etc", 2)

@@ -1,0 +1,153 @@
+"""The table of a run in windows of any width."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from rag_eval.jobs.file_run import RunReport, run_file
+from rag_eval.jobs.file_scoring import score_file
+from rag_eval.reports.console import console_for, print_run, print_score_file
+from rag_eval.reports.run_table import RunTable
+
+HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
+METRICS = ["faithfulness", "unsupported_numbers", "context_recall"]
+
+
+@pytest.fixture(scope="module")
+def report() -> RunReport:
+    return run_file(HANDBOOK, METRICS, profile="grounded", worst=1)
+
+
+def printed(report: RunReport, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = io.StringIO()
+    print_run(report, console_for(text))
+    return text.getvalue().split("\n66 samples")[0].splitlines()
+
+
+@pytest.mark.parametrize("width", [50, 60, 70, 80, 90, 100, 115, 120, 131, 200])
+def test_nothing_is_cut_and_no_number_wraps(
+    report: RunReport, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = printed(report, width, monkeypatch)
+    assert max(map(len, lines)) <= width
+    text = "\n".join(lines)
+    assert "…" not in text
+    for metric in METRICS:
+        row = next(line for line in lines if line.startswith(metric))
+        mean = report.result.aggregates[metric]
+        assert f" {mean.mean:.2f} " in row
+        assert f"({mean.n}/66)" in row
+        interval = mean.interval
+        assert interval is not None
+        assert f"[{interval.low:.2f}, {interval.high:.2f}]" in text
+        for cell in row.split()[1:]:
+            number = r"[-\d.]+|\(\d+/66\)|\[[\d.]+,|[\d.]+\]|–|pass|FAIL"
+            assert re.fullmatch(number, cell), cell
+
+
+def test_a_wider_window_never_shows_less(
+    report: RunReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heads = []
+    for width in range(50, 140, 6):
+        lines = printed(report, width, monkeypatch)
+        end = next(n for n, line in enumerate(lines) if line.startswith("──"))
+        heads.append(set(" ".join(lines[:end]).split()))
+    assert all(narrow <= wide for narrow, wide in pairwise(heads))
+    assert {"threshold", "nulls", "median", "min", "max", "std"} <= heads[-1]
+    assert not {"median", "min", "max", "std"} & heads[0]
+
+
+def test_a_table_is_as_wide_as_its_window_and_no_wider(report: RunReport) -> None:
+    console = console_for(io.StringIO())
+    unbounded = console.options.update(width=10_000)
+    table = RunTable(summary=report.result, thresholds=report.thresholds, verdicts={})
+    width, widths = 200, list[int]()
+    while width >= 60:  # one less than the last table took, so that the next has to be narrower
+        found = console.measure(table.fitting(console, width), options=unbounded).maximum
+        assert found <= width
+        widths.append(found)
+        width = found - 1
+    assert len(widths) >= 4
+
+
+def test_every_number_stands_in_its_column(
+    report: RunReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = printed(report, 200, monkeypatch)
+    aggregates = {**report.result.aggregates, "composite": report.result.composite_aggregate}
+    for name, aggregate in aggregates.items():
+        row = next(line for line in lines if line.startswith(name))
+        found = (aggregate.median, aggregate.min, aggregate.max, aggregate.std_dev)
+        assert row.split(")")[1].split()[:4] == [f"{value:.2f}" for value in found]
+        assert row.split()[-3] == str(aggregate.n_rows - aggregate.n)
+        assert row.split()[-2] == f"{1 - aggregate.n / aggregate.n_rows:.2f}"
+    head = next(line for line in lines if "median" in line)
+    names = ["median", "min", "max", "std", "threshold", "pass", "rate", "nulls", "null", "rate"]
+    assert head.split()[-11:-1] == names
+
+
+def test_what_has_no_threshold_has_no_pass_rate(
+    report: RunReport, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = printed(report, 200, monkeypatch)
+    rows = {line.split()[0]: line.split() for line in lines if line.strip()}
+    assert rows["unsupported_numbers"][-5:] == ["–", "–", "16", "0.24", "–"]
+    assert rows["faithfulness"][-5:] == ["0.6", "0.83", "0", "0.00", "FAIL"]
+    scored = score_file(HANDBOOK, tmp_path / "s.jsonl", METRICS, profile="grounded")
+    text = io.StringIO()
+    print_score_file(scored, console_for(text))
+    rows = {line.split()[0]: line.split() for line in text.getvalue().splitlines() if line.strip()}
+    assert rows["unsupported_numbers"][-4:] == ["–", "–", "16", "0.24"]
+
+
+def test_a_threshold_that_was_given_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = run_file(HANDBOOK, METRICS, profile="grounded", thresholds={"unsupported_numbers": 0.5})
+    lines = printed(given, 200, monkeypatch)
+    row = next(line for line in lines if line.startswith("unsupported_numbers")).split()
+    assert row[-5] == "0.5"
+    assert row[-4] != "–"
+
+
+def test_long_names_go_over_lines_where_there_is_no_room(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    row = {"question": "q?", "answer": "A b c.", "contexts": ["A b c."]}
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({**row, "expectedKeywords": ["b"]}) + "\n")
+    found = run_file(path, ["mastra.keyword_coverage", "mastra.content_similarity"])
+    monkeypatch.setenv("COLUMNS", "50")
+    text = io.StringIO()
+    print_run(found, console_for(text))
+    lines = text.getvalue().splitlines()
+    assert max(map(len, lines[:12])) <= 50
+    assert "…" not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
+)
+def test_colours_of_a_pipe_are_those_that_were_asked_for(
+    report: RunReport,
+    variables: dict[str, str],
+    coloured: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    text = io.StringIO()
+    console = console_for(text)
+    print_run(report, console)
+    assert ("\x1b[31m" in text.getvalue() or "\x1b[1;31m" in text.getvalue()) is coloured
+    assert console.width == 120

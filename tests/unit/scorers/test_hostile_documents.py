@@ -1,0 +1,270 @@
+"""Documents, schemas and patterns that want to hang or break what reads them: bounded and clear."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rag_eval.errors import InputError
+from rag_eval.metrics.contract import Scored, ScorerSpec
+from rag_eval.scorers.json_schemas import SchemaError, validator
+from rag_eval.scorers.omk.assertions import check_assertion
+from rag_eval.scorers.regtrace import format_specs, meaning_specs
+from rag_eval.scorers.regtrace.format import format_score
+from rag_eval.scorers.regtrace.format_formulas import (
+    markdown_features,
+    phrase_penalty,
+    regex_match,
+    term_coverage,
+)
+from rag_eval.scorers.regtrace.json_comparison import value_similarity
+from rag_eval.scorers.regtrace.markdown_structure import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    markdown_structure,
+)
+from rag_eval.scorers.strict_json import JsonFault, json_depth, parse_json
+
+# Generous, so that only what grows faster than its input is caught.
+pytestmark = pytest.mark.timeout(60)
+
+MEGABYTES_10 = 10_000_000
+DEEP = "[" * 10_000 + "]" * 10_000
+DEEP_OBJECTS = '{"a":' * 10_000 + "1" + "}" * 10_000
+
+JSON_TEXTS: dict[str, str] = {
+    "numbers": "[" + "1," * (MEGABYTES_10 // 2) + "1]",
+    "one string": json.dumps("ab\\\"'" * (MEGABYTES_10 // 10)),
+    "objects": "[" + '{"a":1},' * (MEGABYTES_10 // 10) + "1]",
+    "one key again and again": "{" + '"a":1,' * (MEGABYTES_10 // 6) + '"a":2}',
+}
+FAULTS: dict[str, str] = {
+    "deep arrays": DEEP,
+    "deep objects": DEEP_OBJECTS,
+    "only brackets": "[" * MEGABYTES_10,
+    "a string without end": '"' + '\\"' * (MEGABYTES_10 // 2),
+    "quotes": "[" * 501 + '"\\' * (MEGABYTES_10 // 2),
+    "digits": "1" * MEGABYTES_10,
+    "a large exponent": "1e400",
+    "not a number": '{"a": NaN}',
+    "half a character": '{"a": \ud800}',
+    "nulls": "\x00" * MEGABYTES_10,
+}
+
+
+@pytest.mark.parametrize("name", JSON_TEXTS)
+def test_ten_megabytes_of_json_are_read(name: str) -> None:
+    value = parse_json(JSON_TEXTS[name])
+    assert isinstance(value, (list, str, dict))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_hostile_json_is_a_fault(name: str) -> None:
+    with pytest.raises(JsonFault) as caught:
+        parse_json(FAULTS[name])
+    assert 0 < len(caught.value.reason) < 200
+
+
+def test_the_depth_of_hostile_text_is_never_too_small() -> None:
+    assert json_depth(DEEP) == 10_000
+    assert json_depth("[" * 600 + '"' + "]" * 600) == 600
+
+
+# Markdown.
+
+_SHORT = MOST_CHARACTERS
+MARKDOWN: dict[str, str] = {
+    "brackets": "[" * _SHORT,
+    "quotes": "> " * (_SHORT // 2),
+    "quotes in lines": (("> " * 100 + "a\n") * (_SHORT // 210)),
+    "rules": "* " * (_SHORT // 2),
+    "emphasis": "*a **b " * (_SHORT // 7),
+    "backticks": "".join("`" * n + " " for n in range(1, 900)),
+    "links": "[a](" * (_SHORT // 4),
+    "images": "![](<" * (_SHORT // 5),
+    "references": "\n".join(f"[a{n}]: x" for n in range(MOST_LINES)),
+    "tags": "<a " * (_SHORT // 3),
+    "comments": "<!--" * (_SHORT // 4),
+    "entities": "&" * _SHORT,
+    "a wide table": "|" * (_SHORT // 2) + "\n" + "|-" * (_SHORT // 4 - 1),
+    "a long table": "|a|b|\n|-|-|\n" + "|a|b|\n" * (MOST_LINES - 2),
+    "delimiters": "|-" * (_SHORT // 2),
+    "dashes": "-" * _SHORT,
+    "items": "- a\n" * MOST_LINES,
+    "items within items": "\n".join("  " * n + "- x" for n in range(700)),
+    "quoted items": ("> - " * 20 + "\n") * (_SHORT // 82),
+    "numbers": "1. " * (_SHORT // 3),
+    "headings": "# a\n" * MOST_LINES,
+    "a setext heading": "a\n" * (MOST_LINES - 1) + "===",
+    "fences": "```\na\n" * (MOST_LINES // 2),
+    "tabs": "\t" * _SHORT,
+    "blanks": " \n" * (MOST_LINES - 1) + "#",
+    "half a character": "\ud800" * (_SHORT // 2) + "\n# a",
+}
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+def test_hostile_markdown_is_read(name: str) -> None:
+    found = markdown_structure(MARKDOWN[name])
+    assert len(found.problems) <= 10
+    assert 0 <= markdown_features(MARKDOWN[name]) <= 1
+
+
+@pytest.mark.parametrize("text", ["[" * 1_000_000, "> > > >" * 200_000, "- a\n" * 100_000])
+def test_markdown_that_is_too_large_fails_and_says_so(text: str) -> None:
+    found = format_score(text, sub_checks=["markdown_structure"])
+    assert found.score == 0
+    assert "not read: more than 500,000 characters" in str(found.details[0].message)
+
+
+# Schemas.
+
+
+@pytest.mark.parametrize(
+    "address", ["http://127.0.0.1:9/x", "file:///etc/passwd", "x.json", "../x"]
+)
+@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef", "$recursiveRef"])
+def test_nothing_is_fetched_for_a_schema(address: str, keyword: str) -> None:
+    for schema in ({keyword: address}, {"anyOf": [{"items": {keyword: address}}]}):
+        with pytest.raises(InputError):
+            format_score("{}", schema=schema)
+        found = check_assertion({"type": "json_schema", "schema": schema}, "{}")
+        assert not found.passed
+        assert "inside itself" in str(found.message)
+
+
+def test_a_recursive_schema_is_checked_down_to_the_depth_of_the_value() -> None:
+    tree = validator({"type": "object", "properties": {"a": {"$ref": "#"}}})
+    assert tree(parse_json('{"a":' * 400 + "{}" + "}" * 400)) == []
+    [error] = tree(parse_json('{"a":' * 400 + "1" + "}" * 400))
+    assert error.message == 'value is not of type "object"'
+    deep: Any = 1
+    for _ in range(10_000):
+        deep = {"a": deep}
+    assert tree(deep) == [SchemaError("$", "nested more than 500 deep")]
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "(.*)*x", "a{0,500}b"])
+def test_patterns_of_schemas_take_linear_time(pattern: str) -> None:
+    text = "a" * 1_000_000 + "!"
+    assert len(validator({"pattern": pattern})(text)) == 1
+    assert len(validator({"patternProperties": {pattern: False}, "pattern": pattern})(text)) == 1
+
+
+def test_long_lists_of_alternatives_and_values_are_bounded() -> None:
+    enum = {"items": {"enum": [{"a": n} for n in range(10_000)]}}
+    assert "too large" in validator(enum)([{"a": 9_999}] * 10_000)[0].message
+    chain = {f"r{n}": {"$ref": f"#/$defs/r{n + 1}"} for n in range(5_000)}
+    linked = {"$defs": {**chain, "r5000": {"type": "null"}}, "$ref": "#/$defs/r0"}
+    assert validator(linked)(None) == []
+
+
+def test_ten_megabytes_are_checked_against_a_schema() -> None:
+    value = parse_json(JSON_TEXTS["numbers"])
+    assert validator({"items": {"type": "number"}})(value) == []
+    assert len(validator({"items": {"type": "string"}})(value)) == 1
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+@pytest.mark.parametrize("rest", ["unevaluatedProperties", "unevaluatedItems"])
+def test_what_is_left_over_by_references_is_bounded(keyword: str, rest: str) -> None:
+    """The validator ended the process when its memory was at an end."""
+    chain: dict[str, Any] = {
+        f"r{n}": {keyword: [{"$ref": f"#/$defs/r{n + 1}"}] * 2, rest: False} for n in range(40)
+    }
+    with pytest.raises(InputError, match="at most 2,000 subschemas of one value"):
+        validator({"$defs": {**chain, "r40": {}}, "$ref": "#/$defs/r0"})
+    short = {f"r{n}": {keyword: [{"$ref": f"#/$defs/r{n + 1}"}] * 2} for n in range(5)}
+    assert (
+        validator({"$defs": {**short, "r5": {}}, "$ref": "#/$defs/r0", rest: True})(None)
+        is not None
+    )
+
+
+# Patterns.
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}b", "(?:a?){50}a{50}b"])
+def test_patterns_of_users_take_linear_time(pattern: str) -> None:
+    text = "a" * 200_000 + "!"
+    assert format_score(text, pattern=pattern, sub_checks=["regex_match"]).score == 0
+    assert regex_match(text, pattern) == 0
+    assert not check_assertion({"type": "regex", "pattern": pattern}, text).passed
+
+
+def test_large_repeats_of_repeats_are_refused() -> None:
+    with pytest.raises(InputError):
+        format_score("a", pattern="((a{1,100}){1,100}){1,100}")
+
+
+# Scorers, with hostile answers and expected outputs.
+
+DOCUMENTS: dict[str, str] = {
+    "numbers": "[" + "1," * 200_000 + "1]",
+    "deep arrays": DEEP,
+    "deep objects": DEEP_OBJECTS,
+    "repeated keys": "{" + '"a":1,' * 100_000 + '"a":1e400}',
+    "one long word": "a" * 1_000_000,
+    "many words": " ".join(f"word{n}" for n in range(50_000)),
+    "brackets": "[" * 1_000_000,
+    "line ends": "\n" * 1_000_000,
+    "spaces": " " * 1_000_000,
+    "half characters": "\ud800\udc00\ud800 " * 10_000,
+    "nothing": "",
+    "delimiters": "|" + "-|" * 500_000,
+    "combining": "e" + "\u0301" * 100_000,
+}
+
+
+def scored(spec: ScorerSpec, fields: dict[str, Any]) -> Scored | None:
+    """What the scorer finds; None where it says that it cannot."""
+    known = {name: fields[name] for name in (*spec.fields, *spec.optional) if name in fields}
+    try:
+        return spec.create(**spec.options).score(known)
+    except InputError:
+        return None
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize(
+    "spec", [*format_specs.SPECS, *meaning_specs.SPECS], ids=lambda spec: str(spec.id)
+)
+def test_every_scorer_comes_to_an_end(spec: ScorerSpec, name: str) -> None:
+    hostile = DOCUMENTS[name]
+    for answer, truth in ((hostile, "A plain text."), ("A plain text.", hostile)):
+        found = scored(spec, {"answer": answer, "ground_truth": truth, "contexts": [truth]})
+        if found is None or found.score is None:
+            continue
+        low, high = spec.range
+        assert low <= found.score <= high
+        assert math.isfinite(found.score)
+        for one in found.details:
+            for part in ("expected", "actual"):
+                assert len(str(one.get(part, ""))) <= 80
+
+
+def test_words_that_would_take_minutes_are_refused() -> None:
+    words = " ".join(f"{n:08}" for n in range(200_000))
+    other = "".join(f"{n:08x}" for n in range(200_000, 400_000))
+    with pytest.raises(InputError, match="too many for a text of"):
+        term_coverage(other, words)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: value_similarity(DEEP, DEEP),
+        lambda: value_similarity(DEEP_OBJECTS, "{}"),
+        lambda: value_similarity("NaN", "NaN"),
+    ],
+)
+def test_what_cannot_be_read_is_not_alike(call: Callable[[], float]) -> None:
+    assert call() == 0
+
+
+def test_phrases_of_signs_are_no_patterns() -> None:
+    assert phrase_penalty("aaaa!" * 100_000, ["(a+)+$", ".*", "["]) == 1

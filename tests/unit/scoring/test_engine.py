@@ -1,0 +1,278 @@
+"""Blocks over threads: in order, none waits for another, and not too many are held."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import SampleError
+from rag_eval.inputs.samples import FieldNeeds, RowBlock
+from rag_eval.options.plan import make_plan
+from rag_eval.plumbing.checked_values import thread_count
+from rag_eval.plumbing.interrupts import StopFlag
+from rag_eval.scoring import engine
+from rag_eval.scoring.engine import score_blocks
+
+PLAN = make_plan(["faithfulness"], {})
+NEEDS = FieldNeeds.of(PLAN.columns)
+TIMEOUT = 20.0
+
+
+class Rows:
+    """Hands out blocks of one row and counts them; packing one waits where a test wants it to."""
+
+    def __init__(self, n_blocks: int, n_bytes: int = 100) -> None:
+        self.n_blocks = n_blocks
+        self.n_bytes = n_bytes
+        self.n_pulled = 0
+        self.n_packed = 0
+        self.gates: dict[int, threading.Event] = {}
+        self.faults: dict[int, Exception] = {}
+        self.fails_at: int | None = None
+        self._lock = threading.Lock()
+
+    def blocks(self) -> Iterator[RowBlock]:
+        for number in range(self.n_blocks):
+            if number == self.fails_at:
+                raise InputError(f"cannot read block {number}")
+            self.n_pulled += 1
+            row = {"question": "q", "answer": f"a {number}.", "contexts": [f"a {number}"]}
+            yield RowBlock(number, [row], text_bytes=self.n_bytes)
+
+    def pack(self, block: Any) -> Any:
+        number = block.first_row
+        if number in self.gates:
+            assert self.gates[number].wait(TIMEOUT)
+        if number in self.faults:
+            raise self.faults[number]
+        batch = block.pack(NEEDS)
+        with self._lock:
+            self.n_packed += 1
+        return block, batch
+
+    def scored(self, threads: int, **options: Any) -> Any:
+        return score_blocks(self.blocks(), PLAN, NEEDS, threads, self.pack, **options)
+
+
+def eventually(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + TIMEOUT
+    while not is_so():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.001)
+
+
+def consume(scored: Any) -> tuple[threading.Thread, list[int]]:
+    """Take all blocks in another thread."""
+    numbers: list[int] = []
+
+    def take() -> None:
+        numbers.extend(block.rows.first_row for block in scored)
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    return thread, numbers
+
+
+def ended(thread: threading.Thread) -> None:
+    thread.join(TIMEOUT)
+    assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+@pytest.mark.parametrize("reads_apart", [False, True])
+def test_blocks_come_in_order(threads: int, reads_apart: bool) -> None:
+    rows = Rows(200)
+    found = list(rows.scored(threads, reads_apart=reads_apart))
+    assert [block.rows.first_row for block in found] == list(range(200))
+    assert all(block.scores.shape == (1, 1) and block.scores[0, 0] == 1 for block in found)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 4])
+@pytest.mark.parametrize("slow", [0, 7])
+def test_the_others_go_on_while_one_is_slow(threads: int, slow: int) -> None:
+    """They stalled as soon as a few waited for it."""
+    rows = Rows(150)
+    rows.gates[slow] = threading.Event()
+    thread, numbers = consume(rows.scored(threads))
+    eventually(lambda: rows.n_packed == 149)
+    assert numbers == list(range(slow))
+    rows.gates[slow].set()
+    ended(thread)
+    assert numbers == list(range(150))
+
+
+def test_not_more_blocks_are_begun_than_threads_can_take() -> None:
+    rows = Rows(150)
+    for number in range(150):
+        rows.gates[number] = threading.Event()
+    thread, numbers = consume(rows.scored(2))
+    eventually(lambda: rows.n_pulled == 2 + engine._AHEAD)
+    time.sleep(0.05)
+    assert rows.n_pulled == 2 + engine._AHEAD
+    for gate in rows.gates.values():
+        gate.set()
+    ended(thread)
+    assert numbers == list(range(150))
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_texts_that_wait_are_bounded(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_WAITING_BYTES", 10_000)
+    rows = Rows(300, n_bytes=100)
+    rows.gates[0] = threading.Event()
+    thread, numbers = consume(rows.scored(threads))
+    # The bound, twice the largest, and the block that went past it.
+    most = (10_000 + 2 * 100) // 100 + 1
+    eventually(lambda: rows.n_pulled == most)
+    eventually(lambda: rows.n_packed == most - 1)
+    time.sleep(0.05)
+    assert rows.n_pulled == most
+    assert numbers == []
+    rows.gates[0].set()
+    ended(thread)
+    assert numbers == list(range(300))
+
+
+def test_a_giant_does_not_stop_the_rows_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that is past the bound by itself still lets as much wait as it is large."""
+    monkeypatch.setattr(engine, "_WAITING_BYTES", 1000)
+    rows = Rows(300, n_bytes=100)
+    rows.gates[0] = threading.Event()
+
+    def blocks() -> Iterator[RowBlock]:
+        for block in rows.blocks():
+            if block.first_row == 0:
+                block.text_bytes = 5000
+            yield block
+
+    thread, numbers = consume(score_blocks(blocks(), PLAN, NEEDS, 2, rows.pack))
+    eventually(lambda: rows.n_packed == 61)
+    time.sleep(0.05)
+    assert rows.n_packed == 61  # 1,000 + 2 * 5,000 bytes less the giant's own, and one more
+    rows.gates[0].set()
+    ended(thread)
+    assert numbers == list(range(300))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_the_first_fault_in_order_is_the_error(threads: int) -> None:
+    """Not the one that was found first."""
+    rows = Rows(50)
+    rows.gates[10] = threading.Event()
+    rows.faults = {10: SampleError("row 10", "bad"), 12: SampleError("row 12", "bad")}
+    if threads == 1:
+        rows.gates[10].set()
+    else:
+        threading.Timer(0.05, rows.gates[10].set).start()
+    found: list[int] = []
+
+    def take() -> None:
+        found.extend(block.rows.first_row for block in rows.scored(threads))
+
+    with pytest.raises(SampleError, match="row 10: bad"):
+        take()
+    assert found == list(range(10))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_rows_before_what_cannot_be_read_come_first(threads: int) -> None:
+    rows = Rows(50)
+    rows.fails_at = 20
+    found: list[int] = []
+
+    def take() -> None:
+        found.extend(block.rows.first_row for block in rows.scored(threads))
+
+    with pytest.raises(InputError, match="cannot read block 20"):
+        take()
+    assert found == list(range(20))
+    rows = Rows(50)
+    rows.fails_at, rows.faults = 20, {19: SampleError("row 19", "bad")}
+    with pytest.raises(SampleError, match="row 19: bad"):
+        take()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_rows_before_ctrl_c_come_first(threads: int) -> None:
+    """Those that were read were lost where the reader waited for more."""
+    rows = Rows(20)
+
+    def blocks() -> Iterator[RowBlock]:
+        yield from rows.blocks()
+        raise KeyboardInterrupt
+
+    found: list[int] = []
+
+    def take() -> None:
+        scored = score_blocks(blocks(), PLAN, NEEDS, threads, rows.pack, reads_apart=True)
+        found.extend(block.rows.first_row for block in scored)
+
+    with pytest.raises(KeyboardInterrupt):
+        take()
+    assert found == list(range(20))
+
+
+def test_ctrl_c_does_not_wait_for_a_giant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that were read before it are kept, up to the first that is not scored in time."""
+    monkeypatch.setattr(engine, "_GRACE_S", 0.0)
+    rows = Rows(20)
+    rows.gates[7] = threading.Event()
+
+    def blocks() -> Iterator[RowBlock]:
+        for block in rows.blocks():
+            if block.first_row == 8:
+                eventually(lambda: rows.n_packed == 7)
+                # The thread that is asked for it can only be let go by hand.
+                threading.Timer(0.05, rows.gates[7].set).start()
+                raise KeyboardInterrupt
+            yield block
+
+    found: list[int] = []
+
+    def take() -> None:
+        scored = score_blocks(blocks(), PLAN, NEEDS, 1, rows.pack, reads_apart=True)
+        found.extend(block.rows.first_row for block in scored)
+
+    with pytest.raises(KeyboardInterrupt):
+        take()
+    assert found == list(range(7))
+
+
+def test_a_flag_from_outside_ends_the_run() -> None:
+    flag = StopFlag()
+    for threads in (1, 2):
+        rows = Rows(50)
+        with closing(rows.scored(threads, stop=flag)) as scored:
+            if threads == 1:
+                assert next(scored).rows.first_row == 0
+                flag.set()
+            with pytest.raises(InterruptedError):
+                next(scored)
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_closing_early_ends_the_threads(threads: int) -> None:
+    rows = Rows(10_000)
+    before = threading.active_count()
+    with closing(rows.scored(threads)) as scored:
+        for block in scored:
+            if block.rows.first_row == 3:
+                break
+        assert threading.active_count() > before
+    assert threading.active_count() == before
+    # Blocks that are done may wait for an earlier one; no more of them than a few are read.
+    assert rows.n_pulled <= 4 + 10 * (threads + engine._AHEAD)
+
+
+def test_thread_counts() -> None:
+    assert thread_count(3) == 3
+    assert thread_count(None) >= 1
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(InputError, match="threads"):
+            thread_count(wrong)  # type: ignore[arg-type]
