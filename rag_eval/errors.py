@@ -28,9 +28,9 @@ class InputChangedError(InputError):
     Attributes
     ----------
     report : object
-        What came of it all the same: that of :func:`rag_eval.jobs.file_run.run_file`,
-        :func:`rag_eval.score_file` or :func:`rag_eval.scoring.faulty_rows.validate_file`, whose files are
-        written; None where nothing did.
+        What came of it all the same: that of :func:`rag_eval.run_file`,
+        :func:`rag_eval.score_file` or the validation, whose files are written; None where nothing
+        did.
     """
 
     def __init__(self, changes: list[str], report: Any = None) -> None:

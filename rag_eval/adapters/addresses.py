@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.judge.limits import CALL_TIMEOUT_S
-from rag_eval.judge.replies import JudgeIdentity, SchemaJudge
-from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for, vendor_at
+from rag_eval.judge.replies import SchemaJudge
+from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for
 
 Provider: TypeAlias = Literal["openai", "anthropic"]
 
@@ -136,10 +136,3 @@ def checked_addresses(text: str) -> list[str]:
             raise InputError(f"the judge {part!r} is given twice")
         addresses.append(address)
     return texts
-
-
-def vendor_of(identity: JudgeIdentity) -> str | None:
-    """``openai`` or ``anthropic`` when its own server answers, else None."""
-    if identity.provider not in VENDOR_URLS:
-        return None
-    return identity.provider if identity.base_url is None else vendor_at(identity.base_url)

@@ -14,6 +14,7 @@ from rag_eval.comparing.row_changes import MovedRow, RowChange, moved_rows, row_
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError
 from rag_eval.metrics.directions import bounds_of
+from rag_eval.results.faces import face
 from rag_eval.samples import MetricId
 
 if TYPE_CHECKING:
@@ -238,14 +239,10 @@ class RunComparison:
         ax : matplotlib.axes.Axes, optional
             Where to draw; default: a new figure.
         """
-        from rag_eval.reports.plot import changes_figure
-
-        return changes_figure(self, ax=ax)
+        return face("comparison.plot")(self, ax=ax)
 
     def _repr_html_(self) -> str:
-        from rag_eval.reports.notebook_batch import comparison_html
-
-        return comparison_html(self)
+        return str(face("comparison.notebook")(self))
 
 
 def settled(differences: Floats, options: ComparisonOptions) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.plumbing.json_text import number_or_null
+from rag_eval.results.faces import face
 from rag_eval.samples import camel_case
 
 Policy: TypeAlias = Literal["no-regression", "non-inferior", "omk", "regtrace", "node"]
@@ -215,9 +216,7 @@ class GateReport:
         }
 
     def _repr_html_(self) -> str:
-        from rag_eval.reports.notebook_batch import gate_html
-
-        return gate_html(self)
+        return str(face("gate.notebook")(self))
 
 
 def first_failure(outcomes: Sequence[GateOutcome]) -> str | None:

@@ -1,6 +1,5 @@
 """Golden datasets: load them, run them against an application, compare, split and clean them."""
 
-from rag_eval.golden.checks import Fault
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
 from rag_eval.golden.diff import ChangedCase, GoldenDiff, diff_golden_datasets
 from rag_eval.golden.evals import EvalsResult, EvalsSummary, arun_evals, run_evals
@@ -19,6 +18,7 @@ from rag_eval.golden.regtrace_files import validate_golden_set
 from rag_eval.golden.results import CaseResult, CaseSignal, EvalRunResult
 from rag_eval.golden.runner import CaseRunner, arun_golden_dataset, run_golden_dataset
 from rag_eval.golden.split import GoldenSplit, split_golden_dataset
+from rag_eval.inputs.checked_records import Fault
 from rag_eval.inputs.yaml_files import load_yaml
 
 __all__ = [

@@ -64,7 +64,7 @@ def case_signals(
         score = output_match(output.output, case.expected_output)
         yield CaseSignal("expected_output", score)
     if case.expected_tool_calls:
-        from rag_eval.trajectory import trajectory_score
+        from rag_eval.scorers.hazel.trajectory import trajectory_score
 
         wanted = called_names(case.expected_tool_calls, "expected_tool_calls")
         yield CaseSignal("expected_tool_calls", trajectory_score(output.tool_names, wanted))

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.golden.checks import Fault, Record, check_unique, records
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
 from rag_eval.golden.omk_files import checked_assertions
+from rag_eval.inputs.checked_records import Fault, Record, check_unique, records
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.scorers.tool_calls import tool_call_of
 

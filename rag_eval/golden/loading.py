@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError
-from rag_eval.golden.checks import Fault, described
 from rag_eval.golden.datasets import GoldenDataset, GoldenFormat
 from rag_eval.golden.hazel_files import read_hazel
 from rag_eval.golden.omk_files import read_omk
 from rag_eval.golden.regtrace_files import read_regtrace
+from rag_eval.inputs.checked_records import Fault, described
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from rag_eval.errors import InputError, MissingExtraError
-from rag_eval.golden.checks import Fault, Record, check_unique, records
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
+from rag_eval.inputs.checked_records import Fault, Record, check_unique, records
 
 _CASE: Final = (
     "sample_id",

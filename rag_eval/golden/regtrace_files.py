@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rag_eval.golden.checks import Fault, Record, check_unique, records
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
+from rag_eval.inputs.checked_records import Fault, Record, check_unique, records
 
 _TYPES: Final = ("single_turn", "rag")
 METRICS: Final = ("factuality", "format", "tone", "regression")

@@ -351,7 +351,7 @@ def _path_of(value: object, test: Callable[[object], bool]) -> str:
 def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
     """The rows of a JSON array, which is held in memory as a whole.
 
-    So are the rows of the documents that :func:`rag_eval.inputs.schemas.documents.rows_of_document` knows.
+    So are the rows of the documents that ``schemas.documents.rows_of_document`` knows.
     """
     data = file.content()
     if not data or data.isspace():

@@ -46,8 +46,7 @@ class InputOptions:
     Attributes
     ----------
     schema : str, optional
-        Whose field names they are, one of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`; recognised where
-        None.
+        Whose field names they are, one of ``schemas.fields.SCHEMA_NAMES``; recognised where None.
     mapping : mapping of str
         Our field to its place in the data; wins over the schema.
     gold_separator : str, optional

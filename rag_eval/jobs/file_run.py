@@ -37,6 +37,7 @@ from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.durable_files import atomic_file, followed, is_replaced
 from rag_eval.plumbing.interrupts import deferred_interrupts
 from rag_eval.results.batch import BatchSummary
+from rag_eval.results.faces import face
 from rag_eval.results.files import row_json
 from rag_eval.results.regressions import compare_means
 from rag_eval.results.row_writer import RowWriter
@@ -141,18 +142,12 @@ class RunReport:
         """
         if self.view is None:
             raise InputError("the run kept no rows to show: give run_file view=True")
-        from rag_eval.reports.page.page import page_html, write_page
-
-        if path is None:
-            return page_html(self.view, title=title)
-        write_page(self.view, path, title=title)
-        return None
+        page: str | None = face("run.page")(self.view, path, title=title)
+        return page
 
     def _repr_html_(self) -> str:
         """Verdict, gates and statistics, as a notebook shows them."""
-        from rag_eval.reports.notebook_batch import run_html
-
-        return run_html(self)
+        return str(face("run.notebook")(self))
 
     def file_summary(self) -> dict[str, Any]:
         """What a result file holds beside its rows."""

@@ -28,10 +28,11 @@ from rag_eval.plumbing import json_text
 from rag_eval.plumbing.arrow_package import pyarrow
 from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.plumbing.clock import Clock
-from rag_eval.results.batch import BatchSummary, stacked
+from rag_eval.results.batch import BatchSummary
 from rag_eval.results.summary import summary_of
 from rag_eval.results.totals import ScoreTotals
 from rag_eval.samples import needs_judge, snake_case
+from rag_eval.scoring.batch import stacked
 from rag_eval.scoring.engine import score_blocks
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class BatchScorer:
         Parameters
         ----------
         batch : pyarrow.RecordBatch
-            Its columns may have the names of any of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`.
+            Its columns may have the names of any of ``schemas.fields.SCHEMA_NAMES``.
 
         Returns
         -------

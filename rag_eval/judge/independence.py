@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag_eval.adapters.addresses import vendor_of
 from rag_eval.judge.replies import JudgeIdentity
+from rag_eval.judge.server_urls import vendor_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from rag_eval.errors import InputError
+from rag_eval.judge.replies import JudgeIdentity
 
 VENDOR_URLS: Final[Mapping[str, str]] = {
     "openai": "https://api.openai.com/v1",
@@ -98,3 +99,10 @@ def key_for(url: str, environment: Mapping[str, str]) -> str:
     if is_loopback(url):
         return NO_KEY
     raise InputError(f"the judge at {url} needs a key; set {variable}")
+
+
+def vendor_of(identity: JudgeIdentity) -> str | None:
+    """``openai`` or ``anthropic`` when its own server answers, else None."""
+    if identity.provider not in VENDOR_URLS:
+        return None
+    return identity.provider if identity.base_url is None else vendor_at(identity.base_url)

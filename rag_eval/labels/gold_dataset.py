@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.golden.checks import described
+from rag_eval.inputs.checked_records import described
 from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
 from rag_eval.plumbing.checked_values import is_number
 

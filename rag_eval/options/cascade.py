@@ -22,8 +22,6 @@ from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.options.judged_metrics import judged_spec
 from rag_eval.options.judging import UNCERTAIN
 from rag_eval.options.plan import Plan
-from rag_eval.results.aggregates import MetricAggregate
-from rag_eval.results.row import ByMetric
 from rag_eval.samples import MetricId
 
 Scores = npt.NDArray[np.float64]
@@ -148,27 +146,3 @@ def verdicts_of(scores: Scores, threshold: float) -> Scores:
     """1 from the threshold on, 0 below, NaN where null."""
     with np.errstate(invalid="ignore"):
         return np.where(np.isnan(scores), math.nan, (scores >= threshold).astype(np.float64))
-
-
-def without_means(plan: Plan, aggregates: ByMetric[MetricAggregate]) -> ByMetric[MetricAggregate]:
-    """The aggregates, with NaN for the statistics of columns that hold verdicts alone."""
-    if not any(is_verdict_only(plan, metric) for metric in plan.columns):
-        return aggregates
-    return ByMetric(
-        {
-            metric: _without_mean(found) if is_verdict_only(plan, metric) else found
-            for metric, found in aggregates.items()
-        }
-    )
-
-
-def _without_mean(found: MetricAggregate) -> MetricAggregate:
-    return replace(
-        found,
-        mean=math.nan,
-        median=math.nan,
-        min=math.nan,
-        max=math.nan,
-        std_dev=math.nan,
-        interval=None,
-    )

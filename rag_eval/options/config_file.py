@@ -85,8 +85,8 @@ _SAME: Final = {"composite_weights": "weights", "map": "mapping"}
 def read_config(path: str | Path) -> dict[str, Any]:
     """The options in a configuration file, ``metrics`` among them.
 
-    Keys are those of :class:`rag_eval.jobs.file_run.RunOptions` and ``metrics``, at the top level or in a
-    table ``[run]``; ``weights`` stands for ``composite_weights``. The name of a baseline, of a
+    Keys are those of ``jobs.options.RunOptions`` and ``metrics``, at the top level or in a table
+    ``[run]``; ``weights`` stands for ``composite_weights``. The name of a baseline, of a
     calibration or of a table of prices is taken from the folder of the file. Who judges, and what
     files a judge's replies and prompts are in, is refused here.
 

@@ -33,10 +33,11 @@ from rag_eval.reports.notebook_elements import (
 )
 from rag_eval.reports.page.figures import NONE, score_text, share_text, signed_text
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
-from rag_eval.results.batch import BatchEvalResult, BatchSummary, Results
+from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.summaries import COMPOSITE
 from rag_eval.runs.run_files import sample_of
 from rag_eval.samples import MetricId
+from rag_eval.scoring.batch import Results
 from rag_eval.stats.intervals import Interval
 from rag_eval.views.histograms import histograms
 from rag_eval.views.making import thresholds_of

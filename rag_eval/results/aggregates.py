@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 from rag_eval.kernels import scoring as kernels
 from rag_eval.metrics.directions import bounds_of, higher_is_better
+from rag_eval.options.cascade import is_verdict_only
+from rag_eval.options.plan import Plan
+from rag_eval.results.row import ByMetric
 from rag_eval.samples import MetricId, camel_case
 from rag_eval.stats.intervals import Interval, wilson_interval
 from rag_eval.stats.moment_intervals import Bounds, interval_of_moments
@@ -286,3 +289,27 @@ def _bounds(interval: Interval) -> dict[str, Any]:
 
 def _share(count: int, total: int) -> float:
     return count / total if total else 0.0
+
+
+def without_means(plan: Plan, aggregates: ByMetric[MetricAggregate]) -> ByMetric[MetricAggregate]:
+    """The aggregates, with NaN for the statistics of columns that hold verdicts alone."""
+    if not any(is_verdict_only(plan, metric) for metric in plan.columns):
+        return aggregates
+    return ByMetric(
+        {
+            metric: _without_mean(found) if is_verdict_only(plan, metric) else found
+            for metric, found in aggregates.items()
+        }
+    )
+
+
+def _without_mean(found: MetricAggregate) -> MetricAggregate:
+    return replace(
+        found,
+        mean=math.nan,
+        median=math.nan,
+        min=math.nan,
+        max=math.nan,
+        std_dev=math.nan,
+        interval=None,
+    )

@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import TextsNotKeptError
-from rag_eval.options.cascade import without_means
-from rag_eval.options.plan import Plan
-from rag_eval.options.plan_signature import signature_of
+from rag_eval.errors import MissingExtraError
 from rag_eval.options.signature import Signature
 from rag_eval.results.aggregates import (
     CompositeAggregate,
     MetricAggregate,
-    aggregate_composite,
-    aggregate_metric,
 )
-from rag_eval.results.judged import JudgedRowScores
+from rag_eval.results.faces import face
 from rag_eval.results.regressions import MetricRegression
 from rag_eval.results.row import ByMetric, CostTracker, EvalResult
-from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId, camel_case
-from rag_eval.scoring.explaining import explain_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,86 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from rag_eval.results.judge_report import JudgeReport
-    from rag_eval.scoring.kept_texts import RowStore
     from rag_eval.stats.intervals import Interval
     from rag_eval.stats.moment_intervals import MeanMethod
-
-
-class Results(Sequence[EvalResult]):
-    """The rows of a batch, each explained when it is opened and not before."""
-
-    __slots__ = ("_opener",)
-
-    def __init__(self, opener: RowOpener) -> None:
-        self._opener = opener
-
-    def __len__(self) -> int:
-        return len(self._opener.scores)
-
-    @overload
-    def __getitem__(self, index: int) -> EvalResult: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[EvalResult]: ...
-    def __getitem__(self, index: int | slice) -> EvalResult | list[EvalResult]:
-        if isinstance(index, slice):
-            return [self._opener.open(row) for row in range(*index.indices(len(self)))]
-        row = range(len(self))[index]  # negative indices, and IndexError
-        return self._opener.open(row)
-
-    @property
-    def plan(self) -> Plan:
-        """What was computed, by which thresholds."""
-        return self._opener.plan
-
-    def sample(self, row: int) -> Any:
-        """The sample of a row, which is not explained for that."""
-        return self._opener.sample(row)
-
-    @property
-    def keeps_texts(self) -> bool:
-        """Whether rows can be opened."""
-        return self._opener.rows is not None
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} results>"
-
-
-@dataclass(frozen=True, slots=True)
-class RowOpener:
-    """What it takes to explain a row: its texts, its scores, its verdict."""
-
-    plan: Plan
-    rows: RowStore | None
-    scores: npt.NDArray[np.float64]
-    evaluated_at: str
-    judged: Sequence[JudgedRowScores] | None = None
-
-    def sample(self, row: int) -> Any:
-        """The sample of one row, as it is echoed."""
-        return self._kept(row).sample(row)
-
-    def _kept(self, row: int) -> RowStore:
-        if self.rows is None:
-            raise TextsNotKeptError(
-                f"row {row} cannot be opened: its texts were not kept (keep_texts=False); "
-                "its scores are in .scores"
-            )
-        return self.rows
-
-    def open(self, row: int) -> EvalResult:
-        """The explained result of one row."""
-        rows = self._kept(row)
-        batch, place = rows.packed(row)
-        return explain_row(
-            rows.sample(row),
-            batch,
-            place,
-            self.plan,
-            self.evaluated_at,
-            scored=(row, self.scores[row]),
-            judged=None if self.judged is None else self.judged[row],
-            fields=rows.fields(row, self.plan.scorer_fields) if self.plan.scorers else None,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,9 +92,7 @@ class BatchSummary:
         return result
 
     def _repr_html_(self) -> str:
-        from rag_eval.reports.notebook_batch import summary_html
-
-        return summary_html(self)
+        return str(face("summary.notebook")(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,14 +164,10 @@ class BatchEvalResult(BatchSummary):
         slice_by : sequence of str
             Fields of the samples or of their metadata, whose values are told apart.
         """
-        from rag_eval.reports.page.page import page_html, write_page
-        from rag_eval.views.making import view_of_batch
-
-        view = view_of_batch(self, baseline=baseline, slice_by=slice_by)
-        if path is None:
-            return page_html(view, title=title)
-        write_page(view, path, title=title)
-        return None
+        page: str | None = face("batch.page")(
+            self, path, title=title, baseline=baseline, slice_by=slice_by
+        )
+        return page
 
     def mean_intervals(
         self,
@@ -273,9 +182,10 @@ class BatchEvalResult(BatchSummary):
         names a field of their metadata, or is a value for each row. See
         :func:`rag_eval.stats.mean_interval`.
         """
-        from rag_eval.runs.metric_intervals import mean_intervals
-
-        return mean_intervals(self, cluster_by=cluster_by, level=level, method=method)
+        intervals: dict[MetricId, Interval] = face("batch.mean_intervals")(
+            self, cluster_by=cluster_by, level=level, method=method
+        )
+        return intervals
 
     @staticmethod
     def from_json(source: str | bytes | Path) -> BatchEvalResult:
@@ -299,61 +209,20 @@ class BatchEvalResult(BatchSummary):
         ax : matplotlib.axes.Axes, optional
             Where to draw a single metric; default: a new figure with one place for each.
         """
-        from rag_eval.reports.plot import scores_figure
-
-        return scores_figure(self, metrics, ax=ax)
+        return face("batch.plot")(self, metrics, ax=ax)
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per sample: a column per metric, ``composite_score`` and ``passed``.
 
         Needs pandas (``pip install 'rag-eval-native[pandas]'``).
         """
-        from rag_eval.results.frames import to_pandas
-
-        return to_pandas(self)
-
-
-def assemble(
-    plan: Plan,
-    scores: npt.NDArray[np.float64],
-    null_reasons: npt.NDArray[np.uint8],
-    rows: RowStore | None,
-    *,
-    evaluated_at: str,
-    duration_ms: int,
-    results: Sequence[EvalResult] | None = None,
-    judged: Sequence[JudgedRowScores] | None = None,
-    judging: JudgeReport | None = None,
-) -> BatchEvalResult:
-    """A batch result from its score matrix; regressions are added by whoever has a baseline."""
-    verdicts = judge_rows(scores, plan)
-    aggregates = {
-        metric: aggregate_metric(metric, scores[:, column], verdicts.metric_passed[:, column])
-        for column, metric in enumerate(plan.columns)
-    }
-    if results is None:
-        results = Results(RowOpener(plan, rows, scores, evaluated_at, judged))
-    return BatchEvalResult(
-        metrics=plan.columns,
-        n_rows=len(scores),
-        n_passed=int(verdicts.passed.sum()),
-        scores=scores,
-        null_reasons=null_reasons,
-        composite_scores=verdicts.composite,
-        sample_passed=verdicts.passed,
-        results=results,
-        aggregates=without_means(plan, ByMetric(aggregates)),
-        composite_aggregate=aggregate_composite(verdicts.composite, verdicts.passed),
-        passed=len(scores) > 0 and bool(verdicts.passed.all()),
-        total_duration_ms=duration_ms,
-        evaluated_at=evaluated_at,
-        signature=signature_of(plan),
-        total_cost=CostTracker() if judging is None else judging.cost,
-        judging=judging,
-    )
-
-
-def stacked(blocks: Iterable[npt.NDArray[Any]], width: int, kind: Any) -> npt.NDArray[Any]:
-    """Matrices of some rows each, stacked; no rows at all give shape (0, width)."""
-    matrices = list(blocks)
-    return np.concatenate(matrices) if matrices else np.empty((0, width), kind)
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError(
+                "to_pandas needs pandas: pip install 'rag-eval-native[pandas]'"
+            ) from None
+        frame = pd.DataFrame(self.scores, columns=list(self.metrics))
+        frame["composite_score"] = self.composite_scores
+        frame["passed"] = self.sample_passed
+        return frame

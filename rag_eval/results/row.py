@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 from rag_eval.errors import InputError, NotComputedError
 from rag_eval.judge.asking import Tally
 from rag_eval.options.signature import Signature
+from rag_eval.results.faces import face
 from rag_eval.results.judged import JudgedScore
 from rag_eval.samples import EvaluationMode, MetricId, NullReason, camel_case, to_metric_id
 
@@ -315,9 +316,7 @@ class EvalResult:
         return result
 
     def _repr_html_(self) -> str:
-        from rag_eval.reports.notebook import result_html
-
-        return result_html(self)
+        return str(face("row.notebook")(self))
 
 
 def sample_dict(sample: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from rag_eval.inputs.tables import table_rows
 from rag_eval.metrics.directions import higher_is_better
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.json_fields import Fields
-from rag_eval.results.batch import BatchEvalResult, Results
+from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.row import sample_dict
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.runs.baseline_files import is_baseline_file, read_baseline_file
@@ -29,6 +29,7 @@ from rag_eval.runs.row_readers import MissingColumn, NestedRows, PlacedRows, met
 from rag_eval.runs.run_rows import MissingIdsError, RunRows
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import MetricId, metric_of_file
+from rag_eval.scoring.batch import Results
 
 RunSource: TypeAlias = "str | Path | ScoredRun | BatchEvalResult | Sequence[Any]"
 """A file, a pattern of names, a run, a result in memory, or a list of these: repeats of one run."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.calibration.applied import calibrated
-from rag_eval.errors import InputError, Interrupted
+from rag_eval.errors import InputError, Interrupted, TextsNotKeptError
 from rag_eval.inputs.objects import is_table, object_blocks, row_count
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.judge.failures import JudgeUnavailableError
@@ -20,16 +20,98 @@ from rag_eval.options.plan_signature import signature_of
 from rag_eval.plumbing.checked_values import number, thread_count
 from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.interrupts import StopFlag, in_thread
-from rag_eval.results.batch import BatchEvalResult, assemble, stacked
+from rag_eval.results.aggregates import aggregate_composite, aggregate_metric, without_means
+from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.regressions import Baseline, check_signatures, compare_means
+from rag_eval.results.row import ByMetric, CostTracker, EvalResult
+from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import EvalSample
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
-from rag_eval.scoring.kept_texts import store_for
+from rag_eval.scoring.explaining import explain_row
+from rag_eval.scoring.kept_texts import RowStore, store_for
 from rag_eval.scoring.progress import Progress
 
 if TYPE_CHECKING:
+    from rag_eval.results.judge_report import JudgeReport
     from rag_eval.scoring.judge_runs import JudgeRun
+
+
+class Results(Sequence[EvalResult]):
+    """The rows of a batch, each explained when it is opened and not before."""
+
+    __slots__ = ("_opener",)
+
+    def __init__(self, opener: RowOpener) -> None:
+        self._opener = opener
+
+    def __len__(self) -> int:
+        return len(self._opener.scores)
+
+    @overload
+    def __getitem__(self, index: int) -> EvalResult: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EvalResult]: ...
+    def __getitem__(self, index: int | slice) -> EvalResult | list[EvalResult]:
+        if isinstance(index, slice):
+            return [self._opener.open(row) for row in range(*index.indices(len(self)))]
+        row = range(len(self))[index]  # negative indices, and IndexError
+        return self._opener.open(row)
+
+    @property
+    def plan(self) -> Plan:
+        """What was computed, by which thresholds."""
+        return self._opener.plan
+
+    def sample(self, row: int) -> Any:
+        """The sample of a row, which is not explained for that."""
+        return self._opener.sample(row)
+
+    @property
+    def keeps_texts(self) -> bool:
+        """Whether rows can be opened."""
+        return self._opener.rows is not None
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} results>"
+
+
+@dataclass(frozen=True, slots=True)
+class RowOpener:
+    """What it takes to explain a row: its texts, its scores, its verdict."""
+
+    plan: Plan
+    rows: RowStore | None
+    scores: npt.NDArray[np.float64]
+    evaluated_at: str
+    judged: Sequence[JudgedRowScores] | None = None
+
+    def sample(self, row: int) -> Any:
+        """The sample of one row, as it is echoed."""
+        return self._kept(row).sample(row)
+
+    def _kept(self, row: int) -> RowStore:
+        if self.rows is None:
+            raise TextsNotKeptError(
+                f"row {row} cannot be opened: its texts were not kept (keep_texts=False); "
+                "its scores are in .scores"
+            )
+        return self.rows
+
+    def open(self, row: int) -> EvalResult:
+        """The explained result of one row."""
+        rows = self._kept(row)
+        batch, place = rows.packed(row)
+        return explain_row(
+            rows.sample(row),
+            batch,
+            place,
+            self.plan,
+            self.evaluated_at,
+            scored=(row, self.scores[row]),
+            judged=None if self.judged is None else self.judged[row],
+            fields=rows.fields(row, self.plan.scorer_fields) if self.plan.scorers else None,
+        )
 
 
 class BatchJob:
@@ -173,3 +255,49 @@ def _compared(
         return result
     regressions = compare_means(result.aggregates, baseline, plan.metrics, limit)
     return replace(result, regressions=regressions)
+
+
+def assemble(
+    plan: Plan,
+    scores: npt.NDArray[np.float64],
+    null_reasons: npt.NDArray[np.uint8],
+    rows: RowStore | None,
+    *,
+    evaluated_at: str,
+    duration_ms: int,
+    results: Sequence[EvalResult] | None = None,
+    judged: Sequence[JudgedRowScores] | None = None,
+    judging: JudgeReport | None = None,
+) -> BatchEvalResult:
+    """A batch result from its score matrix; regressions are added by whoever has a baseline."""
+    verdicts = judge_rows(scores, plan)
+    aggregates = {
+        metric: aggregate_metric(metric, scores[:, column], verdicts.metric_passed[:, column])
+        for column, metric in enumerate(plan.columns)
+    }
+    if results is None:
+        results = Results(RowOpener(plan, rows, scores, evaluated_at, judged))
+    return BatchEvalResult(
+        metrics=plan.columns,
+        n_rows=len(scores),
+        n_passed=int(verdicts.passed.sum()),
+        scores=scores,
+        null_reasons=null_reasons,
+        composite_scores=verdicts.composite,
+        sample_passed=verdicts.passed,
+        results=results,
+        aggregates=without_means(plan, ByMetric(aggregates)),
+        composite_aggregate=aggregate_composite(verdicts.composite, verdicts.passed),
+        passed=len(scores) > 0 and bool(verdicts.passed.all()),
+        total_duration_ms=duration_ms,
+        evaluated_at=evaluated_at,
+        signature=signature_of(plan),
+        total_cost=CostTracker() if judging is None else judging.cost,
+        judging=judging,
+    )
+
+
+def stacked(blocks: Iterable[npt.NDArray[Any]], width: int, kind: Any) -> npt.NDArray[Any]:
+    """Matrices of some rows each, stacked; no rows at all give shape (0, width)."""
+    matrices = list(blocks)
+    return np.concatenate(matrices) if matrices else np.empty((0, width), kind)

@@ -65,7 +65,7 @@ class FieldColumns:
 
 
 def field_columns(block: SampleBlock, names: Sequence[str]) -> FieldColumns:
-    """The fields of every row of a block, as :func:`~rag_eval.scoring.scorer_fields.block_fields` has them.
+    """The fields of every row of a block, as ``scorer_fields.block_fields`` has them.
 
     Raises
     ------

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Final
 
 from rag_eval.options.plan import ProgressFn
+from rag_eval.results.faces import face
 
 _INTERVAL_S: Final = 0.05
 
@@ -31,9 +32,7 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._shows_bar:
-            from rag_eval.reports.notebook_progress import live_progress
-
-            self._report = self._bar.enter_context(live_progress())
+            self._report = self._bar.enter_context(face("progress.bar")())
         return self
 
     def advance(self, n_rows: int, share: float | None = None) -> None:

@@ -12,11 +12,12 @@ from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.two_runs import compare
 from rag_eval.errors import InputError, TextsNotKeptError
 from rag_eval.gating.limits import GateOutcome, pass_rate_outcome
-from rag_eval.results.batch import BatchEvalResult, Results
+from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.row import EvalResult
 from rag_eval.runs.row_readers import metadata_of
 from rag_eval.runs.run_files import RunSource, sample_of
 from rag_eval.samples import MetricId
+from rag_eval.scoring.batch import Results
 from rag_eval.views.histograms import histograms
 from rag_eval.views.result_rows import ResultFile, whole_batch
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,8 @@ from rag_eval.reports.page.row_parts import value_text
 from rag_eval.reports.page.security import policy, script_json
 from rag_eval.reports.page.templating import asset, rendered, trusted
 from rag_eval.reports.page.visible_text import short
+from rag_eval.results.batch import BatchEvalResult
+from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
 
 _MOST_SLICES: Final = 300
@@ -86,6 +88,29 @@ def write_page(view: RunView, path: str | Path, *, title: str | None = None) -> 
     page = page_html(view, title=title).encode()
     with atomic_file(path) as file:
         file.write(page)
+
+
+def page_of_run(
+    view: RunView, path: str | Path | None = None, *, title: str | None = None
+) -> str | None:
+    """The page of a run, written to a path or, where none is named, given as text."""
+    if path is None:
+        return page_html(view, title=title)
+    write_page(view, path, title=title)
+    return None
+
+
+def page_of_batch(
+    batch: BatchEvalResult,
+    path: str | Path | None = None,
+    *,
+    title: str | None = None,
+    baseline: Any = None,
+    slice_by: Sequence[str] = (),
+) -> str | None:
+    """The page of a batch; see :meth:`rag_eval.BatchEvalResult.to_html`."""
+    view = view_of_batch(batch, baseline=baseline, slice_by=slice_by)
+    return page_of_run(view, path, title=title)
 
 
 def _data(view: RunView) -> dict[str, Any]:
