@@ -31,8 +31,9 @@ from benchmarks.corpora import Sample, text_bytes
 from benchmarks.timing import Call, Spread, ratios
 from rag_eval import evaluate_batch
 from rag_eval.jobs.file_scoring import score_file
+from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.results.batch import BatchEvalResult
-from rag_eval.samples import METRIC_IDS, NullReason
+from rag_eval.samples import NullReason
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import ipc, parquet  # noqa: E402

@@ -16,7 +16,7 @@ from benchmarks.bench_overlap import loaded, note, race
 from benchmarks.corpora import Sample, text_bytes
 from benchmarks.timing import Call, Spread, ratios
 from rag_eval import evaluate_batch
-from rag_eval.samples import METRIC_IDS
+from rag_eval.metrics.ids import METRIC_IDS
 from tests.oracle import grounded as oracle
 
 BAR: Final = 3.0

@@ -20,7 +20,7 @@ from benchmarks.bench_overlap import note, race
 from benchmarks.timing import Call, Spread, in_turns, ratios
 from rag_eval import evaluate_batch
 from rag_eval.metrics.contract import Scorer
-from rag_eval.metrics.registry import spec_of
+from rag_eval.metrics.registry import metric_of
 
 Row: TypeAlias = dict[str, Any]
 
@@ -109,7 +109,7 @@ def rows(kind: str) -> list[Row]:
 
 def scorer_of(name: str) -> tuple[Scorer, tuple[str, ...]]:
     """A check with its options, and the fields that it reads."""
-    spec = spec_of(name)
+    spec = metric_of(name)
     assert spec is not None
     options = CHECKS[name].options if name in CHECKS else {}
     return spec.create(**{**spec.options, **options}), (*spec.fields, *spec.optional)

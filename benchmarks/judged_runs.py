@@ -16,7 +16,7 @@ from benchmarks.corpora import Sample
 from benchmarks.judge_question import mark_in
 from benchmarks.timing import Spread
 from rag_eval import evaluate_batch
-from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
+from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 from rag_eval.results.batch import BatchEvalResult
 
 _N_CLAIMS: Final = 3

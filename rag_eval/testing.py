@@ -155,8 +155,10 @@ def name_of(result: EvalResult) -> str:
 def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Keywords that are bars, and those that are options of an evaluation."""
     from rag_eval.gating.bars import COMPOSITE
+    from rag_eval.metrics.ids import METRIC_IDS
+    from rag_eval.metrics.registry import to_metric_id
     from rag_eval.options.plan import EVALUATE_KEYS
-    from rag_eval.samples import METRIC_IDS, snake_case, to_metric_id
+    from rag_eval.plumbing.spelling import snake_case
 
     given: dict[str, Any] = {}
     settings: dict[str, Any] = {}

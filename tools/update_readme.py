@@ -22,7 +22,8 @@ from docs_blocks import TAGS, executed, page_blocks
 from rag_eval.gating.false_alarm_rates import RATES, TIES
 from rag_eval.metrics.catalogue import CatalogueEntry, catalogue
 from rag_eval.metrics.seven import PROFILE_METRICS
-from rag_eval.samples import Profile, camel_case
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import Profile
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))

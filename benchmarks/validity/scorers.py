@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 import rag_eval
 from benchmarks.validity.sets import Sample, Trial
+from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import PROFILE_METRICS
-from rag_eval.samples import METRIC_IDS, Profile
+from rag_eval.samples import Profile
 
 Scores: TypeAlias = npt.NDArray[np.float64]
 

@@ -15,10 +15,12 @@ from rag_eval.calibration.inputs import Objective, calibrated_metric
 from rag_eval.calibration.probabilities import IsotonicMap, LogisticMap, Method, ProbabilityMap
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.durable_files import atomic_file
-from rag_eval.samples import MetricId, camel_case, to_metric_id
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval
 
 _LARGEST: Final = sys.float_info.max

@@ -29,10 +29,12 @@ from rag_eval.calibration.inputs import (
 from rag_eval.calibration.probabilities import FITS, Method, ProbabilityMap, scikit_learn
 from rag_eval.calibration.thresholds import LabelledScores, balanced_accuracies
 from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.batch import BatchEvalResult
-from rag_eval.samples import MetricId, camel_case, to_metric_id
+from rag_eval.samples import MetricId
 from rag_eval.stats.bootstrap import group_bootstrap
 from rag_eval.stats.intervals import Interval
 

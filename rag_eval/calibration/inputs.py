@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from rag_eval.calibration.thresholds import LabelledScores
 from rag_eval.errors import InputError, suggestion
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing.checked_values import number
 from rag_eval.results.batch import BatchEvalResult
-from rag_eval.samples import MetricId, to_metric_id
+from rag_eval.samples import MetricId
 from rag_eval.stats.groups import group_numbers
 
 Objective: TypeAlias = Literal["balanced_accuracy", "precision"]

@@ -21,9 +21,11 @@ from rag_eval.calibration.probabilities import Method
 from rag_eval.errors import InputError, SignatureMismatchError, suggestion
 from rag_eval.inputs.byte_files import file_bytes, source_name
 from rag_eval.inputs.tables import table_rows
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text
-from rag_eval.samples import MetricId, camel_case, to_metric_id
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import MetricId
 
 _SHOWN_IDS: Final = 3
 _SHOWN_FIELDS: Final = 20

@@ -11,7 +11,8 @@ from typing import Any, Final
 import rich_click as click
 
 from rag_eval.errors import InputError
-from rag_eval.samples import MetricId, needs_judge, to_metric_id
+from rag_eval.metrics.registry import needs_judge, to_metric_id
+from rag_eval.samples import MetricId
 
 JUDGE_VARIABLE: Final = "RAG_EVAL_JUDGE"
 

@@ -7,15 +7,16 @@ import sys
 import rich_click as click
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.catalogue import FAMILIES
-from rag_eval.samples import PROFILES, Profile, to_metric_id
+from rag_eval.metrics.catalogue import FAMILY_NAMES
+from rag_eval.metrics.registry import to_metric_id
+from rag_eval.samples import PROFILES, Profile
 
 
 @click.command("metrics", epilog="Exit codes: 0 printed · 2 there is no such metric")
 @click.argument("ids", metavar="[METRIC…]", nargs=-1)
 @click.option(
     "--family",
-    type=click.Choice(FAMILIES),
+    type=click.Choice(FAMILY_NAMES),
     metavar="FAMILY",
     help="Those of one tool alone: mastra, hazel, regtrace or omk; ir: measures of retrieval, "
     "rag_eval: of this library, own: of a module of yours.",

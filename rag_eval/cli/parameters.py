@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from rag_eval.errors import InputError
-from rag_eval.samples import MetricId, to_metric_id
+from rag_eval.metrics.registry import to_metric_id
+from rag_eval.samples import MetricId
 
 ENDED_CODES: Final = "130 interrupted (Ctrl-C) · 143 terminated (SIGTERM)"
 EXIT_CODES: Final = (

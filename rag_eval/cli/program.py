@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 import click
 import rich_click
 
-import rag_eval
+from rag_eval._version import __version__
 from rag_eval.cli.baseline import baseline_command
 from rag_eval.cli.cache import cache_command
 from rag_eval.cli.calibrate import calibrate_command
@@ -158,7 +158,7 @@ def _usage_text(error: click.UsageError) -> str:
     commands=["calibrate", "labels", "estimate", "judge", "cache", "golden"],
 )
 @rich_click.rich_config(help_config={"text_paragraph_linebreaks": "\n\n"})
-@rich_click.version_option(rag_eval.__version__, message="rag-eval %(version)s")
+@rich_click.version_option(__version__, message="rag-eval %(version)s")
 @click.option(
     "--import",
     "modules",

@@ -11,7 +11,8 @@ from rag_eval.cli.judge_flags import judge_of_environment, judge_options
 from rag_eval.cli.parameters import metric_names, metric_numbers
 from rag_eval.cli.reading import field_mapping
 from rag_eval.errors import InputError
-from rag_eval.samples import METRIC_IDS, needs_judge
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.metrics.registry import needs_judge
 
 _PAIRS: Final = "METRIC=X,…"
 # Merged metric by metric where a flag and the configuration file both give them.

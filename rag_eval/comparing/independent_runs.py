@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better, metric_of_file
 from rag_eval.plumbing.json_text import number_or_null
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.summaries import MeanScore, check_differences, setting_differences
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.samples import camel_case, metric_of_file
 from rag_eval.stats.differences import independent_difference
 from rag_eval.stats.effect_sizes import Floats, cliffs_delta, hedges_g
 from rag_eval.stats.intervals import Interval

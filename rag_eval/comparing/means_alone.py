@@ -8,10 +8,10 @@ from typing import Final
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
 from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.inputs.byte_files import plain_name
+from rag_eval.metrics.ids import DIAGNOSTIC_IDS
 from rag_eval.results.summaries import COMPOSITE, MeanChange, compare_files
 from rag_eval.runs.run_files import RunSource, sources_of
 from rag_eval.runs.run_rows import MissingIdsError
-from rag_eval.samples import DIAGNOSTIC_IDS
 from rag_eval.stats.intervals import Interval
 
 _NOT_GATING: Final = (*DIAGNOSTIC_IDS, COMPOSITE)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rag_eval.comparing.pairing import RowTable
 from rag_eval.errors import glance
-from rag_eval.samples import METRIC_IDS
+from rag_eval.metrics.ids import METRIC_IDS
 
 # Sums of shares end a rounding error beside 0 and 1.
 _SLACK: Final = 1e-6

@@ -13,7 +13,7 @@ from rag_eval.comparing.pairing import Flags, Floats, RowTable
 from rag_eval.comparing.row_changes import MovedRow, RowChange, moved_rows, row_changes
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError
-from rag_eval.metrics.directions import bounds_of
+from rag_eval.metrics.registry import bounds_of
 from rag_eval.results.faces import face
 from rag_eval.samples import MetricId
 
@@ -239,7 +239,8 @@ class RunComparison:
         ax : matplotlib.axes.Axes, optional
             Where to draw; default: a new figure.
         """
-        return face("comparison.plot")(self, ax=ax)
+        figure: Figure = face("comparison.plot")(self, ax=ax)
+        return figure
 
     def _repr_html_(self) -> str:
         return str(face("comparison.notebook")(self))

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 from rag_eval.comparing.null_changes import NullChange
 from rag_eval.comparing.row_changes import RowStatus
 from rag_eval.plumbing.json_text import number_or_null
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.summaries import MeanScore
-from rag_eval.samples import camel_case
 from rag_eval.stats.intervals import Interval
 
 Verdict: TypeAlias = Literal[

@@ -15,7 +15,8 @@ from rag_eval.comparing.pairing import PASSED, RowTable, row_table
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.ids import DIAGNOSTIC_IDS
+from rag_eval.metrics.registry import higher_is_better, metric_or_column, place_of
 from rag_eval.plumbing.checked_values import from_zero, number, whole_from_one, whole_from_zero
 from rag_eval.results.summaries import (
     COMPOSITE,
@@ -26,13 +27,12 @@ from rag_eval.results.summaries import (
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.run_rows import MissingIdsError
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
-from rag_eval.samples import DIAGNOSTIC_IDS, KNOWN_METRIC_IDS, MetricId, metric_or_column
+from rag_eval.samples import MetricId
 
 ALL_METRICS: Final = "*"
 """In a mapping of margins: that of the metrics it does not name."""
 MOST_SLICES: Final = 100
 _EXTRAS: Final = (COMPOSITE, PASSED)
-_PLACES: Final = {metric: place for place, metric in enumerate(KNOWN_METRIC_IDS)}
 
 
 def compare(
@@ -180,7 +180,7 @@ def _names(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
     shared = [metric for metric in old.metrics if metric in new.metrics]
     if not shared:
         raise InputError(f"{old.name} and {new.name} have no metric in common")
-    names = sorted(shared, key=lambda metric: (_PLACES.get(metric, len(_PLACES)), metric))
+    names = sorted(shared, key=lambda metric: (place_of(metric), metric))
     other = set(old.metrics) ^ set(new.metrics)
     # Diagnostics have no part in composite scores; a bar for one has in verdicts.
     has_composite = not (np.isnan(old.composite).all() or np.isnan(new.composite).all())

@@ -29,11 +29,11 @@ from rag_eval.gating.verdicts import (
     Policy,
     first_failure,
 )
+from rag_eval.metrics.registry import metric_or_column
 from rag_eval.plumbing.checked_values import from_zero, number, one_of, positive
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.samples import metric_or_column
 
 TOOLS: Final = ("omk", "regtrace", "node")
 """Policies of other tools, which state no error rate."""

@@ -18,9 +18,10 @@ from rag_eval.gating.limits import (
     mean_outcome,
     pass_rate_outcome,
 )
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.plumbing.checked_values import share, whole_from_one
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
-from rag_eval.samples import MetricId, to_metric_id
+from rag_eval.samples import MetricId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

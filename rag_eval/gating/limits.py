@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.ids import is_scorer_id
+from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.plumbing.checked_values import number, share
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.regressions import MetricRegression
-from rag_eval.samples import MetricId, camel_case, is_scorer_id, to_metric_id
+from rag_eval.samples import MetricId
 
 _MOST_DIGITS: Final = 17
 

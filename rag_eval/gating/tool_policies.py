@@ -21,7 +21,7 @@ from rag_eval.errors import InputError
 from rag_eval.gating.limits import regression_outcome
 from rag_eval.gating.omk_verdict import TRIVIAL, OmkVerdict, omk_verdict
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.results.regressions import mean_regression
 from rag_eval.results.summaries import COMPOSITE

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.plumbing.json_text import number_or_null
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.faces import face
-from rag_eval.samples import camel_case
 
 Policy: TypeAlias = Literal["no-regression", "non-inferior", "omk", "regtrace", "node"]
 POLICIES: tuple[Policy, ...] = ("no-regression", "non-inferior", "omk", "regtrace", "node")

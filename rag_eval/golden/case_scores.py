@@ -91,12 +91,12 @@ def _precision(case: GoldenCase, output: CaseOutput) -> float:
 
 def _assertions(case: GoldenCase, output: CaseOutput) -> CaseSignal:
     """The share of assertions that hold, by their weights."""
-    from rag_eval.metrics.registry import spec_of
+    from rag_eval.metrics.registry import metric_of
 
-    spec = spec_of("omk.assertions")
+    spec = metric_of("omk.assertions")
     assert spec is not None
     fields: dict[str, Any] = {**sample_of(case, output), "assertions": list(case.assertions)}
-    found = spec.create().score(spec.read(fields))
+    found = spec.scorer().score(spec.read(fields))
     failed = [str(check["check"]) for check in found.details if check.get("passed") is False]
     named = f"; failed: {', '.join(failed[:_SHOWN_CHECKS])}" if failed else ""
     return CaseSignal("assertions", found.score, None, found.explanation + named)

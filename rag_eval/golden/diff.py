@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_eval.golden.datasets import CASE_FIELDS, GoldenCase, GoldenDataset
-from rag_eval.samples import camel_case
+from rag_eval.plumbing.spelling import camel_case
 
 
 @dataclass(frozen=True, slots=True)

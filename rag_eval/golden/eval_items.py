@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from rag_eval.samples import camel_case, snake_case
+from rag_eval.plumbing.spelling import camel_case, snake_case
 from rag_eval.scorers.mastra.runs import assistant_text, run_of, tool_calls, user_text
 
 _PASSED_ON: Final = ("ground_truth", "expected_trajectory", "additional_context")

@@ -255,7 +255,7 @@ def _library_scorer(name: str) -> tuple[str, Callable[[Mapping[str, Any]], Any]]
     metric, spec = metric_and_spec(name)
     if spec is None:
         raise InputError(f"{metric} is no scorer without a judge; give it as an object or function")
-    created = spec.create()
+    created = spec.scorer()
 
     def score(run: Mapping[str, Any]) -> float | None:
         sample = sample_of_run(run)

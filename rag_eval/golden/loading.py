@@ -158,7 +158,7 @@ def _document(path: Path) -> Any:
 
 
 def _json(text: str, path: Path) -> Any:
-    from rag_eval.scorers.strict_json import JsonFault, read_json
+    from rag_eval.plumbing.strict_json import JsonFault, read_json
 
     try:
         document = read_json(text)

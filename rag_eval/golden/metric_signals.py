@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.golden.datasets import GoldenCase
 from rag_eval.golden.outputs import CaseOutput
 from rag_eval.golden.results import CaseSignal
-from rag_eval.metrics.contract import ScorerSpec
-from rag_eval.samples import is_scorer_id, to_metric_id
+from rag_eval.metrics.contract import Metric
+from rag_eval.metrics.ids import is_scorer_id
+from rag_eval.metrics.registry import metric_of, to_metric_id
 
 ScorerOptions: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Options of scorers, by their ids."""
-
-REGTRACE_THRESHOLD: Final = 0.7
-"""Of Regtrace's metrics, where a case has none of its own."""
 
 
 def metric_signals(
@@ -44,7 +42,7 @@ def metric_signals(
 
 def _signal(
     metric: str,
-    spec: ScorerSpec | None,
+    spec: Metric | None,
     case: GoldenCase,
     sample: dict[str, Any],
     options: ScorerOptions,
@@ -56,12 +54,12 @@ def _signal(
     if not all(name in sample for name in spec.fields):
         missing = ", ".join(name for name in spec.fields if name not in sample)
         return CaseSignal(metric, None, None, f"missing: {missing}")
-    found = spec.create(**options.get(metric, {})).score(spec.read(sample))
-    least = case.thresholds.get(metric, _default_threshold(spec))
+    found = spec.scorer(**options.get(metric, {})).score(spec.read(sample))
+    least = case.thresholds.get(metric, spec.threshold)
     return _with_threshold(spec, found.score, least, found.explanation)
 
 
-def metric_and_spec(name: object) -> tuple[str, ScorerSpec | None]:
+def metric_and_spec(name: object) -> tuple[str, Metric | None]:
     """The metric of a name, and its contract where it is a scorer that needs no judge.
 
     Raises
@@ -69,19 +67,13 @@ def metric_and_spec(name: object) -> tuple[str, ScorerSpec | None]:
     InputError
         For an unknown metric.
     """
-    from rag_eval.metrics.registry import spec_of
-
-    spec = spec_of(name) if isinstance(name, str) and is_scorer_id(name) else None
-    metric = to_metric_id(name) if spec is None else spec.id
-    return metric, spec_of(metric) if spec is None and is_scorer_id(metric) else spec
-
-
-def _default_threshold(spec: ScorerSpec) -> float | None:
-    return REGTRACE_THRESHOLD if spec.id.startswith("regtrace.") else spec.threshold
+    metric = to_metric_id(name)
+    spec = metric_of(metric)
+    return metric, None if spec is None or spec.create is None else spec
 
 
 def _with_threshold(
-    spec: ScorerSpec, score: float | None, threshold: float | None, explanation: str
+    spec: Metric, score: float | None, threshold: float | None, explanation: str
 ) -> CaseSignal:
     if score is None:
         return CaseSignal(spec.id, None, None, explanation)

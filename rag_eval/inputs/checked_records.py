@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from rag_eval.plumbing.checked_values import is_number
-from rag_eval.samples import camel_case, snake_case
+from rag_eval.plumbing.spelling import camel_case, snake_case
 
 _MISSING: Final = object()
 # Names that are nearer than this are one name, misspelt: "expectedOutputs".

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.calibration.applied import calibrated
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options.plan import make_plan
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.row import EvalResult, MetricResult

@@ -48,7 +48,7 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.explaining import explain_row
 from rag_eval.scoring.progress import Progress
-from rag_eval.scoring.scorer_fields import columns_of_scorers, row_fields
+from rag_eval.scoring.scorer_columns import columns_of_scorers, row_fields
 from rag_eval.scoring.worst_rows import WorstRow, WorstRows
 
 if TYPE_CHECKING:

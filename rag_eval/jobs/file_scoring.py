@@ -39,7 +39,7 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
 from rag_eval.scoring.progress import Progress
-from rag_eval.scoring.scorer_fields import columns_of_scorers
+from rag_eval.scoring.scorer_columns import columns_of_scorers
 
 
 class ScoreFileOptions(ReadOptions, JudgedScoringOptions, total=False):

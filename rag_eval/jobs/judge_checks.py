@@ -20,10 +20,11 @@ from rag_eval.judge.bias_checks import (
     position_check,
 )
 from rag_eval.judge.length_correlation import LengthCorrelation, length_partial_correlation
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.plan import EVALUATE_KEYS
 from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.results.batch import BatchEvalResult
-from rag_eval.samples import MetricId, to_metric_id
+from rag_eval.samples import MetricId
 from rag_eval.scoring.evaluation import aevaluate_batch
 
 N_ROWS: Final = 100

@@ -19,6 +19,7 @@ from rag_eval.inputs.blocks import SampleError
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.inputs.schemas.fields import FieldMap, column_map
 from rag_eval.jobs.options import ScoringOptions
+from rag_eval.metrics.registry import needs_judge
 from rag_eval.options.judging import JUDGE_KEYS
 from rag_eval.options.plan import make_plan, metric_list, normalized
 from rag_eval.options.plan_signature import signature_of
@@ -28,10 +29,10 @@ from rag_eval.plumbing import json_text
 from rag_eval.plumbing.arrow_package import pyarrow
 from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.plumbing.clock import Clock
+from rag_eval.plumbing.spelling import snake_case
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.summary import summary_of
 from rag_eval.results.totals import ScoreTotals
-from rag_eval.samples import needs_judge, snake_case
 from rag_eval.scoring.batch import stacked
 from rag_eval.scoring.engine import score_blocks
 

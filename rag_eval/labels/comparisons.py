@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rag_eval.samples import camel_case
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.stats.agreement import Coefficient
 from rag_eval.stats.confusion import ConfusionTable
 from rag_eval.stats.intervals import Interval

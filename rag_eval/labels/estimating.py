@@ -15,9 +15,9 @@ from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import source_name
 from rag_eval.labels.draws import LabelDraw, ids_digest, read_draw
 from rag_eval.labels.label_sets import read_labels
+from rag_eval.metrics.registry import metric_or_column
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.samples import metric_or_column
 from rag_eval.stats.ppi import ppi_difference, ppi_mean
 from rag_eval.stats.ppi_results import PpiEstimate, Target
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.labels.draws import DESIGNS, LabelDraw, ids_digest, write_draw
+from rag_eval.metrics.registry import metric_or_column
 from rag_eval.plumbing.checked_values import one_of, whole_from_one
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.samples import metric_or_column
 from rag_eval.stats.sampling_designs import (
     RowDraw,
     assumed_spreads,

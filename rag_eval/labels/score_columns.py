@@ -16,7 +16,7 @@ from rag_eval.judge.independence import independence_warnings
 from rag_eval.judge.repeats import mean_of, measured
 from rag_eval.judge.replies import JudgeIdentity
 from rag_eval.labels.omk_gold import variant_score
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing import json_text
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
 from rag_eval.samples import MetricId

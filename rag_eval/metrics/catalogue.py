@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.metrics.contract import ScorerSpec
-from rag_eval.metrics.seven import GROUNDED_METRICS, OVERLAP_METRICS
-from rag_eval.samples import MetricId, Profile, camel_case, can_be_judged, needs_judge
+from rag_eval.metrics.contract import Metric
+from rag_eval.metrics.registry import FAMILIES, all_metrics, family_of, metric_of
+from rag_eval.metrics.seven import PROFILE_METRICS
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import MetricId, Profile
 
 Kind: TypeAlias = Literal["deterministic", "statistical", "judged"]
 
@@ -78,133 +79,46 @@ def catalogue(profile: Profile = "overlap") -> list[CatalogueEntry]:
 
     The seven have other rules in each profile; diagnostics have the grounded one alone.
     """
-    from rag_eval.metrics.registry import all_specs
-
-    entries = [*_native_entries(profile), *_judged_entries(), *map(_entry, all_specs())]
-    return sorted(entries, key=lambda entry: FAMILIES.index(entry.family))
+    return [_entry(metric) for metric in all_metrics(profile)]
 
 
 def entry_of(metric: MetricId, profile: Profile = "overlap") -> CatalogueEntry:
     """The entry of one metric in a profile, with any cutoff that is asked for."""
-    from rag_eval.metrics.registry import spec_of
-
-    spec = None if needs_judge(metric) else spec_of(metric)
-    if spec is not None:
-        return _entry(spec)
-    return next(entry for entry in catalogue(profile) if entry.id == metric)
+    found = metric_of(metric, profile)
+    assert found is not None, metric
+    return _entry(found)
 
 
-FAMILIES: Final = ("rag_eval", "ir", "mastra", "hazel", "regtrace", "omk", "own")
-_NODE: Final = "rag-eval-node-ts 0.3.2"
+FAMILY_NAMES: Final = ("rag_eval", *FAMILIES, "own")
 
 
-def _native_entries(profile: Profile) -> Iterator[CatalogueEntry]:
-    for metric, spec in GROUNDED_METRICS.items():
-        overlap = OVERLAP_METRICS.get(metric)
-        found = spec if overlap is None or profile == "grounded" else overlap
-        thresholds = {"overlap": overlap, "grounded": spec}
-        yield CatalogueEntry(
-            id=metric,
-            family="rag_eval",
-            summary=found.summary,
-            kind="deterministic",
-            judge="can" if can_be_judged(metric) else "no",
-            cost="native",
-            range=found.range,
-            higher_is_better=found.higher_is_better,
-            needs=found.fields,
-            reads=(),
-            options=(),
-            thresholds={
-                profile: one.threshold
-                for profile, one in thresholds.items()
-                if one is not None and one.threshold is not None
-            },
-            source=_NODE if found is overlap else "this library",
-            extra="",
-        )
-
-
-def _judged_entries() -> Iterator[CatalogueEntry]:
-    from rag_eval.judge.metrics import JUDGED_METRICS
-    from rag_eval.scorers.mastra import MASTRA_SCORERS
-
-    for metric, judged in JUDGED_METRICS.items():
-        if needs_judge(metric):
-            threshold = judged.thresholds["claims"]
-            yield _judged_entry(
-                metric,
-                judged.summary,
-                cost=_calls(1),
-                needs=tuple(name for name in judged.fields if name not in judged.optional),
-                reads=tuple(judged.optional),
-                thresholds={} if threshold is None else {"any": threshold},
-                source="omk 0.54",
-            )
-    for metric, scorer in MASTRA_SCORERS.items():
-        yield _judged_entry(
-            metric,
-            scorer.summary,
-            cost=_calls(scorer.n_calls),
-            needs=(*scorer.fields, *scorer.needs),
-            options=(
-                *(f"{name}!" for name in scorer.required_options),
-                *scorer.default_options,
-            ),
-            higher_is_better=scorer.higher_is_better,
-            source=scorer.source,
-        )
-
-
-def _judged_entry(
-    metric: MetricId,
-    summary: str,
-    *,
-    cost: str,
-    needs: tuple[str, ...],
-    source: str,
-    reads: tuple[str, ...] = (),
-    options: tuple[str, ...] = (),
-    thresholds: dict[str, float] | None = None,
-    higher_is_better: bool = True,
-) -> CatalogueEntry:
+def _entry(metric: Metric) -> CatalogueEntry:
+    judge: Literal["no", "can", "must"] = "can" if metric.judged else "no"
     return CatalogueEntry(
-        id=metric,
-        family=metric.partition(".")[0],
-        summary=summary,
-        kind="judged",
-        judge="must",
-        cost=cost,
-        range=(0.0, 1.0),
-        higher_is_better=higher_is_better,
-        needs=needs,
-        reads=reads,
-        options=options,
-        thresholds=thresholds or {},
-        source=source,
-        extra="",
+        id=metric.id,
+        family=family_of(metric.id),
+        summary=metric.summary,
+        kind=metric.kind,
+        judge="must" if metric.needs_judge else judge,
+        cost=metric.cost,
+        range=metric.range,
+        higher_is_better=metric.higher_is_better,
+        needs=metric.fields,
+        reads=metric.optional,
+        options=(*(f"{name}!" for name in metric.required_options), *metric.options),
+        thresholds=_thresholds(metric),
+        source=metric.source,
+        extra=metric.extra,
     )
 
 
-def _calls(n_calls: int) -> str:
-    return f"{n_calls} call" + ("s" if n_calls > 1 else "")
-
-
-def _entry(spec: ScorerSpec) -> CatalogueEntry:
-    tool = spec.id.partition(".")[0]
-    return CatalogueEntry(
-        id=spec.id,
-        family=tool if "." in spec.id and tool in FAMILIES else "own",
-        summary=spec.summary,
-        kind=spec.kind,
-        judge="can" if can_be_judged(spec.id) else "no",
-        cost=spec.cost,
-        range=spec.range,
-        higher_is_better=spec.higher_is_better,
-        needs=spec.fields,
-        reads=spec.optional,
-        options=(*(f"{name}!" for name in spec.required_options), *spec.options),
-        thresholds={} if spec.threshold is None else {"any": spec.threshold},
-        source=spec.source,
-        extra=spec.extra,
-    )
+def _thresholds(metric: Metric) -> dict[str, float]:
+    """The default threshold by profile, or of any."""
+    found: dict[str, Metric | None] = {"any": metric}
+    if metric.number is not None:
+        found = {name: metrics.get(metric.id) for name, metrics in PROFILE_METRICS.items()}
+    return {
+        name: one.threshold
+        for name, one in found.items()
+        if one is not None and one.threshold is not None
+    }

@@ -1,4 +1,4 @@
-"""What a scorer that needs no judge is: its contract, and what it finds in a sample."""
+"""What a metric is, whoever scores it: its contract, and what is found in a sample."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from rag_eval.errors import InputError
 from rag_eval.samples import MetricId, NullReason
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-    from rag_eval.judge.steps import Step
 
 Fields: TypeAlias = Mapping[str, Any]
 """Fields of a sample by their snake_case names, those a scorer names; one that is None is left out.
@@ -76,39 +75,70 @@ class Scorer:
     signed: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRule:
-    """How a judge scores what a scorer can score without one as well.
+JudgeStyle: TypeAlias = Literal["claims", "rating"]
+"""``claims`` has the parts of a text judged one by one, ``rating`` asks for one number."""
+
+JUDGE_STYLES: Final[tuple[JudgeStyle, ...]] = ("claims", "rating")
+
+
+class MissingFieldError(InputError):
+    """A sample lacks what a judged scorer reads: its score is null."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedScorer:
+    """A scorer that asks a judge, with its settings.
 
     Attributes
     ----------
-    steps : tuple of Step
-        What the judge is asked; the step that gives the verdict is the last.
-    judged : callable
-        ``await judged(asker, fields, tally, **options)`` with the fields and the options of the
-        scorer's contract. A JudgeFailure where the judge gave no usable verdict.
-    stand_in : mapping
-        The finding that marks a score of the scorer itself where the judge failed.
+    score : callable
+        ``await score(asker, sample, tally)`` gives the :class:`Scored` of one sample. It raises a
+        MissingFieldError for a sample that it cannot read, and a JudgeFailure where the judge gave
+        no usable verdict.
+    signed : mapping
+        What stands for its settings in the signature, as JSON values; without the usual ones.
     """
 
-    steps: tuple[Step[Any], ...]
-    judged: Callable[..., Awaitable[Scored]]
-    stand_in: Mapping[str, Any]
+    score: Callable[[Any, Any, Any], Awaitable[Scored]]
+    signed: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScorerSpec:
-    """Contract of a scorer.
+class JudgedRule:
+    """How a judge scores a metric.
+
+    Attributes
+    ----------
+    metric : mapping
+        By style: the contract of the metric when a judge scores it.
+    steps : mapping
+        By style: what the judge is asked; the step that gives the verdict is the last.
+    create : callable, optional
+        ``create(judge, options)`` makes a :class:`JudgedScorer`, and raises an InputError for an
+        option. None where metrics of a row are judged together, because they share steps.
+    stand_in : mapping
+        The finding that marks a score of the code itself where the judge failed.
+    """
+
+    metric: Mapping[JudgeStyle, Metric]
+    steps: Mapping[JudgeStyle, Sequence[Any]]
+    create: Callable[[Any, Mapping[str, Any]], JudgedScorer] | None = None
+    stand_in: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """Contract of a metric.
+
+    Kernels score it where it has a ``number``, code where it has ``create``, and a judge where it
+    has ``judged``; some can be scored in two of these ways.
 
     Attributes
     ----------
     id : MetricId
-        ``mastra.completeness`` and the like.
+        ``faithfulness``, ``mastra.completeness`` and the like.
     summary : str
         The rule in one sentence.
-    create : callable
-        Makes the scorer; takes the options by their names and checks their values. An InputError
-        need not name the scorer.
     fields : tuple of str
         What a sample must have; the score is null without.
     optional : tuple of str
@@ -118,26 +148,40 @@ class ScorerSpec:
     required_options : tuple of str
         Options that have no default.
     threshold : float or None
-        None where no score passes or fails by itself.
+        A score passes from there on, or up to there, if lower is better. None where no score passes
+        or fails by itself.
     higher_is_better : bool
     range : (float, float)
         Lowest and highest score.
-    kind : {"deterministic", "statistical"}
-    cost : {"native", "python"}
-        Who does the work: kernels, or the interpreter.
+    in_composite : bool
+        Whether the composite score takes it in unless it is given a weight.
+    kind : {"deterministic", "statistical", "judged"}
+        Whether the same sample always has the same score, or a judge has a say.
+    cost : str
+        Who does the work: ``native`` for kernels, ``python`` for the interpreter, or ``N calls`` of
+        a judge for a sample.
     source : str
         Whose rule it is, with the version.
     null_when : str
-        When its score is null, in a few words, besides a missing field.
+        When its score is null, in a few words.
     extra : str
         The extra that it needs; empty for none.
     version : int
         Goes up with every change to its scores.
+    number : int, optional
+        Its number in the kernels; None where they do not score it.
+    settings : tuple of str
+        Settings of its profile that can change a kernel's score, and so belong to its signature.
+    create : callable, optional
+        Makes the :class:`Scorer`; takes the options by their names and checks their values. An
+        InputError need not name the metric.
+    judged : str
+        ``module:function``, which gives the :class:`JudgedRule` of an id, and is imported when a
+        judge is asked; empty where no judge can score it.
     """
 
     id: MetricId
     summary: str
-    create: Callable[..., Scorer]
     fields: tuple[str, ...]
     optional: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
@@ -145,17 +189,36 @@ class ScorerSpec:
     threshold: float | None = None
     higher_is_better: bool = True
     range: tuple[float, float] = (0.0, 1.0)
-    kind: Literal["deterministic", "statistical"] = "deterministic"
-    cost: Literal["native", "python"] = "native"
+    in_composite: bool = False
+    kind: Literal["deterministic", "statistical", "judged"] = "deterministic"
+    cost: str = "native"
     source: str = ""
     null_when: str = ""
     extra: str = ""
     version: int = 1
+    number: int | None = None
+    settings: tuple[str, ...] = ()
+    create: Callable[..., Scorer] | None = None
+    judged: str = ""
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether only a judge can score it."""
+        return self.number is None and self.create is None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All fields that can change its score."""
+        return (*self.fields, *self.optional)
 
     def read(self, fields: Fields) -> dict[str, Any]:
-        """Those fields that the scorer reads: its score depends on no others."""
-        names = (*self.fields, *self.optional)
-        return {name: fields[name] for name in names if name in fields}
+        """Those fields that it reads: its score depends on no others."""
+        return {name: fields[name] for name in self.reads if name in fields}
+
+    def scorer(self, **options: Any) -> Scorer:
+        """The scorer with these options, and the defaults of all others."""
+        assert self.create is not None, f"{self.id} is not scored by code"
+        return self.create(**{**self.options, **options})
 
 
 def truths_of(fields: Fields) -> list[str]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from rag_eval.errors import InputError, glance
-from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer
 from rag_eval.metrics.findings_column import column_of_findings
-from rag_eval.metrics.registry import register, spec_of, unregister
+from rag_eval.metrics.registry import metric_of, register, unregister
 from rag_eval.plumbing.checked_values import number, whole_from_one
 from rag_eval.samples import NullReason
 
@@ -80,7 +80,7 @@ def metric(
         if _is_defined_anew(id, function):
             unregister(id)
         register(
-            ScorerSpec(
+            Metric(
                 id=id,
                 summary=summary or docstring or "A metric of the caller's own",
                 create=_Maker(id, function, given, (low, high), is_batch=batch),
@@ -103,7 +103,7 @@ def metric(
 
 def _is_defined_anew(id: str, function: Callable[..., Any]) -> bool:
     """Whether the metric of that id is this function of a module, from before it was run again."""
-    spec = spec_of(id) if isinstance(id, str) else None
+    spec = metric_of(id) if isinstance(id, str) else None
     if spec is None or not isinstance(spec.create, _Maker):
         return False
     name = getattr(function, "__qualname__", None)

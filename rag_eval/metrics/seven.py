@@ -3,106 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
-from rag_eval.samples import ALL_METRIC_IDS, MetricId, Profile
-
-
-@dataclass(frozen=True, slots=True)
-class MetricSpec:
-    """Contract of one metric.
-
-    Attributes
-    ----------
-    id : MetricId
-    number : int
-        Its number in the kernels.
-    threshold : float or None
-        Default threshold; a score passes from there on (``>=``). None for diagnostics, which
-        pass unless the caller gives them a threshold.
-    fields : tuple of str
-        Sample fields it reads.
-    options : tuple of str
-        Options that can change its score, and so belong to its signature.
-    needs_ground_truth : bool
-        Null where a sample has none.
-    summary : str
-        The algorithm in one sentence.
-    higher_is_better : bool
-        False where a score passes up to its threshold (``<=``).
-    in_composite : bool
-        Whether the composite score takes it in; diagnostics stay out of it.
-    null_when : str
-        When its score is null, in a few words.
-    range : (float, float)
-        Lowest and highest score.
-    """
-
-    id: MetricId
-    number: int
-    threshold: float | None
-    fields: tuple[str, ...]
-    options: tuple[str, ...]
-    needs_ground_truth: bool
-    summary: str
-    higher_is_better: bool = True
-    in_composite: bool = True
-    null_when: str = "never"
-    range: tuple[float, float] = (0.0, 1.0)
-
+from rag_eval.metrics.contract import Metric
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
+from rag_eval.samples import MetricId, Profile
 
 _NGRAMS: Final = ("ngram_sizes", "ngram_weights")
 
 
-def _spec(
+_JUDGED: Final = "rag_eval.judge.metrics.catalogue:rule_of"
+
+
+def _metric(
     metric: MetricId,
     threshold: float | None,
     fields: tuple[str, ...],
-    options: tuple[str, ...],
+    settings: tuple[str, ...],
     summary: str,
     null_when: str = "never",
     higher_is_better: bool = True,
-) -> MetricSpec:
-    return MetricSpec(
+) -> Metric:
+    return Metric(
         id=metric,
         number=ALL_METRIC_IDS.index(metric),
         threshold=threshold,
         fields=fields,
-        options=options,
-        needs_ground_truth="ground_truth" in fields,
+        settings=settings,
         summary=summary,
         higher_is_better=higher_is_better,
         in_composite=threshold is not None,
         null_when=null_when,
+        source="this library",
+        judged=_JUDGED if metric in METRIC_IDS else "",
     )
 
 
-OVERLAP_METRICS: Final[dict[MetricId, MetricSpec]] = {
+def _of_node(*contract: Any) -> Metric:
+    return replace(_metric(*contract), source="rag-eval-node-ts 0.3.2")
+
+
+OVERLAP_METRICS: Final[dict[MetricId, Metric]] = {
     spec.id: spec
     for spec in (
-        _spec(
+        _of_node(
             "faithfulness",
             0.7,
             ("answer", "contexts"),
             _NGRAMS,
             "Mean over answer sentences of the best weighted n-gram overlap with a context",
         ),
-        _spec(
+        _of_node(
             "answer_relevance",
             0.7,
             ("question", "answer"),
             ("ngram_weight", "tfidf_weight"),
             "Mean of TF-IDF cosine and unigram Jaccard of question and answer",
         ),
-        _spec(
+        _of_node(
             "context_precision",
             0.7,
             ("question", "contexts"),
             (),
             "Mean over contexts of the TF-IDF cosine with the question",
         ),
-        _spec(
+        _of_node(
             "context_recall",
             0.7,
             ("contexts", "ground_truth"),
@@ -110,14 +76,14 @@ OVERLAP_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "Share of ground truth sentences whose best unigram overlap with a context is >= 0.3",
             "no ground truth",
         ),
-        _spec(
+        _of_node(
             "context_relevance",
             0.6,
             ("question", "contexts"),
             (*_NGRAMS, "chunk_relevance_threshold"),
             "Share of contexts whose weighted n-gram overlap with the question is >= 0.2",
         ),
-        _spec(
+        _of_node(
             "answer_correctness",
             0.6,
             ("answer", "ground_truth"),
@@ -125,7 +91,7 @@ OVERLAP_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "0.7 token F1 + 0.3 unigram Jaccard of answer and ground truth",
             "no ground truth",
         ),
-        _spec(
+        _of_node(
             "hallucination_rate",
             0.7,
             ("answer", "contexts"),
@@ -139,10 +105,10 @@ OVERLAP_METRICS: Final[dict[MetricId, MetricSpec]] = {
 # What each word of a row means depends on these, whatever the metric.
 _READING: Final = ("language", "stemmer")
 
-GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
+GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
     spec.id: spec
     for spec in (
-        _spec(
+        _metric(
             "faithfulness",
             0.6,
             ("question", "answer", "contexts"),
@@ -151,7 +117,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "+ 0.15 names found, over the answer's sentences",
             "no answer, no contexts",
         ),
-        _spec(
+        _metric(
             "answer_relevance",
             0.4,
             ("question", "answer"),
@@ -160,7 +126,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "the tool for it",
             "no question, answer not given",
         ),
-        _spec(
+        _metric(
             "context_precision",
             0.5,
             ("question", "contexts", "ground_truth"),
@@ -169,7 +135,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "read with the question",
             "no question, no contexts",
         ),
-        _spec(
+        _metric(
             "context_recall",
             0.6,
             ("question", "contexts", "ground_truth"),
@@ -177,7 +143,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "Faithfulness with the ground truth in place of the answer",
             "no ground truth, no contexts",
         ),
-        _spec(
+        _metric(
             "context_relevance",
             0.5,
             ("question", "contexts"),
@@ -186,7 +152,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "of answer, is >= 0.30",
             "no question, no contexts",
         ),
-        _spec(
+        _metric(
             "answer_correctness",
             0.4,
             ("question", "answer", "ground_truth"),
@@ -195,7 +161,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "the ground truth is short",
             "no ground truth, answer not given",
         ),
-        _spec(
+        _metric(
             "hallucination_rate",
             0.7,
             ("question", "answer", "contexts"),
@@ -203,7 +169,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "Share of answer sentences whose own faithfulness is >= 0.60; 1 is no hallucination",
             "no answer, no contexts",
         ),
-        _spec(
+        _metric(
             "context_utilization",
             None,
             ("question", "answer", "contexts"),
@@ -212,7 +178,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "to 0.60",
             "no answer, question or contexts; no relevant chunk",
         ),
-        _spec(
+        _metric(
             "noise_sensitivity",
             None,
             ("question", "answer", "contexts", "ground_truth"),
@@ -222,7 +188,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "no answer, question, contexts or ground truth",
             higher_is_better=False,
         ),
-        _spec(
+        _metric(
             "claim_recall",
             None,
             ("question", "answer", "ground_truth"),
@@ -230,7 +196,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "Share of ground truth sentences that the answer carries to 0.60",
             "no answer or ground truth",
         ),
-        _spec(
+        _metric(
             "self_knowledge",
             None,
             ("question", "answer", "contexts", "ground_truth"),
@@ -239,7 +205,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "no answer, contexts or ground truth",
             higher_is_better=False,
         ),
-        _spec(
+        _metric(
             "unsupported_numbers",
             None,
             ("question", "answer", "contexts"),
@@ -249,7 +215,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
             "no answer or contexts; no number in the answer",
             higher_is_better=False,
         ),
-        _spec(
+        _metric(
             "unsupported_names",
             None,
             ("question", "answer", "contexts"),
@@ -262,7 +228,7 @@ GROUNDED_METRICS: Final[dict[MetricId, MetricSpec]] = {
     )
 }
 
-PROFILE_METRICS: Final[dict[Profile, dict[MetricId, MetricSpec]]] = {
+PROFILE_METRICS: Final[dict[Profile, dict[MetricId, Metric]]] = {
     "overlap": OVERLAP_METRICS,
     "grounded": GROUNDED_METRICS,
 }

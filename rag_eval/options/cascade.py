@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.metrics.registry import judged_rule
 from rag_eval.metrics.seven import GROUNDED_METRICS
-from rag_eval.options.judged_metrics import judged_spec
 from rag_eval.options.judging import UNCERTAIN
 from rag_eval.options.plan import Plan
 from rag_eval.samples import MetricId
@@ -138,7 +138,7 @@ def judge_threshold(plan: Plan, metric: MetricId) -> float | None:
     """
     assert plan.judging is not None
     if plan.judging.is_cascade:
-        return judged_spec(metric, plan.judging.style).threshold
+        return judged_rule(metric).metric[plan.judging.style].threshold
     return plan.thresholds[metric]
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.metrics.registry import needs_judge, to_metric_id
 from rag_eval.options.plan import EVALUATE_KEYS, normalized
 from rag_eval.plumbing.json_text import is_deeper
-from rag_eval.samples import needs_judge, snake_case, to_metric_id
+from rag_eval.plumbing.spelling import snake_case
 
 # What each key may hold. ``weights`` is the flag's name for composite_weights.
 _KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, TypedDict, get_type_hints
 
 from rag_eval.judge.replies import JudgeFn
-from rag_eval.judge.styles import JudgeStyle
+from rag_eval.metrics.contract import JudgeStyle
 from rag_eval.samples import EvaluationMode, MetricId
 
 OnJudgeFailure: TypeAlias = Literal["null", "heuristic"]

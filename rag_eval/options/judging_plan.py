@@ -13,26 +13,14 @@ from rag_eval.judge.limits import JudgeLimits
 from rag_eval.judge.rendering import PromptStyle
 from rag_eval.judge.replies import JudgeFn, JudgeIdentity
 from rag_eval.judge.steps import Step, Template
-from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
+from rag_eval.metrics.contract import JUDGE_STYLES, JudgedScorer, JudgeStyle
+from rag_eval.metrics.ids import METRIC_IDS, are_of_kernels, is_scorer_id
+from rag_eval.metrics.registry import can_be_judged, judged_rule, needs_judge, to_metric_id
 from rag_eval.options.judging import AUDIT_SHARE, HYBRID_JUDGED, JUDGE_KEYS, Band, OnJudgeFailure
-from rag_eval.options.scorers import (
-    changed_settings,
-    check_scorers,
-    json_value,
-    judged_rule,
-    scorer_options,
-)
+from rag_eval.options.scorers import judged_scorers, scorer_options
 from rag_eval.plumbing.checked_values import one_of, share, whole_from_one
-from rag_eval.samples import (
-    METRIC_IDS,
-    EvaluationMode,
-    MetricId,
-    are_of_kernels,
-    can_be_judged,
-    is_scorer_id,
-    needs_judge,
-    to_metric_id,
-)
+from rag_eval.plumbing.json_text import json_value
+from rag_eval.samples import EvaluationMode, MetricId
 
 if TYPE_CHECKING:
     from rag_eval.judge.cache import JudgeCache
@@ -52,6 +40,8 @@ class Judging:
         One per judge.
     style, repeat, on_failure
         As the options of those names.
+    scorers : dict of JudgedScorer
+        Those of ``judged`` that only a judge can score and that are judged by themselves.
     bands : dict of (low, high)
         Cascade: the native scores between which the judge is asked, for the metrics that were given
         such; of others the calibration tells.
@@ -71,7 +61,7 @@ class Judging:
     seed: int
     cache: Path | JudgeCache | None = field(compare=False)
     prices: Any
-    scorer_options: Mapping[MetricId, Mapping[str, Any]]
+    scorers: Mapping[MetricId, JudgedScorer] = field(compare=False, repr=False)
 
     @property
     def is_cascade(self) -> bool:
@@ -80,7 +70,7 @@ class Judging:
 
     def steps(self, metric: MetricId) -> Sequence[Step[Any]]:
         """What the judge is asked for one metric."""
-        return steps_of(metric, self.style)
+        return judged_rule(metric).steps[self.style]
 
     def signature_options(self) -> dict[str, Any]:
         """What of it could change a number, as JSON values; what is of a metric, per metric."""
@@ -96,10 +86,7 @@ class Judging:
         if self.is_cascade:
             options["auditShare"] = self.audit_share
             options["judgeSeed"] = self.seed
-        settings = {
-            metric: changed_settings(metric, self.judges[0], self.scorer_options)
-            for metric in self.scorer_options
-        }
+        settings = {metric: dict(found.signed) for metric, found in self.scorers.items()}
         if any(settings.values()):
             options["scorerOptions"] = {name: found for name, found in settings.items() if found}
         return options
@@ -136,7 +123,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         JudgeStyle, one_of(_or(options, "judge_style", "claims"), "judge_style", JUDGE_STYLES)
     )
     judges, identities = _judges(options, mode, judged, limits)
-    check_scorers(judged, judges[0], given_scorer_options)
+    scorers = judged_scorers(judged, judges[0], given_scorer_options)
     from rag_eval.judge.prices import price_table
 
     return Judging(
@@ -160,7 +147,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
         seed=_seed(_or(options, "judge_seed", 0)),
         cache=_cache(options.get("judge_cache")),
         prices=price_table(options.get("prices")),
-        scorer_options=given_scorer_options,
+        scorers=scorers,
     )
 
 
@@ -298,19 +285,6 @@ def _resolved(judge: object, timeout_s: float) -> JudgeFn:
     return cast(JudgeFn, judge)
 
 
-def steps_of(metric: MetricId, style: JudgeStyle) -> Sequence[Step[Any]]:
-    """What a judge is asked for a metric; for overrides and for the signature."""
-    if metric.startswith("mastra."):
-        from rag_eval.scorers.mastra import MASTRA_SCORERS
-
-        return MASTRA_SCORERS[metric].steps
-    if is_scorer_id(metric) and not needs_judge(metric):
-        return judged_rule(metric).steps
-    from rag_eval.judge.metrics import steps_of as metric_steps
-
-    return metric_steps(metric, style)
-
-
 def _overrides(
     given: Mapping[str, Any], judged: Iterable[MetricId], style: JudgeStyle
 ) -> dict[str, Template]:
@@ -318,7 +292,7 @@ def _overrides(
     for metric, value in given.items():
         if metric not in judged:
             raise InputError(f"prompt_overrides names {metric}, which is not judged")
-        steps = {step.name.rpartition("/")[2]: step for step in steps_of(metric, style)}
+        steps = {step.name.rpartition("/")[2]: step for step in judged_rule(metric).steps[style]}
         # A text by itself is for the step that gives the verdict, which comes last.
         bodies = {list(steps)[-1]: value} if isinstance(value, str) else value
         if not isinstance(bodies, Mapping):

@@ -10,20 +10,16 @@ from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.kernels.grounded_settings import Stemmer
 from rag_eval.kernels.overlap_settings import LARGEST_WEIGHT
 from rag_eval.kernels.profiles import COMPOSITE_THRESHOLDS, Settings, settings_of
-from rag_eval.metrics.seven import PROFILE_METRICS, MetricSpec
+from rag_eval.metrics.contract import Metric
+from rag_eval.metrics.ids import METRIC_IDS, is_scorer_id
+from rag_eval.metrics.registry import judged_rule, needs_judge, to_metric_id
+from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.options.judging import JudgeOptions
 from rag_eval.options.judging_plan import Judging, make_judging
-from rag_eval.options.scorers import ChosenScorer, chosen_scorers, scorer_spec
+from rag_eval.options.scorers import ChosenScorer, chosen_scorers
 from rag_eval.plumbing.checked_values import number
-from rag_eval.samples import (
-    METRIC_IDS,
-    MetricId,
-    Profile,
-    is_scorer_id,
-    needs_judge,
-    snake_case,
-    to_metric_id,
-)
+from rag_eval.plumbing.spelling import snake_case
+from rag_eval.samples import MetricId, Profile
 
 ProgressFn: TypeAlias = Callable[[int, "int | None"], object]
 
@@ -236,7 +232,7 @@ class Plan:
         The same without repeats: the columns of the score matrix.
     thresholds, weights : dict
         Per metric in ``columns``; a threshold of None lets every score pass.
-    specs : dict of MetricSpec
+    specs : dict of Metric
         The contracts of the columns.
     calibrations : dict of Calibration
         Per metric, where one was given.
@@ -252,7 +248,7 @@ class Plan:
     weights: dict[MetricId, float]
     composite_threshold: float
     settings: Settings
-    specs: Mapping[MetricId, MetricSpec]
+    specs: Mapping[MetricId, Metric]
     calibrations: Mapping[MetricId, Any] = field(default_factory=dict)
     judging: Judging | None = None
     scorers: Mapping[MetricId, ChosenScorer] = field(default_factory=dict)
@@ -275,7 +271,7 @@ class Plan:
     def scorer_fields(self) -> tuple[str, ...]:
         """The fields of a sample that the scorers among the columns read."""
         specs = [chosen.spec for chosen in self.scorers.values()]
-        return tuple(dict.fromkeys(name for s in specs for name in (*s.fields, *s.optional)))
+        return tuple(dict.fromkeys(name for s in specs for name in s.reads))
 
 
 def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
@@ -288,14 +284,14 @@ def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
 
 
 def _thresholds(
-    given: Mapping[str, Any], specs: Mapping[MetricId, MetricSpec], columns: Iterable[MetricId]
+    given: Mapping[str, Any], specs: Mapping[MetricId, Metric], columns: Iterable[MetricId]
 ) -> dict[MetricId, float | None]:
     checked = {name: number(value, f"thresholds[{name!r}]") for name, value in given.items()}
     return {metric: checked.get(metric, specs[metric].threshold) for metric in columns}
 
 
 def _weights(
-    given: Mapping[str, Any], specs: Mapping[MetricId, MetricSpec], columns: Iterable[MetricId]
+    given: Mapping[str, Any], specs: Mapping[MetricId, Metric], columns: Iterable[MetricId]
 ) -> dict[MetricId, float]:
     weights: dict[MetricId, float] = {}
     for metric in columns:
@@ -320,16 +316,14 @@ def _specs(
     profile: Profile,
     judging: Judging | None,
     scorers: Mapping[MetricId, ChosenScorer],
-) -> dict[MetricId, MetricSpec]:
+) -> dict[MetricId, Metric]:
     """The contracts of the columns, by whoever scores them."""
-    specs: dict[MetricId, MetricSpec] = {}
+    specs: dict[MetricId, Metric] = {}
     for metric in columns:
         if metric in scorers:
-            specs[metric] = scorer_spec(scorers[metric].spec)
+            specs[metric] = scorers[metric].spec
         elif judging is not None and metric in judging.judged and not judging.is_cascade:
-            from rag_eval.options.judged_metrics import judged_spec
-
-            specs[metric] = judged_spec(metric, judging.style)
+            specs[metric] = judged_rule(metric).metric[judging.style]
         elif metric not in PROFILE_METRICS[profile]:
             raise InputError(f"metric {metric!r} needs profile='grounded'")
         else:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.judge.replies import JudgeFn
-from rag_eval.metrics.contract import JudgedRule, Scorer, ScorerSpec
-from rag_eval.metrics.seven import MetricSpec
-from rag_eval.samples import (
-    MetricId,
-    are_of_kernels,
-    is_scorer_id,
-    needs_judge,
-    snake_case,
-    to_metric_id,
-)
-
-if TYPE_CHECKING:
-    from rag_eval.scorers.mastra import MastraScorer
+from rag_eval.metrics.contract import JudgedScorer, Metric, Scorer
+from rag_eval.metrics.ids import are_of_kernels, is_scorer_id
+from rag_eval.metrics.registry import judged_rule, metric_of, needs_judge, to_metric_id
+from rag_eval.plumbing.json_text import json_value
+from rag_eval.plumbing.spelling import snake_case
+from rag_eval.samples import MetricId
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +22,13 @@ class ChosenScorer:
 
     Attributes
     ----------
-    spec : ScorerSpec
+    spec : Metric
     options : dict
         Those that were given, by their own names.
     scorer : Scorer
     """
 
-    spec: ScorerSpec
+    spec: Metric
     options: Mapping[str, Any]
     scorer: Scorer = field(compare=False, repr=False)
 
@@ -65,36 +58,17 @@ def chosen_scorers(
     wanted = [metric for metric in columns if is_scorer_id(metric) and not needs_judge(metric)]
     if not wanted:
         return {}
-    from rag_eval.metrics.registry import spec_of
-
     given = scorer_options(options, columns)
     found = {}
     for metric in wanted:
-        spec = spec_of(metric)
+        spec = metric_of(metric)
         if spec is None:
             raise InputError(f"metric {metric!r} was registered and is no more")
         found[metric] = _chosen(spec, given.get(metric, {}))
     return found
 
 
-def scorer_spec(spec: ScorerSpec) -> MetricSpec:
-    """The contract of a scorer in the form of those of kernels."""
-    return MetricSpec(
-        id=spec.id,
-        number=-1,
-        threshold=spec.threshold,
-        fields=spec.fields,
-        options=(),
-        needs_ground_truth="ground_truth" in spec.fields,
-        summary=spec.summary,
-        higher_is_better=spec.higher_is_better,
-        in_composite=False,
-        null_when=spec.null_when or ("a field is missing" if spec.fields else "never"),
-        range=spec.range,
-    )
-
-
-def _chosen(spec: ScorerSpec, given: Mapping[str, Any]) -> ChosenScorer:
+def _chosen(spec: Metric, given: Mapping[str, Any]) -> ChosenScorer:
     owner = f"scorer_options[{spec.id!r}]"
     known = (*spec.required_options, *spec.options)
     options: dict[str, Any] = {}
@@ -114,7 +88,7 @@ def _chosen(spec: ScorerSpec, given: Mapping[str, Any]) -> ChosenScorer:
             f"--scorer-options '{spec.id}={{\"{missing[0]}\": ...}}'"
         )
     try:
-        scorer = spec.create(**{**spec.options, **options})
+        scorer = spec.scorer(**options)
     except InputError as error:
         raise InputError(f"{owner}: {error}") from None
     chosen = ChosenScorer(spec, options, scorer)
@@ -147,7 +121,7 @@ def scorer_options(
             raise InputError(f"scorer_options names {name}, which is no scorer among the metrics")
         if not isinstance(value, Mapping):
             raise InputError(f"scorer_options[{name!r}] must be a mapping of options")
-        if needs_judge(metric) and not metric.startswith("mastra.") and value:
+        if value and needs_judge(metric) and judged_rule(metric).create is None:
             raise InputError(f"scorer_options: {metric} takes no options")
         if metric in found:
             raise InputError(f"scorer_options names {metric} twice")
@@ -155,66 +129,18 @@ def scorer_options(
     return found
 
 
-def judged_rule(metric: MetricId) -> JudgedRule:
-    """How a judge scores a scorer that needs none."""
-    from rag_eval.scorers.regtrace.judged import JUDGED
-
-    return JUDGED[metric]
-
-
-def scorer_of(
-    metric: MetricId, judge: JudgeFn, options: Mapping[MetricId, Mapping[str, Any]]
-) -> tuple[MastraScorer[Any], bool]:
-    """A scorer with its options, and whether it asks for a reason: its option ``with_reason``."""
-    from rag_eval.scorers.mastra import MASTRA_SCORERS
-
-    given = dict(options.get(metric) or {})
-    with_reason = given.pop("with_reason", given.pop("withReason", True))
-    if not isinstance(with_reason, bool):
-        raise InputError(f"{metric}: with_reason must be true or false, got {glance(with_reason)}")
-    return MASTRA_SCORERS[metric].factory(judge, given), with_reason
-
-
-def check_scorers(
-    judged: tuple[MetricId, ...],
+def judged_scorers(
+    judged: Iterable[MetricId],
     judge: JudgeFn,
     options: Mapping[MetricId, Mapping[str, Any]],
-) -> None:
-    """Make each scorer once: what is wrong with its options is said before any call."""
-    for metric in judged:
-        if metric.startswith("mastra."):
-            scorer_of(metric, judge, options)
+) -> dict[MetricId, JudgedScorer]:
+    """The scorers that only a judge can score, each made once, with its options.
 
-
-def changed_settings(
-    metric: MetricId, judge: JudgeFn, options: Mapping[MetricId, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The settings of a scorer that are not the usual ones, as JSON values.
-
-    However they were spelled; whether a reason is asked for is none: it changes no score.
+    What is wrong with an option is said here, before any call.
     """
-    if not needs_judge(metric) or not metric.startswith("mastra."):
-        return {}
-    from rag_eval.scorers.mastra import MASTRA_SCORERS
-
-    usual = MASTRA_SCORERS[metric].default_options
-    scorer, _ = scorer_of(metric, judge, options)
-    found = {each.name: getattr(scorer.settings, each.name) for each in fields(scorer.settings)}
-    return {
-        name: json_value(value)
-        for name, value in found.items()
-        if name not in usual or value != usual[name]
-    }
-
-
-def json_value(value: Any) -> Any:
-    """A value as it comes back from JSON; what JSON does not have, a function, by its name."""
-    if isinstance(value, Mapping):
-        return {str(name): json_value(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_value(item) for item in value]
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: json_value(getattr(value, each.name)) for each in fields(value)}
-    return getattr(value, "__qualname__", type(value).__qualname__)
+    found = {}
+    for metric in judged:
+        create = judged_rule(metric).create if needs_judge(metric) else None
+        if create is not None:
+            found[metric] = create(judge, options.get(metric) or {})
+    return found

@@ -138,4 +138,6 @@ def _scorers(options: Mapping[str, Any], metrics: Iterable[MetricId]) -> dict[st
 def _option_names(profile: str, metrics: Iterable[MetricId]) -> list[str]:
     """The options that some metrics of a profile read."""
     specs = next((specs for name, specs in PROFILE_METRICS.items() if name == profile), {})
-    return sorted({name for metric in metrics if metric in specs for name in specs[metric].options})
+    return sorted(
+        {name for metric in metrics if metric in specs for name in specs[metric].settings}
+    )

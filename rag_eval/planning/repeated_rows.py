@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.checked_values import number, whole_from_one
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, NoReturn
 
 
@@ -68,3 +70,16 @@ def _finite(text: str) -> float:
 def number_or_null(value: float | None) -> float | None:
     """A number that exists, or null in the place of NaN, which JSON does not have."""
     return None if value != value else value
+
+
+def json_value(value: Any) -> Any:
+    """A value as it comes back from JSON; what JSON does not have, a function, by its name."""
+    if isinstance(value, Mapping):
+        return {str(name): json_value(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_value(item) for item in value]
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: json_value(getattr(value, each.name)) for each in fields(value)}
+    return getattr(value, "__qualname__", type(value).__qualname__)

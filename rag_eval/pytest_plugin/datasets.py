@@ -125,7 +125,7 @@ def _rows_of(block: SampleBlock, path: Path) -> Iterator[_Row]:
     What is of a wrong type is a fault. What is missing is none: a test may fill in the answer.
     """
     from rag_eval.inputs.samples import FieldNeeds, id_of
-    from rag_eval.samples import ALL_METRIC_IDS
+    from rag_eval.metrics.ids import ALL_METRIC_IDS
     from rag_eval.scoring.faulty_rows import origin_of, row_faults
 
     origin = origin_of(block)

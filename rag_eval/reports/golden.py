@@ -14,8 +14,8 @@ from rich.text import Text
 from rag_eval.golden.diff import GoldenDiff
 from rag_eval.golden.near_duplicates import NearDuplicate
 from rag_eval.golden.results import CaseResult, EvalRunResult
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.samples import camel_case
 
 _TEXT_LIMIT: Final = 200
 _ID_LIMIT: Final = 80

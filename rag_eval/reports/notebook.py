@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from rag_eval.metrics.directions import bounds_of
+from rag_eval.metrics.registry import bounds_of
 from rag_eval.reports.notebook_elements import (
     AMBER,
     GREEN,

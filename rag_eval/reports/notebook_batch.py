@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from rag_eval.errors import TextsNotKeptError
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports.notebook import MOST_METRICS, with_rest
 from rag_eval.reports.notebook_elements import (
     GREEN,

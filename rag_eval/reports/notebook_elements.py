@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports.page.figures import NONE, score_text
 from rag_eval.reports.page.visible_text import short, visible_plain
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate

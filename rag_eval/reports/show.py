@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports.console import (
     print_gates,
     print_line,

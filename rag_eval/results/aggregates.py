@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.kernels import scoring as kernels
-from rag_eval.metrics.directions import bounds_of, higher_is_better
+from rag_eval.metrics.registry import bounds_of, higher_is_better
 from rag_eval.options.cascade import is_verdict_only
 from rag_eval.options.plan import Plan
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.row import ByMetric
-from rag_eval.samples import MetricId, camel_case
+from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval, wilson_interval
 from rag_eval.stats.moment_intervals import Bounds, interval_of_moments
 

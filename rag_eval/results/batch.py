@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import MissingExtraError
 from rag_eval.options.signature import Signature
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.aggregates import (
     CompositeAggregate,
     MetricAggregate,
@@ -19,7 +20,7 @@ from rag_eval.results.aggregates import (
 from rag_eval.results.faces import face
 from rag_eval.results.regressions import MetricRegression
 from rag_eval.results.row import ByMetric, CostTracker, EvalResult
-from rag_eval.samples import MetricId, camel_case
+from rag_eval.samples import MetricId
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,7 +210,8 @@ class BatchEvalResult(BatchSummary):
         ax : matplotlib.axes.Axes, optional
             Where to draw a single metric; default: a new figure with one place for each.
         """
-        return face("batch.plot")(self, metrics, ax=ax)
+        figure: Figure = face("batch.plot")(self, metrics, ax=ax)
+        return figure
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per sample: a column per metric, ``composite_score`` and ``passed``.

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from rag_eval.judge.asking import Tally
 from rag_eval.judge.repeats import mean_of, passes
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better, needs_judge
 from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.options.cascade import judge_threshold, unjudged_passes
 from rag_eval.options.plan import Plan
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.judged import JudgedRowScores, JudgedScore
 from rag_eval.results.row import CostTracker, cost_of
-from rag_eval.samples import MetricId, camel_case, needs_judge
+from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval, wilson_interval
 
 if TYPE_CHECKING:

@@ -10,9 +10,11 @@ from typing import Final, get_args
 
 from rag_eval.errors import InputError
 from rag_eval.judge.failures import JUDGE_FAILURES
+from rag_eval.metrics.registry import metric_of_file
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.json_fields import Fields
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.judged import JudgedScore
 from rag_eval.results.regressions import MetricRegression
 from rag_eval.results.row import (
@@ -24,7 +26,7 @@ from rag_eval.results.row import (
     SentenceEvidence,
     Severity,
 )
-from rag_eval.samples import MetricId, NullReason, camel_case, metric_of_file
+from rag_eval.samples import MetricId, NullReason
 
 _REASONS: Final = {reason.name.lower(): reason for reason in NullReason}
 _SEVERITIES: Final = get_args(Severity)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_eval.errors import InputError, SignatureMismatchError
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.options.signature import Signature
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.aggregates import MetricAggregate
-from rag_eval.samples import MetricId, camel_case, to_metric_id
+from rag_eval.samples import MetricId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,12 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from rag_eval.errors import InputError, NotComputedError
 from rag_eval.judge.asking import Tally
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.faces import face
 from rag_eval.results.judged import JudgedScore
-from rag_eval.samples import EvaluationMode, MetricId, NullReason, camel_case, to_metric_id
+from rag_eval.samples import EvaluationMode, MetricId, NullReason
 
 Severity: TypeAlias = Literal["info", "warning", "critical"]
 _Value = TypeVar("_Value")

@@ -12,12 +12,14 @@ import msgspec
 
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.inputs.byte_files import file_bytes
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.metrics.registry import higher_is_better, metric_of_file, place_of
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.json_text import number_or_null
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.regressions import Baseline
-from rag_eval.samples import KNOWN_METRIC_IDS, METRIC_IDS, MetricId, camel_case, metric_of_file
+from rag_eval.samples import MetricId
 
 
 class _Row(msgspec.Struct):
@@ -141,12 +143,9 @@ def _means(found: _File) -> dict[MetricId, MeanScore]:
     return means
 
 
-def _usual_place(metric: MetricId) -> tuple[int, str]:
+def _usual_place(metric: MetricId) -> tuple[tuple[int, int], str]:
     """Metrics in their usual order, and then those of callers by their names."""
-    return _PLACES.get(metric, len(_PLACES)), metric
-
-
-_PLACES: Final = {metric: place for place, metric in enumerate(KNOWN_METRIC_IDS)}
+    return place_of(metric), metric
 
 
 # ---------------------------------------------------------------------------------- comparing

@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any, Final, TypeAlias
 
 from rag_eval.kernels.scoring import Evidence, GroundedDetails
+from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.plumbing.javascript_numbers import three_decimals
 from rag_eval.results.row import EvalSignal, SentenceEvidence, Severity
@@ -258,10 +259,10 @@ _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Explained]]] = {
 
 def explain(metric: MetricId, facts: RowFacts, score: float) -> Explained:
     """Explanation, signals and details of one metric of a row."""
-    cause = Cause(facts.details.causes[GROUNDED_METRICS[metric].number])
+    cause = Cause(facts.details.causes[ALL_METRIC_IDS.index(metric)])
     if cause is Cause.COUNTED:
         return _EXPLAINED[metric](facts, score)
-    null = facts.details.reasons[GROUNDED_METRICS[metric].number] != 0
+    null = facts.details.reasons[ALL_METRIC_IDS.index(metric)] != 0
     signals = () if null else _zero_signal(metric, cause)
     return _CAUSES[cause], signals, _zero_details(metric, facts)
 
@@ -281,7 +282,7 @@ def _zero_signal(metric: MetricId, cause: Cause) -> tuple[EvalSignal, ...]:
 
 def _zero_details(metric: MetricId, facts: RowFacts) -> dict[str, Any]:
     """Chunks without a word have a relevance of 0 each, where there is a question."""
-    cause = facts.details.causes[GROUNDED_METRICS[metric].number]
+    cause = facts.details.causes[ALL_METRIC_IDS.index(metric)]
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
         return {"chunk_scores": (0.0,) * facts.n_chunks}
     return {}

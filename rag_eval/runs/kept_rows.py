@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import values_or_metadata
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text

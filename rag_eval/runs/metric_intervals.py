@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.directions import bounds_of
+from rag_eval.metrics.registry import bounds_of
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.runs.row_readers import metadata_of
 from rag_eval.runs.run_files import sample_of

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.metrics.registry import metric_of_file, to_metric_id
 from rag_eval.runs.run_rows import JUDGE_FAILURES, RunRows
 from rag_eval.runs.scored_run import NOT_JUDGED
-from rag_eval.samples import MetricId, NullReason, metric_of_file, to_metric_id
+from rag_eval.samples import MetricId, NullReason
 
 _REASONS: Final = {reason.name.lower(): reason for reason in NullReason}
 _VERDICTS: Final = {

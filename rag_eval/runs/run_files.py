@@ -16,7 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes, plain_name, source_name
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.tables import table_rows
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better, metric_of_file
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.batch import BatchEvalResult
@@ -28,7 +28,7 @@ from rag_eval.runs.result_lines import is_line_by_line, result_lines
 from rag_eval.runs.row_readers import MissingColumn, NestedRows, PlacedRows, metadata_of, read_rows
 from rag_eval.runs.run_rows import MissingIdsError, RunRows
 from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
-from rag_eval.samples import MetricId, metric_of_file
+from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results
 
 RunSource: TypeAlias = "str | Path | ScoredRun | BatchEvalResult | Sequence[Any]"

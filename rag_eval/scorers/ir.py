@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer
 from rag_eval.metrics.measure_names import (
     KINDS,
     WITH_CUTOFF,
@@ -25,14 +25,13 @@ if TYPE_CHECKING:
     from rag_eval.retrieval.id_lists import DocId
     from rag_eval.retrieval.measures import RankingRules
 
-LISTED: Final[tuple[MetricId, ...]] = (
+_LISTED: Final[tuple[MetricId, ...]] = (
     *(f"ir.{kind}@{k}" for kind in ("P", "recall", "success", "ndcg") for k in (1, 3, 5, 10)),
     *(f"ir.{kind}" for kind in KINDS if kind not in WITH_CUTOFF and kind != "err"),
     "ir.recip_rank@10",
     "ir.map@10",
     "ir.err@10",
 )
-"""The measures that a catalogue shows; any other cutoff may be asked for."""
 
 _SUMMARIES: Final = {
     "P": "Share of relevant documents among {places}",
@@ -61,13 +60,13 @@ _MOST_DETAILS: Final = 20
 
 
 @functools.lru_cache(maxsize=256)
-def spec_of(metric: MetricId) -> ScorerSpec | None:
+def measure_of(metric: MetricId) -> Metric | None:
     """The contract of a measure, by its canonical name; None where it is no such name."""
     name = read_name(metric)
     if name is None or canonical_name(metric) != metric:
         return None
     places = "all places" if name.cutoff is None else f"the first {name.cutoff}"
-    return ScorerSpec(
+    return Metric(
         id=metric,
         summary=_SUMMARIES[name.kind].format(places=places),
         create=functools.partial(_create, name),
@@ -142,3 +141,7 @@ def _row(fields: Fields) -> tuple[list[DocId], Mapping[DocId, Any]]:
     common_kind(kinds[0], "retrieved_ids", kinds[1], "relevant_ids")
     judged = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
     return list(dict.fromkeys(retrieved)), judged
+
+
+METRICS: Final = tuple(metric for metric in map(measure_of, _LISTED) if metric is not None)
+"""The measures that a catalogue shows; any other cutoff may be asked for."""

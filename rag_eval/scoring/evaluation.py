@@ -13,6 +13,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.samples import FieldNeeds, RowBlock, SampleLike, pack_block, read_rows
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import SampleBatch
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.options.plan import (
     BATCH_KEYS,
@@ -33,7 +34,7 @@ from rag_eval.plumbing.interrupts import StopFlag, in_thread
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import EvalResult, MetricResult
-from rag_eval.samples import MetricId, to_metric_id
+from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import BatchJob
 from rag_eval.scoring.engine import scored_block
 from rag_eval.scoring.explaining import explain_row

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.inputs.sample_fields import fields_of
 from rag_eval.judge.asking import Tally
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import SampleBatch
@@ -19,11 +20,11 @@ from rag_eval.kernels.languages import LISTED
 from rag_eval.kernels.overlap_settings import OverlapSettings
 from rag_eval.kernels.snowball import snowball_stems
 from rag_eval.metrics.contract import Fields, Scored
+from rag_eval.metrics.registry import judged_rule
 from rag_eval.metrics.seven import metric_numbers
 from rag_eval.options.cascade import unjudged_scores
 from rag_eval.options.plan import Plan
 from rag_eval.options.plan_signature import signature_of
-from rag_eval.options.scorers import judged_rule
 from rag_eval.results import words_grounded as grounded
 from rag_eval.results import words_overlap as overlap
 from rag_eval.results.judged import JudgedRowScores, JudgedScore
@@ -39,7 +40,6 @@ from rag_eval.results.row import (
 from rag_eval.results.verdicts import judge_rows, passes
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scoring.scorer_columns import find
-from rag_eval.scoring.scorer_fields import fields_of
 
 _NO_COST: Final = CostTracker()
 # Failed checks that people are shown; the details hold all.

@@ -15,7 +15,7 @@ from rag_eval.options.plan import Plan, make_plan
 from rag_eval.plumbing.repeated_ids import RepeatedIds
 from rag_eval.samples import Profile
 from rag_eval.scoring import scorer_columns
-from rag_eval.scoring.scorer_fields import columns_of_scorers
+from rag_eval.scoring.scorer_columns import columns_of_scorers
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleError
+from rag_eval.inputs.sample_fields import sample_with
 from rag_eval.inputs.samples import SampleLike, field_of, ground_truth_of
 from rag_eval.judge.asking import Asker, DryAsker, Tally
 from rag_eval.judge.failures import JudgeFailure, JudgeUnavailableError
 from rag_eval.judge.metrics import JudgedRow, judge_row
 from rag_eval.judge.metrics.row_steps import together
 from rag_eval.judge.workers import Job, run_jobs, with_end
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.contract import JudgedScorer, MissingFieldError
+from rag_eval.metrics.registry import higher_is_better, judged_rule
 from rag_eval.options.cascade import (
     audited,
     judge_threshold,
@@ -27,21 +29,18 @@ from rag_eval.options.cascade import (
     verdicts_of,
 )
 from rag_eval.options.plan import Plan
-from rag_eval.options.scorers import judged_rule, scorer_of
 from rag_eval.results.judged import JudgedRowScores, JudgedScore, OneJudgement, combined
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scoring.engine import ScoredBlock
-from rag_eval.scoring.scorer_fields import fields_of, run_fields, sample_with
+from rag_eval.scoring.scorer_columns import judged_fields
 
 if TYPE_CHECKING:
     from rag_eval.options.judging_plan import Judging
-    from rag_eval.scorers.mastra import MastraResult, MastraScorer
 
 
 # Why a judge is asked about a metric of a row.
 _WANTED: Final = 1
 _AUDIT: Final = 2
-_NO_REASON: Final = "no reason was asked for"
 
 
 class Askers(Protocol):
@@ -92,7 +91,7 @@ class BlockJudge:
         self._judging = plan.judging
         self._askers = askers
         self._scorers = _scorers(plan)
-        self._beside = run_fields(plan)
+        self._beside = judged_fields(plan)
         self.n_done = 0
         self.has_judged = False
         self.unavailable: JudgeUnavailableError | None = None
@@ -195,8 +194,8 @@ class BlockJudge:
         repeat: int,
     ) -> dict[MetricId, OneJudgement]:
         asker = self._askers.asker(judge, repeat)
-        others = [metric for metric in metrics if self._is_scorer(metric)]
-        ours = [metric for metric in metrics if metric not in others]
+        others = [metric for metric in metrics if metric in self._scorers]
+        ours = [metric for metric in metrics if metric not in self._scorers]
         try:
             found, rest = await together(
                 [
@@ -230,32 +229,20 @@ class BlockJudge:
         sample: SampleLike,
         tallies: Mapping[MetricId, Tally],
     ) -> dict[MetricId, OneJudgement]:
-        """The scorers of other tools."""
+        """Those that are judged by themselves."""
         found = await together(
-            [
-                (self._scored if metric in self._scorers else self._found)(
-                    metric, asker, sample, tallies[metric]
-                )
-                for metric in metrics
-            ]
+            [self._alone(metric, asker, sample, tallies[metric]) for metric in metrics]
         )
         return dict(zip(metrics, found, strict=True))
 
-    def _is_scorer(self, metric: MetricId) -> bool:
-        return metric in self._scorers or metric in self._plan.scorers
-
-    async def _found(
+    async def _alone(
         self, metric: MetricId, asker: Asker, sample: SampleLike, tally: Tally
     ) -> OneJudgement:
-        """A scorer that has a rule of its own where no judge is asked."""
-        chosen = self._plan.scorers[metric]
-        spec = chosen.spec
-        fields = fields_of(sample, (*spec.fields, *spec.optional))
-        lacking = next((name for name in spec.fields if name not in fields), None)
-        if lacking is not None:
-            return OneJudgement(None, NullReason.MISSING_FIELD, f"No {lacking} given.")
+        """One scorer, whose failure is a null."""
         try:
-            found = await judged_rule(metric).judged(asker, fields, tally, **chosen.options)
+            found = await self._scorers[metric].score(asker, sample, tally)
+        except MissingFieldError as error:
+            return OneJudgement(None, NullReason.MISSING_FIELD, str(error))
         except JudgeFailure as failure:
             return OneJudgement(None, failure.null_reason, str(failure))
         reason = NullReason.MEASURED
@@ -267,31 +254,6 @@ class BlockJudge:
             "" if found.score is not None else found.explanation,
             explanation=found.explanation,
             details=tuple(found.details),
-        )
-
-    async def _scored(
-        self, metric: MetricId, asker: Asker, sample: SampleLike, tally: Tally
-    ) -> OneJudgement:
-        """A scorer of another tool, whose failure is a null."""
-        from rag_eval.scorers.mastra import RunError, run_of_sample
-
-        scorer, with_reason = self._scorers[metric]
-        run = run_of_sample(sample)
-        lacking = _lacking(metric, run)
-        if lacking:
-            return OneJudgement(None, NullReason.MISSING_FIELD, f"No {lacking} given.")
-        try:
-            result = await scorer.score(asker, run, tally, with_reason=with_reason)
-        except RunError as error:
-            return OneJudgement(None, NullReason.MISSING_FIELD, str(error))
-        except JudgeFailure as failure:
-            return OneJudgement(None, failure.null_reason, str(failure))
-        return OneJudgement(
-            result.score,
-            NullReason.MEASURED if result.score is not None else result.null_reason,
-            result.message,
-            explanation=_explanation(result),
-            details=(result.to_dict(),),
         )
 
     def _score(
@@ -356,32 +318,17 @@ class BlockJudge:
         return replace(block, scores=scores, null_reasons=reasons, judged=rows)
 
 
-def _scorers(plan: Plan) -> dict[MetricId, tuple[MastraScorer[Any], bool]]:
-    """The scorers of other tools among the metrics, and whether each gives a reason."""
-    assert plan.judging is not None
-    return {
-        metric: scorer_of(metric, plan.judging.judges[0], plan.judging.scorer_options)
-        for metric in plan.judging.judged
-        if metric.startswith("mastra.")
-    }
-
-
-def _lacking(metric: MetricId, run: Mapping[str, Any]) -> str:
-    """The field without which a scorer would ask a judge about nothing; empty for none."""
-    from rag_eval.scorers.mastra import MASTRA_SCORERS
-
-    if "trajectory" in run:
-        return ""
-    places = {"question": "input", "answer": "output"}
-    fields = MASTRA_SCORERS[metric].fields
-    return next((name for name, place in places.items() if name in fields and place not in run), "")
-
-
-def _explanation(result: MastraResult) -> str:
-    """The judge's reason, or why there is none."""
-    if result.reason or result.score is None:
-        return result.reason or result.message
-    return f"The judge's verdicts come to {result.score:.2f}; {result.message or _NO_REASON}."
+def _scorers(plan: Plan) -> dict[MetricId, JudgedScorer]:
+    """The judged metrics that share no steps with others: each is asked for by itself."""
+    judging = plan.judging
+    assert judging is not None
+    found = dict(judging.scorers)
+    for metric in judging.judged:
+        if metric in plan.scorers:
+            create = judged_rule(metric).create
+            assert create is not None
+            found[metric] = create(judging.judges[0], plan.scorers[metric].options)
+    return found
 
 
 def judged_row(sample: SampleLike) -> JudgedRow:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rag_eval.inputs.blocks import SampleBlock
+from rag_eval.inputs.sample_fields import block_fields, fields_of
 from rag_eval.inputs.samples import TEXT_FIELDS, FieldNeeds, SampleLike, pack_block, read_rows
 from rag_eval.kernels.columns import GIVEN_ANSWER, GIVEN_CONTEXTS, GIVEN_QUESTION, SampleBatch
 from rag_eval.metrics.contract import Fields
 from rag_eval.samples import EvalSample
-from rag_eval.scoring.scorer_fields import block_fields, fields_of
 
 
 class RowStore(Protocol):

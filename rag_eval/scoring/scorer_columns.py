@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock, SampleError
+from rag_eval.inputs.sample_fields import FieldColumns, block_fields, columns_named, field_columns
 from rag_eval.metrics.contract import Column, Fields, Scored
 from rag_eval.options.plan import Plan
 from rag_eval.options.scorers import ChosenScorer
 from rag_eval.plumbing.interrupts import check_stopped
 from rag_eval.samples import MetricId, NullReason
-from rag_eval.scoring.field_columns import FieldColumns, field_columns
 
 _MISSING: Final = int(NullReason.MISSING_FIELD)
 
@@ -132,3 +132,24 @@ def assembled(
             scores[:, column] = native[0][:, places[metric]]
             reasons[:, column] = native[1][:, places[metric]]
     return scores, reasons
+
+
+def row_fields(block: SampleBlock, index: int, plan: Plan) -> dict[str, Any] | None:
+    """The fields of one row that the scorers of a plan read; None where it has no scorers."""
+    if not plan.scorers:
+        return None
+    return block_fields(block.taken([index]), plan.scorer_fields)[0]
+
+
+def columns_of_scorers(plan: Plan) -> list[str]:
+    """The columns of a table that scorers of a plan read, in either spelling."""
+    return columns_named((*plan.scorer_fields, *judged_fields(plan)))
+
+
+def judged_fields(plan: Plan) -> tuple[str, ...]:
+    """The fields that scorers read that only a judge can score."""
+    judging = plan.judging
+    if judging is None:
+        return ()
+    read = (plan.specs[metric].reads for metric in judging.scorers)
+    return tuple(dict.fromkeys(name for names in read for name in names))

@@ -17,7 +17,7 @@ from rag_eval.results.row import EvalResult
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.explaining import explain_row
 from rag_eval.scoring.faulty_rows import origin_of
-from rag_eval.scoring.scorer_fields import row_fields
+from rag_eval.scoring.scorer_columns import row_fields
 
 
 @dataclass(frozen=True, slots=True)

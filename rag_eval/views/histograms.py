@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.metrics.directions import bounds_of
+from rag_eval.metrics.registry import bounds_of
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.summaries import COMPOSITE

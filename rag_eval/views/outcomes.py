@@ -10,7 +10,7 @@ from rag_eval.gating.limits import GateOutcome, apart
 from rag_eval.gating.verdicts import BaselineVerdict, GateReport
 from rag_eval.inputs.blocks import RowFault
 from rag_eval.judge.failures import JUDGE_FAILURES
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.views.findings import row_findings
 from rag_eval.views.run_view import RunView, ViewedRow

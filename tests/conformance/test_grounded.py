@@ -14,8 +14,9 @@ import pytest
 import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.kernels.languages import LISTED
+from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.results.row import EvalResult, SentenceEvidence
-from rag_eval.samples import METRIC_IDS, NullReason
+from rag_eval.samples import NullReason
 from tests.oracle import grounded as oracle
 
 FILE = Path(__file__).parent / "grounded" / "vectors.jsonl.gz"

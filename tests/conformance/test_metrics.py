@@ -12,8 +12,8 @@ import pytest
 
 import rag_eval
 from rag_eval.errors import InputError
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.plan import CONFIG_KEYS, normalized
-from rag_eval.samples import to_metric_id
 from tests.conformance.vectors import (
     comparable,
     load_batch,

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.registry import spec_of
+from rag_eval.metrics.registry import metric_of
 from rag_eval.scorers.regtrace.regression import (
     CaseDelta,
     case_deltas,
@@ -107,7 +107,7 @@ def test_cases_one_by_one() -> None:
 
 
 def test_as_a_scorer() -> None:
-    spec = spec_of("regtrace.regression")
+    spec = metric_of("regtrace.regression")
     assert spec is not None
     assert spec.threshold == 1.0
     scorer = spec.create()

@@ -24,8 +24,9 @@ from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.grounded_settings import GroundedSettings
 from rag_eval.kernels.languages import LISTED, language_code
 from rag_eval.kernels.snowball import snowball_stems
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.metrics.seven import metric_numbers
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, NullReason
+from rag_eval.samples import NullReason
 from tests.differential.test_overlap_block import SLOW, assert_same_bits, joined_sample
 from tests.grounded_samples import (
     CONTRACTIONS,

@@ -25,7 +25,8 @@ from rag_eval.inputs import samples as sources
 from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.overlap_settings import OverlapSettings
-from rag_eval.samples import METRIC_IDS, EvalSample, NullReason
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.samples import EvalSample, NullReason
 from tests.oracle import overlap
 from tests.oracle.ngrams import ngram_overlap
 from tests.oracle.sentences import split_sentences

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 import rag_eval
 from rag_eval.calibration.fitting import Calibration
 from rag_eval.cli.program import program
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.results.batch import BatchEvalResult
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS
 
 GROUNDED = ("--profile", "grounded")
 CONTEXTS = [

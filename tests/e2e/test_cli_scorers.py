@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 import rag_eval
 from rag_eval.cli.program import program
-from rag_eval.samples import camel_case
+from rag_eval.plumbing.spelling import camel_case
 
 METRICS = "ir.ndcg@10,hazel.tool_call_accuracy,omk.cost_max,omk.assertions,mastra.completeness"
 NAMES = METRICS.split(",")

@@ -25,8 +25,8 @@ from pyarrow import parquet
 from rag_eval.adapters.openai import create_openai_judge
 from rag_eval.cli.program import program
 from rag_eval.errors import InputError
+from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.options.config_file import read_config
-from rag_eval.samples import METRIC_IDS
 from tests.fluent_judge import FluentJudge
 from tests.judge_servers import Act, Fails, JudgeServer, Sends, Waits
 

@@ -25,8 +25,9 @@ from rag_eval.judge.reading import read_reply
 from rag_eval.judge.rendering import PromptStyle, render
 from rag_eval.judge.replies import JudgeReply
 from rag_eval.judge.steps import Step
-from rag_eval.options.judging_plan import steps_of
-from rag_eval.samples import METRIC_IDS, NullReason
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.metrics.registry import all_metrics, judged_rule
+from rag_eval.samples import NullReason
 from tests.fluent_judge import FluentJudge, ReadPrompt, read_prompt
 from tests.judge_servers import (
     Act,
@@ -248,14 +249,12 @@ def expected_reason(
 
 
 def all_steps() -> list[Step[Any]]:
-    from rag_eval.judge.metrics import JUDGED_METRICS
-    from rag_eval.scorers.mastra import MASTRA_SCORERS
-
     found = {
         step.name: step
         for style in ("claims", "rating")
-        for metric in (*JUDGED_METRICS, *MASTRA_SCORERS)
-        for step in steps_of(metric, style)
+        for metric in all_metrics()
+        if metric.judged
+        for step in judged_rule(metric.id).steps[style]
     }
     return list(found.values())
 

@@ -19,7 +19,8 @@ import rag_eval
 from rag_eval.inputs import samples as sources
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels import scoring as kernels
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, EvalSample
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
+from rag_eval.samples import EvalSample
 from tests.differential.test_grounded_block import ROWS, Matrix, scored
 from tests.differential.test_overlap_block import assert_same_bits, joined
 from tests.grounded_samples import NAMES, NUMBERS, grounded_samples, grounded_texts, plain_corpus

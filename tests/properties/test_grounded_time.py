@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import rag_eval
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 
 Sample = dict[str, Any]
 

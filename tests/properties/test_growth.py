@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rag_eval import evaluate_batch, text
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 
 Sample = dict[str, Any]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions
 from rag_eval.scorers.omk.layers import layered_scores, ratio_to_score
-from rag_eval.scorers.omk.specs import SPECS
+from rag_eval.scorers.omk.specs import METRICS
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n, tokens_of
 from rag_eval.scorers.omk.word_counts import word_count, word_counts
 from tests.strategies import texts
@@ -30,7 +30,7 @@ COLUMNS: list[tuple[str, dict[str, Any]]] = [
     ("json_valid", {}),
     ("regex", {"pattern": r"\w\s"}),
 ]
-BY_ID = {spec.id: spec for spec in SPECS}
+BY_ID = {spec.id: spec for spec in METRICS}
 
 examples = settings(max_examples=60, deadline=None)
 weights = st.floats(1e-3, 1e3)

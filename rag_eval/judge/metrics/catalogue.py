@@ -1,9 +1,8 @@
-"""The judged metrics by id: what each reads, asks and costs, and where it passes."""
+"""The judged metrics: what each reads, asks and costs, and where it passes."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -12,46 +11,15 @@ from rag_eval.judge.metrics import chunk_verdicts, claims, correctness, ratings,
 from rag_eval.judge.metrics.judgements import Judgement
 from rag_eval.judge.metrics.row_steps import RowSteps
 from rag_eval.judge.steps import Step
-from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
+from rag_eval.metrics.contract import JUDGE_STYLES, JudgedRule, JudgeStyle, Metric
+from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import OVERLAP_METRICS
-from rag_eval.samples import METRIC_IDS
 
 MetricFn: TypeAlias = Callable[[RowSteps, Tally], Awaitable[Judgement]]
 
 # 3 of 5.
 RATING_THRESHOLD: Final = ratings.score_of(3)
 _ONE_CALL: Final = "1"
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedSpec:
-    """Contract of one judged metric; higher is better in all of them.
-
-    Attributes
-    ----------
-    id : str
-    fields : tuple of str
-        Sample fields it reads.
-    optional : tuple of str
-        Those of them that it can do without.
-    thresholds : mapping of style to float
-        A score passes from there on.
-    calls : mapping of style to str
-        Calls for a row, as a formula. A is the number of claims of the answer, T that of a ground
-        truth, G the number of ground truths, C that of chunks. ``ceil(A/25)`` is 0 without a claim.
-    summary : str
-        What it measures.
-    scoring : mapping of style to str
-        How the score is counted.
-    """
-
-    id: str
-    fields: tuple[str, ...]
-    optional: tuple[str, ...]
-    thresholds: Mapping[JudgeStyle, float]
-    calls: Mapping[JudgeStyle, str]
-    summary: str
-    scoring: Mapping[JudgeStyle, str]
 
 
 _CLAIM_METRICS: Final[dict[str, tuple[MetricFn, tuple[Step[Any], ...]]]] = {
@@ -152,49 +120,64 @@ _OMK_WORDS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]] = {
 }
 
 
-_RATED: Final = "A rating of 1 to 5 as 0 to 1"
-
-
-def _spec(metric: str) -> JudgedSpec:
-    fields, optional, calls, scoring, summary = _WORDS[metric]
-    threshold = OVERLAP_METRICS[metric].threshold
-    assert threshold is not None
-    return JudgedSpec(
-        metric,
-        fields,
-        optional,
-        thresholds={"claims": threshold, "rating": RATING_THRESHOLD},
-        calls={"claims": calls, "rating": _ONE_CALL},
+def _judged(
+    metric: str, fields: tuple[str, ...], optional: tuple[str, ...], summary: str, **more: Any
+) -> Metric:
+    return Metric(
+        id=metric,
+        fields=tuple(name for name in fields if name not in optional),
+        optional=optional,
         summary=summary,
-        scoring={"claims": scoring, "rating": _RATED},
+        kind="judged",
+        null_when="a field is missing, there is nothing to judge, or the judge failed",
+        judged=f"{__name__}:rule_of",
+        **more,
     )
 
 
-def _omk_spec(metric: str) -> JudgedSpec:
+def _metric(metric: str, style: JudgeStyle) -> Metric:
+    fields, optional, calls, _, summary = _WORDS[metric]
+    found = OVERLAP_METRICS[metric].threshold if style == "claims" else RATING_THRESHOLD
+    cost = calls if style == "claims" else _ONE_CALL
+    return _judged(metric, fields, optional, summary, threshold=found, cost=cost, in_composite=True)
+
+
+def _omk_metric(metric: str) -> Metric:
     fields, optional, summary = _OMK_WORDS[metric]
-    return JudgedSpec(
+    return _judged(
         metric,
         fields,
         optional,
-        thresholds=dict.fromkeys(JUDGE_STYLES, RATING_THRESHOLD),
-        calls=dict.fromkeys(JUDGE_STYLES, _ONE_CALL),
-        summary=summary,
-        scoring=dict.fromkeys(JUDGE_STYLES, _RATED),
+        summary,
+        threshold=RATING_THRESHOLD,
+        cost="1 call",
+        source="omk 0.54",
     )
 
 
-JUDGED_METRICS: Final[Mapping[str, JudgedSpec]] = MappingProxyType(
-    {metric: _spec(metric) for metric in METRIC_IDS}
-    | {metric: _omk_spec(metric) for metric in _OMK_WORDS}
-)
-"""The seven metrics and those of ``omk``, which are ratings in either style."""
+OMK_METRICS: Final = tuple(map(_omk_metric, _OMK_WORDS))
 
-DEFAULT_THRESHOLDS: Final[Mapping[JudgeStyle, Mapping[str, float]]] = MappingProxyType(
+JUDGED_METRICS: Final[Mapping[JudgeStyle, Mapping[str, Metric]]] = MappingProxyType(
     {
-        style: {metric: spec.thresholds[style] for metric, spec in JUDGED_METRICS.items()}
+        style: {metric: _metric(metric, style) for metric in METRIC_IDS}
+        | {metric.id: metric for metric in OMK_METRICS}
         for style in JUDGE_STYLES
     }
 )
+"""By style the contracts of the seven and of those of ``omk``, which are ratings in either.
+
+Their cost is the number of calls for a row, as a formula: A is the number of claims of the answer,
+T that of a ground truth, G the number of ground truths, C that of chunks. ``ceil(A/25)`` is 0
+without a claim.
+"""
+
+SCORING: Final[Mapping[JudgeStyle, Mapping[str, str]]] = MappingProxyType(
+    {
+        "claims": {metric: words[3] for metric, words in _WORDS.items()},
+        "rating": dict.fromkeys(_WORDS, "A rating of 1 to 5 as 0 to 1"),
+    }
+)
+"""By style how the scores of the seven are counted."""
 
 
 def metric_fn(metric: str, style: JudgeStyle) -> MetricFn:
@@ -213,10 +196,9 @@ def steps_of(metric: str, style: JudgeStyle) -> tuple[Step[Any], ...]:
     return (ratings.RATINGS[metric].step,)
 
 
-STEPS_OF: Final[Mapping[JudgeStyle, Mapping[str, tuple[Step[Any], ...]]]] = MappingProxyType(
-    {
-        style: {metric: steps_of(metric, style) for metric in JUDGED_METRICS}
-        for style in JUDGE_STYLES
-    }
-)
-"""The steps of all metrics, by style and metric."""
+def rule_of(metric: str) -> JudgedRule:
+    """How a judge scores one of these metrics: together with the others of its row."""
+    return JudgedRule(
+        metric={style: JUDGED_METRICS[style][metric] for style in JUDGE_STYLES},
+        steps={style: steps_of(metric, style) for style in JUDGE_STYLES},
+    )

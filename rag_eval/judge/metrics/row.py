@@ -11,7 +11,7 @@ from rag_eval.judge.metrics.catalogue import JUDGED_METRICS, metric_fn
 from rag_eval.judge.metrics.judgements import JudgedRow, Judgement, null
 from rag_eval.judge.metrics.preconditions import settled
 from rag_eval.judge.metrics.row_steps import RowSteps, together
-from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
+from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 
 
 async def judge_row(
@@ -74,6 +74,6 @@ def _check(metrics: Sequence[str], style: str) -> None:
         known = " or ".join(map(repr, JUDGE_STYLES))
         raise InputError(f"the judge's style must be {known}, got {style!r}")
     for metric in metrics:
-        if metric not in JUDGED_METRICS:
-            hint = suggestion(metric, JUDGED_METRICS)
+        if metric not in JUDGED_METRICS["claims"]:
+            hint = suggestion(metric, JUDGED_METRICS["claims"])
             raise InputError(f"no judged metric is called {metric!r}{hint}")

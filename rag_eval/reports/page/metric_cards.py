@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rag_eval.errors import RagEvalError
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.metrics.catalogue import entry_of
-from rag_eval.metrics.directions import higher_is_better
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports.page.charts import BarChart, score_chart
 from rag_eval.reports.page.figures import interval_text, score_text, share_text
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
 from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.samples import NullReason
 from rag_eval.scorers.hazel.trajectory import called_share, ordered_share
@@ -49,8 +49,8 @@ def _tool_call_accuracy() -> Scorer:
     return _scorer("tools_called", called_share)
 
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
-    ScorerSpec(
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
         id="hazel.trajectory_score",
         summary="Share of the expected tool calls made in their order; 1 where none is expected",
         create=_trajectory_score,
@@ -61,7 +61,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         null_when="neither tool_calls nor messages given",
         version=2,
     ),
-    ScorerSpec(
+    Metric(
         id="hazel.tool_call_accuracy",
         summary="Share of the expected tools that were called; 1 where none is expected",
         create=_tool_call_accuracy,

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from rag_eval.scorers.mastra.context_relevance import create_context_relevance_scorer_llm
     from rag_eval.scorers.mastra.faithfulness import create_faithfulness_scorer
     from rag_eval.scorers.mastra.hallucination import create_hallucination_scorer
+    from rag_eval.scorers.mastra.judged_specs import MASTRA_SCORERS, MastraSpec
     from rag_eval.scorers.mastra.keyword_coverage import create_keyword_coverage_scorer
     from rag_eval.scorers.mastra.multi_turn import create_multi_turn_judge_scorer
     from rag_eval.scorers.mastra.noise_sensitivity import create_noise_sensitivity_scorer_llm
     from rag_eval.scorers.mastra.prompt_alignment import create_prompt_alignment_scorer_llm
-    from rag_eval.scorers.mastra.registry import MASTRA_SCORERS, MastraSpec
     from rag_eval.scorers.mastra.rubric import create_rubric_scorer
     from rag_eval.scorers.mastra.runs import RunError, run_of_sample
     from rag_eval.scorers.mastra.scorer import MastraResult, MastraScorer
@@ -96,7 +96,7 @@ _HOMES: Final = {
     "multi_turn": ("create_multi_turn_judge_scorer",),
     "noise_sensitivity": ("create_noise_sensitivity_scorer_llm",),
     "prompt_alignment": ("create_prompt_alignment_scorer_llm",),
-    "registry": (
+    "judged_specs": (
         "MASTRA_SCORERS",
         "MastraSpec",
     ),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
 from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.samples import NullReason
 from rag_eval.scorers.mastra import (
@@ -191,8 +191,8 @@ def _part(name: str, found: Any) -> dict[str, Any]:
     return {"check": f"trajectory.{name}", "passed": found.score == 1, **found.to_dict()}
 
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
-    ScorerSpec(
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
         id=tool_call_accuracy_code.ID,
         summary="1 where the expected tool, or tools in their order, were called, else 0",
         create=_tool_call_accuracy,
@@ -204,7 +204,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         null_when="no calls given, or none expected",
         version=2,
     ),
-    ScorerSpec(
+    Metric(
         id=trajectory_accuracy_code.ID,
         summary="Share of the expected steps that were taken, in order unless told otherwise",
         create=_trajectory_accuracy,
@@ -216,7 +216,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         null_when="no steps given, or none expected",
         version=2,
     ),
-    ScorerSpec(
+    Metric(
         id=trajectory_unified.ID,
         summary="Steps, budgets, repeated failures and forbidden tools of a trajectory in one",
         create=_trajectory_whole,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
 from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scorers.mastra import checks
@@ -123,8 +123,8 @@ def _calls_spec(
     *,
     version: int = 1,
     **options: Any,
-) -> ScorerSpec:
-    return ScorerSpec(
+) -> Metric:
+    return Metric(
         id=metric,
         summary=summary,
         create=create,
@@ -140,7 +140,7 @@ def _calls_spec(
     )
 
 
-CALL_SPECS: Final[tuple[ScorerSpec, ...]] = (
+CALL_SPECS: Final[tuple[Metric, ...]] = (
     _calls_spec(
         checks.CALLED_TOOL,
         _called_tool,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec, truths_of
+from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer, truths_of
 from rag_eval.metrics.findings_column import RowScore, column_of, column_of_verdicts
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scorers.mastra import checks
@@ -204,8 +204,8 @@ def _text_spec(
     threshold: float | None = 1.0,
     extra: str = "",
     options: Mapping[str, Any],
-) -> ScorerSpec:
-    return ScorerSpec(
+) -> Metric:
+    return Metric(
         id=metric,
         summary=summary,
         create=create,
@@ -223,7 +223,7 @@ def _text_spec(
 
 _WITH_TRUTH: Final = (*_TEXT_FIELDS, "ground_truth")
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
+METRICS: Final[tuple[Metric, ...]] = (
     _text_spec(
         checks.INCLUDES,
         _includes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
 from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.samples import NullReason
 from rag_eval.scorers.mastra import completeness as rule
@@ -67,8 +67,8 @@ def _shown(elements: Sequence[str]) -> list[str]:
     return [*(cut(element) for element in elements[:_SHOWN]), *more]
 
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
-    ScorerSpec(
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
         id=rule.ID,
         summary="Share of the words of the question, verbs by their infinitives, that are in the"
         " answer; 1 where neither has any",

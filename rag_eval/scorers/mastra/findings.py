@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from rag_eval.samples import camel_case
+from rag_eval.plumbing.spelling import camel_case
 
 
 class Findings:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, TypeVar
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.samples import camel_case
+from rag_eval.plumbing.spelling import camel_case
 
 Settings = TypeVar("Settings")
 

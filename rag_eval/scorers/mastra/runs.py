@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
+from rag_eval.metrics.contract import MissingFieldError
 from rag_eval.samples import EvalSample, NullReason
 from rag_eval.scorers.mastra.messages import Message, messages_of
 from rag_eval.scorers.tool_calls import UNWRITTEN, ToolCall
@@ -19,7 +20,7 @@ from rag_eval.scorers.tool_calls import UNWRITTEN, ToolCall
 _TEXT_KEYS: Final = ("prompt", "text", "content")
 
 
-class RunError(InputError):
+class RunError(MissingFieldError):
     """A run lacks what a scorer reads."""
 
     null_reason: Final = NullReason.MISSING_FIELD

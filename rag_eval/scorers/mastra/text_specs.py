@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer
 from rag_eval.scorers.mastra import (
     content_similarity,
     keyword_coverage,
@@ -147,8 +147,8 @@ def _tone_consistency(
     return Scorer(score, signed=signed)
 
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
-    ScorerSpec(
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
         id=content_similarity.ID,
         summary="Sørensen-Dice coefficient of the pairs of letters of question and answer",
         create=_content_similarity,
@@ -158,7 +158,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         source=f"{_SOURCE}, with options that keep their defaults",
         null_when=_NO_TEXTS,
     ),
-    ScorerSpec(
+    Metric(
         id=textual_difference.ID,
         summary="Letters that question and answer have in common, in order: 1 is no difference",
         create=_textual_difference,
@@ -167,7 +167,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         source=_SOURCE,
         null_when=_NO_TEXTS,
     ),
-    ScorerSpec(
+    Metric(
         id=keyword_coverage.ID,
         summary="Share of the question's keywords that the answer has; 1 where there are none",
         create=_keyword_coverage,
@@ -177,7 +177,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         source=_SOURCE,
         null_when=_NO_TEXTS,
     ),
-    ScorerSpec(
+    Metric(
         id=tone_consistency.ID,
         summary="How steady the tone of the answer is, or how near to that of a reference text",
         create=_tone_consistency,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.samples import camel_case
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.scorers.mastra.options import checked_number
 from rag_eval.scorers.mastra.trajectory_steps import (
     DEEPEST,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.samples import camel_case
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.scorers.mastra.options import checked_number
 from rag_eval.scorers.mastra.runs import Run, run_of, tool_calls
 from rag_eval.scorers.mastra.step_values import value_text

@@ -28,7 +28,7 @@ def plainly(measure: Measure) -> Callable[[Values], Measure]:
 
 def json_fault(text: str) -> str | None:
     """Why a text is no JSON; None where it is."""
-    from rag_eval.scorers.strict_json import JsonFault, parse_json
+    from rag_eval.plumbing.strict_json import JsonFault, parse_json
 
     try:
         parse_json(text)
@@ -38,8 +38,8 @@ def json_fault(text: str) -> str | None:
 
 
 def schema_errors(values: Values) -> Measure:
+    from rag_eval.plumbing.strict_json import JsonFault, parse_json
     from rag_eval.scorers.json_schemas import validator
-    from rag_eval.scorers.strict_json import JsonFault, parse_json
 
     check = validator(values["schema"])
 

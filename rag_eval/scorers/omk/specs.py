@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer
 from rag_eval.metrics.findings_column import column_of_verdicts
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.samples import NullReason
@@ -125,7 +125,7 @@ def _none_checked(found: AssertionScore) -> Scored:
 
 
 _ASSERTION_SPECS: Final = (
-    ScorerSpec(
+    Metric(
         id="omk.assertions",
         summary="Weight of the sample's assertions that hold, of the weight of all",
         create=_create_assertions,
@@ -138,7 +138,7 @@ _ASSERTION_SPECS: Final = (
         null_when="no assertion was checked",
         version=2,
     ),
-    ScorerSpec(
+    Metric(
         id="omk.composite",
         summary="Mean of the layers that there are: fact, behaviour, and the judge's score",
         create=_create_composite,
@@ -153,7 +153,7 @@ _ASSERTION_SPECS: Final = (
         version=2,
     ),
     *(
-        ScorerSpec(
+        Metric(
             id=f"omk.{name}",
             summary=f"1 + 4 times the share of the assertions about {about} that hold, by weight",
             create=_create_layer(layer),
@@ -244,11 +244,11 @@ def _column_of(
     return column
 
 
-def _type_spec(kind: AssertionType) -> ScorerSpec:
+def _type_spec(kind: AssertionType) -> Metric:
     known = (*kind.parameters, p.NOT)
     field = _FIELDS.get(kind.reads, kind.reads)
     words = _PLACE.sub(r"\1", kind.wanted)
-    return ScorerSpec(
+    return Metric(
         id=f"omk.{kind.name}",
         summary=f"Whether this holds of {field}: {words}",
         create=_create_type(kind),
@@ -263,7 +263,7 @@ def _type_spec(kind: AssertionType) -> ScorerSpec:
     )
 
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
+METRICS: Final[tuple[Metric, ...]] = (
     *_ASSERTION_SPECS,
     *TEXT_SPECS,
     *(_type_spec(kind) for kind in TYPES.values() if kind.name not in _MEASURED),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from rag_eval.metrics.contract import Column, Fields, Scored, Scorer, ScorerSpec, truths_of
+from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer, truths_of
 from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.samples import NullReason
 
@@ -66,8 +66,8 @@ def _distances(rows: Sequence[Fields]) -> Column:
     return scores, np.full(len(rows), NullReason.MEASURED, dtype=np.uint8)
 
 
-def _spec(name: str, summary: str, create: Callable[..., Scorer], **rest: Any) -> ScorerSpec:
-    return ScorerSpec(
+def _spec(name: str, summary: str, create: Callable[..., Scorer], **rest: Any) -> Metric:
+    return Metric(
         id=f"omk.{name}",
         summary=summary,
         create=create,

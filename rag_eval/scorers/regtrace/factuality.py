@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.contract import Column, Fields, Scored
 from rag_eval.metrics.findings_column import column_of_findings
+from rag_eval.plumbing.strict_json import JsonFault, parse_json
 from rag_eval.samples import NullReason
 from rag_eval.scorers.regtrace.claim_support import Claim, ClaimRow, claims_of, counted
 from rag_eval.scorers.regtrace.details import (
@@ -31,7 +32,6 @@ from rag_eval.scorers.regtrace.json_structure import (
     compare_json,
 )
 from rag_eval.scorers.regtrace.judge import strip_code_fences
-from rag_eval.scorers.strict_json import JsonFault, parse_json
 
 if TYPE_CHECKING:
     from rag_eval.scorers.regtrace.claim_support import Verdict

@@ -12,13 +12,13 @@ from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.plumbing.checked_values import share
+from rag_eval.plumbing.strict_json import JsonFault, parse_json
 from rag_eval.scorers.json_schemas import SchemaCheck, derived_schema, validator
 from rag_eval.scorers.regtrace import format_checks
 from rag_eval.scorers.regtrace.details import AssertionDetail
 from rag_eval.scorers.regtrace.format_checks import folded, unfenced, words_of
 from rag_eval.scorers.regtrace.format_formulas import SUB_CHECKS
 from rag_eval.scorers.safe_patterns import Pattern, compiled
-from rag_eval.scorers.strict_json import JsonFault, parse_json
 
 LONGEST_PATTERN: Final = 500
 MOST_TERMS: Final = 1000

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from rag_eval.errors import InputError
+from rag_eval.plumbing.strict_json import JsonFault, read_json
 from rag_eval.scorers.json_schemas import SchemaCheck
 from rag_eval.scorers.regtrace.details import AssertionDetail, detail
 from rag_eval.scorers.regtrace.markdown_structure import MarkdownStructure, markdown_structure
 from rag_eval.scorers.safe_patterns import Pattern
 from rag_eval.scorers.short_texts import cut
-from rag_eval.scorers.strict_json import JsonFault, read_json
 
 FORBIDDEN: Final = (
     "as an ai",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec, truths_of
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer, truths_of
 from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.plumbing.checked_values import share
 from rag_eval.samples import NullReason
@@ -155,8 +155,8 @@ def _formula(
     null_when: str = "",
     extra: str = "",
     version: int = 1,
-) -> ScorerSpec:
-    return ScorerSpec(
+) -> Metric:
+    return Metric(
         id=f"regtrace.{name}",
         summary=summary,
         create=create,
@@ -171,8 +171,8 @@ def _formula(
     )
 
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
-    ScorerSpec(
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
         id="regtrace.format",
         summary="Share of the sub-checks of format that pass, of those that apply",
         create=_format,

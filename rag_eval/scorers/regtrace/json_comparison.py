@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from rag_eval.plumbing.strict_json import MOST_DEPTH, json_depth
 from rag_eval.scorers.javascript_json import parsed
 from rag_eval.scorers.regtrace.json_structure import keyed
 from rag_eval.scorers.regtrace.judge import strip_code_fences
-from rag_eval.scorers.strict_json import MOST_DEPTH, json_depth
 
 _NO_JSON: Final = object()
 

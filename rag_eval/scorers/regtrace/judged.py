@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
+from rag_eval.inputs.sample_fields import fields_of
+from rag_eval.inputs.samples import SampleLike
 from rag_eval.judge.asking import Asker, Tally
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.metrics.claims import ClaimsReply, too_many
@@ -23,15 +25,25 @@ from rag_eval.judge.metrics.replies import in_slices, label, numbering_complaint
 from rag_eval.judge.metrics.row_steps import together
 from rag_eval.judge.steps import Fields as Texts
 from rag_eval.judge.steps import Step
-from rag_eval.metrics.contract import Fields, JudgedRule, Scored
+from rag_eval.metrics.contract import (
+    JUDGE_STYLES,
+    Fields,
+    JudgedRule,
+    JudgedScorer,
+    MissingFieldError,
+    Scored,
+)
 from rag_eval.samples import MetricId
 from rag_eval.scorers.regtrace import factuality, tone
 from rag_eval.scorers.regtrace.claim_support import VERDICTS, Claim
 from rag_eval.scorers.regtrace.details import finding, judged_by
 from rag_eval.scorers.regtrace.factuality import FactualitySettings
 from rag_eval.scorers.regtrace.judge import RegtraceJudgement
+from rag_eval.scorers.regtrace.meaning_specs import METRICS
 from rag_eval.scorers.regtrace.tone import ToneSettings
 from rag_eval.scorers.regtrace.tone_formulas import DIMENSIONS
+
+Judge: TypeAlias = Callable[..., Awaitable[Scored]]
 
 _RATINGS: Final = list(range(LOWEST, HIGHEST + 1))
 
@@ -284,18 +296,36 @@ async def judged_or_native(
     return JudgedOrNative(native(), confidence, "deterministic", len(judges))
 
 
-JUDGED: Final[Mapping[MetricId, JudgedRule]] = MappingProxyType(
+_RULES: Final[Mapping[MetricId, tuple[Judge, tuple[Step[Any], ...], float]]] = MappingProxyType(
     {
-        "regtrace.factuality": JudgedRule(
-            steps=FACTUALITY_STEPS,
-            judged=judged_factuality,
-            stand_in=judged_by("deterministic", factuality.FALLBACK_CONFIDENCE),
+        "regtrace.factuality": (
+            judged_factuality,
+            FACTUALITY_STEPS,
+            factuality.FALLBACK_CONFIDENCE,
         ),
-        "regtrace.tone": JudgedRule(
-            steps=TONE_STEPS,
-            judged=judged_tone,
-            stand_in=judged_by("deterministic", tone.FALLBACK_CONFIDENCE),
-        ),
+        "regtrace.tone": (judged_tone, TONE_STEPS, tone.FALLBACK_CONFIDENCE),
     }
 )
-"""How a judge scores what can do without one, too."""
+
+
+def rule_of(metric: MetricId) -> JudgedRule:
+    """How a judge scores what can do without one, too."""
+    judge_of, steps, confidence = _RULES[metric]
+    contract = next(found for found in METRICS if found.id == metric)
+
+    def create(_: object, options: Mapping[str, Any]) -> JudgedScorer:
+        async def score(asker: Asker, sample: SampleLike, tally: Tally) -> Scored:
+            fields = fields_of(sample, contract.reads)
+            for name in contract.fields:
+                if name not in fields:
+                    raise MissingFieldError(f"No {name} given.")
+            return await judge_of(asker, fields, tally, **options)
+
+        return JudgedScorer(score)
+
+    return JudgedRule(
+        metric=dict.fromkeys(JUDGE_STYLES, contract),
+        steps=dict.fromkeys(JUDGE_STYLES, steps),
+        create=create,
+        stand_in=judged_by("deterministic", confidence),
+    )

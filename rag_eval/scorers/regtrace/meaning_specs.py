@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec, truths_of
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer, truths_of
 
 _DOCUMENTED: Final = "Regtrace 0.10, as documented"
 _CODE: Final = "Regtrace 0.10, as its code does"
@@ -92,8 +92,8 @@ def _tone_heuristic(*, sub_dimensions: Any = None, lexicon: Any = None) -> Score
     return Scorer(score)
 
 
-def _spec(name: str, summary: str, create: Any, source: str, **more: Any) -> ScorerSpec:
-    return ScorerSpec(
+def _spec(name: str, summary: str, create: Any, source: str, **more: Any) -> Metric:
+    return Metric(
         id=f"regtrace.{name}",
         summary=summary,
         create=create,
@@ -114,9 +114,10 @@ _TONE_OPTIONS: Final[Mapping[str, Any]] = {
     "tone_profile": None,
     "lexicon": None,
 }
+_JUDGED: Final = "rag_eval.scorers.regtrace.judged:rule_of"
 _COMPARED: Final = {"fields": ("answer", "ground_truth"), "cost": "python"}
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
+METRICS: Final[tuple[Metric, ...]] = (
     _spec(
         "factuality",
         "share of the answer's claims that the expected output, or else the contexts, support; "
@@ -128,6 +129,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         options=_FACTUALITY_OPTIONS,
         cost="python",
         null_when="no claims, or nothing to hold them against",
+        judged=_JUDGED,
     ),
     _spec(
         "tone",
@@ -140,6 +142,7 @@ SPECS: Final[tuple[ScorerSpec, ...]] = (
         options=_TONE_OPTIONS,
         cost="python",
         null_when="no expected output or profile, or a language without word lists",
+        judged=_JUDGED,
     ),
     _spec(
         "ngram_factuality",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, glance
-from rag_eval.metrics.contract import Fields, Scored, Scorer, ScorerSpec
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
 from rag_eval.plumbing.checked_values import from_zero, number
 
 RegressionStatus: TypeAlias = Literal["clean", "warning", "critical", "new"]
@@ -270,8 +270,8 @@ def _regression(
     return Scorer(score)
 
 
-SPECS: Final[tuple[ScorerSpec, ...]] = (
-    ScorerSpec(
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
         id="regtrace.regression",
         summary="1 where the current score is as good as that of a baseline, 0.5 for a warning, "
         "0 for a critical drop",

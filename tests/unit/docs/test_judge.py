@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 
 from rag_eval.judge.failures import JUDGE_FAILURES
-from rag_eval.judge.metrics import JUDGED_METRICS, STEPS_OF
+from rag_eval.judge.metrics import JUDGED_METRICS, steps_of
+from rag_eval.judge.metrics.catalogue import SCORING
 from rag_eval.judge.steps import Step
-from rag_eval.samples import JUDGED_SCORER_IDS, METRIC_IDS, NullReason
-from rag_eval.scorers.mastra import MASTRA_SCORERS
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.metrics.registry import all_metrics
+from rag_eval.samples import NullReason
 from tests.docs_pages import ROOT
 
 PAGE = ROOT / "docs" / "judge.md"
@@ -39,10 +41,10 @@ def calls_table() -> str:
     """What each of the seven asks of a judge."""
     rows = []
     for metric in METRIC_IDS:
-        spec = JUDGED_METRICS[metric]
-        fields = [f"({name})" if name in spec.optional else name for name in spec.fields]
-        thresholds = f"{spec.thresholds['claims']:g}, {spec.thresholds['rating']:g}"
-        words = (spec.scoring["claims"], spec.calls["claims"])
+        spec, rating = (JUDGED_METRICS[style][metric] for style in ("claims", "rating"))
+        fields = [*spec.fields, *(f"({name})" for name in spec.optional)]
+        thresholds = f"{spec.threshold:g}, {rating.threshold:g}"
+        words = (SCORING["claims"][metric], spec.cost)
         rows.append([f"`{metric}`", ", ".join(fields), *words, thresholds])
     head = ["metric", "reads (if there)", "score, claims", "calls, claims"]
     head += ["passes from, claims and rating"]
@@ -66,7 +68,7 @@ def _steps(steps: Sequence[Step[object]]) -> str:  # type: ignore[type-var]
 def steps_table() -> str:
     """The steps of each metric, with their variables."""
     rows = [
-        [f"`{metric}`", *(_steps(STEPS_OF[style][metric]) for style in ("claims", "rating"))]
+        [f"`{metric}`", *(_steps(steps_of(metric, style)) for style in ("claims", "rating"))]
         for metric in METRIC_IDS
     ]
     return table(["metric", "steps, claims", "step, rating"], rows)
@@ -75,15 +77,15 @@ def steps_table() -> str:
 def scorers_table() -> str:
     """The scorers of other tools."""
     rows = []
-    for scorer in JUDGED_SCORER_IDS:
-        if scorer in MASTRA_SCORERS:
-            spec = MASTRA_SCORERS[scorer]
-            summary = spec.summary + ("" if spec.higher_is_better else "; lower is better")
-            needs = ", ".join(f"`{name}`" for name in spec.required_options) or "–"
-            rows.append([f"`{scorer}`", summary, ", ".join(spec.fields), str(spec.n_calls), needs])
-        else:
-            ours = JUDGED_METRICS[scorer]
-            rows.append([f"`{scorer}`", ours.summary, ", ".join(ours.fields), "1", "–"])
+    for spec in all_metrics():
+        if not spec.needs_judge:
+            continue
+        summary = spec.summary + ("" if spec.higher_is_better else "; lower is better")
+        needs = ", ".join(f"`{name}`" for name in spec.required_options) or "–"
+        calls = spec.cost.partition(" ")[0]
+        beside = [f"({name})" for name in spec.optional if name in ("contexts", "ground_truth")]
+        reads = ", ".join([*spec.fields, *beside])
+        rows.append([f"`{spec.id}`", summary, reads, calls, needs])
     return table(["scorer", "measures", "reads", "calls", "options it cannot do without"], rows)
 
 

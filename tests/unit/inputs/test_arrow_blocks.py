@@ -19,8 +19,9 @@ from rag_eval.inputs.blocks import SampleError
 from rag_eval.inputs.samples import FieldNeeds, RowBlock, pack_block, read_rows, sample_blocks
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.profiles import score_batch, settings_of
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.metrics.seven import metric_numbers
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS, MetricId, Profile
+from rag_eval.samples import MetricId, Profile
 
 pa = pytest.importorskip("pyarrow")
 

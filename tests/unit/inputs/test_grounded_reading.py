@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError
 from rag_eval.inputs import samples as sources
 from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows, sample_blocks
-from rag_eval.samples import ALL_METRIC_IDS, EvalSample, MetricId
+from rag_eval.metrics.ids import ALL_METRIC_IDS
+from rag_eval.samples import EvalSample, MetricId
 
 Row = dict[str, Any]
 

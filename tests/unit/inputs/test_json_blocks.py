@@ -22,8 +22,8 @@ from rag_eval.inputs.opened import START, Input, InputOptions, Position
 from rag_eval.inputs.samples import FieldNeeds, RowBlock
 from rag_eval.inputs.schemas.fields import FieldMap, field_map
 from rag_eval.kernels.profiles import score_batch, settings_of
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.metrics.seven import metric_numbers
-from rag_eval.samples import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.scoring.faulty_rows import pack_file_block
 from tests import strategies
 

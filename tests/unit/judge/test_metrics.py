@@ -15,20 +15,21 @@ from rag_eval.errors import InputError
 from rag_eval.judge.asking import DryAsker, Tally
 from rag_eval.judge.failures import JudgeFailure, JudgeUnavailableError
 from rag_eval.judge.metrics import (
-    DEFAULT_THRESHOLDS,
     JUDGED_METRICS,
-    STEPS_OF,
     JudgedRow,
     Judgement,
     judge_row,
+    steps_of,
 )
+from rag_eval.judge.metrics.catalogue import OMK_METRICS, SCORING
 from rag_eval.judge.metrics.chunk_verdicts import average_precision
 from rag_eval.judge.metrics.imagining import sentences
 from rag_eval.judge.metrics.replies import numbering_complaint
 from rag_eval.judge.reading import value_of
 from rag_eval.judge.rendering import PromptStyle
-from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
-from rag_eval.samples import JUDGED_SCORER_IDS, METRIC_IDS, NullReason
+from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.samples import NullReason
 from tests.judging import ScriptedAsker
 from tests.step_judge import StepJudge
 
@@ -581,7 +582,7 @@ def test_nulls_are_those_of_the_grounded_profile(
 
 
 @pytest.mark.parametrize("style", JUDGE_STYLES)
-@pytest.mark.parametrize("metric", JUDGED_METRICS)
+@pytest.mark.parametrize("metric", JUDGED_METRICS["claims"])
 def test_a_dry_run_counts_what_a_judge_is_asked(metric: str, style: JudgeStyle) -> None:
     dry, real = {metric: Tally()}, {metric: Tally()}
     found = judged(DryAsker(PromptStyle()), ROW, metric, style=style, tallies=dry)[metric]
@@ -591,20 +592,27 @@ def test_a_dry_run_counts_what_a_judge_is_asked(metric: str, style: JudgeStyle) 
     assert dry[metric].llm_calls == real[metric].llm_calls == len(judge.steps)
     assert dry[metric].input_tokens > 100
     assert dry[metric].output_tokens > 5
-    assert set(judge.steps) == {step.name for step in STEPS_OF[style][metric]}
+    assert set(judge.steps) == {step.name for step in steps_of(metric, style)}
 
 
 @pytest.mark.parametrize("style", JUDGE_STYLES)
 def test_a_dry_run_takes_all_metrics_at_once(style: JudgeStyle) -> None:
     tallies: dict[str, Tally] = {}
-    found = judged(DryAsker(PromptStyle()), ROW, *JUDGED_METRICS, style=style, tallies=tallies)
+    found = judged(
+        DryAsker(PromptStyle()), ROW, *JUDGED_METRICS[style], style=style, tallies=tallies
+    )
     assert all(one.score is not None for one in found.values())
     calls = sum(tally.llm_calls for tally in tallies.values())
     # Two extractions, two verifications, statements, two of chunks, a match; or a rating each.
     assert calls == {"claims": 8, "rating": 7}[style] + 4
 
 
-STEPS = {step.name: step for steps in STEPS_OF.values() for some in steps.values() for step in some}
+STEPS = {
+    step.name: step
+    for style, metrics in JUDGED_METRICS.items()
+    for metric in metrics
+    for step in steps_of(metric, style)
+}
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -653,25 +661,27 @@ def test_sentences_of_an_imagined_reply() -> None:
 
 
 def test_the_catalogue_has_every_judged_metric() -> None:
-    omk = [name for name in JUDGED_SCORER_IDS if name.startswith("omk.")]
-    assert list(JUDGED_METRICS) == [*METRIC_IDS, *omk]
-    for metric, spec in JUDGED_METRICS.items():
+    omk = [metric.id for metric in OMK_METRICS]
+    for style in JUDGE_STYLES:
+        assert list(JUDGED_METRICS[style]) == [*METRIC_IDS, *omk]
+        assert list(SCORING[style]) == list(METRIC_IDS)
+    for metric, spec in JUDGED_METRICS["rating"].items():
         assert spec.id == metric
-        assert set(spec.optional) < set(spec.fields)
-        assert DEFAULT_THRESHOLDS["rating"][metric] == 0.5
-        assert set(spec.thresholds) == set(spec.calls) == set(spec.scoring) == set(JUDGE_STYLES)
-    assert DEFAULT_THRESHOLDS["claims"]["faithfulness"] == 0.7
-    assert DEFAULT_THRESHOLDS["claims"]["omk.faithfulness"] == 0.5
+        assert spec.fields
+        assert not set(spec.optional) & set(spec.fields)
+        assert spec.threshold == 0.5
+    assert JUDGED_METRICS["claims"]["faithfulness"].threshold == 0.7
+    assert JUDGED_METRICS["claims"]["omk.faithfulness"].threshold == 0.5
 
 
 @pytest.mark.parametrize("metric", METRIC_IDS)
 def test_only_optional_fields_can_be_left_out(metric: str) -> None:
-    spec = JUDGED_METRICS[metric]
+    spec = JUDGED_METRICS["claims"][metric]
     names = {"ground_truth": "ground_truths"}
-    for left_out in spec.fields:
+    for left_out in spec.reads:
         given = {
             names.get(field, field): getattr(ROW, names.get(field, field))
-            for field in spec.fields
+            for field in spec.reads
             if field != left_out
         }
         for style in JUDGE_STYLES:

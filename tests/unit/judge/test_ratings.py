@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from rag_eval.judge.asking import Tally
-from rag_eval.judge.metrics import JUDGED_METRICS, STEPS_OF, JudgedRow, Judgement, judge_row
+from rag_eval.judge.metrics import JUDGED_METRICS, JudgedRow, Judgement, judge_row, steps_of
 from rag_eval.judge.metrics.ratings import OMK_RATINGS, RATINGS, score_of
-from rag_eval.judge.styles import JUDGE_STYLES, JudgeStyle
-from rag_eval.samples import METRIC_IDS, NullReason
+from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.samples import NullReason
 from tests.judging import ScriptedAsker
 from tests.step_judge import StepJudge
 
@@ -55,7 +56,7 @@ def test_a_rating_is_a_score(rating: int, score: float) -> None:
 
 def test_three_of_five_is_the_threshold() -> None:
     assert score_of(3) == 0.5
-    assert {spec.thresholds["rating"] for spec in JUDGED_METRICS.values()} == {0.5}
+    assert {metric.threshold for metric in JUDGED_METRICS["rating"].values()} == {0.5}
 
 
 @pytest.mark.parametrize("rating", ["4", 4.0, "4.0"])
@@ -100,7 +101,7 @@ def test_the_second_try_counts() -> None:
 def test_a_metric_shows_the_judge_what_it_reads(metric: str, seen: set[str]) -> None:
     prompt = prompt_of(metric, ROW)
     assert seen_in(prompt) == seen
-    fields = set(JUDGED_METRICS[metric].fields)
+    fields = set(JUDGED_METRICS["rating"][metric].reads)
     assert ("question" in fields) == ("QUESTION" in seen)
     assert ("answer" in fields) == ("ANSWER" in seen)
     assert ("ground_truth" in fields) == bool(TRUTHS & seen)
@@ -159,7 +160,7 @@ def test_omk_metrics_are_ratings_in_either_style() -> None:
 
 def test_the_styles_share_no_prompt_of_the_seven() -> None:
     names = {
-        style: {step.name for metric in METRIC_IDS for step in STEPS_OF[style][metric]}
+        style: {step.name for metric in METRIC_IDS for step in steps_of(metric, style)}
         for style in JUDGE_STYLES
     }
     assert not names["claims"] & names["rating"]

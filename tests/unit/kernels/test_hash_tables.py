@@ -18,7 +18,7 @@ import pytest
 from rag_eval._native import overlap_block
 from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
 from rag_eval.kernels.overlap_settings import OverlapSettings
-from rag_eval.samples import METRIC_IDS
+from rag_eval.metrics.ids import METRIC_IDS
 from tests.differential.test_overlap_block import ROWS, WANTED, giant
 from tests.oracle import overlap
 from tests.oracle.tokens import tokenize

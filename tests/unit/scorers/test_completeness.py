@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.samples import NullReason
 from rag_eval.scorers.mastra.completeness import completeness, create_completeness_scorer
-from rag_eval.scorers.mastra.completeness_specs import SPECS
+from rag_eval.scorers.mastra.completeness_specs import METRICS
 from rag_eval.scorers.mastra.elements import element_coverage, text_elements
 from rag_eval.scorers.mastra.runs import RunError
 from rag_eval.scorers.mastra.verb_forms import infinitive
@@ -269,7 +269,7 @@ def test_other_lemmas_are_refused() -> None:
 
 
 def test_a_sample_is_scored_and_a_column_agrees() -> None:
-    (spec,) = SPECS
+    (spec,) = METRICS
     scorer = spec.create(**spec.options)
     rows = [
         {"question": "alpha beta", "answer": "alpha"},

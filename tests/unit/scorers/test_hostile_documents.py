@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.contract import Scored, ScorerSpec
+from rag_eval.metrics.contract import Metric, Scored
+from rag_eval.plumbing.strict_json import JsonFault, json_depth, parse_json
 from rag_eval.scorers.json_schemas import SchemaError, validator
 from rag_eval.scorers.omk.assertions import check_assertion
 from rag_eval.scorers.regtrace import format_specs, meaning_specs
@@ -27,7 +28,6 @@ from rag_eval.scorers.regtrace.markdown_structure import (
     MOST_LINES,
     markdown_structure,
 )
-from rag_eval.scorers.strict_json import JsonFault, json_depth, parse_json
 
 # Generous, so that only what grows faster than its input is caught.
 pytestmark = pytest.mark.timeout(60)
@@ -220,7 +220,7 @@ DOCUMENTS: dict[str, str] = {
 }
 
 
-def scored(spec: ScorerSpec, fields: dict[str, Any]) -> Scored | None:
+def scored(spec: Metric, fields: dict[str, Any]) -> Scored | None:
     """What the scorer finds; None where it says that it cannot."""
     known = {name: fields[name] for name in (*spec.fields, *spec.optional) if name in fields}
     try:
@@ -231,9 +231,9 @@ def scored(spec: ScorerSpec, fields: dict[str, Any]) -> Scored | None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 @pytest.mark.parametrize(
-    "spec", [*format_specs.SPECS, *meaning_specs.SPECS], ids=lambda spec: str(spec.id)
+    "spec", [*format_specs.METRICS, *meaning_specs.METRICS], ids=lambda spec: str(spec.id)
 )
-def test_every_scorer_comes_to_an_end(spec: ScorerSpec, name: str) -> None:
+def test_every_scorer_comes_to_an_end(spec: Metric, name: str) -> None:
     hostile = DOCUMENTS[name]
     for answer, truth in ((hostile, "A plain text."), ("A plain text.", hostile)):
         found = scored(spec, {"answer": answer, "ground_truth": truth, "contexts": [truth]})

@@ -16,9 +16,16 @@ from rag_eval.judge.asking import Asked, DryAsker, Reply, Tally
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.rendering import PromptStyle
 from rag_eval.judge.steps import Fields, Step
-from rag_eval.samples import JUDGED_SCORER_IDS, EvalSample, NullReason
+from rag_eval.metrics.registry import known_metric_ids
+from rag_eval.samples import EvalSample, NullReason
 from rag_eval.scorers import mastra
-from rag_eval.scorers.mastra import MASTRA_SCORERS, MastraResult, RunError, run_of_sample
+from rag_eval.scorers.mastra import (
+    MASTRA_SCORERS,
+    MastraResult,
+    MastraSpec,
+    RunError,
+    run_of_sample,
+)
 from tests.judging import ScriptedAsker, reply_with
 
 # A run with all that any scorer reads, each text a word that occurs nowhere else.
@@ -108,7 +115,7 @@ def test_imagined_replies_can_be_scored(name: str) -> None:
     result, asker, tally = scored(name)
     spec = MASTRA_SCORERS[name]
     assert result.score is not None
-    assert spec.range[0] <= result.score <= spec.range[1]
+    assert 0 <= result.score <= 1
     assert tally.llm_calls == spec.n_calls
     assert {step.name for step in asker.steps} <= {step.name for step in spec.steps}
     assert result.reason
@@ -359,21 +366,24 @@ def test_every_entry_of_a_list_of_criteria_is_graded() -> None:
 
 
 def test_the_registry_knows_what_is_given() -> None:
-    given = {name for name, spec in MASTRA_SCORERS.items() if spec.required_options}
+    given = {name for name, spec in MASTRA_SCORERS.items() if spec.metric.required_options}
     assert given == GIVEN.keys() - {"mastra.rubric", "mastra.prompt_alignment"}
-    lower = {name for name, spec in MASTRA_SCORERS.items() if not spec.higher_is_better}
+    lower = {name for name, spec in MASTRA_SCORERS.items() if not spec.metric.higher_is_better}
     assert lower == {"mastra.hallucination", "mastra.bias", "mastra.toxicity"}
-    assert MASTRA_SCORERS["mastra.faithfulness"].default_options == {"context": "run", "scale": 1.0}
-    ours = {name for name in JUDGED_SCORER_IDS if name.startswith("mastra.")}
-    assert ours <= MASTRA_SCORERS.keys()
+    assert MASTRA_SCORERS["mastra.faithfulness"].metric.options == {"context": "run", "scale": 1.0}
+    assert set(MASTRA_SCORERS) <= set(known_metric_ids())
+
+
+def is_made_of_plain_samples(spec: MastraSpec) -> bool:
+    return not spec.metric.required_options and "messages" not in spec.metric.fields
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, spec in MASTRA_SCORERS.items() if spec.reads_plain_samples]
+    "name", [name for name, spec in MASTRA_SCORERS.items() if is_made_of_plain_samples(spec)]
 )
 def test_a_plain_sample_is_all_that_is_needed(name: str) -> None:
     sample = EvalSample(question="q?", answer="An answer.", contexts=["c"], ground_truth="Truth.")
-    fields = MASTRA_SCORERS[name].fields
+    fields = MASTRA_SCORERS[name].metric.fields
     plain = {field: value for field, value in sample.to_dict().items() if field in fields}
     if "ground_truth" in fields:
         plain["ground_truth"] = sample.ground_truth

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.contract import Scored, ScorerSpec
+from rag_eval.metrics.contract import Metric, Scored
 from rag_eval.samples import NullReason
 from rag_eval.scorers.mastra.content_similarity import (
     content_similarity,
@@ -27,7 +27,7 @@ from rag_eval.scorers.mastra.keyword_coverage import (
 )
 from rag_eval.scorers.mastra.run_texts import input_text, output_text
 from rag_eval.scorers.mastra.runs import run_of
-from rag_eval.scorers.mastra.text_specs import SPECS
+from rag_eval.scorers.mastra.text_specs import METRICS
 from rag_eval.scorers.mastra.textual_difference import (
     create_textual_difference_scorer,
     textual_difference,
@@ -38,8 +38,8 @@ from rag_eval.scorers.mastra.tone_consistency import (
 )
 from tests import strategies
 
-BY_ID = {spec.id: spec for spec in SPECS}
-PAIRED = [spec for spec in SPECS if spec.id != "mastra.tone_consistency"]
+BY_ID = {spec.id: spec for spec in METRICS}
+PAIRED = [spec for spec in METRICS if spec.id != "mastra.tone_consistency"]
 ROW = {"question": "When does the ferry leave?", "answer": "The ferry leaves at seven."}
 WORDS = {"good": 3.0, "bad": -3.0, "great": 3.0}
 
@@ -209,8 +209,8 @@ def test_all_messages_count_and_empty_ones_leave_their_place() -> None:
     assert (input_text(run), output_text(run)) == ("One, , Three", "18C, cloudy")
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.id)
-def test_messages_score_as_their_texts_do(spec: ScorerSpec) -> None:
+@pytest.mark.parametrize("spec", METRICS, ids=lambda spec: spec.id)
+def test_messages_score_as_their_texts_do(spec: Metric) -> None:
     messages = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": ROW["question"]},
@@ -222,7 +222,7 @@ def test_messages_score_as_their_texts_do(spec: ScorerSpec) -> None:
     assert scorer.score(ROW).explanation.endswith(".")
 
 
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.id)
+@pytest.mark.parametrize("spec", METRICS, ids=lambda spec: spec.id)
 @pytest.mark.parametrize(
     ("fields", "lacking"),
     [
@@ -231,7 +231,7 @@ def test_messages_score_as_their_texts_do(spec: ScorerSpec) -> None:
     ],
 )
 def test_what_lacks_an_answer_has_no_score(
-    spec: ScorerSpec, fields: dict[str, Any], lacking: str
+    spec: Metric, fields: dict[str, Any], lacking: str
 ) -> None:
     assert spec.create().score(fields) == Scored(None, NullReason.MISSING_FIELD, lacking)
 
@@ -245,7 +245,7 @@ def test_what_lacks_an_answer_has_no_score(
     ],
 )
 def test_what_lacks_a_question_has_no_score_where_it_is_compared(
-    spec: ScorerSpec, fields: dict[str, Any], lacking: str
+    spec: Metric, fields: dict[str, Any], lacking: str
 ) -> None:
     assert spec.create().score(fields) == Scored(None, NullReason.MISSING_FIELD, lacking)
 
@@ -255,7 +255,7 @@ def test_the_tone_needs_no_question() -> None:
 
 
 def test_messages_that_are_none_are_refused() -> None:
-    for spec in SPECS:
+    for spec in METRICS:
         with pytest.raises(InputError, match="messages"):
             spec.create().score({"messages": ["text"]})
 
@@ -263,7 +263,7 @@ def test_messages_that_are_none_are_refused() -> None:
 @pytest.mark.parametrize("spec", PAIRED, ids=lambda spec: spec.id)
 @settings(deadline=None)
 @given(rows=st.lists(st.tuples(strategies.texts(max_parts=2), strategies.texts(max_parts=2))))
-def test_a_column_is_its_rows(spec: ScorerSpec, rows: list[tuple[str, str]]) -> None:
+def test_a_column_is_its_rows(spec: Metric, rows: list[tuple[str, str]]) -> None:
     fields: list[dict[str, Any]] = [{"question": q, "answer": a} for q, a in rows]
     fields += [{"question": "no answer"}, {"messages": [{"role": "user", "content": "a"}]}]
     scorer = spec.create()
@@ -288,7 +288,7 @@ def test_options_reach_the_column() -> None:
 @settings(deadline=None)
 @given(strategies.texts(), strategies.texts())
 def test_scores_are_from_0_to_1_and_equal_texts_score_1(left: str, right: str) -> None:
-    for spec in SPECS:
+    for spec in METRICS:
         score = spec.create().score
         one, same = score({"question": left, "answer": right}).score, 1.0
         assert one is not None
@@ -319,7 +319,7 @@ def test_scores_are_from_0_to_1_and_equal_texts_score_1(left: str, right: str) -
 )
 def test_texts_of_a_megabyte_take_time_in_proportion(text: str) -> None:
     begin = time.process_time()
-    for spec in SPECS:
+    for spec in METRICS:
         fields = {"question": text, "answer": text + "x"}
         assert spec.create().score(fields).score is not None
     # A search that starts anew at each letter would take hours.
@@ -340,7 +340,7 @@ def test_contracts_name_their_options_and_fields() -> None:
         "mastra.keyword_coverage",
         "mastra.tone_consistency",
     ]
-    for spec in SPECS:
+    for spec in METRICS:
         create: Callable[..., Any] = spec.create
         assert create(**spec.options).score(ROW) == create().score(ROW)
         assert spec.fields == ()

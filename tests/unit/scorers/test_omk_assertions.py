@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.contract import ScorerSpec
+from rag_eval.metrics.contract import Metric
 from rag_eval.samples import NullReason
 from rag_eval.scorers.javascript_strings import utf16_length
 from rag_eval.scorers.omk.assertion_reading import JudgedAssertion
 from rag_eval.scorers.omk.assertion_runs import AssertionCall, AssertionRun, run_of_fields
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions, validate_assertions
-from rag_eval.scorers.omk.specs import SPECS
+from rag_eval.scorers.omk.specs import METRICS
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n, tokens_of
 from rag_eval.scorers.omk.word_counts import word_count, word_counts
 
-BY_ID = {spec.id: spec for spec in SPECS}
+BY_ID = {spec.id: spec for spec in METRICS}
 CALLS = [
     "search",
     {"name": "read", "arguments": {"path": "a:b", "Lines": [1, 2]}, "result": {"text": "DATA"}},
@@ -33,7 +33,7 @@ def holds(run: Any, **assertion: Any) -> bool | None:
     return check_assertion(assertion, run).passed
 
 
-def spec(name: str) -> ScorerSpec:
+def spec(name: str) -> Metric:
     return BY_ID[f"omk.{name}"]
 
 
@@ -462,8 +462,8 @@ def test_a_judge_is_not_asked_without_anything_to_compare_with() -> None:
 
 
 def test_each_contract_has_its_own_id_and_holds_what_it_says() -> None:
-    assert len(BY_ID) == len(SPECS)
-    for each in SPECS:
+    assert len(BY_ID) == len(METRICS)
+    for each in METRICS:
         assert each.id.startswith("omk.")
         assert not set(each.options) & set(each.required_options)
         assert each.range[0] < each.range[1]

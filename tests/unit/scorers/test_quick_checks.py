@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.contract import ScorerSpec
+from rag_eval.metrics.contract import Metric
 from rag_eval.samples import NullReason
 from rag_eval.scorers.mastra import checks
-from rag_eval.scorers.mastra.check_specs import SPECS
+from rag_eval.scorers.mastra.check_specs import METRICS
 
-BY_ID: dict[str, ScorerSpec] = {str(spec.id): spec for spec in SPECS}
+BY_ID: dict[str, Metric] = {str(spec.id): spec for spec in METRICS}
 
 
 def made(name: str, /, **options: Any) -> Any:
@@ -227,8 +227,10 @@ def test_a_bad_option_is_refused(name: str, options: dict[str, Any], reason: str
 
 
 def test_there_are_eleven_and_all_but_one_pass_or_fail() -> None:
-    assert len(BY_ID) == len(SPECS) == 11
-    assert [str(spec.id) for spec in SPECS if spec.threshold != 1.0] == ["mastra.check_similarity"]
+    assert len(BY_ID) == len(METRICS) == 11
+    assert [str(spec.id) for spec in METRICS if spec.threshold != 1.0] == [
+        "mastra.check_similarity"
+    ]
 
 
 @pytest.mark.timeout(60)

@@ -29,7 +29,7 @@ from rag_eval.scorers.regtrace.json_structure import (
     compare_json_as_code,
     n_leaves,
 )
-from rag_eval.scorers.regtrace.meaning_specs import SPECS
+from rag_eval.scorers.regtrace.meaning_specs import METRICS
 from rag_eval.scorers.regtrace.negation import is_negated
 
 PARIS = "Paris is the capital of France."
@@ -505,7 +505,7 @@ def test_large_json_takes_bounded_time() -> None:
 
 def test_contracts_make_scorers_that_score() -> None:
     fields = {"answer": PARIS, "ground_truth": PARIS}
-    for spec in SPECS:
+    for spec in METRICS:
         assert spec.threshold == 0.7
         scorer = spec.create()
         found = scorer.score(fields)
@@ -520,7 +520,7 @@ def test_contracts_make_scorers_that_score() -> None:
 
 
 def test_the_rules_of_the_code_take_the_best_expected_output() -> None:
-    by_id = {spec.id: spec for spec in SPECS}
+    by_id = {spec.id: spec for spec in METRICS}
     ngrams = by_id["regtrace.ngram_factuality"].create(mode="lenient")
     assert ngrams.score({"answer": "a b", "ground_truth": ["c", "a b"]}).score == 1.0
     structure = by_id["regtrace.json_structure"].create()

@@ -22,10 +22,10 @@ from rag_eval.scorers.regtrace.format_formulas import (
     phrase_penalty,
     term_coverage,
 )
-from rag_eval.scorers.regtrace.format_specs import SPECS
+from rag_eval.scorers.regtrace.format_specs import METRICS
 from rag_eval.scorers.safe_patterns import UnsupportedPatternError
 
-BY_ID = {spec.id: spec for spec in SPECS}
+BY_ID = {spec.id: spec for spec in METRICS}
 PROSE = "The tower is 324 metres tall and was finished in 1889."
 JSON = '{"city": "Paris", "height": 324}'
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |\n"
@@ -335,7 +335,7 @@ def test_options_of_the_contract_are_those_of_the_scorer() -> None:
     assert BY_ID["regtrace.format"].options == {
         name: getattr(FormatOptions(), name) for name in FormatOptions.__dataclass_fields__
     }
-    for spec in SPECS:
+    for spec in METRICS:
         spec.create(**spec.options)
 
 
@@ -373,7 +373,7 @@ def test_formulas_take_the_best_of_many_expected_outputs() -> None:
 def test_columns_are_scores_one_by_one(pairs: list[tuple[str, str]]) -> None:
     rows: list[dict[str, Any]] = [{"answer": one, "ground_truth": other} for one, other in pairs]
     rows.append({"answer": "a", "ground_truth": []})
-    for spec in SPECS:
+    for spec in METRICS:
         scorer = spec.create(**spec.options)
         if scorer.column is None:
             continue

@@ -25,7 +25,7 @@ from rag_eval.scorers.regtrace.judged import (
     judged_or_native,
     judged_tone,
 )
-from rag_eval.scorers.regtrace.meaning_specs import SPECS
+from rag_eval.scorers.regtrace.meaning_specs import METRICS
 from rag_eval.scorers.regtrace.tone_formulas import CONFIDENCE, tone_heuristic
 from tests.conformance.other_tools import cases, same
 from tests.step_judge import StepJudge
@@ -252,7 +252,7 @@ async def _judged(rule: JudgedRule, asker: Any, tally: Tally, options: Any) -> S
 
 
 def test_the_rules_take_the_options_of_their_contracts() -> None:
-    options = {spec.id: dict(spec.options) for spec in SPECS}
+    options = {spec.id: dict(spec.options) for spec in METRICS}
     for metric, rule in JUDGED.items():
         tally = Tally()
         asker = DryAsker(PromptStyle())

@@ -14,7 +14,7 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.contract import Scored
 from rag_eval.samples import NullReason
 from rag_eval.scorers.javascript_strings import utf16_length
-from rag_eval.scorers.regtrace.meaning_specs import SPECS
+from rag_eval.scorers.regtrace.meaning_specs import METRICS
 from rag_eval.scorers.regtrace.text_languages import languages_of
 from rag_eval.scorers.regtrace.tone import ToneScorer, ToneSettings, weighed
 from rag_eval.scorers.regtrace.tone_formulas import (
@@ -338,7 +338,7 @@ def test_long_texts_take_bounded_time(text: str) -> None:
     score = scored(text, text, language="en").score
     assert score is not None
     assert score == pytest.approx(1)
-    heuristic = next(spec for spec in SPECS if spec.id == "regtrace.tone_heuristic").create()
+    heuristic = next(spec for spec in METRICS if spec.id == "regtrace.tone_heuristic").create()
     assert heuristic.score({"answer": text, "ground_truth": text}).score is not None
     assert time.process_time() - began < 60
 

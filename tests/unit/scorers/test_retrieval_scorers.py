@@ -13,20 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.contract import Scored, ScorerSpec
+from rag_eval.metrics.contract import Metric, Scored
 from rag_eval.metrics.measure_names import canonical_name
 from rag_eval.retrieval import answer_context_overlap, evaluate_rankings, precision_at_k
 from rag_eval.samples import NullReason
 from rag_eval.scorers import ir
-from rag_eval.scorers.hazel.specs import SPECS
+from rag_eval.scorers.hazel.specs import METRICS
 
-HAZEL = {spec.id: spec for spec in SPECS}
-RETRIEVAL = [*ir.LISTED, *(name for name in HAZEL if "overlap" not in name)]
+LISTED = [metric.id for metric in ir.METRICS]
+HAZEL = {spec.id: spec for spec in METRICS}
+RETRIEVAL = [*LISTED, *(name for name in HAZEL if "overlap" not in name)]
 FOUND = {"retrieved_ids": ["u", "a", "b"], "relevant_ids": ["a", "b", "c"]}
 
 
-def spec_of(name: str) -> ScorerSpec:
-    spec = HAZEL.get(name) or ir.spec_of(name)
+def spec_of(name: str) -> Metric:
+    spec = HAZEL.get(name) or ir.measure_of(name)
     assert spec is not None
     return spec
 
@@ -36,8 +37,8 @@ def scored(name: str, fields: dict[str, Any], **options: Any) -> Scored:
 
 
 def test_every_listed_measure_has_a_contract() -> None:
-    assert len(set(ir.LISTED)) == len(ir.LISTED)
-    for name in ir.LISTED:
+    assert len(set(LISTED)) == len(LISTED)
+    for name in LISTED:
         spec = spec_of(name)
         assert spec.id == name == canonical_name(name)
         assert spec.fields == ("retrieved_ids", "relevant_ids")
@@ -47,7 +48,7 @@ def test_every_listed_measure_has_a_contract() -> None:
 
 @pytest.mark.parametrize("name", ["ndcg@10", "ir.P", "ir.mrr", "ir.bpref@5", "hazel.mrr", ""])
 def test_other_names_have_none(name: str) -> None:
-    assert ir.spec_of(name) is None
+    assert ir.measure_of(name) is None
 
 
 @pytest.mark.parametrize("name", RETRIEVAL)
@@ -174,7 +175,7 @@ samples = st.fixed_dictionaries(
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(samples, max_size=6), st.sampled_from(ir.LISTED))
+@given(st.lists(samples, max_size=6), st.sampled_from(LISTED))
 def test_a_column_is_its_samples_one_by_one(rows: list[dict[str, Any]], name: str) -> None:
     scorer = spec_of(name).create()
     assert scorer.column is not None
@@ -202,9 +203,9 @@ def test_samples_score_like_a_run() -> None:
     run = {f"q{i}": rng.sample(names, 20) for i in range(30)}
     qrels = {q: {d: rng.randint(0, 3) for d in rng.sample(names, 10)} for q in run}
     rows = [{"retrieved_ids": run[q], "relevant_ids": qrels[q]} for q in run]
-    whole = evaluate_rankings(run, qrels, ir.LISTED)
+    whole = evaluate_rankings(run, qrels, LISTED)
     assert (whole.n_relevant > 0).all()
-    for name in ir.LISTED:
+    for name in LISTED:
         scorer = spec_of(name).create()
         assert scorer.column is not None
         assert scorer.column(rows)[0].tobytes() == whole.column(name).tobytes()

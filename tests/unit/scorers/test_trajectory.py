@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.metrics.contract import Scored, Scorer, ScorerSpec
-from rag_eval.samples import NullReason, snake_case
+from rag_eval.metrics.contract import Metric, Scored, Scorer
+from rag_eval.plumbing.spelling import snake_case
+from rag_eval.samples import NullReason
 from rag_eval.scorers.hazel import agent_specs as hazel
 from rag_eval.scorers.mastra import agent_specs as mastra
 from rag_eval.scorers.mastra import step_values, trajectory_steps
@@ -31,7 +32,7 @@ from rag_eval.trajectory import (
     trajectory_score,
 )
 
-SPECS = {spec.id: spec for spec in (*hazel.SPECS, *mastra.SPECS)}
+SPECS = {spec.id: spec for spec in (*hazel.METRICS, *mastra.METRICS)}
 MANY = 100_000
 
 
@@ -673,7 +674,7 @@ def test_values_of_options_are_checked_when_a_scorer_is_made(
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.id)
-def test_a_contract_is_made_by_its_defaults(spec: ScorerSpec) -> None:
+def test_a_contract_is_made_by_its_defaults(spec: Metric) -> None:
     made = spec.create(**spec.options)
     fields = {"tool_calls": ["a"], "expected_tool_calls": ["a"], "expected_trajectory": steps("a")}
     read = {name: fields[name] for name in (*spec.fields, *spec.optional) if name in fields}

@@ -27,7 +27,9 @@ from rag_eval.errors import (
     UnsupportedModeError,
 )
 from rag_eval.inputs import samples as sources
-from rag_eval.samples import METRIC_IDS, EvalSample, NullReason, camel_case
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import EvalSample, NullReason
 from rag_eval.scoring import progress as progress_module
 
 Sample = dict[str, Any]

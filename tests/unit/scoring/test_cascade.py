@@ -17,7 +17,7 @@ from rag_eval.calibration.probabilities import IsotonicMap
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.jobs.file_scoring import score_file
-from rag_eval.judge.metrics import DEFAULT_THRESHOLDS
+from rag_eval.judge.metrics import JUDGED_METRICS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.options.cascade import (
     audited,
@@ -248,7 +248,7 @@ def test_a_row_that_nobody_judges_passes_on_the_shared_scale() -> None:
 
 @pytest.mark.parametrize("style", ["claims", "rating"])
 def test_the_judges_own_score_passes_by_the_thresholds_of_its_style(style: Any) -> None:
-    own = DEFAULT_THRESHOLDS[style]["faithfulness"]
+    own = JUDGED_METRICS[style]["faithfulness"].threshold
     given = {"thresholds": {"faithfulness": 0.9}, "judge_style": style}
     cascade = plan_of(["faithfulness"], cascade_band=(0.2, 0.4), **given)
     assert cascade.thresholds["faithfulness"] == 0.9

@@ -27,17 +27,11 @@ from rag_eval.errors import (
 )
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.kernels import snowball
+from rag_eval.metrics.ids import ALL_METRIC_IDS, DIAGNOSTIC_IDS, METRIC_IDS
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.row import EvalSignal, MetricResult
 from rag_eval.results.summaries import compare_files
-from rag_eval.samples import (
-    ALL_METRIC_IDS,
-    DIAGNOSTIC_IDS,
-    METRIC_IDS,
-    EvalSample,
-    MetricId,
-    NullReason,
-)
+from rag_eval.samples import EvalSample, MetricId, NullReason
 
 Sample = dict[str, Any]
 

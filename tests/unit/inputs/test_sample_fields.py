@@ -12,9 +12,9 @@ from pyarrow import parquet
 
 import rag_eval
 from rag_eval.errors import InputError
+from rag_eval.inputs.sample_fields import fields_of
 from rag_eval.jobs.file_run import run_file
 from rag_eval.samples import EvalSample
-from rag_eval.scoring.scorer_fields import fields_of
 from tests.fluent_judge import FluentJudge
 
 

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import NoneType
 from typing import Any, Final
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock, SampleError
 from rag_eval.inputs.samples import TEXT_FIELDS, SampleLike
-from rag_eval.options.plan import Plan
-from rag_eval.samples import EvalSample, camel_case
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import EvalSample
 
 # What every block has under our names, whatever its columns are called.
 _OWN_FIELDS = frozenset({*TEXT_FIELDS, "id", "metadata", "language"})
-
-_RUN_FIELDS: Final = (
-    "messages",
-    "tool_calls",
-    "trajectory",
-    "expected_trajectory",
-    "additional_context",
-    "run_id",
-)
 
 
 def fields_of(sample: SampleLike, names: Iterable[str]) -> dict[str, Any]:
@@ -52,7 +44,7 @@ def fields_of(sample: SampleLike, names: Iterable[str]) -> dict[str, Any]:
 
 def block_fields(block: SampleBlock, names: Sequence[str]) -> list[dict[str, Any]]:
     """The same for every row of a block; columns that are no field of ours count, too."""
-    read = {name: block.values(name) for name in _columns(names)}
+    read = {name: block.values(name) for name in columns_named(names)}
     columns = {name: values for name, values in read.items() if any(v is not None for v in values)}
     rows: list[dict[str, Any]] = []
     for index in range(len(block)):
@@ -90,40 +82,21 @@ def plain_columns(block: SampleBlock, names: Sequence[str]) -> dict[str, list[An
     return columns
 
 
-def row_fields(block: SampleBlock, index: int, plan: Plan) -> dict[str, Any] | None:
-    """The fields of one row that the scorers of a plan read; None where it has no scorers."""
-    if not plan.scorers:
-        return None
-    return block_fields(block.taken([index]), plan.scorer_fields)[0]
-
-
-def columns_of_scorers(plan: Plan) -> list[str]:
-    """The columns of a table that scorers of a plan read, in either spelling."""
-    return _columns((*plan.scorer_fields, *run_fields(plan)))
-
-
-def run_fields(plan: Plan) -> tuple[str, ...]:
-    """The fields beside the texts that judged scorers of Mastra read, where a plan has such."""
-    judging = plan.judging
-    if judging is None or not any(metric.startswith("mastra.") for metric in judging.judged):
-        return ()
-    return _RUN_FIELDS
-
-
 def sample_with(block: SampleBlock, index: int, names: Sequence[str]) -> SampleLike:
     """A row with some fields that may be columns beside it, under their camelCase names."""
     sample = block.sample(index)
-    if not names:
+    others = [name for name in names if name not in _OWN_FIELDS]
+    if not others:
         return sample
     try:
-        found = block_fields(block.taken([index]), names)[0]
+        found = block_fields(block.taken([index]), others)[0]
     except SampleError as error:
         raise SampleError(block.name(index), error.fault) from None
     beside = {camel_case(name): value for name, value in found.items()}
     return {**_as_mapping(sample), **beside} if beside else sample
 
 
-def _columns(names: Iterable[str]) -> list[str]:
+def columns_named(names: Iterable[str]) -> list[str]:
     """Columns of a table that may hold some fields, and the one whose members may."""
     spelled = _spellings(names)
     return [*spelled, "metadata"] if spelled else []
@@ -207,7 +180,7 @@ def _document(value: object, name: str) -> object:
         return None
     if not text.startswith(("[", "{")):
         raise InputError(f'{name} must be a list or a mapping, or its JSON text, got "{text:.40}"')
-    from rag_eval.scorers.strict_json import JsonFault, parse_json
+    from rag_eval.plumbing.strict_json import JsonFault, parse_json
 
     try:
         return parse_json(text)
@@ -230,7 +203,7 @@ def _amount(value: object, name: str) -> object:
     text = value.strip()
     if not text:
         return None
-    from rag_eval.scorers.strict_json import JsonFault, parse_json
+    from rag_eval.plumbing.strict_json import JsonFault, parse_json
 
     try:
         found = parse_json(text)
@@ -251,3 +224,71 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     **dict.fromkeys(("messages", "trajectory", "expected_trajectory"), _document),
     **dict.fromkeys(("cost_usd", "latency_ms", "n_turns", "judge_score"), _amount),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class FieldColumns:
+    """Values by field, None where a row lacks it.
+
+    Attributes
+    ----------
+    columns : dict
+        Only fields that some row has.
+    gaps : frozenset of str
+        The fields among them that some row lacks.
+    """
+
+    n_rows: int
+    columns: dict[str, list[Any]]
+    gaps: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        kinds = {name: set(map(type, values)) for name, values in self.columns.items()}
+        for name in [name for name, found in kinds.items() if found <= {NoneType}]:
+            del self.columns[name]
+        gaps = frozenset(name for name in self.columns if NoneType in kinds[name])
+        object.__setattr__(self, "gaps", gaps)
+
+    def places(self, needed: Sequence[str]) -> list[int]:
+        """The rows that have all of some fields."""
+        if not all(name in self.columns for name in needed):
+            return []
+        left = list(range(self.n_rows))
+        for name in self.gaps.intersection(needed):
+            values = self.columns[name]
+            left = [place for place in left if values[place] is not None]
+        return left
+
+    def rows(self, names: Sequence[str], places: Sequence[int]) -> list[dict[str, Any]]:
+        """Some fields of some rows, each without those that it lacks."""
+        read = {name: self.columns[name] for name in names if name in self.columns}
+        if len(places) < self.n_rows:
+            read = {name: [values[place] for place in places] for name, values in read.items()}
+        if not read:
+            return [{} for _ in places]
+        given = list(read)
+        if len(given) == 1 and self.gaps.isdisjoint(given):
+            name = given[0]
+            return [{name: value} for value in read[name]]  # a fifth of the time of zip
+        rows = zip(*read.values(), strict=True)
+        if self.gaps.isdisjoint(given):
+            return [dict(zip(given, row)) for row in rows]  # noqa: B905  # each is as long
+        return [
+            {name: value for name, value in zip(given, row, strict=True) if value is not None}
+            for row in rows
+        ]
+
+
+def field_columns(block: SampleBlock, names: Sequence[str]) -> FieldColumns:
+    """The fields of every row of a block, as :func:`block_fields` has them.
+
+    Raises
+    ------
+    SampleError
+        For the first row that has a field that is none.
+    """
+    columns = plain_columns(block, names)
+    if columns is None:
+        rows = block_fields(block, names)
+        columns = {name: [row.get(name) for row in rows] for name in names}
+    return FieldColumns(len(block), columns)

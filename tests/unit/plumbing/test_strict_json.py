@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_eval.plumbing.strict_json import JsonFault, json_depth, parse_json, read_json
 from rag_eval.scorers.schema_work import node_count_and_depth
-from rag_eval.scorers.strict_json import JsonFault, json_depth, parse_json, read_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),

@@ -1,0 +1,40 @@
+"""The metrics that kernels score, by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from rag_eval.samples import MetricId
+
+# The order of these and then of the diagnostics is that of the kernels' metric numbers.
+METRIC_IDS: Final[tuple[MetricId, ...]] = (
+    "faithfulness",
+    "answer_relevance",
+    "context_precision",
+    "context_recall",
+    "context_relevance",
+    "answer_correctness",
+    "hallucination_rate",
+)
+DIAGNOSTIC_IDS: Final[tuple[MetricId, ...]] = (
+    "context_utilization",
+    "noise_sensitivity",
+    "claim_recall",
+    "self_knowledge",
+    "unsupported_numbers",
+    "unsupported_names",
+)
+ALL_METRIC_IDS: Final = METRIC_IDS + DIAGNOSTIC_IDS
+
+_KERNEL_METRICS: Final = frozenset(ALL_METRIC_IDS)
+
+
+def is_scorer_id(metric: MetricId) -> bool:
+    """Whether a metric is a scorer, of another tool or the caller's own, which is no kernel's."""
+    return metric not in _KERNEL_METRICS
+
+
+def are_of_kernels(metrics: Iterable[MetricId]) -> bool:
+    """Whether kernels compute all of some metrics: the usual case, told at once."""
+    return _KERNEL_METRICS.issuperset(metrics)
