@@ -1,8 +1,9 @@
 """Scores RAG outputs at native speed.
 
 ``evaluate`` scores one sample and explains its scores, ``evaluate_batch`` many on all cores,
-``score_file`` files of any size, ``create_evaluator`` fixes options in advance. The rest are the
-primitives they are made of and the types of what goes in and comes out; see each one's help.
+``score_file`` files of any size, ``run_file`` a file as a whole with statistics and gates, and
+``create_evaluator`` fixes options in advance. The rest are the primitives they are made of and the
+types of what goes in and comes out; see each one's help.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ except ImportError as _error:  # pragma: no cover
 if TYPE_CHECKING:
     from rag_eval.calibration.fitting import calibrate
     from rag_eval.comparing.two_runs import compare
+    from rag_eval.jobs.file_run import run_file
     from rag_eval.jobs.file_scoring import score_file
     from rag_eval.judge.replies import JudgeFn
     from rag_eval.options.judging import PromptOverrides
@@ -89,6 +91,7 @@ _HOMES = {
     "results.regressions": ("MetricRegression",),
     "results.row": ("CostTracker", "EvalResult", "EvalSignal", "MetricResult"),
     "samples": ("EvalSample", "EvaluationMode", "MetricId"),
+    "jobs.file_run": ("run_file",),
     "jobs.file_scoring": ("score_file",),
     "scoring.evaluation": (
         "Evaluator",
@@ -153,6 +156,7 @@ __all__ = [
     "filter_factual_sentences",
     "get_ngrams",
     "ngram_overlap",
+    "run_file",
     "score_answer_correctness",
     "score_answer_relevance",
     "score_context_precision",

@@ -24,23 +24,21 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _NOTE = "<!-- made by tools/write_reference.py; change the help or the docstring instead -->"
 # What is public beside the names of the package itself, by what it is for.
 _MODULES = {
-    "Whole runs": ("rag_eval.jobs.file_run.run_file", "rag_eval.jobs.file_scoring.score_file"),
+    "Whole runs": ("rag_eval.run.RunReport",),
     "Decisions": (
-        "rag_eval.comparing.two_runs.compare",
-        "rag_eval.comparing.run_comparison.RunComparison",
-        "rag_eval.gating.against.gate",
-        "rag_eval.gating.verdicts.GateReport",
+        "rag_eval.comparing.RunComparison",
+        "rag_eval.gating.gate",
+        "rag_eval.gating.GateReport",
     ),
     "Labels, calibration": (
-        "rag_eval.calibration.fitting.calibrate",
-        "rag_eval.calibration.fitting.Calibration",
+        "rag_eval.calibration.Calibration",
         "rag_eval.estimators.RagScorer",
     ),
-    "Metrics of your own": ("rag_eval.metrics.own.metric",),
+    "Metrics of your own": ("rag_eval.own_metrics.metric",),
     "Judges": (
         "rag_eval.adapters.openai.create_openai_judge",
         "rag_eval.adapters.anthropic.create_anthropic_judge",
-        "rag_eval.judge.replies.JudgeReply",
+        "rag_eval.judge.JudgeReply",
     ),
     "Golden datasets": (
         "rag_eval.golden.run_golden_dataset",
@@ -135,21 +133,10 @@ def python_page() -> str:
     ]
     public = [name for name in rag_eval.__all__ if not name.startswith("_")]
     for name in sorted(public, key=lambda name: (name[0].isupper(), name)):
-        lines += [f"::: {_home(name)}", ""]
-    shown = {_home(name) for name in public}
+        lines += [f"::: rag_eval.{name}", ""]
     for title, names in _MODULES.items():
-        own = [name for name in names if name not in shown]
-        if own:
-            lines += [f"## {title}", "", *(f"::: {name}\n" for name in own)]
+        lines += [f"## {title}", "", *(f"::: {name}\n" for name in names)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _home(name: str) -> str:
-    """Where a public name is defined, which is where its docstring is read."""
-    value = getattr(rag_eval, name)
-    module = getattr(value, "__module__", "")
-    at_home = str(module).startswith("rag_eval") and getattr(value, "__name__", "") == name
-    return f"{module}.{name}" if at_home else f"{rag_eval.__name__}.{name}"
 
 
 PAGES = {"command-line.md": command_page, "python.md": python_page}

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rag_eval import score_file
-from rag_eval.labels.sampling import sample_for_labels
-from rag_eval.runs.baseline_files import write_baseline_file
-from rag_eval.runs.run_files import read_run
+from rag_eval.labels import sample_for_labels
+from rag_eval.runs import read_run, write_baseline_file
 
 HERE = Path(__file__).resolve().parent
 METRICS = ("faithfulness", "answer_correctness", "hallucination_rate", "context_relevance")

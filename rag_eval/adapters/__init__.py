@@ -1,1 +1,26 @@
-"""Judges behind vendors' SDKs, one module per protocol."""
+"""Judges behind vendors' SDKs, one module per protocol, and the judge at an address."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rag_eval.plumbing.late_names import late_names
+
+if TYPE_CHECKING:
+    from rag_eval.adapters.addresses import judge_from_address
+    from rag_eval.adapters.anthropic import create_anthropic_judge
+    from rag_eval.adapters.openai import create_openai_judge
+
+_HOMES: Final = {
+    "addresses": ("judge_from_address",),
+    "anthropic": ("create_anthropic_judge",),
+    "openai": ("create_openai_judge",),
+}
+
+__all__ = [
+    "create_anthropic_judge",
+    "create_openai_judge",
+    "judge_from_address",
+]
+
+__getattr__ = late_names(__name__, _HOMES)

@@ -1,1 +1,24 @@
 """Whole jobs in constant memory: files scored, runs reported, judges checked and estimated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rag_eval.plumbing.late_names import late_names
+
+if TYPE_CHECKING:
+    from rag_eval.jobs.file_run import RunReport, run_file
+    from rag_eval.jobs.file_scoring import score_file
+
+_HOMES: Final = {
+    "file_run": ("RunReport", "run_file"),
+    "file_scoring": ("score_file",),
+}
+
+__all__ = [
+    "RunReport",
+    "run_file",
+    "score_file",
+]
+
+__getattr__ = late_names(__name__, _HOMES)

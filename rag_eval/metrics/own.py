@@ -62,7 +62,7 @@ def metric(
     Notes
     -----
     A score is a number, a truth value (1 or 0), None where there is nothing to measure, or a
-    :class:`rag_eval.metrics.contract.Scored` with an explanation and findings.
+    :class:`rag_eval.metrics.Scored` with an explanation and findings.
 
     Examples
     --------

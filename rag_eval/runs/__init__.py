@@ -1,1 +1,32 @@
 """Scored runs: files and results to rows of scores, kept in a store, taken as baselines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rag_eval.plumbing.late_names import late_names
+
+if TYPE_CHECKING:
+    from rag_eval.runs.baseline_files import write_baseline_file
+    from rag_eval.runs.metric_intervals import mean_intervals
+    from rag_eval.runs.run_files import read_run
+    from rag_eval.runs.scored_run import ScoredRun
+    from rag_eval.runs.store import RunStore
+
+_HOMES: Final = {
+    "baseline_files": ("write_baseline_file",),
+    "metric_intervals": ("mean_intervals",),
+    "run_files": ("read_run",),
+    "scored_run": ("ScoredRun",),
+    "store": ("RunStore",),
+}
+
+__all__ = [
+    "RunStore",
+    "ScoredRun",
+    "mean_intervals",
+    "read_run",
+    "write_baseline_file",
+]
+
+__getattr__ = late_names(__name__, _HOMES)
