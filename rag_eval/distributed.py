@@ -18,8 +18,8 @@ from rag_eval.jobs.record_batches import (
     partition_totals,
     score_record_batch,
 )
-from rag_eval.plumbing.arrow_package import pyarrow
 from rag_eval.plumbing.clock import Clock
+from rag_eval.plumbing.extras import pyarrow
 from rag_eval.results.batch import BatchSummary
 
 if TYPE_CHECKING:

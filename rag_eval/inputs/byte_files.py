@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
-from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.errors import InputError
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.plumbing.descriptors import is_standard_input
+from rag_eval.plumbing.extras import zstd
 
 PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
@@ -231,20 +232,6 @@ def opened_bytes(data: str | Path, max_row_bytes: int | None = None) -> Iterator
                 yield ByteFile(raw, unpacked, str(path), max_row_bytes)
         else:
             yield ByteFile(raw, raw, str(path), max_row_bytes)
-
-
-def zstd() -> Any:
-    """The module that packs and unpacks zstd: Python's own from 3.14 on, else the extra's."""
-    try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd as module
-        else:
-            from backports import zstd as module
-    except ImportError:
-        raise MissingExtraError(
-            "files that end in .zst need backports.zstd: pip install 'rag-eval-native[zstd]'"
-        ) from None
-    return module
 
 
 def file_bytes(path: str | Path) -> bytes:

@@ -14,7 +14,7 @@ from rag_eval.inputs.arrow.blocks import ArrowBlock, arrow_blocks, check_truths
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ROW_OPTION
 from rag_eval.inputs.schemas.fields import FieldMap, split_gold
 from rag_eval.inputs.wanted_columns import check_columns
-from rag_eval.plumbing.arrow_package import pyarrow
+from rag_eval.plumbing.extras import pyarrow
 
 if TYPE_CHECKING:
     import pyarrow as pa

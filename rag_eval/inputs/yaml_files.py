@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, NoReturn
 
-from rag_eval.errors import InputError, MissingExtraError, glance
+from rag_eval.errors import InputError, glance
+from rag_eval.plumbing.extras import package
 
 MOST_BYTES: Final = 16 * 2**20
 MOST_NODES: Final = 500_000
@@ -88,13 +89,7 @@ def load_yaml(
 
 
 def _yaml() -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtraError(
-            "a YAML file needs PyYAML: pip install 'rag-eval-native[yaml]'"
-        ) from None
-    return yaml
+    return package("yaml", "a YAML file", "yaml", "PyYAML")
 
 
 def _events(yaml: Any, text: str | bytes) -> Iterator[Any]:

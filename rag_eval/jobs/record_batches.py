@@ -26,9 +26,9 @@ from rag_eval.options.plan_signature import signature_of
 from rag_eval.outputs.arrow_rows import score_arrays, signature_metadata
 from rag_eval.outputs.columns import RowScores, ScoreColumns
 from rag_eval.plumbing import json_text
-from rag_eval.plumbing.arrow_package import pyarrow
 from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.plumbing.clock import Clock
+from rag_eval.plumbing.extras import pyarrow
 from rag_eval.plumbing.spelling import snake_case
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.summary import summary_of

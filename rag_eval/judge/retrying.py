@@ -7,8 +7,8 @@ import random
 from collections.abc import Callable
 from typing import Any, Final
 
-from rag_eval.errors import MissingExtraError
 from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
+from rag_eval.plumbing.extras import package
 
 _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 30.0
@@ -20,12 +20,7 @@ _MOST_TIME_OUTS: Final = 2
 
 def stamina_package() -> Any:
     """The package that retries; a MissingExtraError names the extra that brings it."""
-    try:
-        import stamina
-    except ImportError:
-        raise MissingExtraError(
-            "calling a judge needs stamina: pip install 'rag-eval-native[judge]'"
-        ) from None
+    stamina = package("stamina", "calling a judge", "judge")
     # It warns of every retry; where nobody set logging up, that would go to the terminal.
     logger = logging.getLogger("stamina")
     if not logger.hasHandlers():

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.kernels.languages import LISTED, language_code
-from rag_eval.plumbing.stemmers import stemmer_package, stemmer_version
+from rag_eval.plumbing.extras import stemmer_package, stemmer_version
 from rag_eval.samples import Profile
 
 Stemmer: TypeAlias = Literal["light", "snowball"]

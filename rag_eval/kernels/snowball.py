@@ -10,7 +10,7 @@ from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import SampleBatch, TextColumn
 from rag_eval.kernels.grounded_settings import GroundedSettings
 from rag_eval.kernels.languages import LISTED
-from rag_eval.plumbing.stemmers import stemmer_package
+from rag_eval.plumbing.extras import stemmer_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,7 +15,7 @@ from rag_eval.inputs.arrow.blocks import ArrowBlock
 from rag_eval.options.signature import SIGNATURE_KEY, Signature
 from rag_eval.outputs.columns import REASON_NAMES, RowScores, ScoreColumns, row_ids
 from rag_eval.plumbing import json_text
-from rag_eval.plumbing.arrow_package import pyarrow
+from rag_eval.plumbing.extras import pyarrow
 from rag_eval.plumbing.own_folder import OwnFile
 from rag_eval.scoring.engine import ScoredBlock
 

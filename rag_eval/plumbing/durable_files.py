@@ -16,6 +16,7 @@ from typing import IO, Final
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.descriptors import descriptor_of
+from rag_eval.plumbing.extras import zstd
 from rag_eval.plumbing.own_folder import OwnFile
 from rag_eval.plumbing.temporary_files import opened_beside
 
@@ -147,8 +148,6 @@ def _packed(raw: IO[bytes], target: Path) -> Iterator[IO[bytes]]:
         with gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
             yield packed  # type: ignore[misc]  # a GzipFile is an IO[bytes] in all but name
     elif suffix == ".zst":
-        from rag_eval.inputs.byte_files import zstd
-
         with zstd().ZstdFile(raw, "wb") as packed:
             yield packed
     else:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.errors import MissingExtraError
 from rag_eval.options.signature import Signature
+from rag_eval.plumbing.extras import package
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.aggregates import (
     CompositeAggregate,
@@ -218,13 +218,9 @@ class BatchEvalResult(BatchSummary):
 
         Needs pandas (``pip install 'rag-eval-native[pandas]'``).
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtraError(
-                "to_pandas needs pandas: pip install 'rag-eval-native[pandas]'"
-            ) from None
-        frame = pd.DataFrame(self.scores, columns=list(self.metrics))
+        frame: pd.DataFrame = package("pandas", "to_pandas", "pandas").DataFrame(
+            self.scores, columns=list(self.metrics)
+        )
         frame["composite_score"] = self.composite_scores
         frame["passed"] = self.sample_passed
         return frame

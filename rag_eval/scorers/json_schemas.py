@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, NamedTuple, NoReturn
 
-from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.errors import InputError
+from rag_eval.plumbing.extras import package
 from rag_eval.scorers.schema_work import MOST_DEPTH, SchemaWork, node_count_and_depth
 from rag_eval.scorers.short_texts import cut
 
@@ -178,10 +179,4 @@ def _never_fetched(address: str) -> NoReturn:
 
 
 def _package() -> Any:
-    try:
-        import jsonschema_rs
-    except ImportError:
-        raise MissingExtraError(
-            "JSON Schema needs jsonschema-rs: pip install 'rag-eval-native[schema]'"
-        ) from None
-    return jsonschema_rs
+    return package("jsonschema_rs", "JSON Schema", "schema", "jsonschema-rs")

@@ -10,7 +10,8 @@ import functools
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rag_eval.errors import InputError, MissingExtraError, glance
+from rag_eval.errors import InputError, glance
+from rag_eval.plumbing.extras import package
 from rag_eval.scorers.javascript_patterns import UnsupportedPatternError, re2_source
 from rag_eval.scorers.javascript_strings import well_formed
 
@@ -116,12 +117,7 @@ def _compiled(pattern: str, flags: str) -> Pattern:
 
 
 def _program(source: str, pattern: str) -> Any:
-    try:
-        import re2
-    except ImportError:
-        raise MissingExtraError(
-            "a pattern needs google-re2: pip install 'rag-eval-native[safe-regex]'"
-        ) from None
+    re2 = package("re2", "a pattern", "safe-regex", "google-re2")
     options = re2.Options()
     options.max_mem = _MEMORY
     options.never_capture = True

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.errors import MissingExtraError
+from rag_eval.plumbing.extras import package
 
 Lemmas: TypeAlias = Literal["own", "lemminflect"]
 
@@ -213,10 +213,4 @@ def _looked_up(word: str) -> str:
 
 def lemminflect_package() -> Any:
     """The package, or a MissingExtraError that names the extra which brings it."""
-    try:
-        import lemminflect
-    except ImportError:
-        raise MissingExtraError(
-            "lemmas='lemminflect' needs lemminflect: pip install 'rag-eval-native[lemmas]'"
-        ) from None
-    return lemminflect
+    return package("lemminflect", "lemmas='lemminflect'", "lemmas")

@@ -18,8 +18,8 @@ from pyarrow import ipc, parquet
 
 from rag_eval.errors import InputError
 from rag_eval.inputs import csv_files, json_files, parquet_files
-from rag_eval.inputs.byte_files import zstd
 from rag_eval.inputs.opened import START, Input, InputOptions, Position
+from rag_eval.plumbing.extras import zstd
 
 SUFFIXES = ["jsonl", "ndjson", "json", "csv", "parquet", "arrow", "feather"]
 PACKED = [f"{kind}.{packing}" for kind in ("jsonl", "json", "csv") for packing in ("gz", "zst")]

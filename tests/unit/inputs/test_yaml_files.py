@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -163,13 +163,6 @@ def test_the_slow_parser_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_without_pyyaml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *arguments: Any, **others: Any) -> Any:
-        if name == "yaml":
-            raise ImportError(name)
-        return real(name, *arguments, **others)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(MissingExtraError, match=r"rag-eval-native\[yaml\]"):
         load_yaml("a: 1")

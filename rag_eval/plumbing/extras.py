@@ -1,0 +1,58 @@
+"""Optional packages of others: imported when wanted, or an error that names the extra."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from rag_eval.errors import MissingExtraError
+
+
+def package(module: str, purpose: str, extra: str, name: str = "") -> Any:
+    """An optional package.
+
+    Parameters
+    ----------
+    module : str
+        What is imported.
+    purpose : str
+        What needs it, for the message.
+    extra : str
+        The extra that brings it.
+    name : str, optional
+        How the package is called, where that is not the module.
+
+    Raises
+    ------
+    MissingExtraError
+        When it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(
+            f"{purpose} needs {name or module}: pip install 'rag-eval-native[{extra}]'"
+        ) from None
+
+
+def pyarrow(purpose: str) -> Any:
+    """pyarrow: files of columns are its, accepting Arrow data is not."""
+    return package("pyarrow", purpose, "arrow")
+
+
+def stemmer_package() -> Any:
+    """The Snowball stemmers of PyStemmer."""
+    return package("Stemmer", "stemmer='snowball'", "lang", "PyStemmer")
+
+
+def stemmer_version() -> str:
+    """The version of the package, which belongs to the signature: another may stem otherwise."""
+    return str(stemmer_package().version())
+
+
+def zstd() -> Any:
+    """The module that packs and unpacks zstd: Python's own from 3.14 on, else the extra's."""
+    if sys.version_info >= (3, 14):
+        return import_module("compression.zstd")
+    return package("backports.zstd", "a file that ends in .zst", "zstd")
