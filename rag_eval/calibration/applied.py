@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from rag_eval.calibration.files import read_calibrations
 from rag_eval.errors import InputError
 from rag_eval.options.cascade import cascade_plan
-from rag_eval.options.plan import Plan
+from rag_eval.options.plan import Plan, make_plan
 from rag_eval.options.signature import Signature
 from rag_eval.samples import MetricId
+
+
+def planned(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> tuple[Plan, list[str]]:
+    """The plan of a call from its normalized options, calibrations in it, and notes on them.
+
+    Raises
+    ------
+    InputError
+        For an option whose value is wrong; as for :func:`calibrated`, too.
+    """
+    return calibrated(make_plan(metrics, options), options)
 
 
 def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]:

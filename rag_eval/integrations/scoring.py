@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rag_eval.calibration.applied import calibrated
+from rag_eval.calibration.applied import planned
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.options.plan import make_plan
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.samples import MetricId
@@ -78,7 +77,7 @@ class SampleScorer:
     def __init__(self, metrics: Iterable[str] | None, options: Mapping[str, Any]) -> None:
         self._evaluator = evaluator(metrics, options)
         known = self._evaluator.config
-        self.plan = calibrated(make_plan(known["metrics"], known), known)[0]
+        self.plan = planned(known["metrics"], known)[0]
 
     def score(self, sample: Mapping[str, Any]) -> list[MetricScore]:
         """The scores of one sample, in the order of the metrics."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from rag_eval.calibration.applied import calibrated
+from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.gating.limits import GateOutcome, Gates, check_gates
 from rag_eval.inputs.blocks import RowFault
@@ -19,7 +19,7 @@ from rag_eval.inputs.opened import DataSource, Input
 from rag_eval.jobs.options import (
     RUN_KEYS,
     RunOptions,
-    checked_baseline,
+    baseline_of_run,
     checked_output,
     checked_quantiles,
     checked_regression_threshold,
@@ -31,7 +31,7 @@ from rag_eval.jobs.options import (
 )
 from rag_eval.jobs.stream import RowStream
 from rag_eval.judge.failures import JudgeUnavailableError
-from rag_eval.options.plan import EVALUATE_KEYS, Plan, make_plan, normalized
+from rag_eval.options.plan import Plan, normalized
 from rag_eval.plumbing.checked_values import thread_count
 from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.durable_files import atomic_file, followed, is_replaced
@@ -211,10 +211,7 @@ def run_file(
     KeyboardInterrupt
         When Ctrl-C came before the first row was scored or after the last.
     """
-    unknown = sorted(set(options) - RUN_KEYS)
-    if unknown:
-        raise TypeError(f"run_file has no option {unknown[0]!r}")
-    run = _Run(data, metrics, options)
+    run = _Run(data, metrics, normalized(options, "run_file", RUN_KEYS))
     with run.opened_output() as writer:
         run.score(writer)
         report = run.report()
@@ -235,10 +232,8 @@ class _Run:
         self.clock = Clock()
         self.evaluated_at = self.clock.now()
         self.options = options
-        evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
-        known = normalized(evaluation, "run", EVALUATE_KEYS)
         self.plan: Plan
-        self.plan, notes = calibrated(make_plan(metrics, known), known)
+        self.plan, notes = planned(metrics, options)
         if not self.plan.metrics:
             raise InputError("metrics must name at least one metric")
         self.gates = Gates.of(
@@ -260,7 +255,7 @@ class _Run:
         self.output = checked_output(options.get("output"), self.source.paths)
         self.quantiles = checked_quantiles(options)
         self.regression_threshold = checked_regression_threshold(options)
-        self.baseline, self.notes = checked_baseline(self.plan, options)
+        self.baseline, self.notes = baseline_of_run(self.plan, options)
         self.notes += notes
         self.details = bool(options.get("details"))
         self.keeper = self._keeper(store_columns)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any, Final, Literal, Unpack, get_type_hints
 
 from rag_eval._version import __version__
-from rag_eval.calibration.applied import calibrated
+from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import RowFault, SampleError
 from rag_eval.inputs.opened import DataSource, Input, Position
@@ -22,8 +22,8 @@ from rag_eval.jobs.options import (
 )
 from rag_eval.jobs.stream import KEPT_FAULTS, RowStream
 from rag_eval.judge.failures import JudgeUnavailableError
-from rag_eval.options.plan import EVALUATE_KEYS, Plan, make_plan, normalized
-from rag_eval.options.plan_signature import signature_of
+from rag_eval.options.plan import Plan, normalized
+from rag_eval.options.signature import signature_of
 from rag_eval.outputs.columns import ScoreColumns
 from rag_eval.outputs.formats import RowFormat, format_of
 from rag_eval.outputs.parts import PartedFile, kept_text
@@ -176,18 +176,11 @@ def score_file(
     KeyboardInterrupt
         When Ctrl-C came before the first row was kept, or once more after it came.
     """
-    _check_options("score_file", options, SCORE_KEYS)
-    job = _Job(source, metrics, options)
+    job = _Job(source, metrics, normalized(options, "score_file", SCORE_KEYS))
     path = Path(target)
     check_target(path, job.source.paths)
     form = format_of(path, job.columns, job.signature)
     return job.checked(_FileRun(job, path, form).run())
-
-
-def _check_options(owner: str, options: Mapping[str, Any], known: frozenset[str]) -> None:
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise TypeError(f"{owner} has no option {unknown[0]!r}")
 
 
 class _Job:
@@ -199,10 +192,8 @@ class _Job:
         self.clock = Clock()
         self.evaluated_at = self.clock.now()
         self.options = options
-        evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
-        known = normalized(evaluation, "score_file", EVALUATE_KEYS)
         self.plan: Plan
-        self.plan, self.notes = calibrated(make_plan(metrics, known), known)
+        self.plan, self.notes = planned(metrics, options)
         if not self.plan.metrics:
             raise InputError("metrics must name at least one metric")
         self.threads = thread_count(options.get("threads"))
@@ -423,8 +414,8 @@ def score_to_stream(
     Nothing is kept of a run that is cut short. Medians need scores again: they wait in memory, and
     past some hundred thousand rows in an unnamed temporary file.
     """
-    _check_options("score_to_stream", options, SCORE_KEYS - _KEPT_KEYS)
-    job = _Job(source, metrics, options)
+    known = SCORE_KEYS - _KEPT_KEYS
+    job = _Job(source, metrics, normalized(options, "score_to_stream", known))
     rows = CsvFormat(job.columns) if form == "csv" else JsonLinesFormat(job.columns)
     stream = job.stream()
     spool = ScoreSpool(len(job.plan.columns))

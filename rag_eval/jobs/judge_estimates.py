@@ -7,14 +7,14 @@ from contextlib import closing
 from typing import Any, Unpack
 
 from rag_eval.adapters.addresses import parsed_address
-from rag_eval.calibration.applied import calibrated
+from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import DataSource, Input
 from rag_eval.jobs.options import RunOptions, input_options
 from rag_eval.jobs.stream import RowStream
 from rag_eval.judge.replies import JudgeIdentity, JudgeReply
 from rag_eval.judge.server_urls import VENDOR_URLS
-from rag_eval.options.plan import EVALUATE_KEYS, make_plan, normalized
+from rag_eval.options.plan import EVALUATE_KEYS, normalized
 from rag_eval.plumbing.checked_values import thread_count
 from rag_eval.results.judge_report import JudgeReport
 from rag_eval.scoring.judge_runs import dry_run
@@ -77,7 +77,7 @@ def estimate_judging(
     evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
     evaluation |= _not_to_be_asked(evaluation)
     known = normalized(evaluation, "estimate_judging", EVALUATE_KEYS)
-    plan, _ = calibrated(make_plan(metrics, known), known)
+    plan, _ = planned(metrics, known)
     if plan.judging is None:
         raise InputError("there is nothing to estimate: kernels score, and no judge is asked")
     source = Input(data, input_options(options))

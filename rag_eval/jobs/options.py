@@ -12,12 +12,11 @@ from rag_eval.inputs.opened import InputOptions
 from rag_eval.kernels.grounded_settings import Stemmer
 from rag_eval.options.judging import JudgeOptions
 from rag_eval.options.plan import REGRESSION_THRESHOLD, Plan, ProgressFn
-from rag_eval.options.plan_signature import signature_of
 from rag_eval.plumbing.checked_values import number, whole_from_one
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.plumbing.durable_files import check_kind
-from rag_eval.results.regressions import Baseline, check_signatures
-from rag_eval.results.summaries import read_summary
+from rag_eval.results.regressions import Baseline
+from rag_eval.results.summaries import checked_baseline
 from rag_eval.results.totals import Quantiles
 from rag_eval.samples import Profile
 
@@ -94,7 +93,7 @@ class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
         Gate: largest mean per metric of which lower is better.
     max_judge_failures : float
         Gate: largest share of judgements that may fail; 0 by default.
-    baseline : str or Path
+    baseline : str, Path, BatchEvalResult or mapping
         Gate: an earlier result file; no mean may drop by more than ``regression_threshold`` (0.05).
     allow_signature_mismatch : bool
         Compare with a baseline of other settings all the same.
@@ -125,7 +124,7 @@ class RunOptions(ReadOptions, JudgedScoringOptions, total=False):
     min_mean: Mapping[str, float] | None
     max_mean: Mapping[str, float] | None
     max_judge_failures: float | None
-    baseline: str | Path | None
+    baseline: Any
     regression_threshold: float | None
     allow_signature_mismatch: bool | None
     output: str | Path | None
@@ -185,27 +184,21 @@ def checked_quantiles(options: Mapping[str, Any]) -> Quantiles:
 def checked_regression_threshold(options: Mapping[str, Any]) -> float:
     """By how much a mean may drop."""
     given = options.get("regression_threshold")
-    threshold = REGRESSION_THRESHOLD if given is None else number(given, "regression_threshold")
-    if threshold < 0:
-        raise InputError(f"regression_threshold must be at least 0, got {given}")
-    return threshold
+    return REGRESSION_THRESHOLD if given is None else number(given, "regression_threshold")
 
 
-def checked_baseline(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline | None, list[str]]:
-    """The baseline, if any, refused before any work when it cannot be compared with."""
-    path = options.get("baseline")
-    if path is None:
-        return None, []
-    baseline = read_summary(path).baseline
-    if not any(metric in baseline.means for metric in plan.columns):
+def baseline_of_run(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline | None, list[str]]:
+    """The baseline, if any; a run that asks for one is to be compared with it."""
+    given = options.get("baseline")
+    allowed = bool(options.get("allow_signature_mismatch"))
+    baseline, notes = checked_baseline(plan, given, allow_mismatch=allowed)
+    if baseline is not None and not any(metric in baseline.means for metric in plan.columns):
+        name = given if isinstance(given, (str, Path)) else "the baseline"
         raise InputError(
-            f"{path} has none of the metrics of this run; it has "
+            f"{name} has none of the metrics of this run; it has "
             + (", ".join(baseline.means) or "none at all")
         )
-    if options.get("allow_signature_mismatch"):
-        return baseline, ["settings of the baseline were not checked"]
-    note = check_signatures(signature_of(plan), baseline, plan.columns)
-    return baseline, [note] if note else []
+    return baseline, notes
 
 
 def checked_store_columns(options: Mapping[str, Any]) -> list[str]:

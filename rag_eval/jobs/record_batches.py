@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, get_type_hints
 
 import numpy as np
 
-from rag_eval.calibration.applied import calibrated
+from rag_eval.calibration.applied import planned
 from rag_eval.calibration.files import read_calibrations
 from rag_eval.errors import InputError, UnsupportedModeError, suggestion
 from rag_eval.inputs.arrow.arrays import open_arrow
@@ -21,8 +21,8 @@ from rag_eval.inputs.schemas.fields import FieldMap, column_map
 from rag_eval.jobs.options import ScoringOptions
 from rag_eval.metrics.registry import needs_judge
 from rag_eval.options.judging import JUDGE_KEYS
-from rag_eval.options.plan import make_plan, metric_list, normalized
-from rag_eval.options.plan_signature import signature_of
+from rag_eval.options.plan import metric_list, normalized
+from rag_eval.options.signature import signature_of
 from rag_eval.outputs.arrow_rows import score_arrays, signature_metadata
 from rag_eval.outputs.columns import RowScores, ScoreColumns
 from rag_eval.plumbing import json_text
@@ -123,7 +123,7 @@ class BatchScorer:
         if not self._metrics:
             raise InputError("metrics must name at least one metric")
         self._options = known
-        self._plan, self._notes = calibrated(make_plan(self._metrics, known), known)
+        self._plan, self._notes = planned(self._metrics, known)
         self._needs = FieldNeeds.of(self._plan.native_columns, self._plan.settings.profile)
         self._columns = ScoreColumns(self._plan, (), known.get("prefix") or "")
         kept = known.get("columns")

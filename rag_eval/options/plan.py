@@ -109,8 +109,8 @@ class BatchEvaluateOptions(EvaluateOptions, total=False):
     on_progress : callable or True, optional
         Called with (completed, total) at most every 50 ms and at the end; total is None for input
         without a length. True shows a bar, in a notebook or on a terminal.
-    baseline_result : BatchEvalResult or mapping, optional
-        An earlier run, as an object or as loaded from its JSON file.
+    baseline_result : BatchEvalResult, mapping, str or Path, optional
+        An earlier run, as an object, as loaded from its JSON file, or the name of that file.
     regression_threshold : float, default 0.05
         A mean that drops by more is a regression.
     allow_signature_mismatch : bool, default False

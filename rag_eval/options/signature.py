@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rag_eval.errors import InputError
 from rag_eval.kernels.grounded_settings import GroundedSettings
 from rag_eval.kernels.overlap_settings import OverlapSettings
 from rag_eval.metrics.seven import PROFILE_METRICS
+from rag_eval.options.cascade import band_options
 from rag_eval.options.judging import PER_METRIC_KEYS, SIGNATURE_KEYS
+from rag_eval.options.plan import Plan
 from rag_eval.plumbing.json_text import is_deeper
 from rag_eval.samples import MetricId, Profile
 
@@ -141,3 +143,16 @@ def _option_names(profile: str, metrics: Iterable[MetricId]) -> list[str]:
     return sorted(
         {name for metric in metrics if metric in specs for name in specs[metric].settings}
     )
+
+
+def signature_of(plan: Plan) -> Signature:
+    """Everything that could change a number of the plan's columns."""
+    native = Signature.of(plan.native_columns, plan.settings)
+    if plan.judging is None and not plan.scorers:
+        return native
+    options = dict(native.options)
+    if plan.scorers:
+        options["scorers"] = {name: found.signature() for name, found in plan.scorers.items()}
+    if plan.judging is not None:
+        options |= {**plan.judging.signature_options(), **band_options(plan)}
+    return replace(native, options=options)

@@ -14,11 +14,12 @@ from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_of_file, place_of
-from rag_eval.options.signature import Signature
+from rag_eval.options.plan import Plan
+from rag_eval.options.signature import Signature, signature_of
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.json_text import number_or_null
 from rag_eval.plumbing.spelling import camel_case
-from rag_eval.results.regressions import Baseline
+from rag_eval.results.regressions import Baseline, check_signatures
 from rag_eval.samples import MetricId
 
 
@@ -109,6 +110,38 @@ def read_summary(path: str | Path) -> ResultSummary:
     return ResultSummary(
         str(path), means, MeanScore(_mean(composite), None, _n_rows(found)), baseline
     )
+
+
+def checked_baseline(
+    plan: Plan, given: object, *, allow_mismatch: bool
+) -> tuple[Baseline | None, list[str]]:
+    """What a call is compared with, and notes on it; refused before any work where it cannot be.
+
+    Parameters
+    ----------
+    plan : Plan
+    given : path, BatchEvalResult, mapping or None
+        A result file or its name, or a result as an object or as loaded from its file.
+    allow_mismatch : bool
+        Compare with scores of other settings all the same.
+
+    Raises
+    ------
+    InputError
+        When it is no result, or was scored under other settings.
+    """
+    if given is None:
+        return None, []
+    is_file = isinstance(given, (str, Path))
+    baseline = read_summary(given).baseline if is_file else Baseline.of(given)  # type: ignore[arg-type]
+    notes: list[str] = []
+    if not any(metric in baseline.means for metric in plan.columns):
+        found = ", ".join(baseline.means) or "no metric"
+        notes.append(f"nothing was compared: the baseline has {found}, and none of this run's")
+    if allow_mismatch:
+        return baseline, [*notes, "settings of the baseline were not checked"]
+    note = check_signatures(signature_of(plan), baseline, plan.columns)
+    return baseline, [*notes, note] if note else notes
 
 
 def _decoded(data: bytes) -> _File:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_eval.options.plan import Plan
-from rag_eval.options.plan_signature import signature_of
+from rag_eval.options.signature import signature_of
 from rag_eval.results.aggregates import without_means
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.row import CostTracker

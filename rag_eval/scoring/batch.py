@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.calibration.applied import calibrated
+from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError, Interrupted, TextsNotKeptError
 from rag_eval.inputs.objects import is_table, object_blocks, row_count
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.judge.failures import JudgeUnavailableError
-from rag_eval.options.plan import REGRESSION_THRESHOLD, Plan, make_plan
-from rag_eval.options.plan_signature import signature_of
+from rag_eval.options.plan import REGRESSION_THRESHOLD, Plan
+from rag_eval.options.signature import signature_of
 from rag_eval.plumbing.checked_values import number, thread_count
 from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.interrupts import StopFlag, in_thread
 from rag_eval.results.aggregates import aggregate_composite, aggregate_metric, without_means
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.judged import JudgedRowScores
-from rag_eval.results.regressions import Baseline, check_signatures, compare_means
+from rag_eval.results.regressions import Baseline, compare_means
 from rag_eval.results.row import ByMetric, CostTracker, EvalResult
+from rag_eval.results.summaries import checked_baseline
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import EvalSample
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
@@ -132,7 +133,7 @@ class BatchJob:
         options: Mapping[str, Any],
     ) -> None:
         self._clock = Clock()
-        self._plan, self._notes = calibrated(make_plan(metrics, options), options)
+        self._plan, self._notes = planned(metrics, options)
         if not is_table(samples) and (
             isinstance(samples, (str, bytes, Mapping, EvalSample))
             or not isinstance(samples, Iterable)
@@ -145,9 +146,12 @@ class BatchJob:
         self._limit = (
             REGRESSION_THRESHOLD if threshold is None else number(threshold, "regression_threshold")
         )
-        self._baseline, note = _baseline(self._plan, options)
-        if note:
-            self._notes.append(note)
+        self._baseline, notes = checked_baseline(
+            self._plan,
+            options.get("baseline_result"),
+            allow_mismatch=bool(options.get("allow_signature_mismatch")),
+        )
+        self._notes += notes
         keep = options.get("keep_texts") is not False
         self._needs = FieldNeeds.of(self._plan.native_columns, self._plan.settings.profile)
         self._store = store_for(samples, self._needs, is_table=is_table(samples)) if keep else None
@@ -235,17 +239,6 @@ class BatchJob:
         return _compared(
             replace(result, notes=self._notes), self._plan, self._baseline, self._limit
         )
-
-
-def _baseline(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline | None, str | None]:
-    """The baseline, if any, refused before any work when it cannot be compared with."""
-    given = options.get("baseline_result")
-    if given is None:
-        return None, None
-    baseline = Baseline.of(given)
-    if options.get("allow_signature_mismatch"):
-        return baseline, "settings of the baseline were not checked"
-    return baseline, check_signatures(signature_of(plan), baseline, plan.columns)
 
 
 def _compared(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeVar, Unpack
 
-from rag_eval.calibration.applied import calibrated
+from rag_eval.calibration.applied import planned
 from rag_eval.calibration.files import read_calibrations
 from rag_eval.errors import InputError
 from rag_eval.inputs.samples import FieldNeeds, RowBlock, SampleLike, pack_block, read_rows
@@ -188,7 +188,7 @@ class Evaluator:
         if known.get("calibration") is not None:
             # Read once: a file may have changed by the next call.
             known["calibration"] = read_calibrations(known["calibration"])
-        calibrated(make_plan(known.get("metrics"), known), known)
+        planned(known.get("metrics"), known)
         self._config = {name: _frozen(value) for name, value in known.items()}
 
     @property
@@ -281,7 +281,7 @@ def create_evaluator(**config: Unpack[EvaluatorConfig]) -> Evaluator:
 
 
 def _plan(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Plan:
-    return calibrated(make_plan(metrics, options), options)[0]
+    return planned(metrics, options)[0]
 
 
 def _evaluate(sample: SampleLike, plan: Plan) -> EvalResult:

@@ -24,7 +24,7 @@ from rag_eval.metrics.registry import judged_rule
 from rag_eval.metrics.seven import metric_numbers
 from rag_eval.options.cascade import unjudged_scores
 from rag_eval.options.plan import Plan
-from rag_eval.options.plan_signature import signature_of
+from rag_eval.options.signature import signature_of
 from rag_eval.results import words_grounded as grounded
 from rag_eval.results import words_overlap as overlap
 from rag_eval.results.judged import JudgedRowScores, JudgedScore

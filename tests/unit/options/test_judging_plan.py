@@ -15,9 +15,8 @@ from rag_eval.calibration.applied import calibrated
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.options.judging_plan import Judging
 from rag_eval.options.plan import EVALUATE_KEYS, make_plan, normalized
-from rag_eval.options.plan_signature import signature_of
 from rag_eval.options.scorers import json_value
-from rag_eval.options.signature import Signature
+from rag_eval.options.signature import Signature, signature_of
 from tests.fluent_judge import FluentJudge
 from tests.unit.scoring.test_cascade import calibration
 
