@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
@@ -23,8 +22,6 @@ All else is as it came, and the scorer checks it.
 
 Column: TypeAlias = "tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]"
 """Scores, NaN where null, and null reasons, both of shape (R,)."""
-
-_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,7 @@ class Scorer:
 
     score: Callable[[Fields], Scored]
     column: Callable[[Sequence[Fields]], Column] | None = None
-    signed: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    signed: Mapping[str, Any] = field(default_factory=dict)
 
 
 JudgeStyle: TypeAlias = Literal["claims", "rating"]
@@ -100,7 +97,7 @@ class JudgedScorer:
     """
 
     score: Callable[[Any, Any, Any], Awaitable[Scored]]
-    signed: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    signed: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +120,7 @@ class JudgedRule:
     metric: Mapping[JudgeStyle, Metric]
     steps: Mapping[JudgeStyle, Sequence[Any]]
     create: Callable[[Any, Mapping[str, Any]], JudgedScorer] | None = None
-    stand_in: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    stand_in: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +181,7 @@ class Metric:
     summary: str
     fields: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    options: Mapping[str, Any] = field(default_factory=dict)
     required_options: tuple[str, ...] = ()
     threshold: float | None = None
     higher_is_better: bool = True

@@ -88,7 +88,7 @@ OWNERS = {
         "regtrace.suite",
     ],
     "test_regtrace_factuality": ["regtrace.factuality_json", "regtrace.factuality_shallow"],
-    "../unit/test_regtrace_judged": ["regtrace.judge_fallback"],
+    "../unit/scorers/test_regtrace_judged": ["regtrace.judge_fallback"],
     "test_regtrace_format": [
         "regtrace.format.combined",
         "regtrace.format.forbidden_content",
@@ -159,7 +159,9 @@ def test_every_function_is_owned_or_has_a_reason() -> None:
 
 @pytest.mark.parametrize("function", sorted(OWNED))
 def test_an_owner_loads_what_it_owns(function: str) -> None:
-    package = "tests.unit" if OWNED[function].startswith("../unit/") else "tests.conformance"
+    package = (
+        "tests.unit.scorers" if OWNED[function].startswith("../unit/") else "tests.conformance"
+    )
     importlib.import_module(f"{package}.{Path(OWNED[function]).name}")
     assert function in ASKED_FOR
     source = (FOLDER / f"{OWNED[function]}.py").read_text("utf-8")

@@ -23,9 +23,11 @@ IMPORTERS = {
     "__init__.py",
     "cli/user_code.py",
     "distributed.py",
-    "late_names.py",
-    "probability_maps.py",
-    "scorers/registry.py",
+    "calibration/probabilities.py",
+    "metrics/registry.py",
+    "plumbing/extras.py",
+    "plumbing/late_names.py",
+    "results/faces.py",
 }
 # Patterns that are put together when they are used: of escaped words, and of a name in our table.
 PATTERN_MAKERS = {

@@ -14,11 +14,10 @@ from rag_eval.adapters.addresses import (
     checked_addresses,
     judge_from_address,
     parsed_address,
-    vendor_of,
 )
 from rag_eval.errors import InputError
 from rag_eval.judge.replies import JudgeIdentity
-from rag_eval.judge.server_urls import checked_server_url, key_for
+from rag_eval.judge.server_urls import checked_server_url, key_for, vendor_of
 
 OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com"

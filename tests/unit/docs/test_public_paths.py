@@ -10,8 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.py")]
 
-# Under this name the schema of an Arrow file holds a signature.
-KEY = "rag_eval.signature"
+# Under these names the schema of an Arrow file holds a signature and a mark.
+KEYS = {"rag_eval.signature", "rag_eval.input_changed"}
 
 _IMPORT = re.compile(r"from (rag_eval[\w.]*) import ([\w, ]+)")
 _MENTION = re.compile(r"`(rag_eval(?:\.\w+)+)`|^::: (rag_eval(?:\.\w+)+)", re.MULTILINE)
@@ -51,7 +51,7 @@ def public_names(module: str) -> set[str]:
 def is_module(name: str) -> bool:
     """Whether a page speaks of a public module as a whole; or of a key of files of that form."""
     return (
-        name == KEY
+        name in KEYS
         or (ROOT / name.replace(".", "/") / "__init__.py").exists()
         or bool(public_names(name))
     )

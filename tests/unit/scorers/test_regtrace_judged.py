@@ -19,17 +19,18 @@ from rag_eval.scorers.regtrace.factuality import claims_score, fallen_back
 from rag_eval.scorers.regtrace.factuality_formulas import ngram_factuality
 from rag_eval.scorers.regtrace.judge import RegtraceJudgement
 from rag_eval.scorers.regtrace.judged import (
-    JUDGED,
     JudgedOrNative,
     judged_factuality,
     judged_or_native,
     judged_tone,
+    rule_of,
 )
 from rag_eval.scorers.regtrace.meaning_specs import METRICS
 from rag_eval.scorers.regtrace.tone_formulas import CONFIDENCE, tone_heuristic
 from tests.conformance.other_tools import cases, same
 from tests.step_judge import StepJudge
 
+RULES = {metric: rule_of(metric) for metric in ("regtrace.factuality", "regtrace.tone")}
 CLAIMS = "regtrace/factuality_claims"
 VERDICTS = "regtrace/factuality_verdicts"
 TONE = "regtrace/tone"
@@ -248,26 +249,27 @@ def test_settings_are_checked_before_anything_is_asked() -> None:
 
 
 async def _judged(rule: JudgedRule, asker: Any, tally: Tally, options: Any) -> Scored:
-    return await rule.judged(asker, FIELDS, tally, **options)
+    assert rule.create is not None
+    return await rule.create(None, options).score(asker, FIELDS, tally)
 
 
 def test_the_rules_take_the_options_of_their_contracts() -> None:
     options = {spec.id: dict(spec.options) for spec in METRICS}
-    for metric, rule in JUDGED.items():
+    for metric, rule in RULES.items():
         tally = Tally()
         asker = DryAsker(PromptStyle())
         found = asyncio.run(_judged(rule, asker, tally, options[metric]))
         assert found.score is not None
-        assert tally.llm_calls == len(rule.steps)
-        assert rule.steps[-1].graded
+        assert tally.llm_calls == len(rule.steps["claims"])
+        assert rule.steps["claims"][-1].graded
 
 
 def test_every_prompt_takes_the_texts_it_is_given() -> None:
     judge = StepJudge()
     factual(judge)
     toned(judge)
-    for rule in JUDGED.values():
-        for step in rule.steps:
+    for rule in RULES.values():
+        for step in rule.steps["claims"]:
             (fields,) = judge.fields[step.name]
             assert step.template.variables == set(fields)
             assert step.schema["additionalProperties"] is False
