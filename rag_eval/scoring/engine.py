@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -103,7 +102,7 @@ def score_blocks(
         return scored_block(*drop_faults(block), plan)
 
     if threads == 1 and not reads_apart:
-        yield from map(functools.partial(flag.obeyed, score), blocks)
+        yield from (flag.obeyed(score, block) for block in blocks)
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
     pending = _Pending(threads + _AHEAD)

@@ -75,6 +75,11 @@ def is_map(schema: SchemaNode) -> bool:
     )
 
 
+def _has_dictionary(schema: SchemaNode) -> bool:
+    """Whether places in a dictionary are anywhere in it."""
+    return schema.dictionary is not None or any(map(_has_dictionary, schema.children))
+
+
 # ------------------------------------------------------------------------------------- cells
 
 
@@ -137,9 +142,18 @@ class Cells(NamedTuple):
         return cells_of(name, schema, child, self.first, self.length, self.valid)
 
     def items(self) -> Cells:
-        """All that lists hold, whichever list has which."""
-        child = self._child(0)
-        return cells_of(f"{self.name}[]", self.schema.children[0], child, 0, child.length)
+        """All that lists hold, whichever list has which; what no list here holds may be null."""
+        child, schema = self._child(0), self.schema.children[0]
+        held = self._held(child.length) if _has_dictionary(schema) else None
+        return cells_of(f"{self.name}[]", schema, child, 0, child.length, held)
+
+    def _held(self, n_items: int) -> Bools:
+        """Which items some list holds: what lies under a null may be any place in a dictionary."""
+        starts, lengths = self.spans()
+        changes = np.zeros(n_items + 1, np.int64)
+        np.add.at(changes, starts, 1)
+        np.add.at(changes, starts + lengths, -1)
+        return np.cumsum(changes[:-1]) > 0
 
     def _child(self, index: int) -> ArrayNode:
         try:

@@ -391,6 +391,18 @@ def test_maps_inside_lists_and_structs_are_read() -> None:
     assert block.values("calls") == [[{"name": "n", "args": {"k": "v"}}], []]
 
 
+def test_places_in_a_dictionary_that_no_list_holds_are_not_read() -> None:
+    """Under a null the format allows any place: pyarrow writes 0 into the items of null structs."""
+    lists = pa.list_(pa.dictionary(pa.int8(), pa.string()), 2)
+    kind = pa.struct([("a", pa.struct([("b", lists)]))])
+    column = pa.array([None, {"a": {"b": None}}, {"a": None}], kind)
+    assert column.field(0).field(0).values.is_valid().to_pylist()[:2] == [True, True]
+    for odd in (column, column.slice(1), pa.concat_arrays([column, column]).slice(2, 2)):
+        table = pa.table({"answer": ["x"] * len(odd), "odd": odd})
+        (block,) = blocks_of(table, {"answer": "answer"})
+        assert block.values("odd") == odd.to_pylist()
+
+
 @pytest.mark.parametrize(
     ("pairs", "key", "message"),
     [
