@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import importlib
 import inspect
+import pickle
 import statistics
 import subprocess
 import sys
@@ -173,3 +176,40 @@ def test_import_takes_at_most_twice_that_of_msgspec() -> None:
             times.append(float(run(program.format(name))))
     medians = {name: statistics.median(times) for name, times in elapsed.items()}
     assert medians["rag_eval"] <= 2 * medians["msgspec"], medians
+
+
+# ------------------------------------------------------------------------------- public paths
+
+PATHS = {
+    "rag_eval.calibration": "Calibration calibrate",
+    "rag_eval.distributed": "score_spark",
+    "rag_eval.errors": "InputError",
+    "rag_eval.kernels": "score_overlap score_grounded pack_texts",
+    "rag_eval.options": "BatchEvaluateOptions EvaluateOptions HeuristicOptions Plan",
+    "rag_eval.own_metrics": "metric",
+    "rag_eval.results": "ByMetric CostTracker EvalResult EvalSignal MetricResult SentenceEvidence",
+    "rag_eval.run": "RunReport run_file",
+    "rag_eval.samples": "EvalSample NullReason Profile",
+    "rag_eval.scorers.contract": "Scored Scorer ScorerSpec register",
+    "rag_eval.scoring": "Evaluator aevaluate evaluate evaluate_batch create_evaluator",
+    "rag_eval.testing": "assert_rag",
+    "rag_eval.text": "tokenize",
+    "rag_eval.trajectory": "trajectory_score",
+}
+# Evaluator(profile="grounded", thresholds={"faithfulness": 0.7}), pickled in an earlier layout.
+PICKLED = (
+    b"gAJjcmFnX2V2YWwuc2NvcmluZwpFdmFsdWF0b3IKcQB9cQEoWAcAAABwcm9maWxlcQJYCAAAAGdyb3VuZGVkcQNY"
+    b"CgAAAHRocmVzaG9sZHNxBH1xBVgMAAAAZmFpdGhmdWxuZXNzcQZHP+ZmZmZmZmZzdYVxB1JxCC4="
+)
+
+
+def test_public_paths_stay() -> None:
+    for module, names in PATHS.items():
+        for name in names.split():
+            assert hasattr(importlib.import_module(module), name), f"{module}.{name}"
+
+
+def test_a_pickled_evaluator_of_an_earlier_layout_loads() -> None:
+    found = pickle.loads(base64.b64decode(PICKLED))
+    assert found.config["profile"] == "grounded"
+    assert found.config["thresholds"] == {"faithfulness": 0.7}
