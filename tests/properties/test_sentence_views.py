@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rag_eval import BatchEvalResult, EvalResult, evaluate, evaluate_batch
@@ -142,11 +143,16 @@ def check_file(samples: list[Sample], **options: Any) -> None:
             assert truth_sentences(found) == truth_sentences(kept)
 
 
+_HALVES = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 @given(data=st.data())
 @settings(examples, max_examples=10)
 def test_a_result_read_from_its_file_shows_the_same(profile: Any, data: st.DataObject) -> None:
     samples = data.draw(st.lists(any_samples(profile), min_size=1, max_size=3))
+    # JSON writes two halves of a character, one after the other, as it writes the character.
+    assume(not _HALVES.search(repr(samples)))
     options = data.draw(READINGS) if profile == "grounded" else {}
     check_file(samples, profile=profile, **options)
 
