@@ -1,4 +1,4 @@
-"""The only door to the compiled code: columns, settings, and calls that check and allocate."""
+"""The door to the scoring kernels: columns, settings, and calls that check and allocate."""
 
 from __future__ import annotations
 

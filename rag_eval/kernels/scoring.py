@@ -1,4 +1,4 @@
-"""The only door to the compiled kernels: check, allocate, call."""
+"""The door to the scoring kernels: check, allocate, call."""
 
 from __future__ import annotations
 
