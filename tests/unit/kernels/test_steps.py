@@ -1,0 +1,59 @@
+"""Rows are scored in ranges, between which signals are handled: the scores are the same."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from rag_eval import evaluate_batch
+from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.kernels import scoring
+from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
+
+ROWS = [
+    {
+        "question": f"Where is house {n}?",
+        "answer": f"House {n} is in Rome. " * (1 + n % 5),
+        "contexts": [f"House {k} is in Rome, near the river." for k in range(n)],
+        "ground_truth": "In Rome.",
+    }
+    for n in range(30)
+]
+METRICS = {"overlap": METRIC_IDS, "grounded": ALL_METRIC_IDS}
+
+
+@pytest.mark.parametrize("quick_pairs", [1, 1 << 10, 1 << 14])
+def test_scores_do_not_depend_on_where_rows_are_parted(
+    monkeypatch: pytest.MonkeyPatch, quick_pairs: int
+) -> None:
+    for profile, metrics in METRICS.items():
+        whole = evaluate_batch(ROWS, metrics, profile=profile, threads=1)  # type: ignore[arg-type]
+        with monkeypatch.context() as patch:
+            patch.setattr(scoring, "_QUICK_BYTES", 0)
+            patch.setattr(scoring, "_QUICK_PAIRS", quick_pairs)
+            parted = evaluate_batch(ROWS, metrics, profile=profile, threads=1)  # type: ignore[arg-type]
+            explained = parted.results[17].to_dict(details=True)
+        assert parted.scores.tobytes() == whole.scores.tobytes()
+        assert parted.null_reasons.tobytes() == whole.null_reasons.tobytes()
+        assert explained["metrics"] == whole.results[17].to_dict(details=True)["metrics"]
+
+
+def test_ranges_are_all_rows_in_order_and_only_single_rows_take_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needs = FieldNeeds.of(METRIC_IDS, "overlap")
+    batch = pack_block(read_rows(ROWS, 0, needs), needs)
+    assert scoring._steps(batch, 0, batch.n_rows) == [(0, batch.n_rows, False)]
+    monkeypatch.setattr(scoring, "_QUICK_BYTES", 0)
+    monkeypatch.setattr(scoring, "_QUICK_PAIRS", 1 << 14)
+    steps = scoring._steps(batch, 0, batch.n_rows)
+    assert steps[0][0] == 0
+    assert steps[-1][1] == batch.n_rows
+    assert all(left[1] == right[0] for left, right in pairwise(steps))
+    assert all(end == begin + 1 for begin, end, is_long in steps if is_long)
+    assert {is_long for _, _, is_long in steps} == {True, False}
+    assert scoring.may_take_long(batch)
+    assert not scoring.may_take_long(batch, 0)
+    monkeypatch.setattr(scoring, "_QUICK_PAIRS", 1)
+    assert scoring._steps(batch, 3, 30) == [(row, row + 1, True) for row in range(3, 30)]
