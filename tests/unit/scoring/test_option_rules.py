@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import rag_eval
-from rag_eval.jobs.judge_estimates import estimate_judging
 
 ROWS = [
     {"question": "Where is it?", "answer": "It is in Rome.", "contexts": ["It is in Rome."]},
@@ -49,8 +48,6 @@ def test_options_are_taken_in_camel_case_by_every_call(
 ) -> None:
     for call in calls.values():
         call(compositeThreshold=0.5, thresholds={"faithfulness": 0.1})
-    with pytest.raises(rag_eval.errors.InputError, match="there is nothing to estimate"):
-        estimate_judging([], METRICS)
 
 
 def test_a_baseline_is_a_result_its_json_or_its_file_for_either_call(
