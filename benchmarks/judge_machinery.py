@@ -22,13 +22,11 @@ from typing import Any, Final
 from benchmarks import bare_sdk, judged_runs, timing
 from benchmarks.judge_question import FIELDS, STEP, STYLE, Verdict, mark_in, reply_text
 from rag_eval.judge import loop_thread
-from rag_eval.judge.asking import Tally
-from rag_eval.judge.limits import JudgeLimits
+from rag_eval.judge.loop_thread import Job, run_jobs
 from rag_eval.judge.reading import read_reply
 from rag_eval.judge.rendering import render
-from rag_eval.judge.replies import JudgeFn, JudgeReply
+from rag_eval.judge.replies import JudgeFn, JudgeLimits, JudgeReply, Tally
 from rag_eval.judge.session import JudgeSession
-from rag_eval.judge.workers import Job, run_jobs
 
 CALLS_PER_SECOND_BAR: Final = 2_000.0
 GROWTH_BAR_MB: Final = 60.0
@@ -67,7 +65,7 @@ def judged(judge: JudgeFn, n_calls: int) -> None:
                 yield job
 
         loop_thread.run(run_jobs(jobs(), JudgeLimits().concurrency))
-        assert session.totals.tally.llm_calls == n_calls
+        assert session.tally.llm_calls == n_calls
 
 
 def speeds(n_calls: int, rounds: int) -> dict[str, timing.Spread]:

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from rag_eval._native import grounded_block, overlap_block, string_similarity
 from rag_eval._native import rankings as rankings_kernel
-from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.kernels.settings import OverlapSettings
 
 Column: TypeAlias = tuple[bytes, "array[int]"]
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rag_eval.jobs.file_run import run_file
     from rag_eval.jobs.file_scoring import score_file
     from rag_eval.judge.replies import JudgeFn
-    from rag_eval.options.judging import PromptOverrides
-    from rag_eval.options.plan import (
+    from rag_eval.options.judge_types import PromptOverrides
+    from rag_eval.options.types import (
         BatchEvaluateOptions,
         EvaluateOptions,
         EvaluatorConfig,
@@ -44,13 +44,9 @@ if TYPE_CHECKING:
     from rag_eval.results.row import CostTracker, EvalResult, EvalSignal, MetricResult
     from rag_eval.samples import EvalSample, EvaluationMode, MetricId
     from rag_eval.scoring.evaluation import (
-        Evaluator,
         aevaluate,
-        aevaluate_batch,
         compute_metric,
-        create_evaluator,
         evaluate,
-        evaluate_batch,
         score_answer_correctness,
         score_answer_relevance,
         score_context_precision,
@@ -58,6 +54,12 @@ if TYPE_CHECKING:
         score_context_relevance,
         score_faithfulness,
         score_hallucination_rate,
+    )
+    from rag_eval.scoring.evaluator import (
+        Evaluator,
+        aevaluate_batch,
+        create_evaluator,
+        evaluate_batch,
     )
     from rag_eval.text import (
         build_tfidf_vectors,
@@ -80,8 +82,8 @@ _HOMES = {
     "calibration.fitting": ("calibrate",),
     "comparing.two_runs": ("compare",),
     "judge.replies": ("JudgeFn",),
-    "options.judging": ("PromptOverrides",),
-    "options.plan": (
+    "options.judge_types": ("PromptOverrides",),
+    "options.types": (
         "BatchEvaluateOptions",
         "EvaluateOptions",
         "EvaluatorConfig",
@@ -94,13 +96,9 @@ _HOMES = {
     "jobs.file_run": ("run_file",),
     "jobs.file_scoring": ("score_file",),
     "scoring.evaluation": (
-        "Evaluator",
         "aevaluate",
-        "aevaluate_batch",
         "compute_metric",
-        "create_evaluator",
         "evaluate",
-        "evaluate_batch",
         "score_answer_correctness",
         "score_answer_relevance",
         "score_context_precision",
@@ -109,6 +107,7 @@ _HOMES = {
         "score_faithfulness",
         "score_hallucination_rate",
     ),
+    "scoring.evaluator": ("Evaluator", "aevaluate_batch", "create_evaluator", "evaluate_batch"),
     "text": (
         "build_tfidf_vectors",
         "cosine_similarity",

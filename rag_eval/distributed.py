@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.jobs.record_batches import (
     BatchScorer,
-    BatchScorerOptions,
     merged_totals,
     partition_totals,
     score_record_batch,
 )
+from rag_eval.options.file_types import BatchScorerOptions
 from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.extras import pyarrow
 from rag_eval.results.batch import BatchSummary

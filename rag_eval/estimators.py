@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, MissingExtraError
-from rag_eval.kernels.grounded_settings import Stemmer
+from rag_eval.kernels.settings import Stemmer
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.checked_values import number
 from rag_eval.samples import Profile
-from rag_eval.scoring.evaluation import Evaluator, create_evaluator
+from rag_eval.scoring.evaluator import Evaluator, create_evaluator
 
 try:
     from sklearn.base import BaseEstimator, TransformerMixin

@@ -19,6 +19,11 @@ Profile: TypeAlias = Literal["overlap", "grounded"]
 
 PROFILES: Final[tuple[Profile, ...]] = ("overlap", "grounded")
 
+Policy: TypeAlias = Literal["no-regression", "non-inferior", "omk", "regtrace", "node"]
+"""By which rule a run is held against an earlier one."""
+
+POLICIES: Final[tuple[Policy, ...]] = ("no-regression", "non-inferior", "omk", "regtrace", "node")
+
 EvaluationMode: TypeAlias = Literal["heuristic", "llm", "hybrid", "cascade"]
 """Who scores: the kernels, a judge, each some metrics, or a judge where kernels are uncertain."""
 

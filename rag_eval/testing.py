@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rag_eval.inputs.samples import SampleLike
-    from rag_eval.options.plan import EvaluateOptions, MetricThresholds
+    from rag_eval.options.types import EvaluateOptions, MetricThresholds
     from rag_eval.results.row import EvalResult
 
     class AssertOptions(EvaluateOptions, MetricThresholds, total=False):
@@ -157,9 +157,11 @@ def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     from rag_eval.gating.bars import COMPOSITE
     from rag_eval.metrics.ids import METRIC_IDS
     from rag_eval.metrics.registry import to_metric_id
-    from rag_eval.options.plan import EVALUATE_KEYS
+    from rag_eval.options.declared import declared
+    from rag_eval.options.types import EvaluateOptions
     from rag_eval.plumbing.spelling import snake_case
 
+    known = declared(EvaluateOptions)
     given: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     for name, value in options.items():
@@ -169,13 +171,13 @@ def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
                 f"assert_rag has no option {name!r}: give each metric its bar, as in "
                 "faithfulness=0.7, and the composite score composite=0.6"
             )
-        if key in EVALUATE_KEYS:
+        if key in known:
             settings[key] = value
             continue
         try:
             given[key if key == COMPOSITE else to_metric_id(name)] = value
         except InputError:
-            hint = suggestion(key, [*METRIC_IDS, *EVALUATE_KEYS])
+            hint = suggestion(key, [*METRIC_IDS, *known])
             raise TypeError(
                 f"assert_rag has no metric and no option {name!r}{hint} "
                 "(names with dots go into a mapping: assert_rag(sample, {'tool.metric': 0.5}))"

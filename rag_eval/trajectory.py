@@ -8,7 +8,6 @@ from rag_eval.scorers.hazel.trajectory import (
     trajectory_score,
 )
 from rag_eval.scorers.mastra.tool_call_accuracy_code import create_tool_call_accuracy_scorer_code
-from rag_eval.scorers.mastra.trajectory_accuracy_code import create_trajectory_accuracy_scorer_code
 from rag_eval.scorers.mastra.trajectory_checks import (
     RedundantCall,
     ToolFailureAnalysis,
@@ -22,6 +21,7 @@ from rag_eval.scorers.mastra.trajectory_checks import (
 from rag_eval.scorers.mastra.trajectory_comparison import (
     TrajectoryComparison,
     compare_trajectories,
+    create_trajectory_accuracy_scorer_code,
 )
 from rag_eval.scorers.mastra.trajectory_steps import extract_trajectory
 from rag_eval.scorers.mastra.trajectory_unified import create_trajectory_scorer_code

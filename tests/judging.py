@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rag_eval.judge.asking import Asked, Reply, Tally
+from rag_eval.judge.asking import Asked, Reply
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.reading import read_reply
 from rag_eval.judge.rendering import PromptStyle, render
-from rag_eval.judge.replies import JudgeReply
+from rag_eval.judge.replies import JudgeReply, Tally
 from rag_eval.judge.steps import Fields, Step
 
 _MARK = re.compile(r'"mark" with the value "([0-9a-f]+)"')

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rag_eval.scoring.evaluation import evaluate_batch
+from rag_eval.scoring.evaluator import evaluate_batch
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
 from tests.hostile_samples import TEXTS

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.scored_run import ScoredRun
 
 
 def scored_run(

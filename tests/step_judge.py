@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from rag_eval.judge.asking import Asked, Reply, Tally
+from rag_eval.judge.asking import Asked, Reply
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.reading import read_reply
 from rag_eval.judge.rendering import PromptStyle, render
-from rag_eval.judge.replies import JudgeReply
+from rag_eval.judge.replies import JudgeReply, Tally
 from rag_eval.judge.steps import Fields, Step
 
 Scripted: TypeAlias = "dict[str, Any] | str | Exception | list[Any] | Callable[[Fields], Any]"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from docs_blocks import TAGS, executed, page_blocks
 
-from rag_eval.gating.false_alarm_rates import RATES, TIES
+from rag_eval.gating.tools.false_alarm_rates import RATES, TIES
 from rag_eval.metrics.catalogue import CatalogueEntry, catalogue
 from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.plumbing.spelling import camel_case

@@ -1,9 +1,10 @@
-"""Writes docs/reference/: every command and flag from its own help, every public name.
+"""Writes docs/reference/: every command and flag from its own help, every option and public name.
 
     python tools/write_reference.py [--check]
 
-``command-line.md`` is made of what click knows, ``python.md`` of names whose docstrings the build
-of the site puts in. ``--check`` changes nothing and exits 1 where a page is out of date.
+``command-line.md`` is made of what click knows, ``options.md`` of the declarations of options,
+``python.md`` of names whose docstrings the build of the site puts in. ``--check`` changes nothing
+and exits 1 where a page is out of date.
 """
 
 from __future__ import annotations
@@ -19,12 +20,36 @@ import click
 
 import rag_eval
 from rag_eval.cli.program import program
+from rag_eval.options.declared import Option, declared, for_python
+from rag_eval.options.file_types import (
+    BatchScorerOptions,
+    ReadOptions,
+    RunOptions,
+    ScoreFileOptions,
+)
+from rag_eval.options.judge_types import JudgeOptions
+from rag_eval.options.types import (
+    BatchEvaluateOptions,
+    EvaluateOptions,
+    HeuristicOptions,
+    MetricsOptions,
+    RegressionOptions,
+    SchemaOptions,
+    ScoringOptions,
+    WorkOptions,
+)
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 _NOTE = "<!-- made by tools/write_reference.py; change the help or the docstring instead -->"
 # What is public beside the names of the package itself, by what it is for.
 _MODULES = {
-    "Whole runs": ("rag_eval.run.RunReport",),
+    "Whole runs": (
+        "rag_eval.run.RunReport",
+        "rag_eval.run.ScoreFileReport",
+        "rag_eval.run.FileReport",
+        "rag_eval.results.BatchSummary",
+        "rag_eval.results.Aggregate",
+    ),
     "Decisions": (
         "rag_eval.comparing.RunComparison",
         "rag_eval.gating.gate",
@@ -72,12 +97,17 @@ def command_page() -> str:
 def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
-        for name in sorted(command.commands):
-            yield from _commands(f"{path} {name}", command.commands[name])
+        context = click.Context(command)
+        for name in sorted(command.list_commands(context)):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _commands(f"{path} {name}", inner)
 
 
 def _command_section(path: str, command: click.Command) -> list[str]:
-    context = click.Context(command, info_name=path)
+    # As commands have them: click keeps the flag of help that it first made for a command.
+    names = program.context_settings["help_option_names"]
+    context = click.Context(command, info_name=path, help_option_names=names)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     lines = [f"## `{path}`", "", f"    {usage}", "", *_prose(command.help or ""), ""]
     rows = [_option_row(option, context) for option in command.params]
@@ -108,7 +138,12 @@ def _option_row(option: click.Parameter, context: click.Context) -> str:
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
     shown = "" if option.is_flag else f" {_cell(option.make_metavar(context))}"
     default = known["default"]
-    nothing = default in (None, False, (), "") or "UNSET" in repr(default) or callable(default)
+    nothing = (
+        default is False
+        or default in (None, (), "")
+        or "UNSET" in repr(default)
+        or callable(default)
+    )
     return f"| {names}{shown} | {_cell(option.help or '')} | {'–' if nothing else f'`{default}`'} |"
 
 
@@ -127,6 +162,7 @@ def python_page() -> str:
         "",
         "Names of the package itself (`from rag_eval import evaluate`), then those of its modules.",
         "The site has their docstrings; in a terminal, `help(rag_eval.evaluate)` shows them.",
+        "[Options](options.md) have a page of their own.",
         "",
         "## The package",
         "",
@@ -139,7 +175,83 @@ def python_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-PAGES = {"command-line.md": command_page, "python.md": python_page}
+_OF_BATCH = (EvaluateOptions, WorkOptions, SchemaOptions, RegressionOptions)
+_OF_BATCHES = (ScoringOptions, SchemaOptions)
+# Forms of options, with what they are for, and forms that they extend, which have sections already.
+_FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
+    ("Metrics", "`create_evaluator` and every command that scores.", MetricsOptions, ()),
+    ("What is computed", "Every call that scores.", ScoringOptions, ()),
+    (
+        "The overlap profile",
+        "Keys of `heuristic`; `compute_metric` has them alone.",
+        HeuristicOptions,
+        (),
+    ),
+    ("An LLM judge", "Every call that scores, but for `BatchScorer`.", JudgeOptions, ()),
+    ("Many rows", "`evaluate_batch`, `run_file`, `score_file`.", WorkOptions, ()),
+    (
+        "Field names",
+        "`evaluate_batch`, `run_file`, `score_file`, `BatchScorer`.",
+        SchemaOptions,
+        (),
+    ),
+    ("A baseline", "`evaluate_batch`, `run_file`.", RegressionOptions, ()),
+    ("`evaluate_batch`", "", BatchEvaluateOptions, _OF_BATCH),
+    ("Files", "`run_file`, `score_file`.", ReadOptions, (WorkOptions, SchemaOptions)),
+    ("`run_file`", "", RunOptions, (ReadOptions, EvaluateOptions, RegressionOptions)),
+    ("`score_file`", "", ScoreFileOptions, (ReadOptions, EvaluateOptions)),
+    ("`BatchScorer`", "Record batches: Spark, Ray, Dask.", BatchScorerOptions, _OF_BATCHES),
+)
+
+
+def options_page() -> str:
+    """Every option of a call: what it does, what it takes, and where it can be given."""
+    lines = [
+        "# Options",
+        "",
+        _NOTE,
+        "",
+        "Options of calls in Python, the flags of `rag-eval run` and `rag-eval score` that stand",
+        "for them, and which of them `rag-eval.toml` can give. Names are taken in camelCase, too;",
+        "None means the default.",
+        "",
+    ]
+    for title, calls, form, extended in _FORMS:
+        inherited = {name for other in extended for name in declared(other)}
+        own = [option for name, option in declared(form).items() if name not in inherited]
+        lines += [f"## {title}", "", *([calls, ""] if calls else [])]
+        lines += ["| option | what | takes | default | flag | `rag-eval.toml` |", "|" + "---|" * 6]
+        in_python = form in (HeuristicOptions, BatchScorerOptions)
+        lines += [*(_declared_row(option, in_python) for option in own), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _declared_row(option: Option, in_python: bool) -> str:
+    def said(text: str) -> str:
+        # Code between two backticks stays code.
+        return " ".join(for_python(text).replace("``", "`").replace("|", "\\|").split())
+
+    is_flag = isinstance(option.default, bool)
+    default = str(option.default).lower() if is_flag else said(option.default_text)
+    flag, key = f"`{option.flag_name}`", "yes"
+    if in_python:
+        flag = key = ""
+    if option.no_flag:
+        flag = f"no: {said(option.no_flag)}"
+    if option.no_toml:
+        key = f"no: {said(option.no_toml)}"
+    cells = (
+        f"`{option.name}`",
+        said(option.text),
+        option.values,
+        default or "–",
+        flag or "–",
+        key or "–",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+PAGES = {"command-line.md": command_page, "options.md": options_page, "python.md": python_page}
 
 
 def main() -> int:

@@ -12,8 +12,8 @@ import numpy as np
 
 import rag_eval
 from benchmarks.validity.sets import Trial, absence, found_sets, load_trials
+from rag_eval.stats.arrays import Floats
 from rag_eval.stats.ppi import ppi_mean
-from rag_eval.stats.ppi_inputs import Floats
 from rag_eval.stats.sampling_designs import uniform_draw
 
 _N_LABELS: Final = 100

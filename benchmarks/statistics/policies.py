@@ -18,18 +18,17 @@ from scipy import special
 
 from benchmarks.statistics.page import Figures, Section, lost, two_errors
 from benchmarks.statistics.populations import LUMPS, Floats, PairedPopulation
-from rag_eval.gating.false_alarm_rates import POLICIES
+from rag_eval.gating.tools.false_alarm_rates import POLICIES
 from rag_eval.scorers.regtrace.regression import CRITICAL, TOLERANCE
 from rag_eval.stats.differences import FEWEST_ROWS, difference_lower_bound
 from rag_eval.stats.distributions import t_quantile
 from rag_eval.stats.multiplicity import holm
 from rag_eval.stats.paired import sign_flip_tests
-from rag_eval.stats.skewed_bounds import skewed_lower_bounds
-from rag_eval.stats.skewness import skewed_p_values
+from rag_eval.stats.skewness import skewed_lower_bounds, skewed_p_values
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-TABLE: Final = Path(__file__).parents[2] / "rag_eval" / "gating" / "false_alarm_rates.py"
+TABLE: Final = Path(__file__).parents[2] / "rag_eval" / "gating" / "tools" / "false_alarm_rates.py"
 SIZES: Final = (20, 50, 200, 1_000)
 TIES: Final = (0.0, 0.5, 0.9)
 ALPHA: Final = 0.05

@@ -17,13 +17,12 @@ from benchmarks.rendering import Bar
 from benchmarks.statistics.labelled_predictions import labelled_section
 from benchmarks.statistics.page import Figures, Section, joined, lost
 from benchmarks.statistics.predicted_differences import difference_table
+from rag_eval.stats.arrays import Floats, Whole
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.ppi import ppi_mean
-from rag_eval.stats.ppi_inputs import Floats
 from rag_eval.stats.ppi_results import PpiEstimate
 from rag_eval.stats.sampling_designs import (
     RowDraw,
-    Whole,
     assumed_spreads,
     proportional_draw,
     score_strata,

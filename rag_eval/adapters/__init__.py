@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
-    from rag_eval.adapters.addresses import judge_from_address
-    from rag_eval.adapters.anthropic import create_anthropic_judge
-    from rag_eval.adapters.openai import create_openai_judge
+    from rag_eval.adapters.addresses import judge_from_address as judge_from_address
+    from rag_eval.adapters.anthropic import create_anthropic_judge as create_anthropic_judge
+    from rag_eval.adapters.openai import create_openai_judge as create_openai_judge
 
 _HOMES: Final = {
     "addresses": ("judge_from_address",),
@@ -17,10 +17,6 @@ _HOMES: Final = {
     "openai": ("create_openai_judge",),
 }
 
-__all__ = [
-    "create_anthropic_judge",
-    "create_openai_judge",
-    "judge_from_address",
-]
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 __getattr__ = late_names(__name__, _HOMES)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from rag_eval.errors import InputError, suggestion
-from rag_eval.judge.limits import CALL_TIMEOUT_S
-from rag_eval.judge.replies import SchemaJudge
+from rag_eval.judge.replies import CALL_TIMEOUT_S, SchemaJudge
 from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for
 
-Provider: TypeAlias = Literal["openai", "anthropic"]
-
-_PROVIDERS: Final[dict[str, Provider]] = {"openai": "openai", "anthropic": "anthropic"}
 _FORMS: Final = (
     "wanted openai:MODEL, anthropic:MODEL, or the URL of a server that speaks OpenAI's protocol, "
     "with the model after #, as http://127.0.0.1:11434/v1#MODEL"
@@ -34,7 +30,7 @@ class JudgeAddress:
         The server; checked.
     """
 
-    provider: Provider
+    provider: str
     model: str
     base_url: str
 
@@ -64,9 +60,9 @@ def parsed_address(text: str, *, base_url: str | None = None) -> JudgeAddress:
             raise InputError(f"the judge {checked} names no model; write {checked}#MODEL")
         return JudgeAddress("openai", model.strip(), checked)
     name, colon, model = text.partition(":")
-    provider = _PROVIDERS.get(name.strip().lower())
-    if provider is None or not colon:
-        hint = suggestion(name, _PROVIDERS) if colon else ""
+    provider = name.strip().lower()
+    if provider not in VENDOR_URLS or not colon:
+        hint = suggestion(name, VENDOR_URLS) if colon else ""
         raise InputError(f"unknown judge {text!r}{hint}; {_FORMS}")
     if not model.strip():
         raise InputError(f"the judge {text!r} names no model; {_FORMS}")
@@ -106,16 +102,10 @@ def judge_from_address(
     address = parsed_address(text, base_url=base_url)
     key = key_for(address.base_url, environment)
     if address.provider == "openai":
-        from rag_eval.adapters.openai import create_openai_judge
-
-        return create_openai_judge(
-            address.model, api_key=key, base_url=address.base_url, timeout_s=timeout_s
-        )
-    from rag_eval.adapters.anthropic import create_anthropic_judge
-
-    return create_anthropic_judge(
-        address.model, api_key=key, base_url=address.base_url, timeout_s=timeout_s
-    )
+        from rag_eval.adapters.openai import create_openai_judge as create
+    else:
+        from rag_eval.adapters.anthropic import create_anthropic_judge as create
+    return create(address.model, api_key=key, base_url=address.base_url, timeout_s=timeout_s)
 
 
 def checked_addresses(text: str) -> list[str]:

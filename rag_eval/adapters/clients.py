@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rag_eval.adapters.answers import bounded_body
 from rag_eval.judge.server_urls import is_loopback
@@ -32,6 +32,8 @@ _CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key"})
 # A loop that ends within this time closes the client as it ends, and does not cancel the closing.
 _KEPT_S: Final = 0.5
 _CLOSING: Final[set[asyncio.Task[Any]]] = set()
+
+_Holder: TypeAlias = "AsyncGenerator[Any, None]"
 
 
 def http_client(base_url: str, key: str, timeout_s: float) -> httpx2.AsyncClient:
@@ -78,16 +80,7 @@ def _sent_headers(found: list[tuple[bytes, bytes]], key: str) -> list[tuple[byte
     ]
 
 
-class Closable(Protocol):
-    """Something to close from inside its event loop."""
-
-    def close(self) -> Awaitable[None]: ...
-
-
-Client = TypeVar("Client", bound=Closable)
-
-
-class LoopClients(Generic[Client]):
+class LoopClients:
     """Clients by event loop: a connection belongs to the loop that opened it.
 
     A client is closed with its loop, by way of the loop's async generators, which ``asyncio.run``
@@ -95,16 +88,14 @@ class LoopClients(Generic[Client]):
     it is closed when nobody has the clients any more.
     """
 
-    def __init__(self, make: Callable[[], Client]) -> None:
+    def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._open: dict[
-            asyncio.AbstractEventLoop, tuple[Client, AsyncGenerator[Client, None]]
-        ] = {}
+        self._open: dict[asyncio.AbstractEventLoop, tuple[Any, _Holder]] = {}
         # Left to the garbage collector, the sockets would complain that nobody closed them.
         weakref.finalize(self, _close_all, self._open).atexit = False
 
-    async def current(self) -> Client:
+    async def current(self) -> Any:
         """The client of the running loop, made on first use."""
         loop = asyncio.get_running_loop()
         found = self._open.get(loop)
@@ -119,23 +110,21 @@ class LoopClients(Generic[Client]):
         return client
 
 
-def _close_all(
-    opened: dict[asyncio.AbstractEventLoop, tuple[Client, AsyncGenerator[Client, None]]],
-) -> None:
+def _close_all(opened: dict[asyncio.AbstractEventLoop, tuple[Any, _Holder]]) -> None:
     """Let each loop close its client; from any thread, also from one of these loops."""
     for loop, (_, holder) in opened.items():
         with suppress(RuntimeError):  # the loop is closed, and the client with it
             loop.call_soon_threadsafe(loop.call_later, _KEPT_S, _close_in, loop, holder)
 
 
-def _close_in(loop: asyncio.AbstractEventLoop, holder: AsyncGenerator[Client, None]) -> None:
+def _close_in(loop: asyncio.AbstractEventLoop, holder: _Holder) -> None:
     closing = loop.create_task(holder.aclose())
     # The loop itself keeps no task from being collected.
     _CLOSING.add(closing)
     closing.add_done_callback(_CLOSING.discard)
 
 
-async def _held_open(make: Callable[[], Client]) -> AsyncGenerator[Client, None]:
+async def _held_open(make: Callable[[], Any]) -> _Holder:
     client = make()
     try:
         yield client

@@ -1,24 +1,34 @@
-"""A judge behind a server.  In: prompts and schemas.  Out: replies, or errors to act on."""
+"""A judge behind a server.  In: settings, prompts, schemas.  Out: replies, or errors to act on."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
+from copy import copy
+from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from rag_eval.adapters.call_settings import CallSettings
-from rag_eval.adapters.clients import LoopClients
-from rag_eval.adapters.errors import (
+import msgspec
+
+from rag_eval.adapters.answers import (
     ServerError,
     answered_error,
+    decoded_answer,
     redacted,
     server_error,
+    token_count,
     unanswered_error,
 )
+from rag_eval.adapters.clients import LoopClients, http_client
+from rag_eval.errors import InputError
 from rag_eval.judge.failures import JudgeCallError
-from rag_eval.judge.replies import JudgeIdentity, JudgeReply
+from rag_eval.judge.replies import JudgeIdentity, JudgeReply, Usage
+from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for, vendor_at
+from rag_eval.plumbing.checked_values import whole_from_one
+from rag_eval.plumbing.extras import package
 
 _INVALID: Final = frozenset({400, 422})
 # What servers say of a parameter that they do not take at all. One that they take, with a value
@@ -32,61 +42,158 @@ _TOO_LONG: Final = re.compile(r"context.?length|prompt is too long|context windo
 # Each parameter once, the limit under both of its names, and the call that goes through.
 _MOST_TRIES: Final = 5
 _MOST_SUSPICIONS: Final = 3
+_OF_EVERY_CALL: Final = ("model", "messages", "stream")
 
 
-class Wire(Protocol):
-    """How a vendor's servers are spoken to."""
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """What every call of a judge is made with.
 
-    sdk: ModuleType
+    Attributes
+    ----------
+    model : str
+    temperature : float or None
+        None leaves it to the server.
+    max_output_tokens : int
+    structured : bool
+        Replies are held to their JSON schema where the server can do so.
+    timeout_s : float
+        For one call, from sending to the last byte.
+    extra : mapping
+        Further parameters, sent as they are.
+    """
+
+    model: str
+    temperature: float | None
+    max_output_tokens: int
+    structured: bool
+    timeout_s: float
+    extra: Mapping[str, Any]
+
+    def parameters(self) -> tuple[tuple[str, Any], ...]:
+        """Those that can change a verdict, as asked for, whatever the server then takes."""
+        own = {
+            "temperature": self.temperature,
+            "max_output_tokens": self.max_output_tokens,
+            "structured": bool(self.structured),
+        }
+        return tuple(sorted({**self.extra, **own}.items()))
+
+    def check(self, reserved: Container[str]) -> None:
+        """Raise an InputError that names the one that cannot be."""
+        if not isinstance(self.model, str) or not self.model.strip():
+            raise InputError(f"model must be the name of a model, got {self.model!r}")
+        if self.temperature is not None and not _is_from_zero(self.temperature):
+            raise InputError(
+                f"temperature must be a number from 0 on or None, got {self.temperature!r}"
+            )
+        whole_from_one(self.max_output_tokens, "max_output_tokens")
+        if not _is_from_zero(self.timeout_s) or self.timeout_s == 0:
+            raise InputError(f"timeout_s must be a number above 0, got {self.timeout_s!r}")
+        for name in self.extra:
+            if name in reserved or name.startswith("extra_"):
+                raise InputError(f"{name} cannot be set: every call has its own")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """How a vendor's servers are spoken to.
+
+    Attributes
+    ----------
+    provider, vendor : str
+        The vendor as its SDK and our extra are called, and as it calls itself.
+    client : str
+        The SDK's class.
+    client_options : mapping
+        What its clients are made with beside what all are.
+    path : str
+        Where calls go.
+    limits : tuple of str
+        The limit of a reply's tokens: its name at the vendor, then the one that others know.
+    structure : str
+        The parameter that holds the schema.
+    form : callable
+        From a schema to the value of that parameter.
+    optional : tuple of str
+        Parameters that a call can do without, or under another name.
+    reserved : tuple of str
+        Parameters that no caller can set, beside those that every call has.
+    shape : type of msgspec.Struct
+        An answer, with ``usage`` and ``model``, which are checked apart.
+    said : callable
+        From an answer to its text and why that ended.
+    usage : tuple of str
+        Counts of tokens: inward, outward, and any that come on top of those inward.
+    """
+
+    provider: str
+    vendor: str
+    client: str
+    client_options: Mapping[str, Any] = field(default_factory=dict)
+    path: str
+    limits: tuple[str, ...]
     structure: str
-    """The parameter that holds the schema."""
+    form: Callable[[Mapping[str, Any]], dict[str, Any]]
     optional: tuple[str, ...]
-    """Parameters that a call can do without, or under another name."""
+    reserved: tuple[str, ...] = ()
+    shape: type[msgspec.Struct]
+    said: Callable[[Any], tuple[str, str | None]]
+    usage: tuple[str, ...]
 
-    async def send(self, client: Any, body: Mapping[str, Any]) -> bytes:
-        """The body of the server's answer."""
-        ...
 
-    def body(
-        self, prompt: str, schema: Mapping[str, Any] | None, refused: frozenset[str]
-    ) -> dict[str, Any]:
-        """The request, without the parameters that were refused."""
-        ...
+def served_judge(
+    wire: Wire, settings: CallSettings, base_url: str | None, api_key: str | None
+) -> ServedJudge:
+    """A judge on a vendor's SDK.
 
-    def reply(self, answer: bytes) -> JudgeReply:
-        """The reply in an answer; JudgeCallError where it has another form."""
-        ...
+    Raises
+    ------
+    InputError
+        A setting cannot be, the URL could give the key away, or the key is not set. Never with
+        the key in it.
+    MissingExtraError
+        The SDK is not installed.
+    """
+    sdk = package(wire.provider, f"a judge on {wire.vendor}'s protocol", wire.provider, "its SDK")
+    settings.check({*_OF_EVERY_CALL, *wire.limits, wire.structure, *wire.reserved})
+    url = VENDOR_URLS[wire.provider] if base_url is None else checked_server_url(base_url)
+    key = key_for(url, os.environ) if api_key is None else api_key
+    key = key.strip() if isinstance(key, str) else ""
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise InputError("the judge's key is empty, or holds a character that no key has")
+    return ServedJudge(wire, settings, sdk, url, key)
 
 
 class ServedJudge:
-    """A model behind a server, as a judge; what the server refuses it is not asked again."""
+    """A model behind a server, as a judge; what the server refuses it is not asked again.
+
+    Attributes
+    ----------
+    identity : JudgeIdentity
+        Which judge this is; holds no key.
+    """
 
     def __init__(
-        self,
-        identity: JudgeIdentity,
-        wire: Wire,
-        clients: LoopClients[Any],
-        settings: CallSettings,
-        key: str,
+        self, wire: Wire, settings: CallSettings, sdk: ModuleType, url: str, key: str
     ) -> None:
-        self._identity = identity
+        shown = None if url == VENDOR_URLS[wire.provider] else url
+        self.identity = JudgeIdentity(wire.provider, settings.model, shown, settings.parameters())
         self._wire = wire
-        self._clients = clients
         self._settings = settings
+        self._sdk = sdk
         self._key = key
+        # Other servers know the older name, and one that they do not know they may pass over.
+        self._limits = wire.limits if vendor_at(url) == wire.provider else wire.limits[::-1]
+        self._clients = LoopClients(lambda: _client(wire, sdk, url, key, settings.timeout_s))
         self._refused: frozenset[str] = frozenset()
         # Once the server has taken a schema, or has refused some calls without one as well, a
         # refusal is about something else: asking twice each time would cost twice.
         self._suspicions_left = _MOST_SUSPICIONS
 
-    @property
-    def identity(self) -> JudgeIdentity:
-        """Which judge this is; holds no key."""
-        return self._identity
-
     def __repr__(self) -> str:
-        where = f" at {self._identity.base_url}" if self._identity.base_url else ""
-        return f"<judge {self._identity}{where}>"
+        where = f" at {self.identity.base_url}" if self.identity.base_url else ""
+        return f"<judge {self.identity}{where}>"
 
     async def __call__(self, prompt: str) -> JudgeReply:
         """The model's reply to a prompt.
@@ -107,7 +214,7 @@ class ServedJudge:
         first: JudgeCallError | None = None
         failure = None
         for _ in range(_MOST_TRIES):
-            body = self._wire.body(prompt, schema, self._refused | suspected)
+            body = self._body(prompt, schema, self._refused | suspected)
             outcome = await self._sent(body)
             if isinstance(outcome, JudgeReply):
                 self._refused |= suspected
@@ -130,6 +237,24 @@ class ServedJudge:
                 break
         raise _telling(first, failure)
 
+    def _body(
+        self, prompt: str, schema: Mapping[str, Any] | None, refused: frozenset[str]
+    ) -> dict[str, Any]:
+        """The request, without the parameters that were refused."""
+        settings, wire = self._settings, self._wire
+        limit = next((name for name in self._limits if name not in refused), self._limits[0])
+        body: dict[str, Any] = {
+            **settings.extra,
+            "model": settings.model,
+            "messages": [{"role": "user", "content": prompt}],
+            limit: settings.max_output_tokens,
+        }
+        if settings.temperature is not None and "temperature" not in refused:
+            body["temperature"] = settings.temperature
+        if schema is not None and wire.structure not in refused:
+            body[wire.structure] = wire.form(schema)
+        return body
+
     def _may_be_the_schema(self, error: ServerError, body: Mapping[str, Any]) -> bool:
         return (
             self._wire.structure in body
@@ -140,11 +265,13 @@ class ServedJudge:
 
     async def _sent(self, body: Mapping[str, Any]) -> JudgeReply | ServerError | JudgeCallError:
         # Errors are returned, so that none carries the SDK's, whose request holds the key.
+        import httpx2
+
         try:
             async with asyncio.timeout(self._settings.timeout_s):
                 client = await self._clients.current()
-                answer = await self._wire.send(client, body)
-            return self._wire.reply(answer)
+                answer = await client.post(self._wire.path, cast_to=httpx2.Response, body=body)
+            return _reply(self._wire, bytes(answer.content))
         except JudgeCallError as error:
             return _copy(error, self._key)
         except Exception as error:
@@ -154,7 +281,7 @@ class ServedJudge:
             # What our own client finds fault with comes wrapped as an error of the connection.
             if isinstance(error.__cause__, JudgeCallError):
                 return _copy(error.__cause__, self._key)
-            return unanswered_error(error, self._wire.sdk, self._key, self._settings.timeout_s)
+            return unanswered_error(error, self._sdk, self._key, self._settings.timeout_s)
 
 
 def _refused_parameter(error: ServerError, body: Mapping[str, Any], wire: Wire) -> str | None:
@@ -177,11 +304,37 @@ def _telling(first: JudgeCallError | None, last: JudgeCallError | None) -> Judge
 
 
 def _copy(error: JudgeCallError, key: str) -> JudgeCallError:
-    return JudgeCallError(
-        redacted(str(error), key),
-        retryable=error.retryable,
-        fatal=error.fatal,
-        retry_after_s=error.retry_after_s,
-        timed_out=error.timed_out,
-        rate_limited=error.rate_limited,
+    """The same error without the key, and without what it was raised from."""
+    found = copy(error)
+    found.args = (redacted(str(error), key),)
+    return found
+
+
+def _reply(wire: Wire, answer: bytes) -> JudgeReply:
+    """The reply in an answer; JudgeCallError where it has another form."""
+    found: Any = decoded_answer(answer, wire.shape)
+    text, finish_reason = wire.said(found)
+    model = found.model if isinstance(found.model, str) else None
+    return JudgeReply(text, finish_reason, _usage(found.usage, *wire.usage), model)
+
+
+def _usage(found: object, inward: str, outward: str, *beside: str) -> Usage | None:
+    n_in, n_out = token_count(found, inward), token_count(found, outward)
+    if n_in is None or n_out is None:
+        return None
+    return Usage(n_in + sum(token_count(found, name) or 0 for name in beside), n_out)
+
+
+def _client(wire: Wire, sdk: ModuleType, url: str, key: str, timeout_s: float) -> Any:
+    return getattr(sdk, wire.client)(
+        api_key=key,
+        base_url=url,
+        max_retries=0,
+        timeout=timeout_s,
+        http_client=http_client(url, key, timeout_s),
+        **wire.client_options,
     )
+
+
+def _is_from_zero(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0

@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from rag_eval.calibration.files import read_calibrations
 from rag_eval.errors import InputError
-from rag_eval.options.cascade import cascade_plan
 from rag_eval.options.plan import Plan, make_plan
 from rag_eval.options.signature import Signature
 from rag_eval.samples import MetricId
@@ -22,7 +20,10 @@ def planned(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> tuple[
     InputError
         For an option whose value is wrong; as for :func:`calibrated`, too.
     """
-    return calibrated(make_plan(metrics, options), options)
+    plan = make_plan(metrics, options)
+    if plan.judging is None and options.get("calibration") is None:
+        return plan, []
+    return calibrated(plan, options)
 
 
 def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]:
@@ -36,6 +37,10 @@ def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]
         When no calibration is of a metric of the plan, or one was made from scores of another
         profile or signature.
     """
+    # Most calls are neither calibrated nor judged, and do without what this takes.
+    from rag_eval.calibration.files import read_calibrations
+    from rag_eval.options.cascade import cascade_plan
+
     chosen = options.get("thresholds") or {}
     given = options.get("calibration")
     if given is None:

@@ -35,7 +35,8 @@ from rag_eval.plumbing import json_text
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.samples import MetricId
-from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.stats.bootstrap import group_intervals
+from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.intervals import Interval
 
 FEW_LABELS: Final = 30
@@ -295,11 +296,12 @@ def calibrate(
     CalibrationWarning
         With fewer than 30 labels, or when the scores do not tell good rows from bad ones.
     """
+    resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level)
     column = score_column(scores, metric, signature)
     wanted = wanted_precision(objective, precision)
     check_choice("method", method, FITS)
     rows = labelled_rows(column, labels, groups)
-    found = _calibration(column, rows, method, wanted, seed, n_resamples, level)
+    found = _calibration(column, rows, method, wanted, resampling)
     for remark in found.remarks:
         warnings.warn(remark, CalibrationWarning, stacklevel=2)
     return found
@@ -310,9 +312,7 @@ def _calibration(
     rows: LabelledRows,
     method: Method,
     precision: float | None,
-    seed: int,
-    n_resamples: int,
-    level: float,
+    resampling: Resampling,
 ) -> Calibration:
     labelled = rows.labelled
     threshold = _chosen_threshold(labelled, precision)
@@ -323,9 +323,7 @@ def _calibration(
         accuracies = labelled.balanced_accuracies(weights, threshold)
         return np.stack([labelled.thresholds(weights, precision), accuracies], axis=1)
 
-    threshold_interval, accuracy_interval = group_bootstrap(
-        statistic, rows.groups, seed=seed, n_resamples=n_resamples, level=level
-    )
+    threshold_interval, accuracy_interval = group_intervals(statistic, rows.groups, resampling)
     return Calibration(
         metric=column.metric,
         signature=column.signature,
@@ -334,7 +332,7 @@ def _calibration(
         precision=precision,
         threshold_interval=threshold_interval,
         balanced_accuracy_interval=accuracy_interval,
-        cross_validated_balanced_accuracy=_cross_validated(rows, precision, seed),
+        cross_validated_balanced_accuracy=_cross_validated(rows, precision, resampling.seed),
         n_labels=len(labelled.scores),
         n_groups=threshold_interval.n_groups,
         n_null=rows.n_null,

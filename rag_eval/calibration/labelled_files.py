@@ -1,7 +1,6 @@
 """A file of scores and a file of labels -> rows that have both, joined by their ids.
 
-Scores come from a result file or from a table with a column of the metric; tables are JSON lines,
-a JSON array or CSV.
+Scores come from any file of results or scores; labels are a table: JSON lines, a JSON array or CSV.
 """
 
 from __future__ import annotations
@@ -10,25 +9,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import GenericAlias
-from typing import Any, Final, NamedTuple
-
-import msgspec
+from typing import Final, NamedTuple
 
 from rag_eval.calibration.files import write_calibrations
 from rag_eval.calibration.fitting import Calibration, calibrate
 from rag_eval.calibration.probabilities import Method
-from rag_eval.errors import InputError, SignatureMismatchError, suggestion
-from rag_eval.inputs.byte_files import file_bytes, source_name
-from rag_eval.inputs.tables import table_rows
+from rag_eval.errors import InputError
+from rag_eval.inputs.byte_files import source_name
+from rag_eval.inputs.tables import cell_of, name_of, table_rows
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
-from rag_eval.plumbing import json_text
-from rag_eval.plumbing.spelling import camel_case
+from rag_eval.results.score_files import ScoreFile
 from rag_eval.samples import MetricId
 
 _SHOWN_IDS: Final = 3
-_SHOWN_FIELDS: Final = 20
 _LABELS: Final = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -57,8 +51,8 @@ def calibrate_files(
     Parameters
     ----------
     scores : path
-        A result file (.json or .jsonl), or a table whose column of scores is named like the metric
-        or ``score``.
+        A file of results or scores of any form that :func:`rag_eval.runs.read_run` takes; in a
+        table the column of scores is named like the metric or ``score``.
     labels : path
         A table of ids and labels: 0 and 1, or false and true.
     metric, method, precision
@@ -164,14 +158,7 @@ class _Ids:
 
     def add(self, place: str, value: object) -> str:
         """The id of the row at a place, as text: CSV has no other kind."""
-        if value is None or value == "":
-            raise InputError(f"{self._source}, {place}: {self._field} is missing")
-        if isinstance(value, bool) or not isinstance(value, (str, int)):
-            raise InputError(
-                f"{self._source}, {place}: {self._field} must be a str or a whole number, "
-                f"got {type(value).__name__}"
-            )
-        name = str(value)
+        name = name_of(value, self._field, f"{self._source}, {place}")
         if name in self._places:
             raise InputError(
                 f"{self._source}: {self._field} {name!r} is in {self._places[name]} "
@@ -189,23 +176,14 @@ def _read_labels(
 ) -> dict[str, _Label]:
     source = source_name(path)
     ids = _Ids(source, id_field)
-    wanted = (
-        [id_field, label_field] if group_field is None else [id_field, label_field, group_field]
-    )
     labels: dict[str, _Label] = {}
     for place, row in table_rows(path):
-        for field in wanted:
-            _require(field, row, f"{source}, {place}")
-        name = ids.add(place, row[id_field])
-        good = _label(row[label_field], f"{source}, {place}: {label_field}")
-        group = None
+        where = f"{source}, {place}"
+        name = ids.add(place, cell_of(row, id_field, where))
+        good = _label(cell_of(row, label_field, where), f"{where}: {label_field}")
+        group = None if group_field is None else cell_of(row, group_field, where)
         if group_field is not None:
-            group = row[group_field]
-            if isinstance(group, bool) or not isinstance(group, (str, int)) or group == "":
-                raise InputError(
-                    f"{source}, {place}: {group_field} must be a str or a whole number, "
-                    f"got {group!r:.80}"
-                )
+            name_of(group, group_field, where)  # or an error
         labels[name] = _Label(good, group)
     return labels
 
@@ -224,130 +202,19 @@ def _label(value: object, where: str) -> bool:
     return found
 
 
-def _require(field: str, row: Mapping[str, object], where: str) -> None:
-    if field not in row:
-        hint = suggestion(field, row)
-        raise InputError(f"{where}: no field {field!r}{hint} (fields: {_fields(row)})")
-
-
-def _fields(row: Mapping[str, object]) -> str:
-    names = list(row)[:_SHOWN_FIELDS]
-    return ", ".join(names) + (", …" if len(row) > _SHOWN_FIELDS else "") if names else "none"
-
-
 # -------------------------------------------------------------------------------------- scores
 
 
 def _read_scores(path: str | Path, metric: MetricId, id_field: str) -> _Scores:
-    name = Path(path).name.lower().removesuffix(".gz")
-    if name.endswith(".json"):
-        return _result_file_scores(path, metric, id_field)
-    source = source_name(path)
-    ids = _Ids(source, id_field)
+    file = ScoreFile(path, metrics=[metric], id_field=id_field)
+    ids = _Ids(file.source, id_field)
     scores: dict[str, float | None] = {}
-    signature: Signature | None = None
-    signed_at = ""
-    for place, row in table_rows(path):
-        where = f"{source}, {place}"
-        sample = row.get("sample")
-        if not isinstance(row.get("metrics"), dict) or not isinstance(sample, dict):
-            _require(id_field, row, where)
-            scores[ids.add(place, row[id_field])] = _table_score(row, metric, where)
-            continue
-        _require(id_field, sample, f"{where}: sample")
-        scores[ids.add(place, sample[id_field])] = _metric_score(row["metrics"], metric, where)
-        if row.get("signature") is not None:
-            found = _signature(row["signature"], where)
-            if signature is None:
-                signature, signed_at = found, place
-            elif differences := found.differences(signature, [metric]):
-                raise SignatureMismatchError(
-                    f"{where} was scored under other settings than {signed_at} "
-                    f"({'; '.join(differences)})"
-                )
-    return _Scores(scores, signature)
-
-
-def _table_score(row: Mapping[str, Any], metric: MetricId, where: str) -> float | None:
-    for field in (metric, camel_case(metric), "score"):
-        if field in row:
-            return _score(row[field], f"{where}: {field}")
-    raise InputError(f"{where}: no field {metric!r} and no field 'score' (fields: {_fields(row)})")
-
-
-def _metric_score(metrics: Mapping[str, Any], metric: MetricId, where: str) -> float | None:
-    entry = metrics.get(camel_case(metric), metrics.get(metric))
-    if not isinstance(entry, dict):
-        raise InputError(_not_scored(where, metric, metrics))
-    return _score(entry.get("score"), f"{where}: score of {metric}")
-
-
-def _not_scored(where: str, metric: MetricId, metrics: Mapping[str, object]) -> str:
-    return f"{where}: no scores of {metric} (metrics: {', '.join(metrics) or 'none'})"
-
-
-def _score(value: object, where: str) -> float | None:
-    """A score as JSON has it, or as text; None for null and the empty text."""
-    if value is None or value == "":
-        return None
-    try:
-        if isinstance(value, (bool, list, dict)):
-            raise ValueError
-        number = float(value)  # type: ignore[arg-type]
-    except (ValueError, OverflowError):
-        raise InputError(f"{where} must be a number, got {value!r:.80}") from None
-    if math.isinf(number):
-        raise InputError(f"{where} must be finite, got {value!r:.80}")
-    return None if math.isnan(number) else number
-
-
-def _signature(value: object, where: str) -> Signature:
-    try:
-        return Signature.from_dict(value)
-    except (InputError, TypeError, ValueError) as error:
-        raise InputError(f"{where}: {error}") from None
-
-
-class _Score(msgspec.Struct):
-    score: float | None = None
-
-
-def _result_file_scores(path: str | Path, metric: MetricId, id_field: str) -> _Scores:
-    """Ids, scores and signature of a result file."""
-    source = source_name(path)
-    data = file_bytes(path)
-    try:
-        found = _decoded(data, _result_file(id_field))
-    except msgspec.ValidationError as error:
-        raise InputError(f"{source} is no result file: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{source} is not JSON: {error}") from None
-    ids = _Ids(source, id_field)
-    scores: dict[str, float | None] = {}
-    for number, row in enumerate(found.results):
-        place = f"results[{number}]"
-        entry = row.metrics.get(camel_case(metric), row.metrics.get(metric))
-        if entry is None:
-            raise InputError(_not_scored(f"{source}, {place}", metric, row.metrics))
-        scores[ids.add(place, row.sample.id)] = entry.score
-    signature = None if found.signature is None else _signature(found.signature, source)
-    return _Scores(scores, signature)
-
-
-def _result_file(id_field: str) -> Any:
-    """What is read of a result file: the texts of its samples are passed over."""
-    sample = msgspec.defstruct("_Sample", [("id", Any, None)], rename={"id": id_field})
-    row = msgspec.defstruct("_Row", [("sample", sample), ("metrics", dict[str, _Score])])
-    return msgspec.defstruct(
-        "_File", [("results", GenericAlias(list, row)), ("signature", dict[str, Any] | None, None)]
-    )
-
-
-def _decoded(data: bytes, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        # Escapes of lone surrogates, which msgspec does not take, anywhere in the file.
-        return msgspec.convert(json_text.loads(data), kind)
+    for row in file.rows():
+        name = ids.add(row.place, row.id)
+        if not row.scores:
+            known = ", ".join(file.unread) or "none"
+            raise InputError(
+                f"{file.source}, {row.place}: no scores of {metric} (metrics: {known})"
+            )
+        scores[name] = None if math.isnan(row.scores[0]) else row.scores[0]
+    return _Scores(scores, file.signature)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
@@ -11,4 +12,11 @@ def main() -> None:
         from rag_eval.cli.program import program
     except KeyboardInterrupt:
         sys.exit(130)
-    program(prog_name="rag-eval")
+    try:
+        program(prog_name="rag-eval")
+    except SystemExit as ended:
+        if ended.code in (130, 143):
+            # One more signal, while Python ends, would make another code of it.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+        raise

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import rich_click as click
 
-from rag_eval.cli.history import format_flag, store_flag
+from rag_eval.cli.flags import format_flag
+from rag_eval.cli.history import store_flag
+from rag_eval.cli.printing import print_json
 from rag_eval.errors import InputError
 from rag_eval.runs.store_names import DEFAULT_PIN
 
@@ -90,7 +92,7 @@ def unpin_command(name: str, store: str) -> None:
 @store_flag
 @click.option("--dataset", metavar="HASH", help="Dataset of the last passing run [the newest's].")
 @click.option("--branch", metavar="NAME", help="Branch it is looked for on first [this one].")
-@format_flag
+@format_flag("table", "json")
 def show_command(store: str, dataset: str | None, branch: str | None, form: str) -> None:
     """Print what a gate would hold the next run against: what is pinned, and what passed last.
 
@@ -101,7 +103,6 @@ def show_command(store: str, dataset: str | None, branch: str | None, form: str)
       rag-eval baseline show
       rag-eval baseline show --branch main --format json
     """
-    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for, print_notes
     from rag_eval.reports.history import print_baselines
     from rag_eval.runs.baselines import age_note
@@ -121,7 +122,7 @@ def show_command(store: str, dataset: str | None, branch: str | None, form: str)
             "datasetHash": dataset,
             "branch": branch,
         }
-        sys.stdout.buffer.write(json_text.dumps(value) + b"\n")
+        print_json(value)
     else:
         print_baselines(
             {name: pins[name] for name in sorted(pins)},

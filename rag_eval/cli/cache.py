@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from rag_eval.cli.flags import format_flag
+from rag_eval.cli.printing import print_json
+
 if TYPE_CHECKING:
     from rag_eval.judge.cache_file import CacheInfo
 
@@ -33,14 +36,7 @@ def cache_command() -> None:
     "info", epilog="Exit codes: 0 printed · 2 FILE is no cache, or cannot be read"
 )
 @cache_flag
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of the output.",
-)
+@format_flag("table", "json")
 def info_command(file: str | None, form: str) -> None:
     """Print how many replies are kept, since when, and the room they take.
 
@@ -52,13 +48,12 @@ def info_command(file: str | None, form: str) -> None:
       rag-eval cache info --cache-file runs/judge.sqlite --format json
     """
     from rag_eval.judge.cache_file import CacheInfo, existing_cache, info_of
-    from rag_eval.plumbing import json_text
 
     path = _path(file)
     with existing_cache(path) as connection:
         found = CacheInfo(str(path)) if connection is None else info_of(connection, path)
     if form == "json":
-        print(json_text.dumps(found.to_dict()).decode())
+        print_json(found.to_dict())
     else:
         _print_info(found)
 

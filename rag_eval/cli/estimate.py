@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from typing import Any
 
 import rich_click as click
 
-from rag_eval.cli.parameters import ENDED_CODES
-
-if TYPE_CHECKING:
-    from rag_eval.stats.ppi_results import Target
+from rag_eval.cli.flags import ID_FIELD, LEVEL, field_flag, format_flag
+from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.printing import print_found, print_warnings
 
 
 @click.command(
@@ -28,9 +26,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The mean of these very rows, or of all rows that could have come in their place.",
 )
-@click.option(
-    "--level", type=float, default=0.95, show_default=True, metavar="L", help="Of the interval."
-)
+@LEVEL
 @click.option(
     "--label-source",
     default="human",
@@ -74,46 +70,10 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Choose the weight of scores for each fifth of the labels by the others.",
 )
-@click.option(
-    "--id-field",
-    metavar="NAME",
-    default="id",
-    show_default=True,
-    help="Field by which the rows of both files are joined.",
-)
-@click.option(
-    "--label-field",
-    metavar="NAME",
-    default="label",
-    show_default=True,
-    help="Field of LABELS that holds the label.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of the estimate on stdout.",
-)
-def estimate_command(
-    scores: str,
-    labels: str,
-    metric: str,
-    target: Target,
-    level: float,
-    label_source: str,
-    bounds: tuple[float, float] | None,
-    cluster_by: str | None,
-    against: str | None,
-    against_labels: str | None,
-    allow_missing_labels: bool,
-    calibration_labels: str | None,
-    cross_fit: bool,
-    id_field: str,
-    label_field: str,
-    form: str,
-) -> None:
+@ID_FIELD
+@field_flag("label", "Field of LABELS that holds the label.")
+@format_flag("table", "json", text="Form of the estimate on stdout.")
+def estimate_command(scores: str, labels: str, form: str, **options: Any) -> None:
     """Estimate what people would say of all rows, from scores of all and labels of a few.
 
     SCORES is any file that compare reads. LABELS is the table that labels sample wrote, filled in;
@@ -132,32 +92,11 @@ def estimate_command(
         --against-labels old.csv
     """
     from rag_eval.labels.estimating import estimate_labels
-    from rag_eval.plumbing import json_text
-    from rag_eval.reports.console import console_for, print_notes
-    from rag_eval.reports.estimate import print_estimate
-    from rag_eval.reports.plain_text import plain_text
+    from rag_eval.reports.console import console_for
+    from rag_eval.reports.labels import print_estimate
 
-    found = estimate_labels(
-        scores,
-        labels,
-        metric=metric,
-        target=target,
-        level=level,
-        label_source=label_source,
-        bounds=bounds,
-        cluster_by=cluster_by,
-        against=against,
-        against_labels=against_labels,
-        allow_missing_labels=allow_missing_labels,
-        calibration_labels=calibration_labels,
-        cross_fit=cross_fit,
-        id_field=id_field,
-        label_field=label_field,
+    found = estimate_labels(scores, labels, **options)
+    print_found(
+        form, found.to_dict, lambda: print_estimate(found, console_for()), notes=found.notes
     )
-    if form == "json":
-        print(json_text.dumps(found.to_dict()).decode())
-    else:
-        print_estimate(found, console_for())
-    print_notes(found.notes, console_for(sys.stderr))
-    for remark in found.result.remarks:
-        print(f"warning: {plain_text(remark)}", file=sys.stderr)
+    print_warnings(found.result.remarks)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
-from rag_eval.cli.compare import margins_of
-from rag_eval.cli.parameters import ENDED_CODES, metric_numbers
+from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag
+from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.parameters import metric_numbers
+from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import ci_flags, report_files
 from rag_eval.errors import InputError
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import RunOptions
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE
+from rag_eval.samples import POLICIES
 
 if TYPE_CHECKING:
     from rag_eval.gating.guards import Guards
     from rag_eval.gating.verdicts import GateReport
 
-_POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
+
+_GATES: Final = declared(RunOptions)
 
 
 @click.command(
@@ -49,21 +54,12 @@ _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
 @click.option("--branch", help="Branch whose last passing run counts first [that of the run].")
 @click.option(
     "--policy",
-    type=click.Choice(_POLICIES),
+    type=click.Choice(POLICIES),
     default="no-regression",
     show_default=True,
     help="By which rule it is held against them; see above.",
 )
-@click.option(
-    "--margin",
-    "margins",
-    multiple=True,
-    metavar="X|METRIC=X",
-    help="A loss of the mean that is accepted, for all metrics or for one (again for more).",
-)
-@click.option(
-    "--alpha", type=float, default=0.05, show_default=True, help="Chance of error that is accepted."
-)
+@TEST_FLAGS
 @click.option(
     "--care",
     type=float,
@@ -78,29 +74,9 @@ _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
     metavar="METRIC",
     help="Let this metric decide (again for more) [all but diagnostics].",
 )
-@click.option(
-    "--lower-is-better",
-    "lower_is_better",
-    multiple=True,
-    metavar="METRIC",
-    help="Of a metric of your own whose file does not say so.",
-)
-@click.option(
-    "--slice",
-    "slices",
-    multiple=True,
-    metavar="FIELD",
-    help="Test the rows with each value of this field, too (again for more).",
-)
-@click.option("--cluster-by", metavar="FIELD", help="Rows with one value of it belong together.")
-@click.option("--min-mean", multiple=True, metavar="METRIC=X", help="Guard: least mean.")
-@click.option(
-    "--max-mean",
-    multiple=True,
-    metavar="METRIC=X",
-    help="Guard: largest mean of a metric of which lower is better.",
-)
-@click.option("--min-pass-rate", type=float, metavar="X", help="Guard: least share that passes.")
+@flag_of(_GATES["min_mean"], help="Guard: least mean of a metric.")
+@flag_of(_GATES["max_mean"], help="Guard: maximum allowed mean for a lower-is-better metric.")
+@flag_of(_GATES["min_pass_rate"], help="Guard: least share of samples that pass.")
 @click.option(
     "--max-null-rate",
     multiple=True,
@@ -127,31 +103,14 @@ _POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
     metavar="K",
     help="A critical row counts when it fails in K of its repeats or more.",
 )
-@click.option(
-    "--max-judge-failures",
-    type=float,
+@flag_of(
+    _GATES["max_judge_failures"],
     default=0.0,
     show_default=True,
-    metavar="X",
     help="Guard: largest share of judgements that may fail.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "markdown"]),
-    default="table",
-    show_default=True,
-    help="Form of the verdict on stdout.",
-)
+@format_flag("table", "json", "markdown", text="Form of the verdict on stdout.")
 @ci_flags
-@click.option("--seed", type=int, default=0, show_default=True, help="What tests draw from.")
-@click.option(
-    "--resamples", type=int, default=9999, show_default=True, help="Sign patterns a test draws."
-)
-@click.option(
-    "--id-field", default="id", show_default=True, help="Under this name rows have their ids."
-)
-@click.option("--force", is_flag=True, help="Compare runs of different settings all the same.")
 def gate_command(new: str | None, **flags: Any) -> int:
     """Say whether a run may pass: against limits, and against earlier runs by a policy.
 
@@ -190,12 +149,20 @@ def gate_command(new: str | None, **flags: Any) -> int:
     form = flags.pop("form")
     files = report_files(flags, new, flags["baselines"])
     report = _report(new, flags)
+    from rag_eval.reports.console import console_for
+    from rag_eval.reports.gate import gate_markdown, print_gate
+
     if files.wanted:
-        from rag_eval.reports.gate import gate_markdown
         from rag_eval.views.outcomes import verdict_outcomes
 
         files.write_outcomes(verdict_outcomes(report), lambda: gate_markdown(report))
-    _print(report, form)
+    print_found(
+        form,
+        report.to_dict,
+        lambda: print_gate(report, console_for()),
+        markdown=lambda: gate_markdown(report),
+        notes=report.notices,
+    )
     return report.exit_code
 
 
@@ -205,21 +172,10 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     from rag_eval.runs.store import RunStore
 
     guards = _guards(flags)
-    options = {
-        "policy": flags["policy"],
-        "margin": margins_of(flags["margins"]) if flags["margins"] else None,
-        "alpha": flags["alpha"],
-        "care": flags["care"],
-        "gating": flags["metrics"] or None,
-        "lower_is_better": flags["lower_is_better"],
-        "slices": flags["slices"],
-        "cluster_by": flags["cluster_by"],
-        "guards": guards,
-        "id_field": flags["id_field"],
-        "n_resamples": flags["resamples"],
-        "seed": flags["seed"],
-        "force": flags["force"],
-    }
+    names = ("policy", "alpha", "care", "lower_is_better", "slices", "cluster_by", "id_field")
+    options = {name: flags[name] for name in (*names, "n_resamples", "seed", "force")}
+    options |= {"gating": flags["metrics"] or None, "margin": flags["margin"] or None}
+    options["guards"] = guards
     store, run_id = flags["store"], flags["run_id"]
     files = [NamedBaseline("file", name) for name in flags["baselines"]]
     if run_id is not None and store is None:
@@ -248,8 +204,8 @@ def _guards(flags: dict[str, Any]) -> Guards:
 
     ids, tags = _critical(flags["critical"])
     return Guards(
-        min_mean=metric_numbers("--min-mean", flags["min_mean"]),
-        max_mean=metric_numbers("--max-mean", flags["max_mean"]),
+        min_mean=flags["min_mean"],
+        max_mean=flags["max_mean"],
         min_pass_rate=flags["min_pass_rate"],
         max_null_rate=_null_rates(flags["max_null_rate"]),
         max_null_rise=flags["max_null_rise"],
@@ -285,17 +241,3 @@ def _null_rates(given: tuple[str, ...]) -> float | dict[str, float] | None:
         raise InputError(
             f"--max-null-rate: wanted a number or METRIC=number, got {given[0]!r}"
         ) from None
-
-
-def _print(report: GateReport, form: str) -> None:
-    from rag_eval.plumbing import json_text
-    from rag_eval.reports.console import console_for, print_notes
-    from rag_eval.reports.gate import gate_markdown, print_gate
-
-    if form == "json":
-        print(json_text.dumps(report.to_dict()).decode())
-    elif form == "markdown":
-        print(gate_markdown(report), end="")
-    else:
-        print_gate(report, console_for())
-    print_notes(report.notices, console_for(sys.stderr))

@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from rag_eval.cli.parameters import ENDED_CODES
+from rag_eval.cli.flags import SEED, format_flag
+from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.printing import print_json
 
 if TYPE_CHECKING:
     from rag_eval.golden.datasets import GoldenDataset
     from rag_eval.golden.results import EvalRunResult
-
-format_flag = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of stdout.",
-)
 
 
 @click.group(
@@ -53,18 +46,21 @@ def golden_command() -> None:
     metavar="MODULE:FUNCTION",
     help="What answers; looked for in the current folder, too [echo: a smoke check of FILE].",
 )
-@click.option("--concurrency", type=int, default=1, metavar="N", help="Cases at once [1].")
+@click.option(
+    "--concurrency", type=int, default=1, show_default=True, metavar="N", help="Cases at once."
+)
 @click.option(
     "--min-average-score",
     type=float,
     default=0.7,
+    show_default=True,
     metavar="X",
-    help="What each case and the average must reach [0.7].",
+    help="What each case and the average must reach.",
 )
 @click.option("--timeout", type=float, metavar="S", help="Seconds that a case may take [no limit].")
 @click.option("--ci", is_flag=True, help="Print one line per case, for the log of a CI job.")
 @click.option("--gate", is_flag=True, help="Let scores decide without --runner, too.")
-@format_flag
+@format_flag("table", "json")
 def run_command(
     file: str,
     runner: str | None,
@@ -151,7 +147,7 @@ def _print_result(result: EvalRunResult, form: str, stdout: Any, *, is_echo: boo
 
 @golden_command.command("validate", epilog="Exit codes: 0 sound · 2 not sound, or cannot be read")
 @click.argument("file", metavar="FILE")
-@format_flag
+@format_flag("table", "json")
 def validate_command(file: str, form: str) -> int:
     """List everything that is wrong with FILE, each with its place.
 
@@ -163,7 +159,6 @@ def validate_command(file: str, form: str) -> int:
       rag-eval golden validate golden.yaml --format json
     """
     from rag_eval.golden.loading import read_golden_dataset
-    from rag_eval.plumbing import json_text
     from rag_eval.reports.plain_text import plain_text
 
     dataset, faults = read_golden_dataset(file)
@@ -172,7 +167,7 @@ def validate_command(file: str, form: str) -> int:
         found = {"valid": not faults, "faults": listed}
         if dataset is not None:
             found |= {"format": dataset.format, "cases": len(dataset)}
-        print(json_text.dumps(found).decode())
+        print_json(found)
     else:
         for fault in faults:
             print(plain_text(str(fault)))
@@ -187,7 +182,7 @@ def validate_command(file: str, form: str) -> int:
 @golden_command.command("diff", epilog="Exit codes: 0 compared · 2 a file cannot be read")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@format_flag
+@format_flag("table", "json")
 def diff_command(old: str, new: str, form: str) -> None:
     """List the cases that were added, removed or changed from OLD to NEW.
 
@@ -200,12 +195,11 @@ def diff_command(old: str, new: str, form: str) -> None:
     """
     from rag_eval.golden.diff import diff_golden_datasets
     from rag_eval.golden.loading import load_golden_dataset
-    from rag_eval.plumbing import json_text
     from rag_eval.reports.golden import diff_lines
 
     found = diff_golden_datasets(load_golden_dataset(old), load_golden_dataset(new))
     if form == "json":
-        print(json_text.dumps(found.to_dict()).decode())
+        print_json(found.to_dict())
     else:
         print("\n".join(diff_lines(found)))
 
@@ -220,7 +214,7 @@ def diff_command(old: str, new: str, form: str) -> None:
     metavar="SHARE",
     help="Share of the cases to hold back.",
 )
-@click.option("--seed", type=int, default=0, metavar="N", help="Other seeds, other cases [0].")
+@SEED
 @click.option(
     "--by",
     type=click.Choice(["tags"]),
@@ -288,11 +282,18 @@ def _write(dataset: GoldenDataset, target: str) -> None:
     metavar="X",
     help="Least overlap of the words of two inputs that are near.",
 )
-@click.option("--ngrams", type=int, default=1, metavar="N", help="Compare runs of N words [1].")
+@click.option(
+    "--ngrams",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Compare runs of N words.",
+)
 @click.option(
     "--output", "-o", metavar="FILE", help="Write FILE without the near duplicates, as JSON."
 )
-@format_flag
+@format_flag("table", "json")
 def dedupe_command(file: str, threshold: float, ngrams: int, output: str | None, form: str) -> None:
     """List the cases whose input is nearly that of an earlier case.
 
@@ -305,7 +306,6 @@ def dedupe_command(file: str, threshold: float, ngrams: int, output: str | None,
     """
     from rag_eval.golden.loading import load_golden_dataset
     from rag_eval.golden.near_duplicates import near_duplicates
-    from rag_eval.plumbing import json_text
     from rag_eval.reports.golden import duplicate_lines
 
     dataset = load_golden_dataset(file)
@@ -315,6 +315,6 @@ def dedupe_command(file: str, threshold: float, ngrams: int, output: str | None,
         _write(dataset.with_cases([case for case in dataset if case.id not in dropped]), output)
     if form == "json":
         listed = [duplicate.to_dict() for duplicate in found]
-        print(json_text.dumps({"cases": len(dataset), "nearDuplicates": listed}).decode())
+        print_json({"cases": len(dataset), "nearDuplicates": listed})
     else:
         print("\n".join(duplicate_lines(found, len(dataset))))

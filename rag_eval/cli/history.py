@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from rag_eval.cli.flags import format_flag
+from rag_eval.cli.printing import print_json
 from rag_eval.runs.store_names import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -19,14 +21,6 @@ store_flag = click.option(
     default=DEFAULT_STORE,
     show_default=True,
     help="The run store.",
-)
-format_flag = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of stdout.",
 )
 
 
@@ -46,7 +40,7 @@ format_flag = click.option(
     show_default=True,
     help="At most so many.",
 )
-@format_flag
+@format_flag("table", "json")
 def history_command(
     store: str, dataset: str | None, branch: str | None, limit: int, form: str
 ) -> None:
@@ -62,7 +56,6 @@ def history_command(
       rag-eval history --branch main --limit 5
       rag-eval history --format json | jq '.runs[] | [.createdAt, .means.faithfulness]'
     """
-    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for
     from rag_eval.reports.history import print_history
     from rag_eval.runs.store import RunStore
@@ -72,7 +65,7 @@ def history_command(
     passing = _last_passing(runs, found, branch)
     if form == "json":
         rows = [{**one.to_dict(), "lastPassing": one.run_id in passing} for one in found]
-        sys.stdout.buffer.write(json_text.dumps({"store": str(runs.path), "runs": rows}) + b"\n")
+        print_json({"store": str(runs.path), "runs": rows})
         return
     print_history(found, console_for(), last_passing=passing)
     if not found:

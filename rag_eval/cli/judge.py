@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import rich_click as click
 
-from rag_eval.cli.judge_flags import judge_flags
-from rag_eval.cli.parameters import ENDED_CODES
-from rag_eval.cli.reading import reading_flags
+from rag_eval.cli.flags import SEED, format_flag
+from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.printing import print_json
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
 from rag_eval.errors import InputError
+from rag_eval.options.file_types import JudgeCheckOptions
 
 
 @click.group("judge")
@@ -25,24 +25,19 @@ def judge_command() -> None:
 )
 @click.argument("data", metavar="DATA")
 @scoring_flags
-@judge_flags
-@reading_flags
-@click.option("--rows", type=int, metavar="N", help="Rows to draw from DATA [100].")
+@click.option(
+    "--rows", type=int, metavar="N", default=100, show_default=True, help="Rows to draw from DATA."
+)
 @click.option(
     "--shuffles",
     type=int,
     metavar="N",
-    help="Judge each row N times more with its chunks in another order [0].",
-)
-@click.option("--seed", type=int, metavar="N", help="Of draws, shuffles and intervals [0].")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
+    default=0,
     show_default=True,
-    help="Form of stdout.",
+    help="Judge each row N times more with its chunks in another order.",
 )
+@SEED
+@format_flag("text", "json")
 def debias_check_command(data: str, **flags: Any) -> int:
     """Judge rows of DATA with and without the words on length, and compare.
 
@@ -57,12 +52,12 @@ def debias_check_command(data: str, **flags: Any) -> int:
       rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --metrics faithfulness
       rag-eval judge debias-check samples.jsonl --judge openai:gpt-5 --rows 50 --shuffles 2
     """
-    from rag_eval.jobs.judge_checks import N_ROWS, check_judge
+    from rag_eval.jobs.judge_checks import check_judge
 
     form, n_rows, n_shuffles = flags.pop("form"), flags.pop("rows"), flags.pop("shuffles")
     seed = flags.pop("seed")
     flags["mode"] = "llm"
-    options = options_of(flags)
+    options = options_of(flags, JudgeCheckOptions)
     metrics = options.pop("metrics", ["faithfulness"])
     if len(metrics) != 1:
         raise InputError(f"--metrics must name one metric, got {', '.join(metrics)}")
@@ -70,15 +65,13 @@ def debias_check_command(data: str, **flags: Any) -> int:
     found = check_judge(
         data,
         metrics[0],
-        n_rows=N_ROWS if n_rows is None else n_rows,
-        n_shuffles=n_shuffles or 0,
-        seed=seed or 0,
+        n_rows=n_rows,
+        n_shuffles=n_shuffles,
+        seed=seed,
         **options,
     )
     if form == "json":
-        from rag_eval.plumbing import json_text
-
-        sys.stdout.buffer.write(json_text.dumps(found.to_dict()) + b"\n")
+        print_json(found.to_dict())
     else:
         print(f"{found.metric} of {found.n_rows:,} rows, {found.llm_calls:,} calls\n")
         print(found.text())

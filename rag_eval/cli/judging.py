@@ -1,16 +1,24 @@
-"""What commands do with a judge's run: its exit code, and the estimate in its place."""
+"""Exit codes and how help words them; the estimate in place of a judge's run."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
+
+from rag_eval.cli.printing import print_json
 
 if TYPE_CHECKING:
     from rag_eval.results.batch import BatchSummary
 
+BAD_INPUT: Final = 2
 UNAVAILABLE: Final = 3
 INTERRUPTED: Final = 130
+TERMINATED: Final = 143  # what a shell reports for a command that SIGTERM ended
+ENDED_CODES: Final = "130 interrupted (Ctrl-C) · 143 terminated (SIGTERM)"
+EXIT_CODES: Final = (
+    "Exit codes: 0 every gate held · 1 a gate failed · 2 bad input or usage · "
+    f"3 judge unavailable or budget reached · {ENDED_CODES}, partial result written"
+)
 
 
 def exit_code(interrupted: bool, unavailable: str, result: BatchSummary, passed: bool) -> int:
@@ -36,7 +44,5 @@ def print_estimate(
 
         print_table(report, console_for())
     else:
-        from rag_eval.plumbing import json_text
-
-        sys.stdout.buffer.write(json_text.dumps(report.to_dict()) + b"\n")
+        print_json(report.to_dict())
     return 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
+from typing import Any
 
 import rich_click as click
+
+from rag_eval.cli.flags import ID_FIELD, SEED, format_flag
+from rag_eval.cli.printing import print_found
 
 
 @click.command("sample", epilog="Exit codes: 0 drawn · 2 bad input or usage")
@@ -39,34 +42,10 @@ import rich_click as click
     help="Strata of the score, with about as many rows each.",
 )
 @click.option("--with", "texts", multiple=True, metavar="FIELD", help="Write this field, too.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Of the draw.")
-@click.option(
-    "--id-field",
-    metavar="NAME",
-    default="id",
-    show_default=True,
-    help="Field that names the rows of SCORES.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of what is said of the draw on stdout.",
-)
-def sample_command(
-    n: int,
-    scores: str,
-    output: str,
-    by: str | None,
-    design: str,
-    n_strata: int,
-    texts: tuple[str, ...],
-    seed: int,
-    id_field: str,
-    form: str,
-) -> None:
+@SEED
+@ID_FIELD
+@format_flag("table", "json", text="Form of what is said of the draw on stdout.")
+def sample_command(n: int, scores: str, form: str, **options: Any) -> None:
     """Draw N rows of SCORES for people to label, without replacement.
 
     SCORES is any file that compare reads. Each drawn row is written with the probability it had of
@@ -83,28 +62,17 @@ def sample_command(
       rag-eval labels sample 200 run.json -o draw.jsonl --by faithfulness --design strata
     """
     from rag_eval.labels.sampling import sample_for_labels
-    from rag_eval.plumbing import json_text
-    from rag_eval.reports.console import console_for, print_notes
-    from rag_eval.reports.estimate import draw_text
+    from rag_eval.reports.labels import draw_text
 
-    draw = sample_for_labels(
-        scores,
-        n,
-        output=output,
-        by=by,
-        design=design,
-        n_strata=n_strata,
-        seed=seed,
-        id_field=id_field,
-        texts=texts,
-    )
-    if form == "json":
-        print(json_text.dumps({**draw.to_dict(), "output": output}).decode())
-    else:
-        print(draw_text(draw, output))
+    draw = sample_for_labels(scores, n, **options)
+    by, output = options["by"], options["output"]
     words = ["rag-eval", "estimate", scores, output, "--metric", by or "METRIC"]
-    command = " ".join(map(shlex.quote, words))
-    notes = [f"fill in the column label, then: {command}"]
+    notes = [f"fill in the column label, then: {' '.join(map(shlex.quote, words))}"]
     if by is not None:
         notes.append("the score column is for the record: hide it from whoever labels")
-    print_notes(notes, console_for(sys.stderr))
+    print_found(
+        form,
+        lambda: {**draw.to_dict(), "output": output},
+        lambda: print(draw_text(draw, output)),
+        notes=notes,
+    )

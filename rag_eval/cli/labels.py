@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import rich_click as click
 
-from rag_eval.cli.parameters import ENDED_CODES
+from rag_eval.cli.flags import ID_FIELD, LEVEL, SEED, field_flag, flags, format_flag
+from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.label_sampling import sample_command
+from rag_eval.cli.printing import print_found
 
-if TYPE_CHECKING:
-    from rag_eval.labels.comparisons import LabelComparison
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-format_flag = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of stdout.",
+field_flags = flags(
+    ID_FIELD,
+    field_flag("label", "Column of labels: numbers, or true and false."),
+    field_flag("annotator", "Column that says who labelled, if there is one."),
 )
-
-
-def field_flags(command: _Command) -> _Command:
-    """Names of the columns of a table of labels."""
-    for name, default, what in reversed(
-        [
-            ("--id-field", "id", "Column of ids, in labels and scores."),
-            ("--label-field", "label", "Column of labels: numbers, or true and false."),
-            ("--annotator-field", "annotator", "Column that says who labelled, if there is one."),
-        ]
-    ):
-        command = click.option(name, metavar="NAME", default=default, show_default=True, help=what)(
-            command
-        )
-    return command
 
 
 @click.group("labels", epilog=f"Exit codes: 0 done · 2 bad input or usage · {ENDED_CODES}")
@@ -77,7 +56,7 @@ def init_command(folder: str) -> None:
 @labels_command.command("validate", epilog="Exit codes: 0 sound · 2 not sound, or cannot be read")
 @click.argument("source", metavar="DIR|FILE")
 @field_flags
-@format_flag
+@format_flag("table", "json")
 def validate_command(source: str, form: str, **fields: str) -> int:
     """Check labels, and list all that is wrong with a folder, or the first fault of a table.
 
@@ -89,15 +68,10 @@ def validate_command(source: str, form: str, **fields: str) -> int:
     from rag_eval.labels.label_files import check_labels
 
     check = check_labels(source, **fields)
-    if form == "json":
-        from rag_eval.plumbing import json_text
+    from rag_eval.reports.console import console_for
+    from rag_eval.reports.labels import print_label_check
 
-        print(json_text.dumps(check.to_dict()).decode())
-    else:
-        from rag_eval.reports.console import console_for
-        from rag_eval.reports.labels import print_label_check
-
-        print_label_check(check, console_for())
+    print_found(form, check.to_dict, lambda: print_label_check(check, console_for()))
     return 0 if check.ok else 2
 
 
@@ -156,10 +130,10 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
     multiple=True,
     help="Who gave the scores, where SCORES does not say: an annotator of that name is no check.",
 )
-@click.option("--seed", type=int, default=0, metavar="N", help="Of the resamples [0].")
-@click.option("--level", type=float, default=0.95, metavar="X", help="Of the intervals [0.95].")
+@SEED
+@LEVEL
 @field_flags
-@format_flag
+@format_flag("table", "json")
 def compare_command(labels: tuple[str, ...], scores: str, form: str, **options: Any) -> None:
     """Show how far scores agree with people, and people with one another.
 
@@ -177,18 +151,15 @@ def compare_command(labels: tuple[str, ...], scores: str, form: str, **options: 
     from rag_eval.labels.label_files import compare_label_files
 
     found = compare_label_files(labels, scores, **options)
-    _print_comparison(found, form)
+    from rag_eval.reports.console import console_for
+    from rag_eval.reports.labels import print_label_comparison
+
+    print_found(
+        form,
+        found.to_dict,
+        lambda: print_label_comparison(found, console_for()),
+        notes=found.notes,
+    )
 
 
-def _print_comparison(found: LabelComparison, form: str) -> None:
-    from rag_eval.reports.console import console_for, print_notes
-
-    if form == "json":
-        from rag_eval.plumbing import json_text
-
-        print(json_text.dumps(found.to_dict()).decode())
-    else:
-        from rag_eval.reports.labels import print_label_comparison
-
-        print_label_comparison(found, console_for())
-    print_notes(found.notes, console_for(sys.stderr))
+labels_command.add_command(sample_command)

@@ -6,6 +6,8 @@ import sys
 
 import rich_click as click
 
+from rag_eval.cli.flags import format_flag
+from rag_eval.cli.printing import print_json
 from rag_eval.errors import InputError
 from rag_eval.metrics.catalogue import FAMILY_NAMES
 from rag_eval.metrics.registry import to_metric_id
@@ -34,14 +36,7 @@ from rag_eval.samples import PROFILES, Profile
     show_default=True,
     help="By the rules of which profile the metrics of this library are told.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "ids"]),
-    default="table",
-    show_default=True,
-    help="Form of the output; ids: one a line.",
-)
+@format_flag("table", "json", "ids", text="Form of the output; ids: one a line.")
 def metrics_command(
     ids: tuple[str, ...], family: str | None, kind: str | None, profile: Profile, form: str
 ) -> None:
@@ -70,9 +65,7 @@ def metrics_command(
             if family in (None, entry.family) and kind in (None, entry.kind)
         ]
     if form == "json":
-        from rag_eval.plumbing import json_text
-
-        print(json_text.dumps([entry.to_dict() for entry in entries], indent=2).decode())
+        print_json([entry.to_dict() for entry in entries], indent=2)
     elif form == "ids":
         sys.stdout.writelines(f"{entry.id}\n" for entry in entries)
     else:

@@ -1,19 +1,18 @@
-"""What flags hold: lists of metrics, numbers per metric."""
+"""What flags hold: metrics, numbers, fields, prompts, bands. Each reader gets the flag's name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import rich_click as click
 
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import to_metric_id
+from rag_eval.options.declared import NUMBER_BY_METRIC, Kind
 from rag_eval.samples import MetricId
-
-ENDED_CODES: Final = "130 interrupted (Ctrl-C) · 143 terminated (SIGTERM)"
-EXIT_CODES: Final = (
-    "Exit codes: 0 every gate held · 1 a gate failed · 2 bad input or usage · "
-    f"3 judge unavailable or budget reached · {ENDED_CODES}, partial result written"
-)
 
 
 def column_names(text: str | None) -> list[str]:
@@ -21,31 +20,158 @@ def column_names(text: str | None) -> list[str]:
     return [] if text is None else [name.strip() for name in text.split(",")]
 
 
-def metric_names(flag: str, text: str | None) -> list[MetricId] | None:
-    """``a,b`` -> the metrics; None for a flag that was not given."""
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",")]
-    try:
-        return [to_metric_id(name) for name in names]
-    except InputError as error:
-        raise InputError(f"{flag}: {error}") from None
+def metric_names(flag: str, texts: Iterable[str]) -> list[MetricId] | None:
+    """``a,b`` -> the metrics, of the last where a flag is given again; None for none."""
+    given = [*texts]
+    return [_metric(flag, name) for name in given[-1].split(",")] if given else None
 
 
 def metric_numbers(flag: str, texts: Iterable[str]) -> dict[MetricId, float]:
     """``a=0.8,b=1``, once or several times -> a number per metric."""
     numbers: dict[MetricId, float] = {}
-    for part in (part for text in texts for part in text.split(",")):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise InputError(f"{flag}: wanted METRIC=NUMBER, got {part!r}")
+    for part in _parts(texts):
+        name, value = _pair(flag, part, "METRIC=NUMBER")
+        metric = _metric(flag, name)
         try:
-            metric, number = to_metric_id(name.strip()), float(value)
-        except InputError as error:
-            raise InputError(f"{flag}: {error}") from None
+            number = float(value)
         except ValueError:
             raise InputError(f"{flag}: {name} must be a number, got {value!r}") from None
         if metric in numbers and numbers[metric] != number:
             raise InputError(f"{flag}: {metric} is given twice, as {numbers[metric]} and {number}")
         numbers[metric] = number
     return numbers
+
+
+def margins(flag: str, texts: Iterable[str]) -> dict[str, float]:
+    """``0.01`` for all metrics (``*``), ``METRIC=0.02`` for one.
+
+    Raises
+    ------
+    click.BadParameter
+        For what is no number, or is given twice.
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        metric, equals, value = text.rpartition("=")
+        try:
+            margin = float(value)
+        except ValueError:
+            raise click.BadParameter(
+                f"wanted a number or METRIC=number, got {text!r}", param_hint=flag
+            ) from None
+        name = metric if equals else "*"
+        if name in found:
+            raise click.BadParameter(f"{text!r} is a second one", param_hint=flag)
+        found[name] = margin
+    return found
+
+
+def _field_mapping(flag: str, texts: Iterable[str]) -> dict[str, str]:
+    """``question=user_input,answer=output``, once or several times -> a column per field."""
+    mapping: dict[str, str] = {}
+    for part in _parts(texts):
+        name, column = _pair(flag, part, "FIELD=COLUMN")
+        if not column:
+            raise InputError(f"{flag}: wanted FIELD=COLUMN, got {part!r}")
+        if mapping.get(name, column) != column:
+            raise InputError(f"{flag}: {name} is given twice")
+        mapping[name] = column
+    return mapping
+
+
+def _metric_modes(flag: str, texts: Iterable[str]) -> dict[str, str]:
+    return dict(_pair(flag, part, "METRIC=llm or METRIC=heuristic") for part in _parts(texts))
+
+
+def _prompts(flag: str, texts: Iterable[str]) -> dict[MetricId, Any]:
+    found: dict[MetricId, Any] = {}
+    for text in texts:
+        name, path = _pair(flag, text, "METRIC=FILE or METRIC/STEP=FILE")
+        metric, _, step = name.partition("/")
+        try:
+            body = Path(path).read_text("utf-8-sig")
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path} is not UTF-8: byte {error.start + 1}") from None
+        if not step:
+            found[to_metric_id(metric)] = body
+        else:
+            steps = found.setdefault(to_metric_id(metric), {})
+            if isinstance(steps, str):
+                raise InputError(f"{flag}: {metric} is given with a step and without one")
+            steps[step] = body
+    return found
+
+
+def _scorer_options(flag: str, texts: Iterable[str]) -> dict[MetricId, Any]:
+    """Options of scorers, from flags such as ``omk.contains={"value": "a"}``."""
+    found: dict[MetricId, Any] = {}
+    for text in texts:
+        name, value = _pair(flag, text, "SCORER=JSON")
+        try:
+            found[to_metric_id(name)] = json.loads(value)
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(f"{flag} {name}: not JSON: {error}") from None
+    return found
+
+
+def _bands(flag: str, texts: Iterable[str]) -> Any:
+    given = [*texts]
+    bands: dict[MetricId, tuple[float, float]] = {}
+    for text in given:
+        name, equals, ends = text.rpartition("=")
+        try:
+            low, high = map(float, ends.split(":"))
+        except ValueError:
+            raise InputError(f"{flag}: wanted LOW:HIGH, got {ends!r}") from None
+        if equals:
+            bands[to_metric_id(name.strip())] = low, high
+        elif len(given) > 1:
+            raise InputError(f"{flag}: LOW:HIGH is for all metrics, and stands alone")
+        else:
+            return low, high
+    return bands
+
+
+def _judges(flag: str, texts: Iterable[str]) -> list[str]:
+    given = [*texts]
+    if not given:
+        return []
+    from rag_eval.adapters.addresses import checked_addresses
+
+    return checked_addresses(given[-1])
+
+
+def _parts(texts: Iterable[str]) -> Iterable[str]:
+    return (part for text in texts for part in text.split(","))
+
+
+def _pair(flag: str, text: str, wanted: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"{flag}: wanted {wanted}, got {text!r}")
+    return name.strip(), value.strip()
+
+
+def _metric(flag: str, name: str) -> MetricId:
+    try:
+        return to_metric_id(name.strip())
+    except InputError as error:
+        raise InputError(f"{flag}: {error}") from None
+
+
+_Reader = Callable[[str, Iterable[str]], Any]
+# How the texts of a flag, which may be given again, become the value of its option.
+OF_KIND: Final[Mapping[Kind, _Reader]] = {NUMBER_BY_METRIC: metric_numbers}
+OF_OPTION: Final[Mapping[str, _Reader]] = {
+    "metrics": metric_names,
+    "mapping": _field_mapping,
+    "metric_modes": _metric_modes,
+    "prompt_overrides": _prompts,
+    "scorer_options": _scorer_options,
+    "cascade_band": _bands,
+    "judges": _judges,
+}

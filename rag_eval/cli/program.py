@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, Final, NoReturn
 
@@ -13,41 +14,67 @@ import click
 import rich_click
 
 from rag_eval._version import __version__
-from rag_eval.cli.baseline import baseline_command
-from rag_eval.cli.cache import cache_command
-from rag_eval.cli.calibrate import calibrate_command
-from rag_eval.cli.compare import compare_command
-from rag_eval.cli.estimate import estimate_command
-from rag_eval.cli.gate import gate_command
-from rag_eval.cli.golden import golden_command
-from rag_eval.cli.history import history_command
-from rag_eval.cli.init import init_command
-from rag_eval.cli.judge import judge_command
-from rag_eval.cli.label_sampling import sample_command
-from rag_eval.cli.labels import labels_command
-from rag_eval.cli.metrics import metrics_command
-from rag_eval.cli.parameters import ENDED_CODES
-from rag_eval.cli.report import report_command
-from rag_eval.cli.run import run_command
-from rag_eval.cli.score import score_command
-from rag_eval.cli.show import show_command
+from rag_eval.cli.judging import BAD_INPUT, ENDED_CODES, INTERRUPTED, TERMINATED, UNAVAILABLE
 from rag_eval.cli.user_code import imported
-from rag_eval.cli.validate import validate_command
 from rag_eval.errors import RagEvalError
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.plumbing.interrupts import Termination
 from rag_eval.reports.plain_text import plain_lines, plain_text
 
-BAD_INPUT: Final = 2
-JUDGE_UNAVAILABLE: Final = 3
-INTERRUPTED: Final = 130
-TERMINATED: Final = 143  # what a shell reports for a command that SIGTERM ended
 _DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
 _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
 
+# Their first sentences; each has a module of its name, which is imported when it is asked for.
+COMMANDS: Final = {
+    "baseline": "Choose what later runs are held against: a run in a store, or a file that is "
+    "committed.",
+    "cache": "Show or forget the replies of judges that are kept from run to run.",
+    "calibrate": "Find the threshold of a metric, and what its scores mean, from labels that "
+    "people gave.",
+    "compare": "Compare two runs row by row: by how much each mean changed, and whether that is "
+    "chance.",
+    "estimate": "Estimate what people would say of all rows, from scores of all and labels of a "
+    "few.",
+    "gate": "Say whether a run may pass: against limits, and against earlier runs by a policy.",
+    "golden": "Run, check, compare, split and clean golden datasets.",
+    "history": "List the runs that were kept by run --store, the newest first.",
+    "init": "Write a workflow for a build server: each change is scored and held against a "
+    "baseline.",
+    "judge": "Look at a judge before its scores are relied on.",
+    "labels": "Label samples by hand, check the labels, and see how far scores agree with them.",
+    "metrics": "List the metrics: kind, cost, range, direction, and the fields of a sample that "
+    "they need.",
+    "report": "Write reports of RESULT, any file that show reads: nothing is scored again.",
+    "run": "Score every sample in DATA, print statistics per metric, and pass or fail.",
+    "score": "Score every sample in SRC and write a row of scores for each to DST.",
+    "show": "Look at a result file: its statistics and worst rows, or all there is to say of one "
+    "row.",
+    "validate": "List every sample in DATA that cannot be scored, each with its first fault.",
+}
+_LISTING: Final = "rag_eval.listing"
+
 
 class Program(rich_click.RichGroup):
-    """A group whose errors are ``error: …`` on stderr."""
+    """A group whose errors are ``error: …`` on stderr, and whose commands are read when needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return sorted({*COMMANDS, *self.commands})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name; for a list of all, what stands for it there."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        if ctx.meta.get(_LISTING):
+            return click.Command(cmd_name, help=COMMANDS[cmd_name])
+        module = import_module(f"rag_eval.cli.{cmd_name}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help of the program, for which no command is imported."""
+        ctx.meta[_LISTING] = True
+        super().format_help(ctx, formatter)  # type: ignore[arg-type]
 
     def main(  # type: ignore[override]  # never returns
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -81,7 +108,7 @@ class Program(rich_click.RichGroup):
             return INTERRUPTED
         except JudgeUnavailableError as error:
             _fail(str(error))
-            return JUDGE_UNAVAILABLE
+            return UNAVAILABLE
         except RagEvalError as error:
             return _fail(str(error))
         except OSError as error:
@@ -183,23 +210,3 @@ def program(modules: tuple[str, ...]) -> None:
     """
     for name in modules:
         imported(name, "--import")
-
-
-program.add_command(run_command)
-program.add_command(score_command)
-program.add_command(validate_command)
-program.add_command(compare_command)
-program.add_command(gate_command)
-program.add_command(report_command)
-program.add_command(show_command)
-program.add_command(calibrate_command)
-program.add_command(metrics_command)
-program.add_command(judge_command)
-program.add_command(cache_command)
-program.add_command(golden_command)
-program.add_command(history_command)
-program.add_command(baseline_command)
-program.add_command(init_command)
-program.add_command(labels_command)
-program.add_command(estimate_command)
-labels_command.add_command(sample_command)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import rich_click as click
 
-from rag_eval.cli.parameters import metric_numbers
+from rag_eval.cli.flags import flag_of
 from rag_eval.cli.report_flags import (
     print_written,
     report_files,
     report_flags,
     this_command,
 )
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import RunOptions
+
+_GATES: Final = declared(RunOptions)
 
 
 @click.command(
@@ -32,19 +36,12 @@ from rag_eval.cli.report_flags import (
     metavar="FIELD",
     help="Show the means of the rows with each value of this field, too (again for more).",
 )
-@click.option("--min-pass-rate", type=float, metavar="X", help="Gate: least share that passes.")
-@click.option(
-    "--min-mean", metavar="METRIC=X", multiple=True, help="Gate: least mean (again for more)."
-)
-@click.option(
-    "--max-mean",
-    metavar="METRIC=X",
-    multiple=True,
-    help="Gate: largest mean where lower is better (again for more).",
-)
+@flag_of(_GATES["min_pass_rate"])
+@flag_of(_GATES["min_mean"])
+@flag_of(_GATES["max_mean"])
 @click.option("--force", is_flag=True, help="Compare with a baseline of other settings as well.")
 def report_command(result: str, **flags: Any) -> None:
-    """Write reports of RESULT, a result file of run --output: nothing is scored again.
+    """Write reports of RESULT, any file that show reads: nothing is scored again.
 
     The same reports can be written by run itself. By default the verdict is that every sample
     passes; give gates to have it by others. It is shown and not the exit code: rag-eval gate
@@ -59,7 +56,6 @@ def report_command(result: str, **flags: Any) -> None:
     """
     files = report_files(flags, result, [flags["baseline"]])
     from rag_eval.gating.limits import Gates, check_gates
-    from rag_eval.options.plan import REGRESSION_THRESHOLD
     from rag_eval.reports.run_markdown import run_markdown
     from rag_eval.views.making import view_of_file
 
@@ -68,12 +64,13 @@ def report_command(result: str, **flags: Any) -> None:
     )
     gates = Gates.of(
         flags["min_pass_rate"],
-        metric_numbers("--min-mean", flags["min_mean"]),
+        flags["min_mean"],
         view.summary.metrics,
         None,
-        metric_numbers("--max-mean", flags["max_mean"]),
+        flags["max_mean"],
     )
-    outcomes = tuple(check_gates(view.summary, gates, REGRESSION_THRESHOLD))
+    threshold = _GATES["regression_threshold"].default
+    outcomes = tuple(check_gates(view.summary, gates, threshold))
     held = not view.interrupted and all(gate.held for gate in outcomes)
     view = replace(view, gates=outcomes, passed=held, command=this_command())
     files.write(view)

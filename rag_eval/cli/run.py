@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
-from rag_eval.cli.judge_flags import judge_flags
-from rag_eval.cli.judging import exit_code, print_estimate
-from rag_eval.cli.parameters import EXIT_CODES, column_names
-from rag_eval.cli.reading import reading_flags
+from rag_eval.cli.flags import flags_of, format_flag
+from rag_eval.cli.judging import EXIT_CODES, exit_code, print_estimate
+from rag_eval.cli.printing import print_json
 from rag_eval.cli.report_flags import (
     print_unknown_slices,
     print_written,
@@ -21,10 +20,13 @@ from rag_eval.cli.report_flags import (
 )
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
 from rag_eval.errors import InputChangedError
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import ReadOptions, RunOptions
+from rag_eval.options.types import EvaluateOptions
 from rag_eval.runs.store_names import DEFAULT_STORE
 
 if TYPE_CHECKING:
-    from rag_eval.jobs.file_run import RunReport
+    from rag_eval.jobs.file_reports import RunReport
 
 
 # The first run of a newcomer fails on every row of real texts, whatever they are like.
@@ -34,102 +36,22 @@ _OTHER_PROFILE: Final = (
 )
 
 
+_STORE_HELP: Final = f"{declared(RunOptions)['store'].flag_text[:-1]} [{DEFAULT_STORE}]."
+
+
 @click.command("run", epilog=EXIT_CODES)
 @click.argument("data", metavar="DATA")
 @scoring_flags
-@judge_flags
-@reading_flags
-@click.option(
-    "--min-pass-rate",
-    type=float,
-    metavar="X",
-    help="Gate: least share of samples that pass [1 when no other gate is given].",
+@flags_of(
+    RunOptions,
+    ReadOptions,
+    EvaluateOptions,
+    store={"is_flag": False, "flag_value": DEFAULT_STORE, "help": _STORE_HELP},
 )
-@click.option(
-    "--min-mean",
-    metavar="METRIC=X",
-    multiple=True,
-    help="Gate: least mean of a metric. May be given several times.",
-)
-@click.option(
-    "--max-mean",
-    metavar="METRIC=X",
-    multiple=True,
-    help="Gate: largest mean of a metric of which lower is better. May be given several times.",
-)
-@click.option(
-    "--max-judge-failures",
-    type=float,
-    metavar="X",
-    help="Gate: largest share of judgements that may fail [0].",
-)
-@click.option(
-    "--baseline", metavar="FILE", help="Gate: no mean may drop against this earlier result file."
-)
-@click.option(
-    "--regression-threshold",
-    type=float,
-    metavar="X",
-    help="By how much a mean may drop against the baseline [0.05].",
-)
-@click.option(
-    "--allow-signature-mismatch",
-    is_flag=True,
-    default=None,
-    help="Accept a baseline that was scored under other settings.",
-)
-@click.option(
-    "--output", metavar="FILE", help="Write all rows to FILE: .json or .jsonl, either also .gz."
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "jsonl"]),
-    default="table",
-    show_default=True,
-    help="Form of stdout: a summary, or with jsonl one row a line.",
-)
-@click.option(
-    "--details",
-    is_flag=True,
-    default=None,
-    help="Rows with the scores of chunks and sentences and their evidence.",
-)
-@click.option(
-    "--worst",
-    type=int,
-    metavar="N",
-    help="Show the N rows with the lowest composite score, with their signals [0].",
-)
-@click.option(
-    "--store",
-    metavar="[FILE]",
-    is_flag=False,
-    flag_value=DEFAULT_STORE,
-    help="Keep the run in this store, for gates and comparisons to come; some 10 bytes a score, no "
-    f"texts [{DEFAULT_STORE}].",
-)
-@click.option(
-    "--store-columns",
-    metavar="NAME,…",
-    help="Fields of the samples, or of their metadata, that the store keeps beside the scores: "
-    "what gates cluster or slice by.",
-)
-@click.option(
-    "--gold-dir",
-    metavar="DIR",
-    help="People's labels, as rag-eval labels init begins them: show how far scores agree with "
-    "them.",
+@format_flag(
+    "table", "json", "jsonl", text="Form of stdout: a summary, or with jsonl one row a line."
 )
 @report_flags
-@click.option(
-    "--slice-by",
-    "slice_by",
-    multiple=True,
-    metavar="FIELD",
-    help="Let reports show the means of the rows with each value of this field, of the samples or "
-    "of their metadata (again for more).",
-)
 @click.option("--quiet", is_flag=True, help="No progress, warnings or notes; errors stay.")
 def run_command(data: str, **flags: Any) -> int:
     """Score every sample in DATA, print statistics per metric, and pass or fail.
@@ -156,23 +78,18 @@ def run_command(data: str, **flags: Any) -> int:
       rag-eval run samples.jsonl --junit results.xml --github
     """
     from rag_eval.jobs.file_run import run_file
-    from rag_eval.reports.progress_bar import shown_progress
+    from rag_eval.reports.progress import shown_progress
 
     form, quiet = flags.pop("form"), flags.pop("quiet")
     files = report_files(flags, data, [flags["output"], flags["baseline"]])
-    slice_by = flags.pop("slice_by")
-    options = options_of(flags)
+    options = options_of(flags, RunOptions)
     metrics = options.pop("metrics", None)
-    if "store_columns" in options:
-        options["store_columns"] = column_names(options["store_columns"])
     if options.pop("dry_run", False):
         return print_estimate(data, metrics, options, form)
     if form == "jsonl":
         options["on_row"] = _print_row
     if files.wanted:
         options["view"] = True
-    if slice_by:
-        options["slice_by"] = slice_by
     # Rows and a progress bar on one terminal would overwrite each other.
     silent = quiet or (form == "jsonl" and sys.stdout.isatty())
     changed: InputChangedError | None = None
@@ -205,9 +122,7 @@ def _print_row(row: bytes) -> None:
 
 def _print_report(report: RunReport, form: str) -> None:
     if form == "json":
-        from rag_eval.plumbing import json_text
-
-        sys.stdout.buffer.write(json_text.dumps(report.to_dict()) + b"\n")
+        print_json(report.to_dict())
     elif form == "table":
         from rag_eval.reports.console import console_for, print_run
 

@@ -8,29 +8,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
-from rag_eval.cli.judge_flags import judge_flags
-from rag_eval.cli.judging import exit_code, print_estimate
-from rag_eval.cli.parameters import ENDED_CODES, column_names
-from rag_eval.cli.reading import reading_flags
+from rag_eval.cli.flags import flags_of
+from rag_eval.cli.judging import ENDED_CODES, exit_code, print_estimate
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
 from rag_eval.errors import InputChangedError, InputError
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import ReadOptions, RunOptions, ScoreFileOptions, StreamOptions
+from rag_eval.options.types import EvaluateOptions
 from rag_eval.plumbing.descriptors import is_standard_output
 
 if TYPE_CHECKING:
-    from rag_eval.jobs.file_scoring import ScoreFileReport
+    from rag_eval.jobs.file_reports import ScoreFileReport
 
-_KEPT_OPTIONS: Final = ("resume", "restart", "checkpoint_rows")
-_OF_RUN: Final = frozenset(
-    {
-        "min_pass_rate",
-        "min_mean",
-        "max_mean",
-        "max_judge_failures",
-        "baseline",
-        "regression_threshold",
-    }
-    | {"allow_signature_mismatch", "details", "worst"}
-)
+# What says how rows are written, and what of it needs a file.
+_KEPT_OPTIONS: Final = declared(ScoreFileOptions).keys() - declared(StreamOptions)
+_OF_WRITING: Final = declared(ScoreFileOptions).keys() - declared(RunOptions)
 
 
 @click.command(
@@ -41,28 +33,7 @@ _OF_RUN: Final = frozenset(
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
 @scoring_flags
-@judge_flags
-@reading_flags
-@click.option(
-    "--columns",
-    metavar="A,B,…",
-    help="Columns of the input, or of its rows' metadata, to copy into the output, beside the id.",
-)
-@click.option(
-    "--prefix", metavar="TEXT", help="Put this before the names of the columns of scores."
-)
-@click.option(
-    "--resume", is_flag=True, default=None, help="Go on with a run of DST that was cut short."
-)
-@click.option(
-    "--restart", is_flag=True, default=None, help="Leave behind what such a run has kept."
-)
-@click.option(
-    "--checkpoint-rows",
-    type=int,
-    metavar="N",
-    help="Keep what is scored after every N rows [10 s or 64 MiB].",
-)
+@flags_of(ScoreFileOptions, ReadOptions, EvaluateOptions)
 @click.option(
     "--summary", metavar="FILE", help="Write the statistics to FILE (.json), for run --baseline."
 )
@@ -91,19 +62,15 @@ def score_command(source: str, target: str, **flags: Any) -> int:
       rag-eval score "shards/*.jsonl.gz" scores.jsonl --profile grounded --resume
       rag-eval score traces.parquet - --map answer=output | jq .composite_score
     """
-    from rag_eval.reports.progress_bar import shown_progress
+    from rag_eval.reports.progress import shown_progress
 
     form, quiet, summary = flags.pop("form"), flags.pop("quiet"), flags.pop("summary")
-    options = options_of(flags)
+    options = options_of(flags, ScoreFileOptions)
     metrics = options.pop("metrics", None)
-    columns = column_names(options.pop("columns", None))
-    if columns:
-        options["columns"] = columns
-    # A configuration file is for both commands, and may hold gates, which are for run alone.
-    options = {name: value for name, value in options.items() if name not in _OF_RUN}
     _check_usage(target, form, options)
     if options.pop("dry_run", False):
-        return print_estimate(source, metrics, options, "table")
+        asked = {name: value for name, value in options.items() if name not in _OF_WRITING}
+        return print_estimate(source, metrics, asked, "table")
     if summary is not None:
         _check_summary(summary, source)
     report, changed = None, None
@@ -132,11 +99,9 @@ def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None
         if options.get("resume") and options.get("restart"):
             raise InputError("--resume and --restart exclude each other")
         return
-    for name in _KEPT_OPTIONS:
-        if options.get(name) is not None:
-            raise InputError(
-                f"--{name.replace('_', '-')} needs a file: standard output is not kept"
-            )
+    for name in options.keys() & _KEPT_OPTIONS:
+        flag = declared(ScoreFileOptions)[name].flag_name
+        raise InputError(f"{flag} needs a file: standard output is not kept")
 
 
 def _check_summary(summary: str, source: str) -> None:

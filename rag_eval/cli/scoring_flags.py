@@ -2,154 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import rich_click as click
 
-from rag_eval.cli.judge_flags import judge_of_environment, judge_options
-from rag_eval.cli.parameters import metric_names, metric_numbers
-from rag_eval.cli.reading import field_mapping
+from rag_eval.cli.flags import flags, flags_of
 from rag_eval.errors import InputError
+from rag_eval.inputs.schemas.fields import SCHEMA_NAMES
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import needs_judge
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import ConfigOptions, FileOptions, ReadOptions
+from rag_eval.options.judge_types import JudgeOptions
+from rag_eval.options.types import MetricsOptions, ScoringOptions
 
-_PAIRS: Final = "METRIC=X,…"
-# Merged metric by metric where a flag and the configuration file both give them.
-_TABLES: Final = (
-    "thresholds",
-    "composite_weights",
-    "min_mean",
-    "max_mean",
-    "mapping",
-    "metric_modes",
-    "scorer_options",
+JUDGE_VARIABLE: Final = "RAG_EVAL_JUDGE"
+
+reading_flags: Final = flags_of(
+    FileOptions, schema={"type": click.Choice(SCHEMA_NAMES), "metavar": "NAME"}
+)
+scoring_flags: Final = flags(
+    flags_of(MetricsOptions),
+    flags_of(ScoringOptions),
+    click.option(
+        "--config",
+        metavar="FILE",
+        help="Read options from this file (rag-eval.toml); flags win over it.",
+    ),
+    flags_of(ReadOptions, FileOptions),
+    flags_of(JudgeOptions),
+    click.option(
+        "--cache",
+        "use_cache",
+        is_flag=True,
+        help="Keep replies, and take those that are kept: see rag-eval cache info.",
+    ),
+    click.option("--cache-file", metavar="FILE", help="Keep them in FILE; implies --cache."),
+    click.option(
+        "--cache-max-age",
+        type=float,
+        metavar="DAYS",
+        help="Ask again where a kept reply is older; implies --cache.",
+    ),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Ask nobody: print the calls and tokens that the run would take, and end.",
+    ),
+    reading_flags,
 )
 
 
-def scoring_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the flags that say what is computed and how."""
-    flags = [
-        click.option(
-            "--profile",
-            type=click.Choice(["overlap", "grounded"]),
-            help="How metrics are computed: as rag-eval-node-ts does, or so that scores agree "
-            "with people [overlap].",
-        ),
-        click.option("--metrics", metavar="A,B,…", help="Metrics to compute [the seven]."),
-        click.option(
-            "--language",
-            metavar="TAG",
-            help="Language of all samples, for --profile grounded [detected for each].",
-        ),
-        click.option(
-            "--stemmer",
-            type=click.Choice(["light", "snowball"]),
-            help="Stems of --profile grounded; snowball needs the extra lang [light].",
-        ),
-        click.option(
-            "--calibration",
-            metavar="FILE",
-            help="Thresholds and probabilities from rag-eval calibrate.",
-        ),
-        click.option(
-            "--thresholds",
-            metavar=_PAIRS,
-            multiple=True,
-            help="Score from which a sample passes, per metric.",
-        ),
-        click.option(
-            "--composite-threshold",
-            type=float,
-            metavar="X",
-            help="Composite score from which a sample passes [0.6, grounded 0.5].",
-        ),
-        click.option(
-            "--weights",
-            metavar=_PAIRS,
-            multiple=True,
-            help="Weights in the composite score [1 each].",
-        ),
-        click.option(
-            "--config",
-            metavar="FILE",
-            help="Read options from this file (rag-eval.toml); flags win over it.",
-        ),
-        click.option(
-            "--skip-invalid",
-            is_flag=True,
-            default=None,
-            help="Leave bad samples out and count them; else the first ends the run.",
-        ),
-        click.option(
-            "--threads", type=int, metavar="N", help="Threads of native work [all cores]."
-        ),
-        click.option(
-            "--quantiles",
-            type=click.Choice(["exact", "sketch"]),
-            help="Medians from all scores, or from a histogram, within one part in 4,096 [exact].",
-        ),
-    ]
-    for flag in reversed(flags):
-        command = flag(command)
-    return command
+def options_of(given: dict[str, Any], form: type) -> dict[str, Any]:
+    """Flags over the configuration file, as options of a form, ``metrics`` and ``dry_run``.
 
-
-def options_of(flags: dict[str, Any]) -> dict[str, Any]:
-    """Flags over the configuration file."""
+    A configuration file is for all commands: of what it holds, a command takes its own.
+    """
     config: dict[str, Any] = {}
-    if flags["config"] is not None:
+    path = given.pop("config")
+    if path is not None:
         from rag_eval.options.config_file import read_config
 
-        config = read_config(flags["config"])
-    judging = judge_options(flags) if "judge" in flags else {}
-    given: dict[str, Any] = {
-        **judging,
-        "metrics": metric_names("--metrics", flags["metrics"]),
-        "thresholds": metric_numbers("--thresholds", flags["thresholds"]),
-        "composite_weights": metric_numbers("--weights", flags["weights"]),
-        "min_mean": metric_numbers("--min-mean", flags.get("min_mean", ())),
-        "max_mean": metric_numbers("--max-mean", flags.get("max_mean", ())),
-        "mapping": field_mapping(flags["mapping"]),
-    }
-    for name, value in flags.items():
-        if name not in ("config", "weights"):
-            given.setdefault(name, value)
-    given = {name: value for name, value in given.items() if value not in (None, {})}
+        known = {*declared(form), "metrics"}
+        config = {name: value for name, value in read_config(path).items() if name in known}
+    if given["judge"] is not None and given["judges"]:
+        raise InputError("--judge and --judge-models exclude each other")
+    given["judge_cache"] = _cache(*map(given.pop, ("use_cache", "cache_file", "cache_max_age")))
+    given = {name: value for name, value in given.items() if value not in (None, {}, [], ())}
     options = {**config, **given}
-    if "judge" in flags:
-        options["judge"] = options.get("judge") or judge_of_environment(options)
-        options = {name: value for name, value in options.items() if value is not None}
-    for name in _TABLES:
-        if name in given:
-            options[name] = {**config.get(name, {}), **given[name]}
+    for name in given.keys() & config.keys():
+        # Merged metric by metric, or field by field.
+        if declared(ConfigOptions)[name].kind.in_toml == (dict,):
+            options[name] = {**config[name], **given[name]}
+    if "judge" not in options and "judges" not in options and _asks_judge(options):
+        address = os.environ.get(JUDGE_VARIABLE)
+        options |= {"judge": address} if address else {}
     _check_flags(given, options)
     return options
+
+
+def _cache(use_cache: bool, file: str | None, max_age_days: float | None) -> Any:
+    """The path of a cache, an open one where replies grow too old, or None."""
+    if not use_cache and file is None and max_age_days is None:
+        return None
+    from rag_eval.judge.cache import JudgeCache
+    from rag_eval.judge.cache_file import default_cache_path
+
+    path = default_cache_path() if file is None else Path(file)
+    return path if max_age_days is None else JudgeCache(path, max_age_days=max_age_days)
+
+
+def _asks_judge(options: Mapping[str, Any]) -> bool:
+    asked = options.get("mode") not in (None, "heuristic") or options.get("metric_modes")
+    return bool(asked) or any(needs_judge(metric) for metric in options.get("metrics") or ())
 
 
 def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Refuse flags that can have no effect."""
     metrics = options.get("metrics", METRIC_IDS)
-    for name, flag in (("thresholds", "--thresholds"), ("composite_weights", "--weights")):
+    known = declared(ConfigOptions)
+    for name in ("thresholds", "composite_weights"):
         for metric in given.get(name, {}):
             if metric not in metrics:
                 raise InputError(
-                    f"{flag} names {metric}, which is not among the metrics to compute"
+                    f"{known[name].flag_name} names {metric}, which is not among the metrics to "
+                    "compute"
                 )
-    _check_judge(given, options)
+    if not _asks_judge(options):
+        for name, flag in (
+            ("judge", "--judge"),
+            ("judges", "--judge-models"),
+            ("dry_run", "--dry-run"),
+        ):
+            if given.get(name):
+                raise InputError(f"{flag} has no effect without --mode llm, hybrid or cascade")
     for name in ("regression_threshold", "allow_signature_mismatch"):
         if name in given and "baseline" not in options:
-            raise InputError(f"--{name.replace('_', '-')} needs --baseline")
-
-
-def _check_judge(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    scorers = any(needs_judge(metric) for metric in options.get("metrics", ()))
-    if options.get("mode") not in (None, "heuristic") or options.get("metric_modes") or scorers:
-        return
-    for name, flag in (
-        ("judge", "--judge"),
-        ("judges", "--judge-models"),
-        ("dry_run", "--dry-run"),
-    ):
-        if given.get(name):
-            raise InputError(f"{flag} has no effect without --mode llm, hybrid or cascade")
+            raise InputError(f"{known[name].flag_name} needs --baseline")

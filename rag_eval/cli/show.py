@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import rich_click as click
 
-from rag_eval.cli.parameters import ENDED_CODES
+from rag_eval.cli.flags import ID_FIELD, format_flag
+from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.printing import print_json
 from rag_eval.errors import InputError
 
 if TYPE_CHECKING:
-    from rag_eval.views.result_rows import RawRow, ResultFile
+    from rag_eval.results.reading import ResultFile
+    from rag_eval.views.result_rows import RawRow
 
 _WORST: Final = 3
 
@@ -34,17 +37,10 @@ _WORST: Final = 3
     help=f"Without ID: how many of the rows that score lowest [{_WORST}].",
 )
 @click.option("--full", is_flag=True, help="Every text to its end; long ones are cut otherwise.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of stdout; json gives rows as they are in the file, one a line.",
+@format_flag(
+    "table", "json", text="Form of stdout; json gives rows as they are in the file, one a line."
 )
-@click.option(
-    "--id-field", default="id", show_default=True, help="Under this name samples have their ids."
-)
+@ID_FIELD
 def show_command(
     result: str,
     row_id: str | None,
@@ -56,12 +52,12 @@ def show_command(
 ) -> int:
     """Look at a result file: its statistics and worst rows, or all there is to say of one row.
 
-    RESULT is what rag-eval run --output or --format jsonl wrote, .json or .jsonl, also .gz, or a
-    result of rag-eval-node-ts. Without ID the table of the run is shown, its verdict, and the rows
-    that score lowest, by their ids. With ID, or --row, that row: each sentence of the answer with
-    its support and the chunk that carries it best, numbers and names that no chunk has, how far the
-    chunks cover the ground truth, the chunks with their best passages marked, and every metric with
-    its explanation, findings, and what a judge said.
+    RESULT is what rag-eval run --output or --format jsonl wrote, .json or .jsonl, also .gz or .zst,
+    a result of rag-eval-node-ts, or - for either on standard input. Without ID the table of the run
+    is shown, its verdict, and the rows that score lowest, by their ids. With ID, or --row, that
+    row: each sentence of the answer with its support and the chunk that carries it best, numbers
+    and names that no chunk has, how far the chunks cover the ground truth, the chunks with their
+    best passages marked, and every metric with its explanation, findings, and what a judge said.
 
     Support is that of the run where it was written with --details, and is found anew from the texts
     where not. A file of lines is read line by line and may be of any size.
@@ -74,7 +70,7 @@ def show_command(
       rag-eval show today.jsonl --row 17 --full
       rag-eval show today.jsonl q-0042 --format json
     """
-    from rag_eval.views.result_rows import ResultFile
+    from rag_eval.results.reading import ResultFile
 
     file = ResultFile(result)
     if row_id is None and number is None:
@@ -114,7 +110,6 @@ def _chosen(
 
 
 def _show_all(file: ResultFile, path: str, n_worst: int, form: str) -> None:
-    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for
     from rag_eval.reports.show import print_overview
     from rag_eval.views.result_rows import overview
@@ -127,7 +122,7 @@ def _show_all(file: ResultFile, path: str, n_worst: int, form: str) -> None:
             **found.summary.summary_dict(),
             "worst": [{"row": row.number, **row.value} for row in found.worst],
         }
-        sys.stdout.buffer.write(json_text.dumps(value) + b"\n")
+        print_json(value)
         return
     named = found.worst[0].id() if found.worst else None
     chosen = f"--row {found.worst[0].number if found.worst else 0}"
@@ -138,12 +133,11 @@ def _show_all(file: ResultFile, path: str, n_worst: int, form: str) -> None:
 
 
 def _show_row(row: RawRow, form: str, id_field: str, *, full: bool, is_first: bool) -> None:
-    from rag_eval.plumbing import json_text
     from rag_eval.reports.console import console_for
     from rag_eval.reports.show import print_row
 
     if form == "json":
-        sys.stdout.buffer.write(json_text.dumps(row.value) + b"\n")
+        print_json(row.value)
         return
     console = console_for()
     if not is_first:

@@ -3,40 +3,41 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from rag_eval.cli.judge_flags import scorer_options_of
-from rag_eval.cli.parameters import metric_names
-from rag_eval.cli.reading import field_mapping, reading_flags
+from rag_eval.cli.flags import flag_of
+from rag_eval.cli.scoring_flags import reading_flags
 from rag_eval.errors import InputChangedError
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import ConfigOptions
+
+if TYPE_CHECKING:
+    from rag_eval.samples import Profile
 
 
 @click.command(
     "validate", epilog="Exit codes: 0 every sample is sound · 2 one is not, or DATA cannot be read"
 )
 @click.argument("data", metavar="DATA")
-@click.option("--metrics", metavar="A,B,…", help="Metrics whose fields have to be there [all].")
-@click.option(
-    "--profile",
-    type=click.Choice(["overlap", "grounded"]),
+@flag_of(declared(ConfigOptions)["metrics"], help="Metrics whose fields have to be there [all].")
+@flag_of(
+    declared(ConfigOptions)["profile"],
     default="overlap",
     show_default=True,
     help="How metrics are computed; grounded scores null where a field is missing.",
 )
-@click.option(
-    "--scorer-options",
-    metavar="SCORER=JSON",
-    multiple=True,
+@flag_of(
+    declared(ConfigOptions)["scorer_options"],
     help='Options of a scorer that it cannot do without: omk.contains={"value": "a"}.',
 )
 @reading_flags
 def validate_command(
     data: str,
-    metrics: str | None,
-    profile: Literal["overlap", "grounded"],
-    scorer_options: tuple[str, ...],
+    metrics: list[str] | None,
+    profile: Profile,
+    scorer_options: dict[str, Any],
     **reading: Any,
 ) -> int:
     """List every sample in DATA that cannot be scored, each with its first fault.
@@ -58,10 +59,10 @@ def validate_command(
     try:
         found = validate_file(
             data,
-            metric_names("--metrics", metrics),
+            metrics,
             profile=profile,
-            scorer_options=scorer_options_of(scorer_options),
-            reading=input_options({**reading, "mapping": field_mapping(reading["mapping"])}),
+            scorer_options=scorer_options,
+            reading=input_options(reading),
             on_fault=lambda fault: print(plain_text(str(fault))),
             allow_changed_input=bool(reading["allow_changed_input"]),
         )

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
-    from rag_eval.comparing.independent_runs import IndependentComparison, compare_independent
-    from rag_eval.comparing.run_comparison import RunComparison
-    from rag_eval.comparing.tested_changes import MetricChange, Slice
-    from rag_eval.comparing.two_runs import compare
+    from rag_eval.comparing.independent_runs import IndependentComparison as IndependentComparison
+    from rag_eval.comparing.independent_runs import compare_independent as compare_independent
+    from rag_eval.comparing.run_comparison import RunComparison as RunComparison
+    from rag_eval.comparing.tested_changes import MetricChange as MetricChange
+    from rag_eval.comparing.tested_changes import Slice as Slice
+    from rag_eval.comparing.two_runs import compare as compare
 
 _HOMES: Final = {
     "independent_runs": ("IndependentComparison", "compare_independent"),
@@ -19,13 +21,6 @@ _HOMES: Final = {
     "two_runs": ("compare",),
 }
 
-__all__ = [
-    "IndependentComparison",
-    "MetricChange",
-    "RunComparison",
-    "Slice",
-    "compare",
-    "compare_independent",
-]
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 __getattr__ = late_names(__name__, _HOMES)

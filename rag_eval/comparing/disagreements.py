@@ -27,12 +27,7 @@ def disagreement_line(comparison: RunComparison) -> str | None:
     found = disagreements(comparison)
     if not found:
         return None
-    names = [
-        change.name
-        if change.slice is None
-        else f"{change.name} [{change.slice.field}={change.slice.value}]"
-        for change in found
-    ]
+    names = [change.label for change in found]
     shown = ", ".join(names[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     options, n_tests = comparison.options, comparison.n_tests

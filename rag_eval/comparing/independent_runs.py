@@ -15,8 +15,9 @@ from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.summaries import MeanScore, check_differences, setting_differences
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.stats.arrays import Floats
 from rag_eval.stats.differences import independent_difference
-from rag_eval.stats.effect_sizes import Floats, cliffs_delta, hedges_g
+from rag_eval.stats.effect_sizes import cliffs_delta, hedges_g
 from rag_eval.stats.intervals import Interval
 
 

@@ -9,14 +9,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from rag_eval.comparing.metric_tests import RawTest, paired_tests
+from rag_eval.comparing.metric_tests import paired_tests
 from rag_eval.comparing.null_changes import null_change
-from rag_eval.comparing.pairing import Flags, Floats, RowTable
+from rag_eval.comparing.pairing import RowTable
 from rag_eval.comparing.row_changes import row_statuses, status_counts
 from rag_eval.comparing.run_comparison import ComparisonOptions, settled
 from rag_eval.comparing.tested_changes import Adjustment, MetricChange, PairedTest, Slice, Verdict
 from rag_eval.errors import InputError, glance
 from rag_eval.results.summaries import MeanScore
+from rag_eval.stats.arrays import Flags, Floats
 from rag_eval.stats.differences import difference_interval
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.mean_intervals import mean_interval
@@ -43,14 +44,11 @@ class _Part(NamedTuple):
     rows: Flags
     clusters: list[str | None] | None
     better: Floats
-    tests: list[RawTest | None]
+    tests: list[PairedTest | None]
 
 
 def metric_changes(
-    table: RowTable,
-    members: Sequence[Member],
-    slices: Sequence[Slice],
-    options: ComparisonOptions,
+    table: RowTable, members: Sequence[Member], slices: Sequence[Slice], options: ComparisonOptions
 ) -> list[MetricChange]:
     """What became of each metric over all rows, and then in each slice."""
     clusters = None if options.cluster_by is None else _clusters(table, options.cluster_by)
@@ -105,7 +103,7 @@ def _part(
 ) -> _Part:
     rows = np.ones(len(table.ids), np.bool_)
     if within is not None:
-        rows[:] = [value == within.value for value in table.columns[within.field]]
+        rows = table.rows_with(within.field, within.value)
     paired = np.flatnonzero(rows & table.in_both)
     old, new = table.old[paired], table.new[paired]
     turns = np.array([1.0 if member.higher_is_better else -1.0 for member in members])
@@ -120,29 +118,23 @@ def _part(
 
 def _adjusted(parts: Sequence[_Part], members: Sequence[Member]) -> list[list[PairedTest | None]]:
     """The tests of all parts, within the family of what gates and that of all else."""
-    found: list[list[PairedTest | None]] = [[None] * len(members) for _ in parts]
+    found = [list(part.tests) for part in parts]
     for gating in (True, False):
-        places = [
-            (part, column)
-            for part in range(len(parts))
-            for column, member in enumerate(members)
-            if member.gating == gating and parts[part].tests[column] is not None
+        family = [
+            (tests, column, test)
+            for tests in found
+            for column, (test, member) in enumerate(zip(tests, members, strict=True))
+            if test is not None and member.gating == gating
         ]
-        tests = [test for p, c in places if (test := parts[p].tests[c]) is not None]
         adjust = holm if gating else benjamini_hochberg
         name: Adjustment = "holm" if gating else "benjamini-hochberg"
-        worse = adjust([test.p_worse for test in tests])
-        better = adjust([test.p_better for test in tests])
-        for (part, column), test, p_worse, p_better in zip(
-            places, tests, worse, better, strict=True
-        ):
+        worse = adjust([test.p_worse for _, _, test in family])
+        better = adjust([test.p_better for _, _, test in family])
+        for (tests, column, test), p_worse, p_better in zip(family, worse, better, strict=True):
             assert p_worse is not None
             assert p_better is not None
-            found[part][column] = PairedTest(
-                **test._asdict(),
-                adjusted_p_worse=p_worse,
-                adjusted_p_better=p_better,
-                adjustment=name,
+            tests[column] = replace(
+                test, adjusted_p_worse=p_worse, adjusted_p_better=p_better, adjustment=name
             )
     return found
 
@@ -241,10 +233,7 @@ def _verdict(test: PairedTest | None, alpha: float) -> Verdict:
 
 
 def _detectable(
-    better: Floats,
-    clusters: Sequence[str | None] | None,
-    n_tests: int,
-    options: ComparisonOptions,
+    better: Floats, clusters: Sequence[str | None] | None, n_tests: int, options: ComparisonOptions
 ) -> float | None:
     """At the strictest step of Holm's rule, which a loss of a single metric has to take."""
     known = ~np.isnan(better)

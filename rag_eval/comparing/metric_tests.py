@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from rag_eval.comparing.pairing import Flags, Floats
 from rag_eval.comparing.run_comparison import ComparisonOptions
-from rag_eval.comparing.tested_changes import TestName
+from rag_eval.comparing.tested_changes import PairedTest
+from rag_eval.stats.arrays import Flags, Floats
 from rag_eval.stats.paired import mcnemar_test, sign_flip_tests
-
-
-class RawTest(NamedTuple):
-    """A test before its p values are adjusted."""
-
-    name: TestName
-    p_worse: float
-    p_better: float
-    p_two_sided: float
-    n_informative: int
-    n_clusters: int | None
-    smallest_p: float
-    exact: bool
-    n_resamples: int
 
 
 def paired_tests(
@@ -33,7 +18,7 @@ def paired_tests(
     margins: Sequence[float],
     clusters: Sequence[str | None] | None,
     options: ComparisonOptions,
-) -> list[RawTest | None]:
+) -> list[PairedTest | None]:
     """Test each column.
 
     Parameters
@@ -48,11 +33,11 @@ def paired_tests(
 
     Returns
     -------
-    list of RawTest or None
+    list of PairedTest or None
         McNemar's exact test for verdicts of independent rows without a margin, else a sign-flip
-        test of the mean; None for a column without pairs.
+        test of the mean, neither of them adjusted; None for a column without pairs.
     """
-    tests: list[RawTest | None] = [None] * better.shape[1]
+    tests: list[PairedTest | None] = [None] * better.shape[1]
     has_pairs = (~np.isnan(better)).any(axis=0)
     flipped = []
     for column in np.flatnonzero(has_pairs).tolist():
@@ -67,10 +52,10 @@ def paired_tests(
     return tests
 
 
-def _mcnemar(better: Floats) -> RawTest:
+def _mcnemar(better: Floats) -> PairedTest:
     with np.errstate(invalid="ignore"):
         found = mcnemar_test(int((better < 0).sum()), int((better > 0).sum()))
-    return RawTest(
+    return PairedTest(
         name="mcnemar",
         p_worse=found.p_worse,
         p_better=found.p_better,
@@ -88,7 +73,7 @@ def _sign_flips(
     margins: Sequence[float],
     clusters: Sequence[str | None] | None,
     options: ComparisonOptions,
-) -> list[RawTest]:
+) -> list[PairedTest]:
     # That a loss is within the margin is no gain: those columns are tested against 0 as well.
     lenient = [column for column, margin in enumerate(margins) if margin]
     found = sign_flip_tests(
@@ -103,7 +88,7 @@ def _sign_flips(
     for column, strict in zip(lenient, found[len(margins) :], strict=True):
         p_better[column] = strict.p_better
     return [
-        RawTest(
+        PairedTest(
             name="sign-flip",
             p_worse=test.p_worse,
             p_better=p_better[column],

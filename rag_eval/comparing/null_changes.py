@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from rag_eval.comparing.pairing import Floats, RowTable
+from rag_eval.comparing.pairing import RowTable
+from rag_eval.plumbing.json_records import JsonRecord
+from rag_eval.stats.arrays import Floats
 from rag_eval.stats.paired import mcnemar_test
 
 LARGE_RISE: Final = 0.01
@@ -15,7 +17,7 @@ LARGE_RISE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NullChange:
+class NullChange(JsonRecord):
     """How many of the rows in both runs have no score.
 
     Attributes
@@ -41,18 +43,6 @@ class NullChange:
     n_gained: int
     p_worse: float
     flagged: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "nRows": self.n_rows,
-            "nOld": self.n_old,
-            "nNew": self.n_new,
-            "nLost": self.n_lost,
-            "nGained": self.n_gained,
-            "pWorse": self.p_worse,
-            "flagged": self.flagged,
-        }
 
 
 def null_change(table: RowTable, name: str, alpha: float) -> NullChange:

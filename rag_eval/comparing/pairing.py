@@ -7,22 +7,19 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance
 from rag_eval.results.summaries import COMPOSITE
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
+from rag_eval.stats.arrays import Flags, Floats, Whole
 
 PASSED: Final = "passed"
 """The verdict on a whole row, 1 or 0, compared like a metric."""
 
 # Sums of shares end beside 0 and 1.
 _ROUNDING: Final = 1e-9
-
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Whole = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +59,10 @@ class RowTable:
     def in_both(self) -> Flags:
         """Rows that can be paired, shape (U,)."""
         return self.in_old & self.in_new
+
+    def rows_with(self, column: str, value: str) -> Flags:
+        """Rows with one value of a column, shape (U,)."""
+        return np.array([each == value for each in self.columns[column]], np.bool_)
 
     def column(self, name: str) -> tuple[Floats, Floats]:
         """The old and the new scores of one metric."""
@@ -147,9 +148,7 @@ def _column(run: ScoredRun, name: MetricId) -> Floats:
     return run.composite if name == COMPOSITE else run.column(name)
 
 
-def _means(
-    columns: Sequence[Floats], places: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
-) -> tuple[Floats, Floats | None]:
+def _means(columns: Sequence[Floats], places: Whole, counts: Whole) -> tuple[Floats, Floats | None]:
     """Means over the repeats that have a score, shape (U, K), and the share that have none."""
     n_rows = len(counts)
     found = np.full((n_rows, len(columns)), np.nan)
@@ -175,11 +174,7 @@ def _means(
     return found, nulls
 
 
-def _values(
-    name: str,
-    ids: Sequence[str],
-    *runs: tuple[ScoredRun, npt.NDArray[np.int64]],
-) -> list[str | None]:
+def _values(name: str, ids: Sequence[str], *runs: tuple[ScoredRun, Whole]) -> list[str | None]:
     found: list[str | None] = [None] * len(ids)
     for run, places in runs:
         for place, value in zip(places.tolist(), run.columns.get(name, ()), strict=False):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rag_eval.comparing.pairing import Flags, RowTable, Whole
+from rag_eval.comparing.pairing import RowTable
+from rag_eval.plumbing.json_records import JsonRecord
+from rag_eval.stats.arrays import Flags, Whole
 
 RowStatus: TypeAlias = Literal[
     "improved", "regressed", "unchanged", "new", "removed", "not comparable"
@@ -33,22 +35,13 @@ class RowChange(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MovedRow:
+class MovedRow(JsonRecord):
     """A row that moved the mean; ``contribution`` is its share of the mean difference."""
 
     id: str
     old: float
     new: float
     contribution: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "id": self.id,
-            "old": self.old,
-            "new": self.new,
-            "contribution": self.contribution,
-        }
 
 
 def row_statuses(table: RowTable, name: str, rises: bool, epsilon: float) -> Whole:

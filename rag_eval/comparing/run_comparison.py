@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from rag_eval.comparing.null_changes import worst_case_difference
-from rag_eval.comparing.pairing import Flags, Floats, RowTable
+from rag_eval.comparing.pairing import RowTable
 from rag_eval.comparing.row_changes import MovedRow, RowChange, moved_rows, row_changes
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import bounds_of
+from rag_eval.plumbing.checked_values import number, whole_from_one, whole_from_zero
+from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.results.faces import face
 from rag_eval.samples import MetricId
+from rag_eval.stats.arrays import Flags, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +28,7 @@ MOST_ROWS_TOLD: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonOptions:
+class ComparisonOptions(JsonRecord):
     """By what rules two runs were compared; see :func:`rag_eval.comparing.compare`."""
 
     level: float = 0.95
@@ -36,17 +39,12 @@ class ComparisonOptions:
     cluster_by: str | None = None
     slices: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "level": self.level,
-            "alpha": self.alpha,
-            "nResamples": self.n_resamples,
-            "seed": self.seed,
-            "epsilon": self.epsilon,
-            "clusterBy": self.cluster_by,
-            "slices": list(self.slices),
-        }
+    def __post_init__(self) -> None:
+        for value, name in ((self.level, "level"), (self.alpha, "alpha")):
+            if not 0 < number(value, name) < 1:
+                raise InputError(f"{name} must be between 0 and 1, got {value}")
+        whole_from_one(self.n_resamples, "n_resamples")
+        whole_from_zero(self.seed, "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +113,7 @@ class RunComparison:
         table = self._table()
         if within is None:
             return np.ones(len(table.ids), np.bool_)
-        return np.array([value == within.value for value in table.columns[within.field]], np.bool_)
+        return table.rows_with(within.field, within.value)
 
     def improvements(self, metric: MetricId, within: Slice | None = None) -> Floats:
         """Per row of the slice how much better it got, shape (U,); NaN without both scores.
@@ -184,11 +182,7 @@ class RunComparison:
         return self.table
 
     def to_dict(
-        self,
-        *,
-        top: int = MOST_ROWS_TOLD,
-        descriptive: bool = False,
-        worst_case: bool = False,
+        self, *, top: int = MOST_ROWS_TOLD, descriptive: bool = False, worst_case: bool = False
     ) -> dict[str, Any]:
         """As JSON values.
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from rag_eval.comparing.null_changes import NullChange
 from rag_eval.comparing.row_changes import RowStatus
+from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.plumbing.json_text import number_or_null
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.summaries import MeanScore
@@ -21,19 +23,18 @@ Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg"]
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(JsonRecord):
     """Rows with one value of a metadata field."""
 
     field: str
     value: str
 
-    def to_dict(self) -> dict[str, str]:
-        """As JSON values."""
-        return {"field": self.field, "value": self.value}
+    def __str__(self) -> str:
+        return f"{self.field}={self.value}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairedTest:
+class PairedTest(JsonRecord):
     """The one test that decides about a metric.
 
     Attributes
@@ -47,7 +48,7 @@ class PairedTest:
     p_two_sided : float
         Of "the mean is worse by just the margin".
     adjusted_p_worse, adjusted_p_better : float
-        Within the family of the metric; each side is a family of its own.
+        Within the family of the metric; each side is a family of its own. NaN before that.
     adjustment : {"holm", "benjamini-hochberg"}
         For gating metrics the chance of one false alarm is held, for others the expected share of
         false ones among the finds.
@@ -67,31 +68,14 @@ class PairedTest:
     p_worse: float
     p_better: float
     p_two_sided: float
-    adjusted_p_worse: float
-    adjusted_p_better: float
-    adjustment: Adjustment
+    adjusted_p_worse: float = math.nan
+    adjusted_p_better: float = math.nan
+    adjustment: Adjustment = "holm"
     n_informative: int
     n_clusters: int | None
     smallest_p: float
     exact: bool
     n_resamples: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "name": self.name,
-            "pWorse": self.p_worse,
-            "pBetter": self.p_better,
-            "pTwoSided": self.p_two_sided,
-            "adjustedPWorse": self.adjusted_p_worse,
-            "adjustedPBetter": self.adjusted_p_better,
-            "adjustment": self.adjustment,
-            "nInformative": self.n_informative,
-            "nClusters": self.n_clusters,
-            "smallestP": self.smallest_p,
-            "exact": self.exact,
-            "nResamples": self.n_resamples,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,26 +117,31 @@ class MetricChange:
     """
 
     name: str
-    slice: Slice | None
+    slice: Slice | None = None
     gating: bool
     higher_is_better: bool
-    margin: float
+    margin: float = 0.0
     old: MeanScore
     new: MeanScore
-    old_interval: Interval | None
-    new_interval: Interval | None
+    old_interval: Interval | None = None
+    new_interval: Interval | None = None
     difference: Interval
-    n_pairs: int
-    test: PairedTest | None
-    verdict: Verdict
-    detectable: float | None
-    nulls: NullChange | None
-    rows: Mapping[RowStatus, int]
+    n_pairs: int = 0
+    test: PairedTest | None = None
+    verdict: Verdict = "not compared"
+    detectable: float | None = None
+    nulls: NullChange | None = None
+    rows: Mapping[RowStatus, int] = field(default_factory=dict)
 
     @property
     def delta(self) -> float:
         """New less old; NaN where one of them has no score."""
         return self.difference.estimate
+
+    @property
+    def label(self) -> str:
+        """The metric, and the slice where it is of one."""
+        return self.name if self.slice is None else f"{self.name} [{self.slice}]"
 
     @property
     def better_by(self) -> float:

@@ -10,29 +10,31 @@ import numpy as np
 
 from rag_eval.comparing.means_alone import compare_means
 from rag_eval.comparing.metric_changes import Member, metric_changes
-from rag_eval.comparing.odd_scores import odd_score_notes
 from rag_eval.comparing.pairing import PASSED, RowTable, row_table
 from rag_eval.comparing.run_comparison import ComparisonOptions, RunComparison
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.metrics.ids import DIAGNOSTIC_IDS
+from rag_eval.metrics.ids import DIAGNOSTIC_IDS, METRIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_or_column, place_of
-from rag_eval.plumbing.checked_values import from_zero, number, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import from_zero
+from rag_eval.results.reading import MissingIdsError
 from rag_eval.results.summaries import (
     COMPOSITE,
     check_differences,
     setting_differences,
     unsigned_notes,
 )
-from rag_eval.runs.run_files import RunSource, read_run
-from rag_eval.runs.run_rows import MissingIdsError
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.run_files import RunSource, read_run, sources_of
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
 ALL_METRICS: Final = "*"
 """In a mapping of margins: that of the metrics it does not name."""
 MOST_SLICES: Final = 100
 _EXTRAS: Final = (COMPOSITE, PASSED)
+# Sums of shares end a rounding error beside 0 and 1.
+_SLACK: Final = 1e-6
 
 
 def compare(
@@ -109,13 +111,24 @@ def compare(
         For a file that cannot be read, runs without a common id or metric, and options that fit
         neither run.
     """
-    options = _options(level, alpha, n_resamples, seed, epsilon, cluster_by, slices)
+    if isinstance(slices, str):
+        raise InputError(f"slices must be a list of fields, got {slices!r}")
+    options = ComparisonOptions(
+        level=level,
+        alpha=alpha,
+        n_resamples=n_resamples,
+        seed=seed,
+        epsilon=from_zero(epsilon, "epsilon"),
+        cluster_by=cluster_by,
+        slices=tuple(dict.fromkeys(slices)),
+    )
     wanted = None if metrics is None else [metric_or_column(metric) for metric in metrics]
     columns = list(dict.fromkeys([*([cluster_by] if cluster_by else []), *slices]))
+    sources = sources_of(old), sources_of(new)
     try:
-        before, after = (_read(source, columns, id_field, wanted) for source in (old, new))
+        before, after = (_read(source, columns, id_field, wanted) for source in sources)
     except MissingIdsError as error:
-        means = compare_means(old, new, options, error, force=force)
+        means = compare_means(*sources, options, error, force=force)
         return _narrowed(means, wanted, gating, lower_is_better)
     names = _names(before, after, wanted)
     found = [name for name in names if name not in _EXTRAS]
@@ -132,33 +145,8 @@ def compare(
         options=options,
         changes=tuple(changes),
         differences=tuple(differences),
-        notes=(*notes, *_table_notes(table, slices), *odd_score_notes(table)),
+        notes=(*notes, *_table_notes(table, slices), *_odd_score_notes(table)),
         table=table,
-    )
-
-
-def _options(
-    level: float,
-    alpha: float,
-    n_resamples: int,
-    seed: int,
-    epsilon: float,
-    cluster_by: str | None,
-    slices: Sequence[str],
-) -> ComparisonOptions:
-    for value, name in ((level, "level"), (alpha, "alpha")):
-        if not 0 < number(value, name) < 1:
-            raise InputError(f"{name} must be between 0 and 1, got {value}")
-    if isinstance(slices, str):
-        raise InputError(f"slices must be a list of fields, got {slices!r}")
-    return ComparisonOptions(
-        level=float(level),
-        alpha=float(alpha),
-        n_resamples=whole_from_one(n_resamples, "n_resamples"),
-        seed=whole_from_zero(seed, "seed"),
-        epsilon=from_zero(epsilon, "epsilon"),
-        cluster_by=cluster_by,
-        slices=tuple(dict.fromkeys(slices)),
     )
 
 
@@ -253,6 +241,24 @@ def _table_notes(table: RowTable, slices: Sequence[str]) -> list[str]:
         n_without = sum(value is None for value in table.columns[name])
         if n_without:
             notes.append(f"{n_without:,} of {len(table.ids):,} rows have no {name}: in no slice")
+    return notes
+
+
+def _odd_score_notes(table: RowTable) -> list[str]:
+    """A line for each usual metric with scores outside 0 to 1, such as shares in percent."""
+    notes = []
+    for metric in METRIC_IDS:
+        if metric not in table.names:
+            continue
+        scores = np.stack(table.column(metric))
+        odd = (scores < -_SLACK) | (scores > 1 + _SLACK)
+        if not odd.any():
+            continue
+        run, row = np.unravel_index(int(odd.argmax()), odd.shape)
+        notes.append(
+            f"{metric}: scores outside 0 to 1, such as {scores[run, row]:g} in the row of "
+            f"{glance(table.ids[row])}: are they of another scale?"
+        )
     return notes
 
 

@@ -10,37 +10,33 @@ from typing import Final
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.two_runs import ALL_METRICS, check_compared, compare
 from rag_eval.errors import InputError
-from rag_eval.gating.false_alarms import false_alarm_rate, share_tied
 from rag_eval.gating.guards import Guards, check_guards
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.gating.policies import CARE, no_regression, non_inferior
-from rag_eval.gating.tool_policies import (
+from rag_eval.gating.tools.policies import (
+    TOOL_POLICIES,
     Margins,
-    node_verdict,
-    omk_run_verdict,
-    omk_solo,
-    regtrace_verdict,
+    false_alarm_rate,
+    share_tied,
 )
 from rag_eval.gating.verdicts import (
-    POLICIES,
+    NO_BASELINE,
     BaselineVerdict,
     FalseAlarmRate,
     GateReport,
-    Policy,
     first_failure,
 )
 from rag_eval.metrics.registry import metric_or_column
 from rag_eval.plumbing.checked_values import from_zero, number, one_of, positive
+from rag_eval.plumbing.spelling import counted
 from rag_eval.results.batch import BatchEvalResult
+from rag_eval.results.reading import ResultFile
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
-
-TOOLS: Final = ("omk", "regtrace", "node")
-"""Policies of other tools, which state no error rate."""
+from rag_eval.samples import POLICIES, Policy
 
 GUARD: Final = "GUARD"
 """Status of a run that no baseline fails, and a guard does."""
-_ALONE: Final = {"omk": "SOLO", "regtrace": "new"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +63,13 @@ class _Options:
     margin: Margins
     alpha: float
     care: float
+    n_resamples: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.alpha, "alpha") < 0.5:
+            raise InputError(f"alpha must be above 0 and below 0.5, got {self.alpha:g}")
+        positive(self.care, "care")
 
 
 def gate(
@@ -135,22 +138,30 @@ def gate(
     InputError
         For runs that cannot be read or held together, and options that do not fit.
     """
-    options = _options(policy, margin, alpha, care, slices)
+    options = _Options(
+        policy=policy,
+        margin=_checked_margin(policy, margin, slices),
+        alpha=alpha,
+        care=care,
+        n_resamples=n_resamples,
+        seed=seed,
+    )
     limits = Guards() if guards is None else guards
     columns = [*slices, *([cluster_by] if cluster_by else [])]
     run = read_run(new, columns=limits.columns, optional_columns=columns, id_field=id_field)
     named = [
-        NamedBaseline(each.kind, read_run(each.source, optional_columns=columns, id_field=id_field))
+        (each.kind, read_run(each.source, optional_columns=columns, id_field=id_field))
         for each in _named(baselines)
     ]
     deciding, falling = None if gating is None else list(gating), list(lower_is_better)
-    outcomes = tuple(check_guards(run, limits, [_run(each) for each in named]))
+    outcomes = tuple(check_guards(run, limits, [baseline for _, baseline in named]))
+    tested = policy not in TOOL_POLICIES
     comparisons = [
         compare(
-            _run(each),
+            baseline,
             run,
-            margin=0.0 if policy in TOOLS or options.margin is None else options.margin,
-            alpha=options.alpha,
+            margin=options.margin if tested and options.margin is not None else 0.0,
+            alpha=alpha,
             gating=deciding,
             lower_is_better=falling,
             slices=slices,
@@ -159,50 +170,44 @@ def gate(
             seed=seed,
             force=force,
         )
-        for each in named
+        for _, baseline in named
     ]
     verdicts = tuple(
-        _noted(_verdict(comparison, each.kind, options), comparison)
-        for comparison, each in zip(comparisons, named, strict=True)
+        _noted(_verdict(comparison, kind, options), comparison)
+        for comparison, (kind, _) in zip(comparisons, named, strict=True)
     )
-    rate = None if not comparisons or policy not in TOOLS else _rate(policy, comparisons[0])
-    return _report(run, options, outcomes, verdicts, rate, n_resamples=n_resamples, seed=seed)
+    rate = None
+    if comparisons and not tested:
+        rate = false_alarm_rate(policy, comparisons[0].n_pairs, share_tied(comparisons[0]))
+    return _report(run, options, outcomes, verdicts, rate)
 
 
-def _options(
-    policy: Policy,
-    margin: float | Mapping[str, float] | None,
-    alpha: float,
-    care: float,
-    slices: Sequence[str],
-) -> _Options:
+def _checked_margin(
+    policy: Policy, margin: float | Mapping[str, float] | None, slices: Sequence[str]
+) -> Margins:
+    """The margin by the names of metrics, of a policy that exists and takes it and the slices."""
     one_of(policy, "policy", POLICIES)
-    if not 0 < number(alpha, "alpha") < 0.5:
-        raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
-    positive(care, "care")
-    if policy in TOOLS and slices:
+    tool = TOOL_POLICIES.get(policy)
+    if tool is not None and slices:
         raise InputError(f"policy {policy} knows no slices; no-regression and non-inferior do")
-    if policy == "omk" and margin is not None:
-        raise InputError("policy omk takes no margin")
+    if tool is not None and not tool.takes_margin and margin is not None:
+        raise InputError(f"policy {policy} takes no margin")
     if policy == "non-inferior" and not margin:
         raise InputError("policy non-inferior needs a margin above 0: a loss that would not matter")
-    checked: Margins = None
-    if isinstance(margin, Mapping):
-        checked = {
-            name if name == ALL_METRICS else metric_or_column(name): from_zero(
-                value, f"margin of {name}"
-            )
-            for name, value in margin.items()
-        }
-    elif margin is not None:
-        checked = from_zero(margin, "margin")
-    return _Options(policy=policy, margin=checked, alpha=alpha, care=care)
+    if not isinstance(margin, Mapping):
+        return None if margin is None else from_zero(margin, "margin")
+    return {
+        name if name == ALL_METRICS else metric_or_column(name): from_zero(
+            value, f"margin of {name}"
+        )
+        for name, value in margin.items()
+    }
 
 
 def _named(
     baselines: RunSource | Iterable[RunSource | NamedBaseline],
 ) -> list[NamedBaseline]:
-    if isinstance(baselines, (str, Path, ScoredRun, BatchEvalResult, NamedBaseline)):
+    if isinstance(baselines, (str, Path, ResultFile, ScoredRun, BatchEvalResult, NamedBaseline)):
         baselines = [baselines]
     return [
         each if isinstance(each, NamedBaseline) else NamedBaseline(_kind(each), each)
@@ -212,11 +217,6 @@ def _named(
 
 def _kind(source: RunSource) -> str:
     return "file" if isinstance(source, (str, Path)) else "run"
-
-
-def _run(baseline: NamedBaseline) -> ScoredRun:
-    assert isinstance(baseline.source, ScoredRun)
-    return baseline.source
 
 
 def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdict:
@@ -238,21 +238,12 @@ def _verdict(comparison: RunComparison, kind: str, options: _Options) -> Baselin
             if name != ALL_METRICS:
                 names = [change.name for change in comparison.changes]
                 check_compared(name, names, "margin")
-    match options.policy:
-        case "no-regression":
-            return no_regression(comparison, kind, care=options.care)
-        case "non-inferior":
-            return non_inferior(comparison, kind, alpha=options.alpha)
-        case "omk":
-            return omk_run_verdict(comparison, kind)
-        case "regtrace":
-            return regtrace_verdict(comparison, kind, options.margin)
-        case "node":
-            return node_verdict(comparison, kind, options.margin)
-
-
-def _rate(policy: Policy, comparison: RunComparison) -> FalseAlarmRate | None:
-    return false_alarm_rate(policy, comparison.n_pairs, share_tied(comparison))
+    tool = TOOL_POLICIES.get(options.policy)
+    if tool is not None:
+        return tool.verdict(comparison, kind, options.margin)
+    if options.policy == "non-inferior":
+        return non_inferior(comparison, kind, alpha=options.alpha)
+    return no_regression(comparison, kind, care=options.care)
 
 
 def _report(
@@ -261,9 +252,6 @@ def _report(
     guards: tuple[GateOutcome, ...],
     verdicts: tuple[BaselineVerdict, ...],
     rate: FalseAlarmRate | None,
-    *,
-    n_resamples: int,
-    seed: int,
 ) -> GateReport:
     """All of it in one verdict: the first failure decides, guards before baselines."""
     failed = next((verdict for verdict in verdicts if not verdict.passed), None)
@@ -289,15 +277,13 @@ def _report(
         notices=tuple(notices),
         false_alarms=rate,
         alpha=options.alpha,
-        n_resamples=n_resamples,
-        seed=seed,
+        n_resamples=options.n_resamples,
+        seed=options.seed,
     )
 
 
 def _without_baseline(run: ScoredRun, policy: Policy, n_guards: int) -> tuple[str, bool, str]:
-    held = f"; {n_guards} guard{'' if n_guards == 1 else 's'} held" if n_guards else ""
-    if policy == "omk":
-        ships = omk_solo(run).ships
-        verb = "reaches" if ships else "does not reach"
-        return "SOLO", ships, f"no baseline: the mean composite score {verb} 3.5 of 5{held}"
-    return _ALONE.get(policy, "NEW"), True, f"no baseline to compare with{held}"
+    tool = TOOL_POLICIES.get(policy)
+    status, passed, reason = ("NEW", True, NO_BASELINE) if tool is None else tool.alone(run)
+    held = f"; {counted(n_guards, 'guard')} held" if n_guards else ""
+    return status, passed, reason + held

@@ -7,7 +7,9 @@ from typing import Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.gating.limits import GateOutcome
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.plumbing.spelling import counted
+from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.scored_run import ScoredRun
 
 _SHOWN: Final = 5
 _PASSED: Final = 1
@@ -39,10 +41,7 @@ def critical_rows_outcome(
     InputError
         When the run has no verdicts, no such column, or fewer repeats than ``n_fails``.
     """
-    if not (run.passed != NOT_JUDGED).any():
-        raise InputError(
-            f"critical rows: {run.name} does not say which rows passed; score it with thresholds"
-        )
+    check_verdicts(run, "critical rows")
     wanted = dict.fromkeys([*ids, *_tagged_ids(run, tagged or {})])
     verdicts: dict[str, list[int]] = {row: [] for row in wanted}
     for row, passed in zip(run.ids, run.passed.tolist(), strict=True):
@@ -57,6 +56,14 @@ def critical_rows_outcome(
         wanted=0.0,
         message=_message(failed, verdicts, n_fails),
     )
+
+
+def check_verdicts(run: ScoredRun, guard: str) -> None:
+    """Refuse a run without verdicts, with an InputError that names the guard."""
+    if not (run.passed != NOT_JUDGED).any():
+        raise InputError(
+            f"{guard}: {run.name} does not say which rows passed; score it with thresholds"
+        )
 
 
 def _fails(verdicts: list[int], n_fails: int) -> bool:
@@ -94,7 +101,7 @@ def _tagged_ids(run: ScoredRun, tagged: Mapping[str, Sequence[str]]) -> Iterable
 
 
 def _message(failed: list[str], verdicts: Mapping[str, list[int]], n_fails: int) -> str:
-    count = f"{len(verdicts):,} critical row{'' if len(verdicts) == 1 else 's'}"
+    count = counted(len(verdicts), "critical row")
     if not failed:
         rule = "" if n_fails == 1 else f" {n_fails} times or more"
         return f"none of {count} failed{rule}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.gating.critical_rows import critical_rows_outcome
+from rag_eval.gating.critical_rows import check_verdicts, critical_rows_outcome
 from rag_eval.gating.limits import (
     GateOutcome,
     apart,
@@ -17,10 +17,11 @@ from rag_eval.gating.limits import (
     judge_failure_outcome,
     mean_outcome,
     pass_rate_outcome,
+    share_outcome,
 )
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.plumbing.checked_values import share, whole_from_one
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
 
@@ -33,7 +34,7 @@ class Guards:
     min_mean : mapping of metric to float
         Least mean score; a metric without any score fails.
     max_mean : mapping of metric to float
-        Largest mean score of metrics of which lower is better.
+        Maximum allowed mean per lower-is-better metric.
     min_pass_rate : float, optional
         Least share of rows that pass; rows without a verdict do not.
     max_null_rate : float or mapping of metric to float, optional
@@ -99,11 +100,7 @@ def check_guards(
         )
     found += _mean_guards(run, guards)
     if guards.min_pass_rate is not None:
-        if not (run.passed != NOT_JUDGED).any():
-            raise InputError(
-                f"min_pass_rate: {run.name} does not say which rows passed; "
-                "score it with thresholds"
-            )
+        check_verdicts(run, "min_pass_rate")
         found.append(
             pass_rate_outcome(int((run.passed == 1).sum()), len(run), guards.min_pass_rate)
         )
@@ -157,19 +154,9 @@ def _null_rates(
         metric, limit = to_metric_id(name), share(value, f"max_null_rate[{name!r}]")
         run.column(metric)  # named in the error where there is none
         rate = null_rate(run, metric)
-        shown, bar = apart(rate, limit)
-        verb = "is at most" if rate <= limit else "is above"
-        found.append(
-            GateOutcome(
-                gate="max_null_rate",
-                metric_id=metric,
-                held=rate <= limit,
-                found=rate,
-                wanted=limit,
-                message=f"{metric}: share of rows without a score {shown} "
-                f"({round(rate * len(run)):,}/{len(run):,}) {verb} {bar}",
-            )
-        )
+        n_null = round(rate * len(run))
+        what, counts = f"{metric}: share of rows without a score", f"({n_null:,}/{len(run):,})"
+        found.append(share_outcome("max_null_rate", what, rate, counts, limit, metric_id=metric))
     return found
 
 

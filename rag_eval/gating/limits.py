@@ -11,6 +11,7 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.ids import is_scorer_id
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.plumbing.checked_values import number, share
+from rag_eval.plumbing.json_records import record_json
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.regressions import MetricRegression
@@ -30,7 +31,7 @@ class Gates:
     min_mean : mapping of MetricId to float
         Least mean score per metric; a metric without any score fails.
     max_mean : mapping of MetricId to float
-        Largest mean score per metric of which lower is better; one without any score fails.
+        Maximum allowed mean per lower-is-better metric; one without any score fails.
     max_judge_failures : float
         Largest share of the judgements of a run that may fail; a native score that stands in for
         one counts as failed.
@@ -127,14 +128,8 @@ class GateOutcome:
     def to_dict(self) -> dict[str, Any]:
         """In the style of result files."""
         metric = {} if self.metric_id is None else {"metricId": camel_case(self.metric_id)}
-        return {
-            "gate": camel_case(self.gate),
-            **metric,
-            "held": self.held,
-            "found": self.found,
-            "wanted": self.wanted,
-            "message": self.message,
-        }
+        rest = record_json(self, without=("gate", "metric_id"))
+        return {"gate": camel_case(self.gate), **metric, **rest}
 
 
 def check_gates(
@@ -157,31 +152,41 @@ def check_gates(
 
 def judge_failure_outcome(failed: int, wanted: int, bar: float) -> GateOutcome:
     """The judge may fail so often and not more: what it did not judge is no evidence."""
-    rate = failed / wanted if wanted else 0.0
-    found, limit = apart(rate, bar)
-    held = rate <= bar
-    verb = "is at most" if held else "is above"
-    return GateOutcome(
-        gate="max_judge_failures",
-        held=held,
-        found=rate,
-        wanted=bar,
-        message=f"share of failed judgements {found} ({failed}/{wanted}) {verb} {limit}",
-    )
+    rate, counts = failed / wanted if wanted else 0.0, f"({failed}/{wanted})"
+    return share_outcome("max_judge_failures", "share of failed judgements", rate, counts, bar)
 
 
 def pass_rate_outcome(n_passed: int, n_rows: int, bar: float) -> GateOutcome:
     """At least so many of the rows pass; of none, too few."""
     rate = n_passed / n_rows if n_rows else 0.0
-    held = n_rows > 0 and rate >= bar
-    found, wanted = apart(rate, bar)
-    verb = "is at least" if held else "is below"
+    held, counts = n_rows > 0 and rate >= bar, f"({n_passed}/{n_rows})"
+    return share_outcome("min_pass_rate", "pass rate", rate, counts, bar, held=held)
+
+
+def share_outcome(
+    gate: str,
+    what: str,
+    found: float,
+    counts: str,
+    bar: float,
+    *,
+    held: bool | None = None,
+    metric_id: MetricId | None = None,
+) -> GateOutcome:
+    """A share of rows and its bar.
+
+    The bar is the least share where ``held`` says whether it is reached, else the largest.
+    """
+    is_held = found <= bar if held is None else held
+    least, beyond = ("at most", "above") if held is None else ("at least", "below")
+    shown, wanted = apart(found, bar)
     return GateOutcome(
-        gate="min_pass_rate",
-        held=held,
-        found=rate,
+        gate=gate,
+        metric_id=metric_id,
+        held=is_held,
+        found=found,
         wanted=bar,
-        message=f"pass rate {found} ({n_passed}/{n_rows}) {verb} {wanted}",
+        message=f"{what} {shown} {counts} is {least if is_held else beyond} {wanted}",
     )
 
 

@@ -10,8 +10,9 @@ from rag_eval.comparing.disagreements import disagreement_line
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.errors import InputError
-from rag_eval.gating.verdicts import BaselineVerdict, Finding, pairs_text
+from rag_eval.gating.verdicts import BaselineVerdict, Finding
 from rag_eval.plumbing.checked_values import positive
+from rag_eval.plumbing.spelling import counted
 from rag_eval.stats.differences import difference_lower_bound
 
 CARE: Final = 0.05
@@ -49,7 +50,7 @@ def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> Basel
     passes with a chance of ``alpha`` at most, however many there are.
     """
     findings = [_bounded(change, comparison, alpha) for change in _family(comparison)]
-    count = f"{len(findings)} mean{'' if len(findings) == 1 else 's'}"
+    count = counted(len(findings), "mean")
     return _verdict(
         comparison,
         kind,
@@ -105,13 +106,13 @@ def _tested(change: MetricChange, care: float) -> Finding:
     if test is None:
         return _without_pairs(change)
     status = _status(change, care)
-    message = f"{_moved(change)} over {pairs_text(change.n_pairs)}"
+    message = f"{_moved(change)} over {counted(change.n_pairs, 'pair')}"
     if status == REGRESS:
         message += f", p {_p_text(test.adjusted_p_worse)} after Holm{_beyond(change)}: a regression"
     elif status == PROGRESS:
         message += f", p {_p_text(test.adjusted_p_better)} after Holm: an improvement"
     elif status == UNCHANGED:
-        message = f"{_name(change)} is the same in all of {pairs_text(change.n_pairs)}"
+        message = f"{change.label} is the same in all of {counted(change.n_pairs, 'pair')}"
     elif status == UNDERPOWERED:
         message += f": too few to find a drop of {care:g}{_findable(change)}"
     else:
@@ -120,27 +121,19 @@ def _tested(change: MetricChange, care: float) -> Finding:
 
 
 def _status(change: MetricChange, care: float) -> str:
-    if change.verdict == "regression":
-        return REGRESS
-    if change.verdict == "improvement":
-        return PROGRESS
-    if change.verdict == "unchanged":
-        return UNCHANGED
-    if change.verdict == "too few":
-        return UNDERPOWERED
-    return NOISE if _would_find(change, care) else UNDERPOWERED
-
-
-def _would_find(change: MetricChange, care: float) -> bool:
-    """Whether as many rows like these would mostly show a drop of ``care``."""
-    return change.detectable is not None and change.detectable <= care
+    shown = {"regression": REGRESS, "improvement": PROGRESS, "unchanged": UNCHANGED}
+    if change.verdict in shown:
+        return shown[change.verdict]
+    # Whether as many rows like these would mostly show a drop of ``care``.
+    would_find = change.detectable is not None and change.detectable <= care
+    return NOISE if would_find and change.verdict != "too few" else UNDERPOWERED
 
 
 def _without_pairs(change: MetricChange) -> Finding:
     if change.old.n and not change.new.n:
-        message = f"{_name(change)} has no scores now; the baseline's mean is {change.old.mean:.3f}"
+        message = f"{change.label} has no scores now; the baseline's mean is {change.old.mean:.3f}"
         return _finding(change, NO_SCORES, False, message, None)
-    message = f"{_name(change)} has no row with a score in both runs"
+    message = f"{change.label} has no row with a score in both runs"
     return _finding(change, UNDERPOWERED, True, message, None)
 
 
@@ -152,8 +145,8 @@ def _regression_summary(findings: Sequence[Finding], care: float) -> tuple[str, 
         return PROGRESS, f"{best.message}; no evidence of a drop elsewhere"
     few = [finding for finding in findings if finding.status == UNDERPOWERED]
     same = all(finding.status == UNCHANGED for finding in findings)
-    means = f"{len(findings)} mean{'' if len(findings) == 1 else 's'}"
-    pairs = pairs_text(max((finding.n_pairs for finding in findings), default=0))
+    means = counted(len(findings), "mean")
+    pairs = counted(max((finding.n_pairs for finding in findings), default=0), "pair")
     if same:
         return UNCHANGED, f"every score of {means} is the same in all of {pairs}"
     if few:
@@ -182,7 +175,7 @@ def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> F
         largest=1.0 if table.holds_shares(change.name) else None,
     )
     held = low is not None and low > -margin
-    message = f"{_moved(change)} over {pairs_text(change.n_pairs)}"
+    message = f"{_moved(change)} over {counted(change.n_pairs, 'pair')}"
     if low is None:
         message += f": too few to show a loss below {margin:g}"
     else:
@@ -202,7 +195,7 @@ def _finding(
 ) -> Finding:
     return Finding(
         metric=change.name,
-        slice=_slice(change),
+        slice=None if change.slice is None else str(change.slice),
         status=status,
         held=held,
         message=message,
@@ -216,23 +209,14 @@ def _finding(
     )
 
 
-def _slice(change: MetricChange) -> str | None:
-    return None if change.slice is None else f"{change.slice.field}={change.slice.value}"
-
-
-def _name(change: MetricChange) -> str:
-    found = _slice(change)
-    return change.name if found is None else f"{change.name} [{found}]"
-
-
 def _moved(change: MetricChange) -> str:
     """``faithfulness fell by 0.021 [-0.034, -0.008]``."""
     low, high = change.difference.low, change.difference.high
     bounds = "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
     if change.delta == 0:
-        return f"{_name(change)} did not change{bounds}"
+        return f"{change.label} did not change{bounds}"
     way = "fell" if change.delta < 0 else "rose"
-    return f"{_name(change)} {way} by {abs(change.delta):.3f}{bounds}"
+    return f"{change.label} {way} by {abs(change.delta):.3f}{bounds}"
 
 
 def _beyond(change: MetricChange) -> str:

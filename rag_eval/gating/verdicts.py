@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final
 
 from rag_eval.gating.limits import GateOutcome
-from rag_eval.plumbing.json_text import number_or_null
+from rag_eval.plumbing.json_records import JsonRecord, record_json
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.faces import face
+from rag_eval.samples import Policy
 
-Policy: TypeAlias = Literal["no-regression", "non-inferior", "omk", "regtrace", "node"]
-POLICIES: tuple[Policy, ...] = ("no-regression", "non-inferior", "omk", "regtrace", "node")
+NO_BASELINE: Final = "no baseline to compare with"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,24 +66,11 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values; a number that does not exist is null."""
-        return {
-            "metricId": camel_case(self.metric),
-            "slice": self.slice,
-            "status": self.status,
-            "held": self.held,
-            "message": self.message,
-            "nPairs": self.n_pairs,
-            "change": number_or_null(self.change),
-            "low": number_or_null(self.low),
-            "high": number_or_null(self.high),
-            "pValue": number_or_null(self.p_value),
-            "margin": self.margin,
-            "detectable": number_or_null(self.detectable),
-        }
+        return {"metricId": camel_case(self.metric), **record_json(self, without=("metric",))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineVerdict:
+class BaselineVerdict(JsonRecord):
     """A run against one baseline.
 
     Attributes
@@ -110,21 +97,9 @@ class BaselineVerdict:
     findings: tuple[Finding, ...] = ()
     notices: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "status": self.status,
-            "passed": self.passed,
-            "reason": self.reason,
-            "findings": [finding.to_dict() for finding in self.findings],
-            "notices": list(self.notices),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FalseAlarmRate:
+class FalseAlarmRate(JsonRecord):
     """How often a policy is red when nothing changed, by simulation.
 
     Attributes
@@ -142,15 +117,6 @@ class FalseAlarmRate:
     n_rows: int
     tied: float
     n_replicates: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "rate": self.rate,
-            "nRows": self.n_rows,
-            "tied": self.tied,
-            "nReplicates": self.n_replicates,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,20 +166,7 @@ class GateReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "run": self.name,
-            "policy": self.policy,
-            "status": self.status,
-            "passed": self.passed,
-            "reason": self.reason,
-            "baselines": [verdict.to_dict() for verdict in self.baselines],
-            "guards": [outcome.to_dict() for outcome in self.guards],
-            "notices": list(self.notices),
-            "falseAlarms": None if self.false_alarms is None else self.false_alarms.to_dict(),
-            "alpha": self.alpha,
-            "nResamples": self.n_resamples,
-            "seed": self.seed,
-        }
+        return {"run": self.name, **record_json(self, without=("name",))}
 
     def _repr_html_(self) -> str:
         return str(face("gate.notebook")(self))
@@ -222,8 +175,3 @@ class GateReport:
 def first_failure(outcomes: Sequence[GateOutcome]) -> str | None:
     """What the first guard that failed says."""
     return next((outcome.message for outcome in outcomes if not outcome.held), None)
-
-
-def pairs_text(count: int) -> str:
-    """``1 pair``, ``1,200 pairs``."""
-    return f"{count:,} pair{'' if count == 1 else 's'}"

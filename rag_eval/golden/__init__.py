@@ -14,10 +14,10 @@ from rag_eval.golden.near_duplicates import (
     without_near_duplicates,
 )
 from rag_eval.golden.outputs import CaseOutput
-from rag_eval.golden.regtrace_files import validate_golden_set
 from rag_eval.golden.results import CaseResult, CaseSignal, EvalRunResult
 from rag_eval.golden.runner import CaseRunner, arun_golden_dataset, run_golden_dataset
 from rag_eval.golden.split import GoldenSplit, split_golden_dataset
+from rag_eval.golden.tools.regtrace import validate_golden_set
 from rag_eval.inputs.checked_records import Fault
 from rag_eval.inputs.yaml_files import load_yaml
 

@@ -1,16 +1,20 @@
-"""Functions of the caller, plain or coroutine functions, called within a time limit."""
+"""Functions of the caller, plain or coroutine, called for some items within a time limit."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Generic, TypeVar
 
-from rag_eval.errors import RagEvalError
-from rag_eval.judge.loop_calls import LoopCalls
-from rag_eval.judge.thread_calls import ThreadCalls
+from rag_eval.errors import Interrupted, RagEvalError
+from rag_eval.judge import loop_thread
+from rag_eval.judge.foreign_calls import LoopCalls, ThreadCalls, is_coroutine_function
+from rag_eval.plumbing.checked_values import whole_from_one
+
+Found = TypeVar("Found")
 
 
 class CallFailedError(RagEvalError):
@@ -67,14 +71,52 @@ class Calls:
         return await self._coroutines.call(found) if inspect.isawaitable(found) else found
 
 
-def is_coroutine_function(function: Callable[..., Any]) -> bool:
-    """Whether a call gives a coroutine and so need not be made on a thread."""
-    inner: Any = function
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(
-        getattr(inner, "__call__", None)  # noqa: B004 - which kind of call, not whether any
-    )
+class ItemRun(ABC, Generic[Found]):
+    """Calls for each of some items, some at once, and what has come of them so far.
+
+    Parameters
+    ----------
+    n_items : int
+    on_done : callable or None
+        Called with what was found of each item, as it comes.
+    timeout_s : float, optional
+        For one call.
+    """
+
+    def __init__(
+        self, n_items: int, on_done: Callable[[Any], Any] | None, timeout_s: float | None = None
+    ) -> None:
+        self.found: list[Found | None] = [None] * n_items
+        self._on_done = on_done
+        self._timeout_s = timeout_s
+
+    def run(self, concurrency: int) -> None:
+        """Run all items, also inside of a running loop and in notebooks."""
+        width = whole_from_one(concurrency, "concurrency")
+        try:
+            loop_thread.run(self.arun(width))
+        except KeyboardInterrupt:
+            raise self.interrupted() from None
+
+    async def arun(self, concurrency: int) -> None:
+        """The same in the loop of the caller."""
+        width = min(whole_from_one(concurrency, "concurrency"), max(1, len(self.found)))
+        with Calls(self._timeout_s) as calls:
+            jobs = (partial(self._job, calls, index) for index in range(len(self.found)))
+            await loop_thread.run_jobs(jobs, width)
+
+    @abstractmethod
+    async def one(self, calls: Calls, index: int) -> Found:
+        """What comes of one item."""
+
+    @abstractmethod
+    def interrupted(self) -> Interrupted:
+        """What Ctrl-C raises, with what there is so far."""
+
+    async def _job(self, calls: Calls, index: int) -> None:
+        found = self.found[index] = await self.one(calls, index)
+        if self._on_done is not None:
+            self._on_done(found)
 
 
 def error_text(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError
 from rag_eval.golden.datasets import GoldenCase
-from rag_eval.golden.metric_signals import ScorerOptions, metric_signals, sample_of
+from rag_eval.golden.metric_signals import NO_EARLIER_RUN, ScorerOptions, metric_signals, sample_of
 from rag_eval.golden.outputs import CaseOutput
 from rag_eval.golden.results import CaseResult, CaseSignal, weighted_mean
 from rag_eval.scorers.tool_calls import called_names
@@ -16,9 +16,6 @@ PRECISION_CUTOFF: Final = 5
 """Retrieved ids that count, as HazelJS has it."""
 
 _SHOWN_CHECKS: Final = 5
-
-# Regtrace's own metric: without a baseline there is nothing to compare, and nothing is wrong.
-_NEEDS_BASELINE: Final = "regtrace.regression"
 
 
 def scored_case(
@@ -34,7 +31,7 @@ def scored_case(
     except InputError as error:
         return failed_case(case, f"not scored: {error}", output)
     scores = [(signal.score, 1.0) for signal in signals if signal.score is not None]
-    unscored = [s for s in signals if s.score is None and s.name != _NEEDS_BASELINE]
+    unscored = [s for s in signals if s.score is None and s.explanation != NO_EARLIER_RUN]
     if unscored and not scores:
         why = "; ".join(f"{signal.name}: {signal.explanation}" for signal in unscored)
         return failed_case(case, f"nothing could be scored ({why})", output, signals)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
+from rag_eval.plumbing.spelling import camel_case
+
 GoldenFormat: TypeAlias = Literal["hazel", "regtrace", "omk"]
 """Whose schema a file has: HazelJS's JSON, Regtrace's golden set, or omk's samples."""
 
@@ -68,34 +70,17 @@ class GoldenCase:
 
     def to_dict(self) -> dict[str, Any]:
         """The case in HazelJS's schema, with what that schema lacks under camelCase names."""
-        return {_NAMES[name]: _plain(getattr(self, name)) for name in _NAMES if self._differs(name)}
+        return {
+            camel_case(name): _plain(getattr(self, name))
+            for name in CASE_FIELDS
+            if name in ("id", "input") or getattr(self, name) != getattr(_BLANK, name)
+        }
 
-    def _differs(self, name: str) -> bool:
-        return name in ("id", "input") or getattr(self, name) != _DEFAULTS[name]
 
-
-_NAMES: Final = {
-    "id": "id",
-    "input": "input",
-    "expected_output": "expectedOutput",
-    "expected_tool_calls": "expectedToolCalls",
-    "expected_retrieved_ids": "expectedRetrievedIds",
-    "metadata": "metadata",
-    "weight": "weight",
-    "contexts": "contexts",
-    "assertions": "assertions",
-    "metrics": "metrics",
-    "thresholds": "thresholds",
-    "tags": "tags",
-    "description": "description",
-    "system_prompt": "systemPrompt",
-    "actual_output": "actualOutput",
-}
-CASE_FIELDS: Final = tuple(_NAMES)
+CASE_FIELDS: Final = tuple(each.name for each in fields(GoldenCase) if each.name != "source")
 """Fields of a case that a file can set."""
 
 _BLANK: Final = GoldenCase(id="", input="")
-_DEFAULTS: Final = {name: getattr(_BLANK, name) for name in _NAMES}
 
 
 def _plain(value: Any) -> Any:
@@ -161,5 +146,3 @@ class GoldenDataset:
 
 
 _CASES_KEYS: Final[dict[GoldenFormat, str]] = {"hazel": "cases", "regtrace": "test_cases"}
-
-assert {part.name for part in fields(GoldenCase)} == {*_NAMES, "source"}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_eval.golden.datasets import CASE_FIELDS, GoldenCase, GoldenDataset
+from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.plumbing.spelling import camel_case
 
 
@@ -23,9 +24,13 @@ class ChangedCase:
     id: str
     fields: tuple[str, ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values (camelCase)."""
+        return {"id": self.id, "fields": [camel_case(name) for name in self.fields]}
+
 
 @dataclass(frozen=True, slots=True)
-class GoldenDiff:
+class GoldenDiff(JsonRecord):
     """What differs.
 
     Attributes
@@ -44,19 +49,6 @@ class GoldenDiff:
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The difference as JSON (camelCase)."""
-        changed = [
-            {"id": case.id, "fields": [camel_case(name) for name in case.fields]}
-            for case in self.changed
-        ]
-        return {
-            "added": list(self.added),
-            "removed": list(self.removed),
-            "changed": changed,
-            "unchanged": self.unchanged,
-        }
 
 
 def diff_golden_datasets(old: GoldenDataset, new: GoldenDataset) -> GoldenDiff:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from rag_eval.errors import InputError, Interrupted, RagEvalError, glance
-from rag_eval.golden.calling import CallFailedError, Calls
+from rag_eval.golden.calling import CallFailedError, Calls, ItemRun
 from rag_eval.golden.eval_items import run_of_item, sample_of_run
 from rag_eval.golden.metric_signals import metric_and_spec
 from rag_eval.golden.results import weighted_mean
-from rag_eval.judge import loop_thread
-from rag_eval.judge.workers import Job, run_jobs
-from rag_eval.plumbing.checked_values import is_number, whole_from_one
+from rag_eval.plumbing.checked_values import is_number
 
 Target: TypeAlias = Callable[[Any], Any]
 """Takes the input of an item and gives an output: a text, messages, or a mapping of them."""
@@ -118,13 +116,7 @@ def run_evals(
         On Ctrl-C; its ``partial`` is the result over the items that were done.
     """
     run = _Evals(data, scorers, target, on_item_complete)
-    width = whole_from_one(concurrency, "concurrency")
-    try:
-        loop_thread.run(run.run(width))
-    except KeyboardInterrupt:
-        found = run.result()
-        n_done = found.summary.total_items
-        raise Interrupted(f"{n_done:,} of {len(data):,} items were run", found) from None
+    run.run(concurrency)
     return run.result()
 
 
@@ -137,11 +129,11 @@ async def arun_evals(
 ) -> EvalsResult:
     """As :func:`run_evals`; coroutines run in the loop of the caller."""
     run = _Evals(data, scorers, target, on_item_complete)
-    await run.run(whole_from_one(concurrency, "concurrency"))
+    await run.arun(concurrency)
     return run.result()
 
 
-class _Evals:
+class _Evals(ItemRun[Mapping[str, Any]]):
     """One call: its items and scorers, checked, and what has come so far."""
 
     def __init__(
@@ -152,15 +144,15 @@ class _Evals:
         if not callable(target):
             raise InputError(f"the target must be callable, got {type(target).__name__}")
         self._target = target
-        self._on_item = on_item
-        self._found: list[Mapping[str, Any] | None] = [None] * len(self._data)
+        super().__init__(len(self._data), on_item)
 
-    async def run(self, width: int) -> None:
-        with Calls() as calls:
-            await run_jobs(self._jobs(calls), min(width, len(self._data)))
+    def interrupted(self) -> Interrupted:
+        found = self.result()
+        n_done = found.summary.total_items
+        return Interrupted(f"{n_done:,} of {len(self._data):,} items were run", found)
 
     def result(self) -> EvalsResult:
-        items = tuple(item for item in self._found if item is not None)
+        items = tuple(item for item in self.found if item is not None)
         scores: dict[str, float | None] = {}
         counts: dict[str, int] = {}
         for name in self._scorers:
@@ -170,25 +162,15 @@ class _Evals:
             counts[name] = len(pairs)
         return EvalsResult(scores, EvalsSummary(len(items), counts), items)
 
-    def _jobs(self, calls: Calls) -> Iterator[Job]:
-        for index in range(len(self._data)):
-            yield self._job(calls, index)
-
-    def _job(self, calls: Calls, index: int) -> Callable[[], Awaitable[None]]:
-        async def run_item() -> None:
-            item = self._data[index]
-            try:
-                output = await calls.call(self._target, item["input"])
-            except CallFailedError as error:
-                raise RagEvalError(f"item {index}: the target failed: {error}") from error
-            run = run_of_item(item, output)
-            scores = {name: await self._score(calls, name, run, index) for name in self._scorers}
-            done = {"input": item["input"], "output": output, "scores": scores}
-            self._found[index] = done
-            if self._on_item is not None:
-                self._on_item(done)
-
-        return run_item
+    async def one(self, calls: Calls, index: int) -> Mapping[str, Any]:
+        item = self._data[index]
+        try:
+            output = await calls.call(self._target, item["input"])
+        except CallFailedError as error:
+            raise RagEvalError(f"item {index}: the target failed: {error}") from error
+        run = run_of_item(item, output)
+        scores = {name: await self._score(calls, name, run, index) for name in self._scorers}
+        return {"input": item["input"], "output": output, "scores": scores}
 
     async def _score(
         self, calls: Calls, name: str, run: Mapping[str, Any], index: int

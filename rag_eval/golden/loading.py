@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError
-from rag_eval.golden.datasets import GoldenDataset, GoldenFormat
-from rag_eval.golden.hazel_files import read_hazel
-from rag_eval.golden.omk_files import read_omk
-from rag_eval.golden.regtrace_files import read_regtrace
+from rag_eval.golden.datasets import GoldenDataset
+from rag_eval.golden.tools.hazel import read_hazel
+from rag_eval.golden.tools.omk import read_omk
+from rag_eval.golden.tools.regtrace import read_regtrace
 from rag_eval.inputs.checked_records import Fault, described
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
@@ -19,10 +19,11 @@ from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
 _Read: TypeAlias = tuple[GoldenDataset | None, list[Fault]]
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
-_KEYS: Final[dict[str, GoldenFormat]] = {
-    "cases": "hazel",
-    "test_cases": "regtrace",
-    "samples": "omk",
+# By the key that has the cases; a sample of omk's has no name but that of its file.
+_READERS: Final[dict[str, Callable[[Any, str], _Read]]] = {
+    "cases": lambda document, _: read_hazel(document),
+    "test_cases": lambda document, _: read_regtrace(document),
+    "samples": read_omk,
 }
 _SHOWN_FAULTS: Final = 3
 
@@ -98,24 +99,17 @@ def _read(document: Any, name: str, where: str) -> _Read:
         return read_omk(document, name)
     if not isinstance(document, Mapping):
         return None, [Fault("", "a mapping or a list of samples", described(document))]
-    found = [form for key, form in _KEYS.items() if key in document]
+    found = [key for key in _READERS if key in document]
     if len(found) > 1:
-        keys = ", ".join(key for key in _KEYS if key in document)
-        raise InputError(f"{where}: one of the keys {keys} was wanted, got {len(found)}")
+        raise InputError(
+            f"{where}: one of the keys {', '.join(found)} was wanted, got {len(found)}"
+        )
     if not found:
         raise InputError(
             f"{where}: a list of cases was wanted under cases, test_cases or samples, "
             f"got {_keys_text(document)}"
         )
-    if found[0] == "omk":
-        return read_omk(document, name)
-    return _READERS[found[0]](document)
-
-
-_READERS: Final[dict[GoldenFormat, Callable[[Any], _Read]]] = {
-    "hazel": read_hazel,
-    "regtrace": read_regtrace,
-}
+    return _READERS[found[0]](document, name)
 
 
 def _keys_text(document: Mapping[str, Any]) -> str:

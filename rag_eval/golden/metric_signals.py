@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.golden.datasets import GoldenCase
@@ -15,6 +15,9 @@ from rag_eval.metrics.registry import metric_of, to_metric_id
 
 ScorerOptions: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Options of scorers, by their ids."""
+
+NO_EARLIER_RUN: Final = "there is no earlier run to compare with"
+"""A case has no such score, and nothing is wrong."""
 
 
 def metric_signals(
@@ -34,10 +37,7 @@ def metric_signals(
         return
     sample = sample_of(case, output)
     for metric in case.metrics:
-        if metric == "regtrace.regression":
-            yield CaseSignal(metric, None, None, "there is no earlier run to compare with")
-        else:
-            yield _signal(*metric_and_spec(metric), case, sample, options)
+        yield _signal(*metric_and_spec(metric), case, sample, options)
 
 
 def _signal(
@@ -51,6 +51,8 @@ def _signal(
         return _kernel_signal(metric, case, sample)
     if spec is None:
         raise InputError(f"{metric} needs a judge, which golden datasets are not scored by")
+    if spec.compares_runs:
+        return CaseSignal(metric, None, None, NO_EARLIER_RUN)
     if not all(name in sample for name in spec.fields):
         missing = ", ".join(name for name in spec.fields if name not in sample)
         return CaseSignal(metric, None, None, f"missing: {missing}")

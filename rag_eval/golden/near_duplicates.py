@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
 from rag_eval.plumbing.checked_values import is_number
+from rag_eval.plumbing.json_records import JsonRecord
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,7 +33,7 @@ _ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class NearDuplicate:
+class NearDuplicate(JsonRecord):
     """A case whose input is nearly that of an earlier one.
 
     Attributes
@@ -50,15 +51,6 @@ class NearDuplicate:
     of: str
     similarity: float
     same_expectation: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON (camelCase)."""
-        return {
-            "id": self.id,
-            "of": self.of,
-            "similarity": self.similarity,
-            "sameExpectation": self.same_expectation,
-        }
 
 
 def near_duplicates(
@@ -84,17 +76,15 @@ def near_duplicates(
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise InputError(f"n must be a whole number from 1 on, got {glance(n)}")
     cases = dataset.cases
-    rows = _distinct_rows(cases, n)
-    found = _nearest_earlier(rows.matrix, threshold)
+    rows = _rows(cases, n)
+    wordless = [row for row, size in enumerate(rows.indptr[1:] - rows.indptr[:-1]) if not size]
+    found = _nearest_earlier(rows, threshold)
+    for row in wordless[1:]:
+        found[row] = (wordless[0], 1.0)
     result = []
-    for index, case in enumerate(cases):
-        row = rows.row_of_case[index]
-        first = rows.first_case[row]
-        of, similarity = found.get(row, (row, 1.0))
-        if first != index or of != row:
-            other = cases[rows.first_case[of]]
-            same = _expectation(case) == _expectation(other)
-            result.append(NearDuplicate(case.id, other.id, similarity, same))
+    for row, (of, similarity) in sorted(found.items()):
+        same = _expectation(cases[row]) == _expectation(cases[of])
+        result.append(NearDuplicate(cases[row].id, cases[of].id, similarity, same))
     return tuple(result)
 
 
@@ -115,40 +105,23 @@ def _expectation(case: GoldenCase) -> tuple[object, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Sets of n-grams that differ: a matrix of ones, and which case has which."""
-
-    matrix: csr_array
-    row_of_case: list[int]
-    first_case: list[int]
-
-
-def _distinct_rows(cases: Sequence[GoldenCase], n: int) -> _Rows:
-    """The sets of n-grams, columns in the order of how rare they are."""
+def _rows(cases: Sequence[GoldenCase], n: int) -> csr_array:
+    """The sets of n-grams as a matrix of ones, columns in the order of how rare they are."""
     import numpy as np
     from scipy.sparse import csr_array
 
     ids: dict[str, int] = {}
-    row_of: dict[frozenset[int], int] = {}
-    row_of_case: list[int] = []
-    first_case: list[int] = []
-    for index, case in enumerate(cases):
-        grams = frozenset(ids.setdefault(gram, len(ids)) for gram in _grams(case.input, n))
-        row = row_of.setdefault(grams, len(row_of))
-        row_of_case.append(row)
-        if row == len(first_case):
-            first_case.append(index)
-    sizes = np.array([len(grams) for grams in row_of], np.int64)
-    flat = np.fromiter((gram for grams in row_of for gram in grams), np.int64, int(sizes.sum()))
+    sets = [{ids.setdefault(gram, len(ids)) for gram in _grams(case.input, n)} for case in cases]
+    sizes = np.array([len(grams) for grams in sets], np.int64)
+    flat = np.fromiter((gram for grams in sets for gram in grams), np.int64, int(sizes.sum()))
     counts = np.bincount(flat, minlength=max(1, len(ids)))
     rank = np.empty(len(counts), np.int64)
     rank[np.argsort(counts, kind="stable")] = np.arange(len(counts))
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     ones = np.ones(len(flat), np.int32)
-    matrix = csr_array((ones, rank[flat], offsets), shape=(len(row_of), len(counts)))
+    matrix = csr_array((ones, rank[flat], offsets), shape=(len(cases), len(counts)))
     matrix.sort_indices()
-    return _Rows(matrix, row_of_case, first_case)
+    return matrix
 
 
 def _grams(text: str, n: int) -> list[str]:

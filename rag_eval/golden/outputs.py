@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.golden.hazel_files import check_calls
+from rag_eval.golden.tools.hazel import check_calls
 from rag_eval.inputs.checked_records import Fault, Record
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.scorers.tool_calls import called_names

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError, Interrupted, glance
-from rag_eval.golden.calling import CallFailedError, Calls
+from rag_eval.golden.calling import CallFailedError, Calls, ItemRun
 from rag_eval.golden.case_scores import failed_case, scored_case
 from rag_eval.golden.datasets import GoldenCase, GoldenDataset
 from rag_eval.golden.loading import load_golden_dataset
 from rag_eval.golden.metric_signals import ScorerOptions, checked_options
 from rag_eval.golden.outputs import CaseOutput, output_of
 from rag_eval.golden.results import CaseResult, EvalRunResult, run_result
-from rag_eval.judge import loop_thread
-from rag_eval.judge.workers import Job, run_jobs
-from rag_eval.plumbing.checked_values import is_number, whole_from_one
+from rag_eval.plumbing.checked_values import is_number
 
 CaseRunner: TypeAlias = Callable[[Mapping[str, Any]], Any]
 """Takes ``{"id", "input", "metadata", "contexts", "system_prompt", "tags"}``, gives an output.
@@ -88,12 +86,7 @@ def run_golden_dataset(
         On Ctrl-C; its ``partial`` is the result, the cases that did not run being errors in it.
     """
     run = _Run(dataset, runner, min_average_score, timeout_s, scorer_options, on_case_complete)
-    width = whole_from_one(concurrency, "concurrency")
-    try:
-        loop_thread.run(run.run(width))
-    except KeyboardInterrupt:
-        message = f"{run.n_done:,} of {len(run.dataset):,} cases were run"
-        raise Interrupted(message, run.result("interrupted before it was run")) from None
+    run.run(concurrency)
     return run.result()
 
 
@@ -109,11 +102,11 @@ async def arun_golden_dataset(
 ) -> EvalRunResult:
     """As :func:`run_golden_dataset`; coroutines run in the loop of the caller."""
     run = _Run(dataset, runner, min_average_score, timeout_s, scorer_options, on_case_complete)
-    await run.run(whole_from_one(concurrency, "concurrency"))
+    await run.arun(concurrency)
     return run.result()
 
 
-class _Run:
+class _Run(ItemRun[CaseResult]):
     """One run: its options, checked, and what has come of its cases so far."""
 
     def __init__(
@@ -129,40 +122,23 @@ class _Run:
             dataset if isinstance(dataset, GoldenDataset) else load_golden_dataset(dataset)
         )
         _check(runner, min_score, timeout_s, on_case)
+        super().__init__(len(self.dataset), on_case, timeout_s)
         self._runner = runner
         self._min_score = float(min_score)
-        self._timeout_s = timeout_s
         self._options = checked_options(scorer_options)
-        self._on_case = on_case
-        self._results: list[CaseResult | None] = [None] * len(self.dataset)
-
-    @property
-    def n_done(self) -> int:
-        return sum(result is not None for result in self._results)
-
-    async def run(self, width: int) -> None:
-        with Calls(self._timeout_s) as calls:
-            await run_jobs(self._jobs(calls), min(width, max(1, len(self.dataset))))
 
     def result(self, why_not: str = "not run") -> EvalRunResult:
-        found = zip(self.dataset, self._results, strict=True)
+        found = zip(self.dataset, self.found, strict=True)
         results = [failed_case(case, why_not) if r is None else r for case, r in found]
         return run_result(self.dataset.name, self.dataset.version, results, self._min_score)
 
-    def _jobs(self, calls: Calls) -> Iterator[Job]:
-        for index, case in enumerate(self.dataset):
-            yield self._job(calls, index, case)
+    def interrupted(self) -> Interrupted:
+        n_done = sum(result is not None for result in self.found)
+        message = f"{n_done:,} of {len(self.dataset):,} cases were run"
+        return Interrupted(message, self.result("interrupted before it was run"))
 
-    def _job(self, calls: Calls, index: int, case: GoldenCase) -> Callable[[], Awaitable[None]]:
-        async def run_case() -> None:
-            result = await self._case_result(calls, case)
-            self._results[index] = result
-            if self._on_case is not None:
-                self._on_case(result)
-
-        return run_case
-
-    async def _case_result(self, calls: Calls, case: GoldenCase) -> CaseResult:
+    async def one(self, calls: Calls, index: int) -> CaseResult:
+        case = self.dataset.cases[index]
         began = time.perf_counter()
         try:
             output = output_of(await calls.call(self._runner, _given(case)))

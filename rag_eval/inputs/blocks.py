@@ -6,25 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from rag_eval.errors import InputError
-
 if TYPE_CHECKING:
     from rag_eval.inputs.samples import FieldNeeds, SampleLike
     from rag_eval.kernels.columns import SampleBatch
 
+KEPT_FAULTS: Final = 10
+"""Rows that cannot be scored that a report names; the others are counted."""
+
 _SHOWN_ID: Final = 60
-
-
-class SampleError(InputError):
-    """A sample cannot be scored: ``where`` names it, ``fault`` says what is wrong with it."""
-
-    def __init__(self, where: str, fault: str) -> None:
-        super().__init__(where, fault)
-        self.where = where
-        self.fault = fault
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.fault}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import sys
 import zlib
@@ -64,6 +65,20 @@ class ByteFile:
         self._can_be_raised = max_row_bytes is not None
         self._raw = raw
         self._unpacked = unpacked
+        self._ahead = b""
+
+    @classmethod
+    def of(cls, content: bytes, source: str) -> ByteFile:
+        """Content that has been read already, as a file."""
+        held = io.BytesIO(content)
+        return cls(held, held, source)
+
+    def head(self, n_bytes: int) -> bytes:
+        """The first bytes, fewer of a shorter file; they are read again with the others."""
+        chunks = self.chunks(n_bytes)
+        while len(self._ahead) < n_bytes and (chunk := next(chunks, b"")):
+            self._ahead += chunk
+        return self._ahead[:n_bytes]
 
     @property
     def position(self) -> int:
@@ -83,6 +98,9 @@ class ByteFile:
         """
         # read1 gives what there is: lines of a pipe as they come, and all of a truncated file.
         read: Callable[[int], bytes] = self._unpacked.read1  # type: ignore[attr-defined]
+        if self._ahead:
+            ahead, self._ahead = self._ahead, b""
+            yield ahead
         while True:
             try:
                 chunk = read(n_bytes)
@@ -180,6 +198,10 @@ class ByteFile:
             As for :meth:`chunks`.
         """
         with memoryview(buffer) as view, view[begin:] as rest:
+            if self._ahead:
+                n_ahead = min(len(self._ahead), len(rest))
+                rest[:n_ahead], self._ahead = self._ahead[:n_ahead], self._ahead[n_ahead:]
+                return n_ahead
             try:
                 n_bytes: int = self._unpacked.readinto1(rest)  # type: ignore[attr-defined]
             except Exception as error:

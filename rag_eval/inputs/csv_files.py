@@ -15,7 +15,7 @@ import msgspec
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile
-from rag_eval.inputs.samples import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
+from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
 from rag_eval.inputs.schemas.fields import FieldMap
 
 _MAX_ROWS: Final = 1024

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from rag_eval._native import json_lines
 from rag_eval.inputs.blocks import FileOrigin
-from rag_eval.inputs.samples import FieldNeeds, RowBlock, SampleLike
+from rag_eval.inputs.row_blocks import RowBlock
+from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.inputs.schemas.fields import FieldMap
 from rag_eval.kernels.columns import (
     GIVEN_ANSWER,
@@ -26,7 +27,7 @@ from rag_eval.kernels.columns import (
     SampleBatch,
     TextColumn,
 )
-from rag_eval.kernels.grounded_settings import DETECT
+from rag_eval.kernels.settings import DETECT
 
 _Places: TypeAlias = npt.NDArray[np.int64]
 

@@ -14,7 +14,8 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile, plain_name
 from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
-from rag_eval.inputs.samples import SHARED_BLOCK_BYTES, RowBlock, RowBlocks, SampleLike
+from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
+from rag_eval.inputs.samples import SampleLike
 from rag_eval.inputs.schemas.documents import rows_of_document
 from rag_eval.inputs.schemas.fields import FieldMap
 

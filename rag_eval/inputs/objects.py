@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple
 
 from rag_eval.inputs.arrow.arrays import ArrowSource, is_arrow, open_arrow
 from rag_eval.inputs.arrow.blocks import arrow_blocks, check_truths
 from rag_eval.inputs.blocks import SampleBlock
-from rag_eval.inputs.samples import FieldNeeds, sample_blocks
-from rag_eval.inputs.schemas.fields import column_map, field_map
+from rag_eval.inputs.row_blocks import sample_blocks
+from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.inputs.schemas.fields import FieldMap, column_map, field_map, paths_of_rows
 
 # Rows of a data set of many files that are held at a time.
 _DATASET_ROWS = 4096
+# Rows that tell where fields are: one alone may lack some.
+_LOOKED_AT_ROWS = 1024
+
+
+class FieldNames(NamedTuple):
+    """What the caller says about the names of fields; see :func:`field_map`."""
+
+    schema: str | None = None
+    mapping: Mapping[str, str] | None = None
+
+    @property
+    def are_given(self) -> bool:
+        """Whether anything is said; then rows that are dicts may have another tool's names."""
+        return self.schema is not None or bool(self.mapping)
+
+    def map(self, paths: Iterable[str]) -> FieldMap:
+        """Where our fields are in rows with these paths."""
+        return field_map(list(paths), schema=self.schema, mapping=self.mapping)
+
+
+OUR_NAMES: Final = FieldNames()
 
 
 def is_table(samples: object) -> bool:
@@ -21,6 +44,8 @@ def is_table(samples: object) -> bool:
     Such are Arrow tables, batches and streams of any library, data frames, and data sets of
     Hugging Face.
     """
+    if isinstance(samples, (list, tuple)):
+        return False
     return is_arrow(samples) or _is_frame(samples) or _is_dataset(samples)
 
 
@@ -33,24 +58,46 @@ def _is_dataset(samples: object) -> bool:
     return hasattr(samples, "with_format") and hasattr(samples, "features")
 
 
-def object_blocks(samples: Any, needs: FieldNeeds, threads: int) -> Iterator[SampleBlock]:
+def object_blocks(
+    samples: Any, needs: FieldNeeds, threads: int, names: FieldNames = OUR_NAMES
+) -> Iterator[SampleBlock]:
     """The rows of a table, or of an iterable of samples.
 
-    Columns may have the names of any of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`.
+    Columns may have the names of any of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`, and so
+    may the fields of dicts where ``names`` says so; samples have our names already.
     """
     if not is_table(samples):
-        yield from sample_blocks(samples, needs, threads)
+        if names.are_given:
+            yield from _renamed_blocks(iter(samples), needs, threads, names)
+        else:
+            yield from sample_blocks(samples, needs, threads)
     elif _is_dataset(samples):
         first_row = 0
         for table in samples.with_format("arrow").iter(_DATASET_ROWS):
-            yield from _table_blocks(open_arrow(table), first_row)
+            yield from _table_blocks(open_arrow(table), names, first_row)
             first_row += table.num_rows
     else:
         source = _opened(samples)
         if source is None:
-            yield from sample_blocks(_frame_rows(samples), needs, threads)
+            yield from sample_blocks(_frame_rows(samples, names), needs, threads)
         else:
-            yield from _table_blocks(source)
+            yield from _table_blocks(source, names)
+
+
+def _renamed_blocks(
+    samples: Iterator[Any], needs: FieldNeeds, threads: int, names: FieldNames
+) -> Iterator[SampleBlock]:
+    """Rows of another tool's names, under ours; the first of them tell where fields are."""
+    first = list(islice(samples, _LOOKED_AT_ROWS))
+    if not first:
+        return
+    fields = names.map(paths_of_rows(dict(row) for row in first if isinstance(row, Mapping)))
+    rows = (
+        fields.row(dict(row)) if isinstance(row, Mapping) else row for row in chain(first, samples)
+    )
+    for block in sample_blocks(rows, needs, threads):
+        block.renamed = fields.renamed
+        yield block
 
 
 def _opened(table: Any) -> ArrowSource | None:
@@ -68,22 +115,28 @@ def _opened(table: Any) -> ArrowSource | None:
         raise
 
 
-def _table_blocks(source: ArrowSource, first_row: int = 0) -> Iterator[SampleBlock]:
+def _table_blocks(
+    source: ArrowSource, names: FieldNames, first_row: int = 0
+) -> Iterator[SampleBlock]:
     paths = source.paths()
-    fields = column_map(paths).paths
-    check_truths(paths, "the table")
+    fields = column_map(paths, schema=names.schema, mapping=names.mapping).paths
+    _check_truths(paths, names)
     return arrow_blocks(source, fields, first_row=first_row)
 
 
-def _frame_rows(frame: Any) -> Iterator[dict[str, Any]]:
+def _frame_rows(frame: Any, names: FieldNames) -> Iterator[dict[str, Any]]:
     """The rows of a frame of pandas; what counts as missing there is None."""
-    names = [str(name) for name in frame.columns]
-    fields = field_map(names)
-    check_truths(names, "the table")
-    columns = [frame.iloc[:, place].tolist() for place in range(len(names))]
+    paths = [str(name) for name in frame.columns]
+    fields = names.map(paths)
+    _check_truths(paths, names)
+    columns = [frame.iloc[:, place].tolist() for place in range(len(paths))]
     for row in zip(*columns, strict=True):
-        sample = {name: _plain(value) for name, value in zip(names, row, strict=True)}
-        yield sample if fields.is_native else fields.row(sample)
+        yield fields.row({path: _plain(value) for path, value in zip(paths, row, strict=True)})
+
+
+def _check_truths(paths: Iterable[str], names: FieldNames) -> None:
+    if not {"ground_truth", "groundTruth"} & set(names.mapping or ()):
+        check_truths(list(paths), "the table")
 
 
 def _plain(value: Any) -> Any:

@@ -18,7 +18,7 @@ from rag_eval.inputs.csv_files import csv_blocks
 from rag_eval.inputs.file_states import FileState, file_identity
 from rag_eval.inputs.json_blocks import JsonBlock
 from rag_eval.inputs.json_files import LineBlocks, LineRows, array_blocks, json_blocks
-from rag_eval.inputs.samples import RowBlock
+from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.schemas.fields import (
     FieldMap,
     column_map,

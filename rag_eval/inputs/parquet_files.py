@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.ahead import read_ahead
 from rag_eval.inputs.arrow.arrays import open_arrow
 from rag_eval.inputs.arrow.blocks import ArrowBlock, arrow_blocks, check_truths
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ROW_OPTION
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Rows of a record batch: enough for vectors, few enough that texts of a batch stay some megabytes.
 _BATCH_ROWS: Final = 1024
 _ARROW_MAGIC: Final = b"ARROW1"
+_END: Final = object()
+
+_Item = TypeVar("_Item")
 
 
 class ColumnFile:
@@ -142,13 +145,17 @@ class _ParquetBatches:
         The footer tells no more than how much all of them are, packed as dictionaries and runs.
         """
         found = self._file.metadata.row_group(group)
+        most = self._max_row_bytes * max(1, found.num_rows)
+        # All columns first: in pyarrow a look at one whose statistics are damaged ends the process.
+        if found.total_byte_size <= most:
+            return
         parts = map(found.column, range(found.num_columns))
         n_bytes = sum(
             part.total_uncompressed_size
             for part in parts
             if _column_of(part.path_in_schema, self.schema.names) in columns
         )
-        if n_bytes > self._max_row_bytes * max(1, found.num_rows):
+        if n_bytes > most:
             raise InputError(
                 f"{self._path}, row {first_row}: the row group that begins here unpacks to "
                 f"{n_bytes:,} bytes, which is more than {self._max_row_bytes:,} bytes per row "
@@ -236,3 +243,15 @@ def opened_columns(path: Path, max_row_bytes: int) -> Iterator[ColumnFile]:
     """
     with opened_batches(path, max_row_bytes) as batches:
         yield ColumnFile(path, batches)
+
+
+def read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
+    """The items, each taken from the iterator by another thread while its predecessor is used.
+
+    Pays where taking one leaves the interpreter to others, as decoding of columns does.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="rag_eval_reader") as reader:
+        coming = reader.submit(next, items, _END)
+        while (item := coming.result()) is not _END:
+            coming = reader.submit(next, items, _END)
+            yield item  # type: ignore[misc]  # not the end

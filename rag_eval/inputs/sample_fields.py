@@ -8,8 +8,8 @@ from types import NoneType
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.blocks import SampleBlock, SampleError
-from rag_eval.inputs.samples import TEXT_FIELDS, SampleLike
+from rag_eval.inputs.blocks import SampleBlock
+from rag_eval.inputs.samples import TEXT_FIELDS, SampleError, SampleLike
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import EvalSample
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, suggestion
 from rag_eval.inputs.blocks import FileOrigin
-from rag_eval.inputs.byte_files import opened_bytes, plain_name
+from rag_eval.inputs.byte_files import ByteFile, opened_bytes, plain_name
 from rag_eval.inputs.csv_files import CsvTable
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.json_files import json_blocks
 from rag_eval.plumbing.csv_cells import unguarded_cell
+from rag_eval.plumbing.descriptors import is_standard_input
+
+_SHOWN_FIELDS: Final = 20
 
 
 def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each row with its place: ``line 17 ("q-0042")``, or ``element [16]`` of a JSON array.
+
+    Standard input holds JSON lines.
 
     Cells of CSV are texts, without the apostrophe that keeps spreadsheets from running them. A line
     of CSV is the last of its row; rows of empty cells, which spreadsheets leave at the end, are
@@ -27,23 +32,30 @@ def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
     InputError
         At the first row that cannot be read, naming it.
     """
-    if not plain_name(path).endswith((".csv", ".jsonl", ".ndjson", ".json")):
+    if not is_standard_input(path) and not plain_name(path).endswith(
+        (".csv", ".jsonl", ".ndjson", ".json")
+    ):
         raise InputError(
             f"{path}: cannot tell the format from the name; wanted .csv, .jsonl or .json, also "
             "with .gz or .zst"
         )
     with unchanged(path), opened_bytes(path) as file:
-        if plain_name(path).endswith(".csv"):
-            yield from _csv_rows(CsvTable(file))
-            return
-        for block in json_blocks(file, path):
-            origin = block.origin
-            assert origin is not None
-            if origin.faults:
-                raise InputError(f"{origin.source}, {origin.faults[0]}")
-            for number, row in zip(origin.numbers, block.rows, strict=True):
-                assert isinstance(row, dict)
-                yield origin.place(number, row), row
+        yield from rows_of(file, path)
+
+
+def rows_of(file: ByteFile, name: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a file that is open and goes by a name: CSV, a JSON array, or else JSON lines."""
+    if plain_name(name).endswith(".csv"):
+        yield from _csv_rows(CsvTable(file))
+        return
+    for block in json_blocks(file, name):
+        origin = block.origin
+        assert origin is not None
+        if origin.faults:
+            raise InputError(f"{origin.source}, {origin.faults[0]}")
+        for number, row in zip(origin.numbers, block.rows, strict=True):
+            assert isinstance(row, dict)
+            yield origin.place(number, row), row
 
 
 def _csv_rows(table: CsvTable) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -57,3 +69,39 @@ def _csv_rows(table: CsvTable) -> Iterator[tuple[str, dict[str, Any]]]:
         if fault := table.width_fault(row):
             raise InputError(f"{table.source}, {place}: {fault}")
         yield place, cells
+
+
+# ---------------------------------------------------------------------------------------- cells
+
+
+def cell_of(row: Mapping[str, Any], field: str, where: str) -> Any:
+    """What a row has in a field.
+
+    Raises
+    ------
+    InputError
+        When it has no such field, naming those it has.
+    """
+    if field not in row:
+        names = list(row)[:_SHOWN_FIELDS]
+        fields = ", ".join(names) + (", …" if len(row) > _SHOWN_FIELDS else "")
+        hint = suggestion(field, row)
+        raise InputError(f"{where}: no field {field!r}{hint} (fields: {fields or 'none'})")
+    return row[field]
+
+
+def name_of(value: object, field: str, where: str) -> str:
+    """The name of a row or of a group as a text: CSV has no other kind.
+
+    Raises
+    ------
+    InputError
+        When there is none, or it is neither a text nor a whole number.
+    """
+    if value is None or value == "":
+        raise InputError(f"{where}: {field} is missing")
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise InputError(
+            f"{where}: {field} must be a str or a whole number, got {type(value).__name__}"
+        )
+    return str(value)

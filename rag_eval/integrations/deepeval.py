@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rag_eval.integrations.scoring import MetricScore, SampleScorer
-from rag_eval.integrations.tool_package import missing_package
-from rag_eval.integrations.tool_rows import fields
+from rag_eval.integrations.tool_rows import fields, missing_package
 
 try:
     from deepeval.errors import MissingTestCaseParamsError

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from rag_eval.integrations.scoring import SampleScorer
-from rag_eval.integrations.tool_package import missing_package
-from rag_eval.integrations.tool_rows import RowReader
+from rag_eval.integrations.tool_rows import RowReader, missing_package
 
 try:
     from inspect_ai.scorer import Score, Target, mean, scorer, stderr
@@ -50,7 +49,7 @@ def rag_scorer(
             value={one.metric: math.nan if one.score is None else one.score for one in found},
             answer=state.output.completion,
             explanation="\n".join(f"{one.metric}: {one.reason}" for one in found),
-            metadata={one.metric: one.facts() for one in found},
+            metadata={one.metric: one.facts for one in found},
         )
 
     return score

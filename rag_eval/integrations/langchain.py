@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rag_eval.integrations.scoring import MetricScore, SampleScorer
-from rag_eval.integrations.tool_package import missing_package
-from rag_eval.integrations.tool_rows import fields
+from rag_eval.integrations.tool_rows import fields, missing_package
 
 try:
     from langchain_classic.evaluation.schema import StringEvaluator
@@ -56,4 +55,4 @@ def _sample(
 
 def _told(found: MetricScore) -> dict[str, Any]:
     """With a score that is null, the reasoning says why."""
-    return {"score": found.score, "reasoning": found.reason, "metadata": found.facts()}
+    return {"score": found.score, "reasoning": found.reason, "metadata": found.facts}

@@ -50,7 +50,7 @@ def rag_evaluator(
                     "key": found.metric,
                     "score": found.score,
                     "comment": found.reason,
-                    "metadata": found.facts(),
+                    "metadata": found.facts,
                 }
                 for found in scorer.score(reader.sample(row))
             ]

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rag_eval.integrations.scoring import SampleScorer
-from rag_eval.integrations.tool_package import missing_package
-from rag_eval.integrations.tool_rows import fields
+from rag_eval.integrations.tool_rows import fields, missing_package
 
 try:
     from llama_index.core.evaluation import BaseEvaluator, EvaluationResult

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rag_eval.integrations.scoring import MetricScore, SampleScorer
-from rag_eval.integrations.tool_package import missing_package
-from rag_eval.integrations.tool_rows import RowReader
+from rag_eval.integrations.tool_rows import RowReader, missing_package
 
 
 def rag_scorer(
@@ -48,7 +47,7 @@ def rag_scorer(
 def _feedback(found: MetricScore) -> Any:
     from mlflow.entities import AssessmentError, Feedback
 
-    facts = {name: str(value).lower() for name, value in found.facts().items()}
+    facts = {name: str(value).lower() for name, value in found.facts.items()}
     if found.score is None:
         error = AssessmentError(found.null_reason.upper(), found.reason)
         return Feedback(name=found.metric, error=error, metadata=facts)

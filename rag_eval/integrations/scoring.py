@@ -11,14 +11,14 @@ from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.samples import MetricId
-from rag_eval.scoring.evaluation import Evaluator, create_evaluator
+from rag_eval.scoring.evaluator import Evaluator, create_evaluator
 
 # Reasons are shown in cells of tables and on terminals.
 _MOST_FINDINGS: Final = 5
 _LONGEST: Final = 300  # characters of an explanation or a finding
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MetricScore:
     """One metric of one sample, as the modules for tools pass it on.
 
@@ -29,31 +29,21 @@ class MetricScore:
         That of :func:`rag_eval.evaluate`, bit by bit; None where there is none, never 0 for it.
     passed : bool or None
         By the threshold of the metric and in its direction.
-    threshold : float or None
-    higher_is_better : bool
     reason : str
         The explanation and the worst findings, on one line, safe to print.
     null_reason : str
         Why there is no score, such as ``missing_field``; empty where there is one.
+    facts : dict
+        What tools keep beside a score: ``passed``, ``threshold``, ``higher_is_better`` and
+        ``null_reason``, without what is None.
     """
 
     metric: MetricId
     score: float | None
     passed: bool | None
-    threshold: float | None
-    higher_is_better: bool
     reason: str
     null_reason: str
-
-    def facts(self) -> dict[str, Any]:
-        """What tools keep beside a score, without what is None."""
-        found = {
-            "passed": self.passed,
-            "threshold": self.threshold,
-            "higher_is_better": self.higher_is_better,
-            "null_reason": self.null_reason or None,
-        }
-        return {name: value for name, value in found.items() if value is not None}
+    facts: dict[str, Any]
 
 
 class SampleScorer:
@@ -100,18 +90,19 @@ def evaluator(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Eval
 
 def metric_scores(result: EvalResult) -> list[MetricScore]:
     """What tools are told of each metric of a result."""
-    return [
-        MetricScore(
-            metric=metric,
-            score=found.score,
-            passed=found.passed,
-            threshold=found.threshold,
-            higher_is_better=higher_is_better(metric),
-            reason=_reason(found),
-            null_reason=found.null_reason.name.lower() if found.null_reason else "",
-        )
-        for metric, found in result.metrics.items()
-    ]
+    return [_score(metric, found) for metric, found in result.metrics.items()]
+
+
+def _score(metric: MetricId, found: MetricResult) -> MetricScore:
+    null_reason = found.null_reason.name.lower() if found.null_reason else ""
+    facts = {
+        "passed": found.passed,
+        "threshold": found.threshold,
+        "higher_is_better": higher_is_better(metric),
+        "null_reason": null_reason or None,
+    }
+    known = {name: value for name, value in facts.items() if value is not None}
+    return MetricScore(metric, found.score, found.passed, _reason(found), null_reason, known)
 
 
 def _reason(found: MetricResult) -> str:

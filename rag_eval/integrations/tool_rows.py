@@ -1,10 +1,11 @@
-"""Rows as a tool has them in; samples under our names out."""
+"""Rows as a tool has them in; samples under our names out, or that the tool is not there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from rag_eval.errors import MissingExtraError
 from rag_eval.inputs.schemas.fields import FieldMap, field_map, paths_of_rows
 
 # Where objects of tools have their text: documents, nodes, messages.
@@ -82,3 +83,10 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 def fields(**values: Any) -> dict[str, Any]:
     """A sample of values that a tool gives one by one, without those that it does not."""
     return {name: plain_value(value) for name, value in values.items() if value is not None}
+
+
+def missing_package(tool: str, package: str) -> MissingExtraError:
+    """The error of ``rag_eval.integrations.<tool>`` without the package that it is for."""
+    return MissingExtraError(
+        f"rag_eval.integrations.{tool} needs {package}: pip install {package!r}"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import DataSource, Input
@@ -21,11 +21,14 @@ from rag_eval.judge.bias_checks import (
 )
 from rag_eval.judge.length_correlation import LengthCorrelation, length_partial_correlation
 from rag_eval.metrics.registry import to_metric_id
-from rag_eval.options.plan import EVALUATE_KEYS
+from rag_eval.options.declared import declared, normalized
+from rag_eval.options.file_types import JudgeCheckOptions
+from rag_eval.options.types import EvaluateOptions
 from rag_eval.plumbing.checked_values import whole_from_one
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.samples import MetricId
-from rag_eval.scoring.evaluation import aevaluate_batch
+from rag_eval.scoring.evaluator import aevaluate_batch
+from rag_eval.stats.index_sources import Resampling
 
 N_ROWS: Final = 100
 # In these the order of chunks is what is measured.
@@ -83,7 +86,7 @@ def check_judge(
     n_rows: int = N_ROWS,
     n_shuffles: int = 0,
     seed: int = 0,
-    **options: Any,
+    **options: Unpack[JudgeCheckOptions],
 ) -> JudgeChecks:
     """Judge some rows of a file again and again, with one thing changed at a time.
 
@@ -100,7 +103,7 @@ def check_judge(
     seed : int
         Of the draw, the shuffles and the intervals.
     **options
-        Of judging, and of reading files; see :class:`rag_eval.jobs.options.RunOptions`.
+        Of judging, and of reading files; see :class:`rag_eval.options.file_types.RunOptions`.
 
     Returns
     -------
@@ -110,8 +113,10 @@ def check_judge(
     asked = to_metric_id(metric)
     if n_shuffles and asked in _ABOUT_ORDER:
         raise InputError(f"{asked} is about the order of chunks: it has to change with it")
-    rows = _drawn(data, whole_from_one(n_rows, "n_rows"), seed, options)
-    evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
+    known = normalized(options, "check_judge", JudgeCheckOptions)
+    rows = _drawn(data, whole_from_one(n_rows, "n_rows"), seed, known)
+    asked_of_judge = declared(EvaluateOptions)
+    evaluation = {name: value for name, value in known.items() if name in asked_of_judge}
     check = _Check(asked, {**evaluation, "mode": "llm"}, rows, n_shuffles, seed)
     return loop_thread.run(check.run())
 
@@ -145,7 +150,7 @@ class _Check:
             [each.score for each in found],
             [len(row.get("answer") or "") for row in self._rows.values()],
             self._native(found),
-            seed=self._seed,
+            resampling=Resampling(seed=self._seed),
         )
         position = None
         if self._n_shuffles:

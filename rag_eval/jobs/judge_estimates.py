@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable, Mapping
-from contextlib import closing
+from dataclasses import replace
 from typing import Any, Unpack
 
 from rag_eval.adapters.addresses import parsed_address
-from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError
-from rag_eval.inputs.opened import DataSource, Input
-from rag_eval.jobs.options import RunOptions, input_options
+from rag_eval.inputs.opened import DataSource
 from rag_eval.jobs.stream import RowStream
 from rag_eval.judge.replies import JudgeIdentity, JudgeReply
 from rag_eval.judge.server_urls import VENDOR_URLS
-from rag_eval.options.plan import EVALUATE_KEYS, normalized
-from rag_eval.plumbing.checked_values import thread_count
+from rag_eval.options.declared import normalized
+from rag_eval.options.file_types import RunOptions
 from rag_eval.results.judge_report import JudgeReport
-from rag_eval.scoring.judge_runs import dry_run
+from rag_eval.scoring.judge_runs import dry_judge, expected_cost
 
 
 class _Named:
@@ -73,21 +71,18 @@ def estimate_judging(
     ------
     InputError
         Also where the options ask no judge.
+    TypeError
+        For an option that does not exist; the message suggests the nearest.
     """
-    evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
-    evaluation |= _not_to_be_asked(evaluation)
-    known = normalized(evaluation, "estimate_judging", EVALUATE_KEYS)
-    plan, _ = planned(metrics, known)
-    if plan.judging is None:
+    known = normalized(options, "estimate_judging", RunOptions)
+    stream = RowStream(data, metrics, known | _not_to_be_asked(known))
+    judging = stream.plan.judging
+    if judging is None:
         raise InputError("there is nothing to estimate: kernels score, and no judge is asked")
-    source = Input(data, input_options(options))
-    stream = RowStream(
-        source,
-        plan,
-        threads=thread_count(options.get("threads")),
-        skip_invalid=bool(options.get("skip_invalid")),
-    )
-    with closing(stream.native_blocks()) as blocks:
-        report = dry_run(plan, blocks)
-    source.check_unchanged(allowed=bool(options.get("allow_changed_input")))
-    return report
+    stream.score(open_judge=dry_judge)
+    if stream.stopped is not None:
+        raise stream.stopped
+    stream.source.check_unchanged(allowed=bool(known.get("allow_changed_input")))
+    report = stream.judge_report()
+    assert report is not None
+    return replace(report, cost_usd=expected_cost(judging, report))

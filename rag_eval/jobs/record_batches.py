@@ -6,7 +6,7 @@ Nothing here knows of a cluster: an engine that has Arrow data calls a scorer wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Unpack, get_type_hints
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from rag_eval.calibration.files import read_calibrations
 from rag_eval.errors import InputError, UnsupportedModeError, suggestion
 from rag_eval.inputs.arrow.arrays import open_arrow
 from rag_eval.inputs.arrow.blocks import arrow_blocks
-from rag_eval.inputs.blocks import SampleError
-from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.inputs.schemas.fields import FieldMap, column_map
-from rag_eval.jobs.options import ScoringOptions
 from rag_eval.metrics.registry import needs_judge
-from rag_eval.options.judging import JUDGE_KEYS
-from rag_eval.options.plan import metric_list, normalized
+from rag_eval.options.declared import declared, normalized
+from rag_eval.options.file_types import BatchScorerOptions
+from rag_eval.options.judge_types import JudgeOptions
+from rag_eval.options.plan import metric_list
 from rag_eval.options.signature import signature_of
 from rag_eval.outputs.arrow_rows import score_arrays, signature_metadata
 from rag_eval.outputs.columns import RowScores, ScoreColumns
@@ -33,46 +33,12 @@ from rag_eval.plumbing.spelling import snake_case
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.summary import summary_of
 from rag_eval.results.totals import ScoreTotals
-from rag_eval.scoring.batch import stacked
-from rag_eval.scoring.engine import score_blocks
+from rag_eval.scoring.batch import ScoreMatrix
+from rag_eval.scoring.engine import block_scorer, score_blocks
+from rag_eval.scoring.loop import ScoringLoop
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-class BatchScorerOptions(ScoringOptions, total=False):
-    """Options of :class:`BatchScorer` and of all that call it, besides those of scoring.
-
-    None and missing mean the default. Files of calibrations are read where the scorer is made, not
-    on the workers.
-
-    Attributes
-    ----------
-    columns : sequence of str
-        Columns of the input to keep; all by default.
-    prefix : str
-        Comes before the names of the columns of scores.
-    schema : str
-        Whose field names the data has, such as ``ragas``; recognised by default.
-    mapping : mapping of str
-        Our field to its column or path in the data, such as ``{"question": "user_input"}``.
-    scorer_options : mapping
-        Options of scorers among the metrics, by their ids.
-    threads : int
-        Threads of native work in one task; scores do not depend on it. By default the cores that a
-        task has: ``spark.task.cpus`` in Spark and else 1. In Ray it is also the CPUs that a task
-        asks for.
-    """
-
-    columns: Sequence[str] | None
-    prefix: str | None
-    schema: str | None
-    mapping: Mapping[str, str] | None
-    scorer_options: Mapping[str, Mapping[str, Any]] | None
-    threads: int | None
-
-
-_KEYS: Final = frozenset(get_type_hints(BatchScorerOptions))
 
 
 def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> None:
@@ -82,8 +48,7 @@ def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> 
     ------
     UnsupportedModeError
     """
-    # Scorers that need no judge have options, too.
-    asked = sorted({snake_case(name) for name in options} & JUDGE_KEYS - {"scorer_options"})
+    asked = sorted({snake_case(name) for name in options} & declared(JudgeOptions).keys())
     scorers = [metric for metric in metric_list(metrics) if needs_judge(metric)]
     if (asked and options.get(asked[0]) != "heuristic") or scorers:
         raise UnsupportedModeError(
@@ -115,7 +80,7 @@ class BatchScorer:
         self, metrics: Iterable[str] | None = None, **options: Unpack[BatchScorerOptions]
     ) -> None:
         _check_native(metrics, options)
-        known = normalized(options, "BatchScorer", _KEYS)
+        known = normalized(options, "BatchScorer", BatchScorerOptions)
         if known.get("calibration") is not None:
             # Read here: a worker may not have the file.
             known["calibration"] = read_calibrations(known["calibration"])
@@ -187,27 +152,21 @@ class BatchScorer:
 
     def scores(self, batch: pa.RecordBatch) -> RowScores:
         """The scores, null reasons and verdicts of a batch."""
-        scored = []
+        matrix = ScoreMatrix(len(self._plan.columns))
         # Empty ones may have columns without a type, in which no nested field can be found.
         if batch.num_rows:
             source = open_arrow(batch)
-            fields = self._fields(source.paths()).paths
+            blocks = arrow_blocks(source, self._fields(source.paths()).paths)
             threads = self._options.get("threads") or 1
-            blocks = arrow_blocks(source, fields)
+            scorer = block_scorer(self._plan, self._needs)
+            loop = ScoringLoop(self._plan, score_blocks(blocks, scorer, threads))
             try:
-                # Of a block its scores alone: its packed texts may go.
-                scored = [
-                    (block.scores, block.null_reasons)
-                    for block in score_blocks(blocks, self._plan, self._needs, threads)
-                ]
+                loop.score(matrix)
             except SampleError as error:
                 where = error.where.replace("sample", "row", 1)
                 raise SampleError(f"{where} of its batch", error.fault) from None
-        width = len(self._plan.columns)
-        return self._columns.scores_of(
-            stacked([scores for scores, _ in scored], width, np.float64),
-            stacked([reasons for _, reasons in scored], width, np.uint8),
-        )
+            loop.raise_stopped()
+        return self._columns.scores_of(*matrix.stacked())
 
     def totals(self, batches: Iterable[pa.RecordBatch]) -> str:
         """Statistics of some batches as JSON, so that they can travel; see :meth:`summary`."""
@@ -233,6 +192,7 @@ class BatchScorer:
             evaluated_at=clock.now(),
             duration_ms=clock.elapsed_ms,
             notes=list(self._notes),
+            judging=None,
         )
 
     def kept_places(self, names: Sequence[str]) -> list[int]:

@@ -1,167 +1,252 @@
-"""An input of any size -> its scored blocks in order, and what is counted on the way."""
+"""Files of any size -> their scored rows in sinks, and what is counted on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag_eval.errors import InputError
-from rag_eval.inputs.blocks import RowFault, SampleBlock
-from rag_eval.inputs.opened import START, Input, Position
+from rag_eval.calibration.applied import planned
+from rag_eval.errors import InputChangedError, InputError
+from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault, SampleBlock
+from rag_eval.inputs.opened import START, DataSource, Input, Position
 from rag_eval.inputs.samples import FieldNeeds
-from rag_eval.kernels.columns import SampleBatch
-from rag_eval.options.plan import Plan
+from rag_eval.jobs.file_reports import FileReport
+from rag_eval.jobs.options import input_options
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import ReadOptions
+from rag_eval.plumbing.checked_values import thread_count
+from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.repeated_ids import RepeatedIds
-from rag_eval.results.totals import ScoreTotals
+from rag_eval.results.batch import BatchSummary
+from rag_eval.results.summary import summary_of
+from rag_eval.results.totals import ScoreBlocks, ScoreSpool, ScoreTotals
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
-from rag_eval.scoring.faulty_rows import add_ids, origin_of, pack_file_block, without_scorer_faults
+from rag_eval.scoring.faulty_rows import add_ids, file_block_scorer, origin_of
+from rag_eval.scoring.loop import OpenJudge, ScoringLoop, Sink
+from rag_eval.scoring.progress import progress_of
+from rag_eval.scoring.scorer_columns import columns_of_scorers
 
 if TYPE_CHECKING:
+    from rag_eval.judge.failures import JudgeUnavailableError
     from rag_eval.results.judge_report import JudgeReport
-    from rag_eval.scoring.judge_runs import JudgeRun
 
-OnRows: TypeAlias = Callable[[int, float | None], object]
-
-KEPT_FAULTS: Final = 10
+_Report = TypeVar("_Report", bound=FileReport)
 
 
 class RowStream:
-    """The rows of an input on their way through the kernels.
+    """The rows of files on their way into sinks; all options are checked when it is made.
+
+    It is the last of the sinks itself, and counts what went into all of them.
+
+    Parameters
+    ----------
+    data : str, Path or list of these
+    metrics : iterable of str, optional
+    options : mapping
+        Normalized options of reading and of scoring.
+    columns : sequence of str
+        Columns of the data that are wanted beside our fields.
+    optional_columns : sequence of str
+        Columns that are read where they are there.
+    spools : bool
+        Keep the scores, so that they can be read again.
 
     Attributes
     ----------
-    n_rows, n_skipped : int
-        Rows that were counted as scored, and as left out.
+    notes : list of str
+        What a reader of the results should know; callers add theirs.
+    n_skipped : int
+        Rows that were left out.
     faults : list of RowFault
-        The first ten of those left out.
+        The first ten of them.
     totals : ScoreTotals
-        Statistics of the rows that were counted.
+        Statistics of the rows that are in the sinks.
+    spool : ScoreSpool or None
+        Their scores, to be read again.
+    stopped : KeyboardInterrupt, JudgeUnavailableError or None
+        What ended the run before the data came to its end.
     """
 
     def __init__(
         self,
-        source: Input,
-        plan: Plan,
+        data: DataSource,
+        metrics: Iterable[str] | None,
+        options: Mapping[str, Any],
         *,
-        threads: int,
-        skip_invalid: bool,
+        columns: Sequence[str] = (),
+        optional_columns: Sequence[str] = (),
+        spools: bool = False,
     ) -> None:
-        self._source = source
-        self._plan = plan
-        self._threads = threads
-        self._skip_invalid = skip_invalid
-        self.needs = FieldNeeds.of(plan.native_columns, plan.settings.profile)
-        self._judge: JudgeRun | None = None
-        self.n_rows = self.n_skipped = 0
+        self._clock = Clock()
+        self.evaluated_at = self._clock.now()
+        self.plan, self.notes = planned(metrics, options)
+        if not self.plan.metrics:
+            raise InputError("metrics must name at least one metric")
+        self._threads = thread_count(options.get("threads"))
+        self._skips_invalid = bool(options.get("skip_invalid"))
+        self._allows_changes = bool(options.get("allow_changed_input"))
+        self._is_exact = declared(ReadOptions)["quantiles"].of(options) == "exact"
+        self._progress = progress_of(options.get("on_progress"))
+        self.reading = input_options(options)
+        optional = [*columns_of_scorers(self.plan), *optional_columns]
+        self.source = Input(data, self.reading, columns, optional)
+        self.needs = FieldNeeds.of(self.plan.native_columns, self.plan.settings.profile)
         self._n_read = 0
         self._is_read = False
-        self.faults: list[RowFault] = []
-        self.totals = ScoreTotals(plan)
         self._ids = RepeatedIds()
+        self.n_skipped = 0
+        self.faults: list[RowFault] = []
+        self.totals = ScoreTotals(self.plan)
+        self.spool = ScoreSpool(len(self.plan.columns)) if spools else None
+        self.stopped: KeyboardInterrupt | JudgeUnavailableError | None = None
+        self._judging: Callable[[], JudgeReport | None] = lambda: None
 
-    def scored_blocks(
-        self, start: Position = START, on_rows: OnRows | None = None
-    ) -> Generator[ScoredBlock, None, None]:
-        """The scored and judged blocks; close it early and threads and files go with it.
+    # ------------------------------------------------------------------------------- the way
 
-        ``on_rows`` gets the number of rows that are finished while a judge is at work, and what
-        share of the input they are.
+    def score(
+        self,
+        *sinks: Sink,
+        prepare: Callable[[ScoredBlock, int], object] | None = None,
+        start: Position = START,
+        open_judge: OpenJudge | None = None,
+    ) -> None:
+        """Score from a position on, to the end or until the run is stopped.
+
+        A row is in all sinks or in none; see :class:`~rag_eval.scoring.loop.ScoringLoop`.
 
         Raises
         ------
-        JudgeUnavailableError
-            After the blocks that were finished by then.
+        InputError
+            With the changes of files that may be the reason.
         """
-        try:
-            with closing(self.native_blocks(start)) as scored:
-                if self._plan.judging is None:
-                    yield from scored
-                else:
-                    yield from self._judged(scored, on_rows)
-        except InputError as error:
-            raise self._source.explained(error) from None
-
-    def native_blocks(self, start: Position = START) -> Generator[ScoredBlock, None, None]:
-        """The blocks with the scores of the kernels alone."""
-        blocks = self._counted(start)
-        scored = score_blocks(
-            blocks,
-            self._plan,
-            self.needs,
-            self._threads,
-            lambda block: pack_file_block(block, self.needs, skip_invalid=self._skip_invalid),
-            drop_faults=self._without_faults if self._skip_invalid else None,
-            reads_apart=True,
+        loop = ScoringLoop(
+            self.plan,
+            self._native(start),
+            self._progress,
+            share_done=self._share_done,
+            n_rows=self.n_rows,
+            is_whole=True,
         )
+        self._judging = loop.judge_report
+        try:
+            loop.score(*sinks, self, prepare=prepare, open_judge=open_judge)
+        except InputError as error:
+            raise self.source.explained(error) from None
+        self.stopped = loop.stopped
+
+    def _native(self, start: Position) -> Generator[ScoredBlock, None, None]:
+        blocks = self._read(start)
+        score = file_block_scorer(self.plan, self.needs, skip_invalid=self._skips_invalid)
+        scored = score_blocks(blocks, score, self._threads, reads_apart=True)
         with closing(blocks), closing(scored):
             yield from scored
 
-    def _counted(self, start: Position) -> Generator[SampleBlock, None, None]:
-        with closing(self._source.blocks(start)) as blocks:
+    def _read(self, start: Position) -> Generator[SampleBlock, None, None]:
+        with closing(self.source.blocks(start)) as blocks:
             for block in blocks:
                 self._n_read = Position.after(block).row
                 yield block
         self._is_read = True
 
-    def share_done(self, n_rows: int) -> float | None:
+    def _share_done(self, n_rows: int) -> float | None:
         """How much of the input so many scored rows are; None where that cannot be said.
 
         Files are read ahead of what is scored and judged, small ones to their end before anything
         is: what share was read says how many rows there are, and not how many are done.
         """
-        share = self._source.share_read
+        share = self.source.share_read
         # At the end of the last bytes there may be rows that were not cut out of them yet.
         if not share or not self._n_read or (share >= 1 and not self._is_read):
             return None
         return min(1.0, share * (n_rows + self.n_skipped) / self._n_read)
 
-    def _without_faults(self, block: SampleBlock) -> tuple[SampleBlock, SampleBatch]:
-        sound = without_scorer_faults(block, self._plan)
-        return sound, sound.pack(self.needs)
+    # ----------------------------------------------------------------------------- the counts
 
-    def _judged(
-        self, scored: Iterable[ScoredBlock], on_rows: OnRows | None
-    ) -> Generator[ScoredBlock, None, None]:
-        # Imported where a judge is asked: an event loop takes longer to import than to score.
-        from rag_eval.scoring.judge_runs import opened_judge
+    @property
+    def n_rows(self) -> int:
+        """Rows that are in all sinks."""
+        return self.totals.n_rows
 
-        first = self.n_rows
-        with opened_judge(self._plan) as judge:
-            self._judge = judge
-            judged = judge.blocks(
-                scored,
-                None
-                if on_rows is None
-                else lambda n_done: on_rows(first + n_done, self.share_done(first + n_done)),
-            )
-            with closing(judged):
-                yield from judged
-
-    def judge_report(self) -> JudgeReport | None:
-        """What judging took and found; None where no judge was asked."""
-        return None if self._judge is None else self._judge.report()
-
-    def count(self, scored: ScoredBlock) -> None:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Count a block, whose rows went where they belong."""
         faults = origin_of(scored.rows).faults
-        self.n_skipped += len(faults)
-        self.faults += faults[: KEPT_FAULTS - len(self.faults)]
-        self.n_rows += len(scored.scores)
+        self.skip(faults, len(faults))
         add_ids(self._ids, scored.rows)
         self.totals.add(scored.scores)
+        if self.spool is not None:
+            self.spool.add(scored.scores)
 
-    def check_not_empty(self) -> None:
-        """Raise an InputError when no row could be scored."""
+    def skip(self, faults: Sequence[RowFault], n_rows: int) -> None:
+        """Count rows that are left out, of which the faults may be the first."""
+        self.n_skipped += n_rows
+        self.faults += faults[: KEPT_FAULTS - len(self.faults)]
+
+    def close(self) -> None:
+        """Let go of the scores."""
+        if self.spool is not None:
+            self.spool.close()
+
+    def check_begun(self) -> None:
+        """Raise what stopped the run before its first row, or that no row could be scored."""
         if self.n_rows:
             return
+        if self.stopped is not None:
+            raise self.stopped
         if not self.n_skipped:
-            raise InputError(f"{self._source.name} holds no samples")
+            raise InputError(f"{self.source.name} holds no samples")
         raise InputError(
-            f"{self._source.name} holds no valid samples: {self.n_skipped} invalid, "
+            f"{self.source.name} holds no valid samples: {self.n_skipped} invalid, "
             f"first {self.faults[0]}"
         )
 
-    def notes(self) -> list[str]:
-        """What a reader of the results should know."""
-        return [note for note in [self._ids.warning()] if note]
+    # -------------------------------------------------------------------------------- the end
+
+    @cached_property
+    def changes(self) -> list[str]:
+        """What became of files since they were opened; looked at once, after the last row."""
+        return self.source.changes()
+
+    @property
+    def is_sound(self) -> bool:
+        """The data was the same from beginning to end, or need not be."""
+        return self._allows_changes or not self.changes
+
+    def judge_report(self) -> JudgeReport | None:
+        """What judging took and found; None where no judge was asked."""
+        return self._judging()
+
+    def summary(self, notes: Iterable[str] = (), blocks: ScoreBlocks | None = None) -> BatchSummary:
+        """Statistics of all rows; ``blocks`` gives their scores again, where there is no spool."""
+        repeated = self._ids.warning()
+        if blocks is None and self.spool is not None:
+            blocks = self.spool.blocks
+        return summary_of(
+            self.plan,
+            self.totals,
+            blocks if self._is_exact else None,
+            evaluated_at=self.evaluated_at,
+            duration_ms=self._clock.elapsed_ms,
+            notes=[*self.notes, *self.changes, *([repeated] if repeated else []), *notes],
+            judging=self.judge_report(),
+        )
+
+    def report_fields(self) -> dict[str, Any]:
+        """The fields of a :class:`FileReport`, without the result."""
+        is_lost = self.stopped is not None and not isinstance(self.stopped, KeyboardInterrupt)
+        return {
+            "source": self.source.name,
+            "n_skipped": self.n_skipped,
+            "faults": self.faults,
+            "interrupted": self.stopped is not None,
+            "unavailable": str(self.stopped) if is_lost else "",
+            "changed_input": self.changes,
+            "thresholds": self.plan.thresholds,
+        }
+
+    def checked(self, report: _Report) -> _Report:
+        """The report, or an InputChangedError that has it."""
+        if not self.is_sound and not report.interrupted:
+            raise InputChangedError(report.changed_input, report)
+        return report

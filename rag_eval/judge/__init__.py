@@ -7,27 +7,21 @@ from typing import TYPE_CHECKING, Final
 from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
-    from rag_eval.judge.bias_checks import debias_check, position_check
-    from rag_eval.judge.cache import JudgeCache
-    from rag_eval.judge.limits import JudgeLimits
-    from rag_eval.judge.replies import JudgeFn, JudgeIdentity, JudgeReply, SchemaJudge
+    from rag_eval.judge.bias_checks import debias_check as debias_check
+    from rag_eval.judge.bias_checks import position_check as position_check
+    from rag_eval.judge.cache import JudgeCache as JudgeCache
+    from rag_eval.judge.replies import JudgeFn as JudgeFn
+    from rag_eval.judge.replies import JudgeIdentity as JudgeIdentity
+    from rag_eval.judge.replies import JudgeLimits as JudgeLimits
+    from rag_eval.judge.replies import JudgeReply as JudgeReply
+    from rag_eval.judge.replies import SchemaJudge as SchemaJudge
 
 _HOMES: Final = {
     "bias_checks": ("debias_check", "position_check"),
     "cache": ("JudgeCache",),
-    "limits": ("JudgeLimits",),
-    "replies": ("JudgeFn", "JudgeIdentity", "JudgeReply", "SchemaJudge"),
+    "replies": ("JudgeFn", "JudgeIdentity", "JudgeLimits", "JudgeReply", "SchemaJudge"),
 }
 
-__all__ = [
-    "JudgeCache",
-    "JudgeFn",
-    "JudgeIdentity",
-    "JudgeLimits",
-    "JudgeReply",
-    "SchemaJudge",
-    "debias_check",
-    "position_check",
-]
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 __getattr__ = late_names(__name__, _HOMES)

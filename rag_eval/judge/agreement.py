@@ -8,9 +8,10 @@ from itertools import combinations
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.judge.figures import interval_text, shown
-from rag_eval.judge.repeats import mean_of, measured, passes
+from rag_eval.judge.repeats import interval_text, mean_of, measured, passes, shown
+from rag_eval.plumbing.spelling import camel_fields
 from rag_eval.stats.agreement import pearson
+from rag_eval.stats.index_sources import USUAL, Resampling
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.krippendorff import Ratings, alpha_with_interval, krippendorff_alpha
 
@@ -46,13 +47,7 @@ class PairAgreement:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "left": self.left,
-            "right": self.right,
-            "nRows": self.n_rows,
-            "meanAbsDiff": self.mean_abs_diff,
-            "pearson": self.pearson,
-        }
+        return camel_fields(self, self.__slots__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,18 +88,7 @@ class AgreementReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "judges": list(self.judges),
-            "means": list(self.means),
-            "nRows": self.n_rows,
-            "nComplete": self.n_complete,
-            "meanAbsDiff": self.mean_abs_diff,
-            "pearson": self.pearson,
-            "alpha": None if self.alpha is None else self.alpha.to_dict(),
-            "alphaOrdinal": self.alpha_ordinal,
-            "alphaVerdicts": self.alpha_verdicts,
-            "pairs": [pair.to_dict() for pair in self.pairs],
-        }
+        return camel_fields(self, self.__slots__)
 
     def text(self) -> str:
         """In a few lines."""
@@ -129,9 +113,7 @@ def agreement_of(
     judges: Sequence[str] | None = None,
     threshold: float | None = None,
     higher_is_better: bool = True,
-    seed: int = 0,
-    n_resamples: int = 1000,
-    level: float = 0.95,
+    resampling: Resampling = USUAL,
 ) -> AgreementReport:
     """How far judges agree on some rows.
 
@@ -143,8 +125,8 @@ def agreement_of(
         Their names; numbers from 1 on without them.
     threshold : float, optional
         From where a score passes; verdicts are compared with it.
-    seed, n_resamples, level
-        Of the interval of alpha, by resampling rows.
+    resampling : Resampling
+        Of the rows, for the interval of alpha.
 
     Raises
     ------
@@ -170,7 +152,7 @@ def agreement_of(
         n_complete=sum(None not in row for row in zip(*columns, strict=True)),
         mean_abs_diff=mean_of(pair.mean_abs_diff for pair in pairs),
         pearson=mean_of(pair.pearson for pair in pairs),
-        alpha=alpha_with_interval(columns, seed=seed, n_resamples=n_resamples, level=level),
+        alpha=alpha_with_interval(columns, resampling=resampling),
         alpha_ordinal=krippendorff_alpha(columns, measurement="ordinal"),
         alpha_verdicts=None
         if threshold is None

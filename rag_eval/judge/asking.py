@@ -9,44 +9,10 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from rag_eval.judge.rendering import PromptStyle, render
-from rag_eval.judge.replies import estimated_tokens
+from rag_eval.judge.replies import Tally, estimated_tokens
 from rag_eval.judge.steps import Fields, Step
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
-
-
-@dataclass(slots=True)
-class Tally:
-    """What some judgement took; several metrics of a row have one each.
-
-    Attributes
-    ----------
-    llm_calls : int
-        Calls made, tries after a failure among them.
-    cached_calls : int
-        Replies that were there from an earlier run.
-    input_tokens, output_tokens : int
-    estimated : bool
-        Some of the tokens were counted from the length of the texts.
-    parse_failures : int
-        Replies that could not be read.
-    """
-
-    llm_calls: int = 0
-    cached_calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    estimated: bool = False
-    parse_failures: int = 0
-
-    def add(self, other: Tally) -> None:
-        """Count what another tally has, too."""
-        self.llm_calls += other.llm_calls
-        self.cached_calls += other.cached_calls
-        self.input_tokens += other.input_tokens
-        self.output_tokens += other.output_tokens
-        self.estimated |= other.estimated
-        self.parse_failures += other.parse_failures
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,19 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.judge.figures import shown
-from rag_eval.judge.paired_scores import PairedScores, paired_scores
-from rag_eval.judge.repeats import mean_of, measured, passes
+from rag_eval.judge.repeats import interval_text, is_flaky, mean_of, measured, shown
 from rag_eval.plumbing.checked_values import whole_from_one
+from rag_eval.plumbing.spelling import camel_fields
+from rag_eval.stats.arrays import Floats
+from rag_eval.stats.bootstrap import group_intervals
+from rag_eval.stats.correlations import Weights
+from rag_eval.stats.index_sources import USUAL, Resampling
+from rag_eval.stats.intervals import Interval
 
 Row = TypeVar("Row")
 
@@ -38,6 +44,101 @@ _MEDIUM: Final = 0.05
 _ROUNDING: Final = 1e-9
 
 _LISTED: Final = 5
+# Below so many pairs an interval is only a hint.
+_FEW_PAIRS: Final = 20
+
+
+class ScorePair(NamedTuple):
+    """One row judged as usual, and with something changed."""
+
+    row: str
+    usual: float
+    changed: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedScores:
+    """Rows that were scored both ways.
+
+    Attributes
+    ----------
+    pairs : tuple of ScorePair
+    failed : tuple of str
+        Rows that lack one of the scores.
+    difference : Interval or None
+        Mean of changed less usual; its bounds by resampling pairs, None for a single one. None
+        without pairs.
+    """
+
+    pairs: tuple[ScorePair, ...]
+    failed: tuple[str, ...]
+    difference: Interval | None
+
+    @property
+    def mean_usual(self) -> float | None:
+        """Mean score as usual; None without pairs."""
+        return mean_of(pair.usual for pair in self.pairs)
+
+    @property
+    def mean_changed(self) -> float | None:
+        """Mean score with the change; None without pairs."""
+        return mean_of(pair.changed for pair in self.pairs)
+
+    def to_dict(self, usual: str, changed: str) -> dict[str, Any]:
+        """As JSON values, the two ways under these names."""
+        return {
+            "pairs": [
+                {"row": pair.row, usual: pair.usual, changed: pair.changed} for pair in self.pairs
+            ],
+            "means": {usual: self.mean_usual, changed: self.mean_changed},
+            **camel_fields(self, ("difference", "failed")),
+        }
+
+    def text(self, usual: str, changed: str) -> str:
+        """The means, and their difference, in a line."""
+        if self.difference is None:
+            return f"no row was scored both {usual} and {changed}"
+        few = "; few rows, take it as a hint" if len(self.pairs) < _FEW_PAIRS else ""
+        return (
+            f"{len(self.pairs):,} rows scored both ways: {shown(self.mean_usual)} {usual}, "
+            f"{shown(self.mean_changed)} {changed}, difference {self.difference.estimate:+.3f} "
+            f"({interval_text(self.difference, 3)}){few}"
+        )
+
+
+def paired_scores(
+    names: Sequence[str],
+    usual: Sequence[float | None],
+    changed: Sequence[float | None],
+    *,
+    resampling: Resampling = USUAL,
+) -> PairedScores:
+    """Pair two scores of each row.
+
+    Parameters
+    ----------
+    names : sequence of str
+    usual, changed : sequence of float or None
+        In the order of the names; None or NaN where a row was not scored.
+    resampling : Resampling
+        Of the pairs.
+    """
+    pairs, failed = [], []
+    both = zip(map(measured, usual), map(measured, changed), strict=True)
+    for name, (before, after) in zip(names, both, strict=True):
+        if before is None or after is None:
+            failed.append(name)
+        else:
+            pairs.append(ScorePair(name, before, after))
+    if not pairs:
+        return PairedScores((), tuple(failed), None)
+    differences = np.array([pair.changed - pair.usual for pair in pairs])
+
+    def means(weights: Weights) -> Floats:
+        return np.asarray((weights @ differences / len(differences))[:, np.newaxis], np.float64)
+
+    (difference,) = group_intervals(means, np.arange(len(pairs)), resampling)
+    return PairedScores(tuple(pairs), tuple(failed), difference)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +162,8 @@ class DebiasReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            **self.scores.to_dict("withParagraph", "without"),
-            "level": self.level,
-            "missing": list(self.missing),
-            "unscored": list(self.unscored),
-        }
+        found = self.scores.to_dict("withParagraph", "without")
+        return found | camel_fields(self, ("level", "missing", "unscored"))
 
     def text(self) -> str:
         """In a few lines."""
@@ -106,12 +203,8 @@ class PositionReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            **self.scores.to_dict("asTheyCome", "shuffled"),
-            "meanAbsChange": self.mean_abs_change,
-            "flipped": None if self.flipped is None else list(self.flipped),
-            "tooFewChunks": list(self.too_few_chunks),
-        }
+        found = self.scores.to_dict("asTheyCome", "shuffled")
+        return found | camel_fields(self, ("mean_abs_change", "flipped", "too_few_chunks"))
 
     def text(self) -> str:
         """In a few lines."""
@@ -172,6 +265,7 @@ async def debias_check(
     seed, n_resamples, level
         Of the interval of the mean difference, by resampling pairs.
     """
+    resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level)
     if not scale[0] < scale[1]:
         raise InputError(f"scale must go from the lowest to the highest score, got {scale}")
     known = {name: row for name, row in rows.items() if row is not None}
@@ -191,9 +285,7 @@ async def debias_check(
         names,
         await scores(True),
         await scores(False),
-        seed=seed,
-        n_resamples=n_resamples,
-        level=level,
+        resampling=resampling,
     )
     found = paired.difference
     return DebiasReport(
@@ -238,6 +330,7 @@ async def position_check(
         Of the shuffles, and of the interval of the mean difference, by resampling pairs.
     """
     whole_from_one(n_shuffles, "n_shuffles")
+    resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level)
     sizes = {name: n_chunks(row) for name, row in rows.items()}
     names = [name for name, size in sizes.items() if size > 1]
     texts = [rows[name] for name in names]
@@ -250,31 +343,22 @@ async def position_check(
     # By row, then by shuffle.
     changed = [[measured(score) for score in scores] for scores in zip(*shuffled, strict=True)]
     means = [mean_of(scores) for scores in changed]
-    paired = paired_scores(names, usual, means, seed=seed, n_resamples=n_resamples, level=level)
+    paired = paired_scores(names, usual, means, resampling=resampling)
     after = dict(zip(names, changed, strict=True))
+    flipped = tuple(
+        pair.row
+        for pair in paired.pairs
+        if is_flaky((pair.usual, *after[pair.row]), threshold, higher_is_better=higher_is_better)
+    )
     return PositionReport(
         scores=paired,
         mean_abs_change=mean_of(
             mean_of(abs(score - pair.usual) for score in after[pair.row] if score is not None)
             for pair in paired.pairs
         ),
-        flipped=None
-        if threshold is None
-        else tuple(
-            pair.row
-            for pair in paired.pairs
-            if _verdicts(pair.usual, after[pair.row], threshold, higher_is_better) == {True, False}
-        ),
+        flipped=None if threshold is None else flipped,
         too_few_chunks=tuple(name for name, size in sizes.items() if size < 2),
     )
-
-
-def _verdicts(usual: float, changed: Scores, threshold: float, higher_is_better: bool) -> set[bool]:
-    return {
-        passes(score, threshold, higher_is_better=higher_is_better)
-        for score in (usual, *changed)
-        if score is not None
-    }
 
 
 def _shuffled(n_chunks: int, seed: str) -> Order:

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,14 +17,15 @@ import msgspec
 from rag_eval.errors import InputError
 from rag_eval.judge.cache_file import (
     CacheInfo,
+    cache_key,
     clear_rows,
     evict,
     info_of,
     open_cache_file,
 )
-from rag_eval.judge.cache_keys import cache_key
 from rag_eval.judge.replies import Usage
-from rag_eval.plumbing.sqlite_files import connected
+from rag_eval.plumbing.checked_values import whole_from_one
+from rag_eval.plumbing.sqlite_files import connected, transaction
 
 __all__ = ["CachedReply", "JudgeCache", "JudgeCacheWarning", "cache_key"]
 
@@ -105,8 +105,7 @@ class JudgeCache:
         max_age_days: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        if type(max_bytes) is not int or max_bytes < 1:
-            raise InputError(f"max_bytes must be a whole number from 1 on, got {max_bytes!r}")
+        whole_from_one(max_bytes, "max_bytes")
         if max_age_days is not None and not max_age_days > 0:
             raise InputError(f"max_age_days must be a number above 0, got {max_age_days!r}")
         self._path = Path(path).absolute()
@@ -120,7 +119,6 @@ class JudgeCache:
     def _open(self) -> None:
         self._pid = os.getpid()
         self._fault: str | None = None
-        self._is_off = False
         self._warned = False
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)
@@ -146,9 +144,13 @@ class JudgeCache:
             row = self._pending.get(key) or self._being_written.get(key)
         try:
             row = row or self._stored(key)
-            if row is None or self._is_too_old(row):
+            now = self._clock()
+            if row is None or (self._max_age_s is not None and row.created < now - self._max_age_s):
                 return None
-            self._note_use(key, row)
+            if now - row.used >= _USE_GRAIN_S:
+                with self._lock:
+                    self._touched[key] = now
+                    self._wake_writer()
             return _decoded(row)
         except (sqlite3.Error, ValueError, RecursionError) as error:
             self._give_up(error)
@@ -165,15 +167,8 @@ class JudgeCache:
             return  # half a character, say, which no file of text can hold
         now = self._clock()
         usage = cached.usage
-        row = _Row(
-            reply,
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.estimated,
-            cached.model,
-            now,
-            now,
-        )
+        tokens = usage.input_tokens, usage.output_tokens, usage.estimated
+        row = _Row(reply, *tokens, cached.model, now, now)
         with self._lock:
             self._pending[key] = row
             self._wake_writer()
@@ -196,7 +191,7 @@ class JudgeCache:
     def _in_writing(self, act: Callable[[sqlite3.Connection], Any]) -> Any:
         self.flush()
         with self._at_writing:
-            if self._is_off or self._writer is None:
+            if self._fault is not None or self._writer is None:
                 return None
             try:
                 return act(self._writer)
@@ -225,12 +220,7 @@ class JudgeCache:
     def __enter__(self) -> JudgeCache:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        place: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # ------------------------------------------------------------------------------- reading
@@ -243,7 +233,7 @@ class JudgeCache:
             self._open()
             self._closing = closing
         self._warn()
-        return not (self._is_off or self._closing)
+        return self._fault is None and not self._closing
 
     def _stored(self, key: bytes) -> _Row | None:
         with self._reading:
@@ -252,16 +242,6 @@ class JudgeCache:
             # All of one row: a statement that is not at its end keeps the log from being folded in.
             found = self._reader.execute(_SELECT, (key,)).fetchall()
         return msgspec.convert(found[0], _Row) if found else None
-
-    def _is_too_old(self, row: _Row) -> bool:
-        return self._max_age_s is not None and row.created < self._clock() - self._max_age_s
-
-    def _note_use(self, key: bytes, row: _Row) -> None:
-        now = self._clock()
-        if now - row.used >= _USE_GRAIN_S:
-            with self._lock:
-                self._touched[key] = now
-                self._wake_writer()
 
     # ------------------------------------------------------------------------------- writing
 
@@ -276,7 +256,7 @@ class JudgeCache:
 
     def _keep_writing(self) -> None:
         """Write when there is enough, or when the first has waited long enough."""
-        while not (self._closing or self._is_off):
+        while self._fault is None and not self._closing:
             with self._wake:
                 self._wake.wait_for(lambda: self._closing or self._pending or self._touched)
                 self._wake.wait_for(
@@ -289,7 +269,7 @@ class JudgeCache:
             with self._lock:
                 self._being_written, self._pending = self._pending, {}
                 touched, self._touched = self._touched, {}
-            if self._writer is not None and not self._is_off:
+            if self._writer is not None and self._fault is None:
                 try:
                     self._commit(self._writer, touched)
                 except sqlite3.Error as error:
@@ -300,17 +280,11 @@ class JudgeCache:
     def _commit(self, writer: sqlite3.Connection, touched: dict[bytes, float]) -> None:
         if not (self._being_written or touched):
             return
-        writer.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(writer):
             rows = ((*row, key) for key, row in self._being_written.items())
             writer.executemany(_INSERT, rows)
             uses = ((used, key) for key, used in touched.items())
             writer.executemany("UPDATE replies SET used = ? WHERE key = ?", uses)
-            writer.execute("COMMIT")
-        except sqlite3.Error:
-            if writer.in_transaction:
-                writer.execute("ROLLBACK")
-            raise
         evict(writer, self._max_bytes)
 
     # ------------------------------------------------------------------------------- faults
@@ -318,7 +292,6 @@ class JudgeCache:
     def _give_up(self, error: Exception) -> None:
         if self._fault is None:
             self._fault = str(error)
-        self._is_off = True
 
     def _warn(self) -> None:
         """Warn once, on the thread of a caller: one from the writer's would reach nobody."""

@@ -5,6 +5,7 @@ A row holds a digest, the decoded reply as JSON, and what the call took: no prom
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 import threading
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
+from rag_eval.judge.replies import JudgeIdentity
+from rag_eval.judge.steps import Fields
 from rag_eval.plumbing.sqlite_files import (
     bears_mark,
     check_tables,
@@ -23,6 +26,7 @@ from rag_eval.plumbing.sqlite_files import (
     is_taken,
     make_file,
     number,
+    transaction,
     write_ahead,
 )
 
@@ -31,6 +35,8 @@ _APPLICATION_ID: Final = 0x52654A63  # marks the file as ours; "ReJc"
 _LEAST_FREED: Final = 0.1  # of the cap: to evict in bulk is cheaper than one for each put
 _MOST_ROUNDS: Final = 20
 _LATEST: Final = 253402300800.0  # the end of the year 9999, which is the last that Python knows
+_DIGEST_BYTES: Final = 32  # a text under test must not be able to forge another's key
+_PURPOSE: Final = b"rag_eval.reply.1"
 _OPENING: Final = threading.Lock()
 
 _SCHEMA: Final = (
@@ -165,15 +171,10 @@ def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
     """The tables; other processes may be at it at the same time."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     write_ahead(connection)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         if not _is_ours(connection, path):
             for statement in _SCHEMA:
                 connection.execute(statement)
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
 
 
 def info_of(connection: sqlite3.Connection, path: Path) -> CacheInfo:
@@ -224,3 +225,59 @@ def evict(connection: sqlite3.Connection, max_bytes: int) -> None:
 def _used_bytes(connection: sqlite3.Connection) -> int:
     pages = number(connection, "PRAGMA page_count") - number(connection, "PRAGMA freelist_count")
     return pages * number(connection, "PRAGMA page_size")
+
+
+def cache_key(template_digest: str, fields: Fields, identity: JudgeIdentity, repeat: int) -> bytes:
+    """What a reply is kept under.
+
+    Parameters
+    ----------
+    template_digest : str
+        Of the wording, see ``PromptStyle.digest``.
+    fields : mapping
+        The texts before they are fenced: the marks of a fence are new in every prompt.
+    identity : JudgeIdentity
+    repeat : int
+        Which of several askings of the same.
+
+    Returns
+    -------
+    bytes
+        32 of them; BLAKE2b over an encoding that no two different inputs share.
+    """
+    parts: list[bytes] = []
+    _encode(template_digest, parts)
+    _encode(fields, parts)
+    judge = (identity.provider, identity.model, identity.base_url, dict(identity.parameters))
+    _encode(judge, parts)
+    _encode(repeat, parts)
+    whole = b"".join(parts)
+    return hashlib.blake2b(whole, digest_size=_DIGEST_BYTES, person=_PURPOSE).digest()
+
+
+def _encode(value: Any, parts: list[bytes]) -> None:
+    """Append a value as its kind, its length and its bytes, so that nothing runs together."""
+    if isinstance(value, str):
+        _append(b"s", value.encode("utf-8", "surrogatepass"), parts)
+    elif value is None or isinstance(value, bool):
+        _append(b"c", repr(value).encode(), parts)
+    elif isinstance(value, int):
+        _append(b"i", repr(value).encode(), parts)
+    elif isinstance(value, float):
+        _append(b"f", repr(value).encode(), parts)
+    elif isinstance(value, Mapping):
+        parts.append(b"d%d:" % len(value))
+        for name in sorted(value):
+            _encode(name, parts)
+            _encode(value[name], parts)
+    elif isinstance(value, (list, tuple)):
+        parts.append(b"l%d:" % len(value))
+        for item in value:
+            _encode(item, parts)
+    else:
+        raise TypeError(f"a {type(value).__name__} cannot be part of a cache key")
+
+
+def _append(kind: bytes, encoded: bytes, parts: list[bytes]) -> None:
+    parts.append(b"%b%d:" % (kind, len(encoded)))
+    parts.append(encoded)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
-from collections.abc import Callable
 from dataclasses import replace
 from types import NoneType
 from typing import Any, Final
 
-from rag_eval.errors import RagEvalError
 from rag_eval.judge.failures import JudgeFailure, late_reply
-from rag_eval.judge.faults import fault_of
-from rag_eval.judge.loop_calls import LoopCalls
+from rag_eval.judge.foreign_calls import LoopCalls, ThreadCalls, is_coroutine_function
 from rag_eval.judge.replies import (
     MAX_REPLY_BYTES,
     JudgeFn,
@@ -23,8 +19,8 @@ from rag_eval.judge.replies import (
     estimated_usage,
     n_bytes,
 )
+from rag_eval.judge.retrying import fault_of
 from rag_eval.judge.steps import Step
-from rag_eval.judge.thread_calls import ThreadCalls
 
 _REPLY_TYPES: Final[dict[str, Any]] = {
     "text": str,
@@ -45,7 +41,7 @@ class Caller:
         self._coroutines = coroutines
         self._timeout_s = timeout_s
         self._takes_schema = isinstance(judge, SchemaJudge)
-        self._is_async = _is_async(judge)
+        self._is_async = is_coroutine_function(judge)
 
     async def call(self, prompt: str, step: Step[Any]) -> JudgeReply:
         """The reply, its usage estimated where the judge does not say.
@@ -70,7 +66,8 @@ class Caller:
             raise
         # Of a judge not even SystemExit may end the loop that all judges share.
         except BaseException as error:
-            raise self._fault(error, deadline.expired()) from error
+            expired = deadline.expired()
+            raise (late_reply(self._timeout_s) if expired else fault_of(error)) from error
         return _checked(found, prompt)
 
     async def _answer(self, prompt: str, step: Step[Any]) -> Any:
@@ -81,18 +78,6 @@ class Caller:
             return await self._coroutines.call(judge(prompt))
         found = await self._threads.call(judge, prompt)
         return await self._coroutines.call(found) if inspect.isawaitable(found) else found
-
-    def _fault(self, error: BaseException, expired: bool) -> RagEvalError:
-        return late_reply(self._timeout_s) if expired else fault_of(error)
-
-
-def _is_async(judge: Callable[..., Any]) -> bool:
-    function: Any = judge
-    while isinstance(function, functools.partial):
-        function = function.func
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - which kind of call, not whether any
-    )
 
 
 def _checked(found: object, prompt: str) -> JudgeReply:

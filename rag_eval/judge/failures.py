@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from rag_eval.errors import RagEvalError
 from rag_eval.samples import NullReason
@@ -19,19 +19,9 @@ FailureKind: TypeAlias = Literal[
     "interrupted",
 ]
 
-NULL_REASONS: Final[dict[FailureKind, NullReason]] = {
-    "unparsed": NullReason.JUDGE_UNPARSED,
-    "incomplete": NullReason.JUDGE_INCOMPLETE,
-    "refused": NullReason.JUDGE_REFUSED,
-    "truncated": NullReason.JUDGE_TRUNCATED,
-    "timed_out": NullReason.JUDGE_TIMED_OUT,
-    "unreachable": NullReason.JUDGE_UNREACHABLE,
-    "failed": NullReason.JUDGE_FAILED,
-    "budget": NullReason.JUDGE_BUDGET,
-    "interrupted": NullReason.JUDGE_INTERRUPTED,
-}
+_NULL_REASONS: Final = {kind: NullReason[f"JUDGE_{kind.upper()}"] for kind in get_args(FailureKind)}
 
-JUDGE_FAILURES: Final = frozenset(NULL_REASONS.values())
+JUDGE_FAILURES: Final = frozenset(_NULL_REASONS.values())
 """Null reasons that say that a judge was to score and did not."""
 
 
@@ -54,7 +44,7 @@ class JudgeFailure(RagEvalError):
     @property
     def null_reason(self) -> NullReason:
         """The reason that goes beside the null score."""
-        return NULL_REASONS[self.kind]
+        return _NULL_REASONS[self.kind]
 
 
 class JudgeCallError(RagEvalError):

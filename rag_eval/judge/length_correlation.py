@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.judge.figures import interval_text, shown
-from rag_eval.judge.repeats import measured
-from rag_eval.stats.bootstrap import group_bootstrap
+from rag_eval.judge.repeats import interval_text, measured, shown
+from rag_eval.plumbing.spelling import camel_fields
+from rag_eval.stats.arrays import Floats
+from rag_eval.stats.bootstrap import group_intervals
 from rag_eval.stats.correlations import (
-    Floats,
     Weights,
     correlations,
     mid_ranks,
     one_each,
     partial_correlations,
 )
+from rag_eval.stats.index_sources import USUAL, Resampling
 from rag_eval.stats.intervals import Interval
 
 
@@ -49,13 +50,7 @@ class LengthCorrelation:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            "correlation": None if self.correlation is None else self.correlation.to_dict(),
-            "plain": self.plain,
-            "givenNative": self.given_native,
-            "nRows": self.n_rows,
-            "nLeftOut": self.n_left_out,
-        }
+        return camel_fields(self, self.__slots__)
 
     def text(self) -> str:
         """In a few lines."""
@@ -84,9 +79,7 @@ def length_partial_correlation(
     lengths: Sequence[float | None],
     native_scores: Sequence[float | None] | None = None,
     *,
-    seed: int = 0,
-    n_resamples: int = 1000,
-    level: float = 0.95,
+    resampling: Resampling = USUAL,
 ) -> LengthCorrelation:
     """Spearman's correlation of judge's score and length among rows of like native score.
 
@@ -98,8 +91,8 @@ def length_partial_correlation(
     judge_scores, lengths, native_scores : sequence of float or None
         Per row; a row that lacks one (None or NaN) is left out. Without native scores the
         correlation is a plain one.
-    seed, n_resamples, level
-        Of the interval, by resampling rows. Ranks are taken anew in each resample.
+    resampling : Resampling
+        Of the rows, for the interval. Ranks are taken anew in each resample.
 
     Returns
     -------
@@ -118,45 +111,40 @@ def length_partial_correlation(
     ]
     values = np.array(rows, np.float64).reshape(len(rows), len(columns)).T
     return LengthCorrelation(
-        correlation=_correlation(values, seed, n_resamples, level),
-        plain=_plain(values[0], values[1]),
+        correlation=_correlation(values, resampling),
+        plain=_plain(values[:2]),
         given_native=native_scores is not None,
         n_rows=len(rows),
         n_left_out=len(judge_scores) - len(rows),
     )
 
 
-def _correlation(values: Floats, seed: int, n_resamples: int, level: float) -> Interval | None:
+def _correlation(values: Floats, resampling: Resampling) -> Interval | None:
     """That of the first two columns, given the third if there is one."""
-    n_needed = 1 + len(values)
-    if values.shape[1] < n_needed:
+    n_rows = values.shape[1]
+    if n_rows <= len(values):
         return None
-
-    def rank_correlations(weights: Weights) -> Floats:
-        left, right, *given = (mid_ranks(column, weights) for column in values)
-        found = (
-            partial_correlations(left, right, given[0], weights)
-            if given
-            else correlations(left, right, weights)
-        )
-        # Copies of a row are still one point.
-        found[(weights > 0).sum(axis=1) < n_needed] = np.nan
-        return found[:, np.newaxis]
-
-    (found,) = group_bootstrap(
-        rank_correlations,
-        np.arange(values.shape[1]),
-        seed=seed,
-        n_resamples=n_resamples,
-        level=level,
+    (found,) = group_intervals(
+        lambda weights: _of_ranks(values, weights)[:, np.newaxis], np.arange(n_rows), resampling
     )
     return None if math.isnan(found.estimate) else found
 
 
-def _plain(left: Floats, right: Floats) -> float | None:
-    if len(left) < 3:
+def _plain(values: Floats) -> float | None:
+    if values.shape[1] <= len(values):
         return None
-    weights = one_each(len(left))
-    ranks = mid_ranks(left, weights), mid_ranks(right, weights)
-    (found,) = correlations(*ranks, weights).tolist()
+    (found,) = _of_ranks(values, one_each(values.shape[1])).tolist()
     return None if math.isnan(found) else found
+
+
+def _of_ranks(values: Floats, weights: Weights) -> Floats:
+    """The correlation under each weighting; NaN for so few rows that it would be 1 or -1."""
+    left, right, *given = (mid_ranks(column, weights) for column in values)
+    found = (
+        partial_correlations(left, right, given[0], weights)
+        if given
+        else correlations(left, right, weights)
+    )
+    # Copies of a row are still one point.
+    found[(weights > 0).sum(axis=1) <= len(values)] = np.nan
+    return found

@@ -1,41 +1,48 @@
 """When the next call may begin: past calls, replies and the clock in, seconds to wait out.
 
-Pure logic: nothing here waits, and the clock is given. Two rates are kept. The user's, by token
-buckets over all judges; and each server's, which nobody knows, found by adding a little to the
-calls in flight with every success and halving them when the server says that they are too many.
+Two rates are kept. The user's, by token buckets over all judges; and each server's, which nobody
+knows, found by adding a little to the calls in flight with every success and halving them when the
+server says that they are too many. Only ``Slots`` waits: the rest is pure logic, whose clock is
+given.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections import deque
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from rag_eval.judge.limits import JudgeLimits
+from rag_eval.judge.replies import JudgeLimits
 
 Clock: TypeAlias = Callable[[], float]
 
 # A server that limits the rate without saying for how long: doubled until it answers again.
 _FIRST_PAUSE_S: Final = 0.25
 _LONGEST_PAUSE_S: Final = 30.0
+# Timers may ring a little early, by the resolution of the clock.
+_TICK_S = 0.001
 
 
 class Bucket:
-    """A rate per minute, as a bucket that fills evenly and holds a second's worth.
+    """A rate per minute, as a bucket that fills evenly and holds a second's worth; None is no rate.
 
     It can be overdrawn: what a call takes is known when it ends. The next then waits longer, so
     the rate holds over time.
     """
 
-    def __init__(self, per_minute: float, clock: Clock) -> None:
-        self._rate = per_minute / 60.0
-        self._size = max(1.0, self._rate)
+    def __init__(self, per_minute: float | None, clock: Clock) -> None:
+        self._rate = None if per_minute is None else per_minute / 60.0
+        self._size = max(1.0, self._rate or 0.0)
         self._level = self._size
         self._clock = clock
         self._filled_at = clock()
 
     def wait_s(self, wanted: float) -> float:
         """Seconds until ``wanted`` is in it."""
+        if self._rate is None:
+            return 0.0
         now = self._clock()
         self._level = min(self._size, self._level + (now - self._filled_at) * self._rate)
         self._filled_at = now
@@ -117,25 +124,20 @@ class Limiter:
         self.paces = tuple(Pace(limits.concurrency, clock) for _ in range(n_judges))
         self._most = limits.concurrency
         self._in_flight = 0
-        self._requests = _bucket(limits.requests_per_minute, clock)
-        self._tokens = _bucket(limits.tokens_per_minute, clock)
+        self._requests = Bucket(limits.requests_per_minute, clock)
+        self._tokens = Bucket(limits.tokens_per_minute, clock)
 
     def wait_s(self, judge: int) -> float:
         """Seconds until a call to this judge may begin; infinity: not before one ends."""
         if self._in_flight >= self._most:
             return math.inf
-        wait = self.paces[judge].wait_s()
-        if self._requests is not None:
-            wait = max(wait, self._requests.wait_s(1.0))
-        if self._tokens is not None:
-            wait = max(wait, self._tokens.wait_s(1.0))
-        return wait
+        pace = self.paces[judge].wait_s()
+        return max(pace, self._requests.wait_s(1.0), self._tokens.wait_s(1.0))
 
     def begin(self, judge: int) -> int:
         """Count a call that begins; what is returned is said to its pace when it ends."""
         self._in_flight += 1
-        if self._requests is not None:
-            self._requests.take(1.0)
+        self._requests.take(1.0)
         return self.paces[judge].begin()
 
     def end(self, judge: int) -> None:
@@ -145,14 +147,79 @@ class Limiter:
 
     def unused(self) -> None:
         """Give back the request of a call that did not begin after all."""
-        if self._requests is not None:
-            self._requests.take(-1.0)
+        self._requests.take(-1.0)
 
     def take_tokens(self, amount: float) -> None:
         """Count tokens: an estimate when a call begins, what is missing from it when it ends."""
-        if self._tokens is not None:
-            self._tokens.take(amount)
+        self._tokens.take(amount)
 
 
-def _bucket(per_minute: float | None, clock: Clock) -> Bucket | None:
-    return None if per_minute is None else Bucket(per_minute, clock)
+class _Waiter(NamedTuple):
+    number: int
+    judge: int
+    admitted: asyncio.Future[int]
+
+
+class Slots:
+    """Slots of one event loop at a time.
+
+    An ask that waits for one judge's server does not hold up those of another.
+    """
+
+    def __init__(self, limiter: Limiter) -> None:
+        self._limiter = limiter
+        self._queues: list[deque[_Waiter]] = [deque() for _ in limiter.paces]
+        self._n_came = 0
+        self._alarm: asyncio.TimerHandle | None = None
+
+    async def enter(self, judge: int) -> int:
+        """Wait for a slot and take it; what is returned goes to the judge's pace.
+
+        :meth:`leave` has to follow.
+        """
+        queue = self._queues[judge]
+        if not queue and self._limiter.wait_s(judge) <= 0:
+            return self._limiter.begin(judge)
+        self._n_came += 1
+        waiter = _Waiter(self._n_came, judge, asyncio.get_running_loop().create_future())
+        queue.append(waiter)
+        self._admit()
+        try:
+            return await waiter.admitted
+        except asyncio.CancelledError:
+            if waiter.admitted.done() and not waiter.admitted.cancelled():
+                self._limiter.unused()
+                self.leave(judge)
+            elif waiter in queue:
+                queue.remove(waiter)
+            raise
+
+    def leave(self, judge: int) -> None:
+        """Give a slot back."""
+        self._limiter.end(judge)
+        self._admit()
+
+    def _admit(self) -> None:
+        """Let go who may, oldest first; set the alarm for the next who only has to wait."""
+        shortest = 0.0
+        while shortest <= 0:
+            shortest = math.inf
+            waiting = sorted(queue[0] for queue in self._queues if queue)
+            for waiter in waiting:
+                wait = self._limiter.wait_s(waiter.judge)
+                shortest = min(shortest, wait)
+                if wait <= 0:
+                    self._queues[waiter.judge].popleft()
+                    # One that was cancelled takes itself out, but only when it gets to run.
+                    if not waiter.admitted.done():
+                        waiter.admitted.set_result(self._limiter.begin(waiter.judge))
+                    break
+        self._set_alarm(shortest)
+
+    def _set_alarm(self, wait_s: float) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if wait_s < math.inf:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(wait_s + _TICK_S, self._admit)

@@ -10,32 +10,15 @@ import asyncio
 import concurrent.futures
 import os
 import threading
-from collections.abc import Coroutine
-from typing import Any, Final, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any, Final, TypeAlias, TypeVar
 
 Result = TypeVar("Result")
+Job: TypeAlias = Callable[[], Awaitable[None]]
 
 # What a cancelled coroutine has to come to an end.
 _GRACE_S: Final = 5.0
-
-
-class _OwnedLoop:
-    """A loop and the thread that runs it."""
-
-    def __init__(self) -> None:
-        self.pid = os.getpid()
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="rag-eval-judge", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self.loop)
-        while not self.loop.is_closed():
-            try:
-                self.loop.run_forever()
-            # asyncio lets these two end the loop; here they belong to who waits for the coroutine.
-            except (KeyboardInterrupt, SystemExit):
-                continue
+_SLICE_S: Final = 0.5
 
 
 class _Owner:
@@ -43,10 +26,10 @@ class _Owner:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._owned: _OwnedLoop | None = None
+        self._pid = 0
         # A forked process holds its parent's loop for good: to drop it is to close it, which
         # would take the parent's wake-up out of the epoll set that both share.
-        self._parents: list[_OwnedLoop] = []
+        self._loops: list[asyncio.AbstractEventLoop] = []
         os.register_at_fork(after_in_child=self._renew_lock)
 
     def _renew_lock(self) -> None:
@@ -55,12 +38,24 @@ class _Owner:
 
     def loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._owned is not None and self._owned.pid != os.getpid():
-                self._parents.append(self._owned)
-                self._owned = None
-            if self._owned is None:
-                self._owned = _OwnedLoop()
-            return self._owned.loop
+            if self._pid != os.getpid():
+                loop = asyncio.new_event_loop()
+                threading.Thread(
+                    target=_run_forever, args=(loop,), name="rag-eval-judge", daemon=True
+                ).start()
+                self._loops.append(loop)
+                self._pid = os.getpid()
+            return self._loops[-1]
+
+
+def _run_forever(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    while not loop.is_closed():
+        try:
+            loop.run_forever()
+        # asyncio lets these two end the loop; here they belong to who waits for the coroutine.
+        except (KeyboardInterrupt, SystemExit):
+            continue
 
 
 _OWNER: Final = _Owner()
@@ -96,6 +91,9 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
 
     try:
         loop.call_soon_threadsafe(start)
+        # In slices: a signal that comes just before a wait begins is heard when the wait ends.
+        while not concurrent.futures.wait([ended], _SLICE_S).done:
+            pass
         return ended.result()
     except BaseException:
         if not ended.done():
@@ -113,3 +111,35 @@ def _pass_on(task: asyncio.Task[Result], ended: concurrent.futures.Future[Result
         ended.set_result(task.result())
     else:
         ended.set_exception(error)
+
+
+async def run_jobs(jobs: Iterator[Job], width: int) -> None:
+    """Run all jobs, ``width`` at a time; one is taken only when one has ended.
+
+    The first exception, of a job or of ``jobs``, ends all the others and is raised. Cancelled, it
+    ends them too.
+    """
+    workers = [asyncio.create_task(_work(jobs)) for _ in range(width)]
+    try:
+        await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        ended = await asyncio.gather(*workers, return_exceptions=True)
+    for outcome in ended:
+        if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
+            raise outcome
+
+
+def with_end(jobs: Iterator[Job], on_end: Callable[[], object] | None) -> Iterator[Job]:
+    """The jobs, with a call when one more was asked for than there are."""
+    yield from jobs
+    if on_end is not None:
+        on_end()
+
+
+async def _work(jobs: Iterator[Job]) -> None:
+    for job in jobs:
+        await job()
+        # Jobs that never wait, as with a warm cache, would not let the loop do anything else.
+        await asyncio.sleep(0)

@@ -6,7 +6,6 @@ No prices are shipped: they change, and a run must not report last year's.
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from rag_eval.errors import InputError, suggestion
 from rag_eval.judge.replies import Usage
+from rag_eval.plumbing.checked_values import from_zero
 
 _TOKENS_PER_PRICE: Final = 1_000_000
 _KEYS: Final = ("input", "output")
@@ -82,17 +82,15 @@ def read_prices(path: str | Path) -> PriceTable:
         When it cannot be read or is no table of prices.
     """
     file = Path(path)
+    kind, read = ("JSON", json.loads) if file.suffix.lower() == ".json" else ("TOML", tomllib.loads)
     try:
-        text = file.read_text("utf-8-sig")
-        table = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
+        table = read(file.read_text("utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8: byte {error.start + 1}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{file} is not JSON: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{file} is not TOML: {error}") from None
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{file} is not {kind}: {error}") from None
     return PriceTable.of(table, str(file))
 
 
@@ -129,9 +127,4 @@ def _price(found: object, model: object, owner: str) -> Price:
 def _amount(found: Mapping[str, Any], key: str, where: str) -> float:
     if key not in found:
         raise InputError(f"{where} lacks the price {key!r}")
-    value = found[key]
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f"{where}: {key} must be a number, got {type(value).__name__}")
-    if not math.isfinite(value) or value < 0:
-        raise InputError(f"{where}: {key} must be 0 or above, got {value}")
-    return float(value)
+    return from_zero(found[key], f"{where}: {key}")

@@ -1,12 +1,16 @@
-"""Tries of one call: which failures are tried again, how often, and how long is waited before."""
+"""What a judge raised -> whether to try again, when, and how often; to give up; to end the run."""
 
 from __future__ import annotations
 
+import email.utils
 import logging
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from rag_eval.errors import RagEvalError
+from rag_eval.judge.ending import Ending
 from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
 from rag_eval.plumbing.extras import package
 
@@ -16,6 +20,19 @@ _JITTER_S: Final = 1.0
 # A server that asks for more is out of quota for the day, not busy.
 _LONGEST_RETRY_AFTER_S: Final = 600.0
 _MOST_TIME_OUTS: Final = 2
+_PASSING_STATUS: Final = frozenset({408, 409, 429})
+_FATAL_STATUS: Final = frozenset({401, 403, 404})
+_TOO_MANY: Final = 429
+# Raised by the computer under the judge, not by a server it could not reach.
+_OF_FILES: Final = (
+    FileNotFoundError,
+    FileExistsError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
+_MOST_CHARACTERS: Final = 500
+_MOST_CAUSES: Final = 8
 
 
 def stamina_package() -> Any:
@@ -28,45 +45,32 @@ def stamina_package() -> Any:
     return stamina
 
 
-class Retrying:
-    """The tries of one call.
+def tries(stamina: Any, retries: int, ending: Ending) -> Any:
+    """The tries of one call: an async iterator over context managers, one per try."""
+    n_timed_out = 0
 
-    Parameters
-    ----------
-    has_ended : callable
-        Whether the run wants no more calls.
-    """
-
-    def __init__(self, stamina: Any, retries: int, has_ended: Callable[[], bool]) -> None:
-        self._stamina = stamina
-        self._retries = retries
-        self._has_ended = has_ended
-        self._n_timed_out = 0
-
-    def tries(self) -> Any:
-        """An async iterator over context managers, one per try."""
-        return self._stamina.retry_context(
-            on=self._again,
-            attempts=self._retries + 1,
-            timeout=None,
-            wait_initial=_FIRST_WAIT_S,
-            wait_max=_LONGEST_WAIT_S,
-            wait_jitter=_JITTER_S,
-        )
-
-    def _again(self, error: Exception) -> bool | float:
+    def again(error: Exception) -> bool | float:
         """Whether to try again; a number is how long to wait before."""
+        nonlocal n_timed_out
         if not isinstance(error, JudgeCallError) or error.fatal or not error.retryable:
             return False
-        if self._has_ended() or asks_too_long(error):
+        if ending.has_come or asks_too_long(error):
             return False
-        if error.timed_out:
-            self._n_timed_out += 1
-            if self._n_timed_out >= _MOST_TIME_OUTS:
-                return False
+        n_timed_out += error.timed_out
+        if n_timed_out >= _MOST_TIME_OUTS:
+            return False
         if error.retry_after_s is None:
             return True
         return error.retry_after_s + random.uniform(0.0, _JITTER_S)
+
+    return stamina.retry_context(
+        on=again,
+        attempts=retries + 1,
+        timeout=None,
+        wait_initial=_FIRST_WAIT_S,
+        wait_max=_LONGEST_WAIT_S,
+        wait_jitter=_JITTER_S,
+    )
 
 
 def asks_too_long(error: JudgeCallError) -> bool:
@@ -85,3 +89,84 @@ def given_up(error: JudgeCallError) -> JudgeFailure | JudgeUnavailableError:
     if error.timed_out:
         return JudgeFailure("timed_out", str(error))
     return JudgeFailure("unreachable" if error.retryable else "failed", str(error))
+
+
+def fault_of(error: BaseException) -> RagEvalError:
+    """A JudgeCallError for what may pass or ends all; else a JudgeFailure of kind ``failed``.
+
+    What this package raised is given back as it is. Of others' exceptions the attribute
+    ``status_code`` is read, as the clients of HTTP APIs set it, and ``response.headers``; then
+    whether it, or what it was raised from, is a time-out or an error of the operating system.
+    """
+    if isinstance(error, (JudgeCallError, JudgeFailure, JudgeUnavailableError)):
+        return error
+    said = _said(error)
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and not isinstance(status, bool):
+        found = _by_status(status, error, said)
+        if found is not None:
+            return found
+    for cause in _causes(error):
+        if isinstance(cause, TimeoutError):
+            return JudgeCallError(f"the judge raised {said}", retryable=True, timed_out=True)
+        if isinstance(cause, OSError) and not isinstance(cause, _OF_FILES):
+            return JudgeCallError(f"the judge raised {said}", retryable=True)
+    return JudgeFailure("failed", f"the judge raised {said}")
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """How long a server asks to wait, from its reply's headers; None where it does not say."""
+    in_ms = _number(headers.get("retry-after-ms"))
+    if in_ms is not None:
+        return in_ms / 1000.0
+    text = headers.get("retry-after")
+    seconds = _number(text)
+    if seconds is not None or not isinstance(text, str):
+        return seconds
+    try:
+        at = email.utils.parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return max(0.0, at.timestamp() - time.time())
+
+
+def _by_status(status: int, error: BaseException, said: str) -> JudgeCallError | None:
+    if status in _FATAL_STATUS:
+        return JudgeCallError(f"the judge raised {said}", fatal=True)
+    if status not in _PASSING_STATUS and not 500 <= status < 600:
+        return None
+    headers: Any = getattr(getattr(error, "response", None), "headers", None)
+    return JudgeCallError(
+        f"the judge raised {said}",
+        retryable=True,
+        retry_after_s=retry_after_s(headers) if hasattr(headers, "get") else None,
+        rate_limited=status == _TOO_MANY,
+    )
+
+
+def _number(text: object) -> float | None:
+    try:
+        number = float(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return number if 0.0 <= number < float("inf") else None
+
+
+def _said(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # an exception whose message cannot be made is an exception all the same
+        text = ""
+    text = text[:_MOST_CHARACTERS]
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An exception, what it was raised from, and so on."""
+    cause: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if cause is None:
+            return
+        yield cause
+        cause = cause.__cause__

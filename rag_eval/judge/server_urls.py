@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -106,3 +106,14 @@ def vendor_of(identity: JudgeIdentity) -> str | None:
     if identity.provider not in VENDOR_URLS:
         return None
     return identity.provider if identity.base_url is None else vendor_at(identity.base_url)
+
+
+def independence_warnings(judges: Sequence[JudgeIdentity]) -> tuple[str, ...]:
+    """What to know of several judges that are all of one known vendor; empty for others."""
+    vendors = {vendor_of(judge) for judge in judges}
+    if len(judges) < 2 or len(vendors) > 1 or None in vendors:
+        return ()
+    return (
+        f"all {len(judges)} judges are of one vendor ({vendors.pop()}): "
+        "they may share their habits, and agree because of them",
+    )

@@ -9,36 +9,33 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Final, Generic, NoReturn, Self, TypeVar
 
 import msgspec
 
 from rag_eval.errors import InputError
-from rag_eval.judge.accounts import Accounts, SessionTotals
-from rag_eval.judge.asking import Asked, Tally
+from rag_eval.judge.accounts import Accounts
+from rag_eval.judge.asking import Asked
 from rag_eval.judge.calls import Caller
 from rag_eval.judge.ending import Ending
 from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
-from rag_eval.judge.identities import identity_of, is_named
-from rag_eval.judge.limiter import Clock, Limiter
-from rag_eval.judge.limits import JudgeLimits
-from rag_eval.judge.loop_calls import LoopCalls
+from rag_eval.judge.foreign_calls import LoopCalls, ThreadCalls
+from rag_eval.judge.limiter import Clock, Limiter, Slots
 from rag_eval.judge.prices import price_table
 from rag_eval.judge.reading import read_reply, value_of
 from rag_eval.judge.rendering import Prompt, PromptStyle, render
 from rag_eval.judge.replies import (
     JudgeFn,
-    JudgeIdentity,
+    JudgeLimits,
     JudgeReply,
-    SchemaJudge,
+    Tally,
     Usage,
     estimated_tokens,
+    identity_of,
+    is_named,
 )
-from rag_eval.judge.retrying import Retrying, given_up, stamina_package
-from rag_eval.judge.slots import Slots
+from rag_eval.judge.retrying import given_up, stamina_package, tries
 from rag_eval.judge.steps import Fields, Step
-from rag_eval.judge.thread_calls import ThreadCalls
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
@@ -100,6 +97,8 @@ class JudgeSession:
     Attributes
     ----------
     identities : tuple of JudgeIdentity
+    tally : Tally
+        What the calls took so far.
 
     Raises
     ------
@@ -122,17 +121,16 @@ class JudgeSession:
     ) -> None:
         if not judges:
             raise InputError("a session needs at least one judge")
+        named = zip(judges, names or [None] * len(judges), strict=True)
         self.identities = tuple(
-            _identity(judge, place, name)
-            for place, (judge, name) in enumerate(
-                zip(judges, names or [None] * len(judges), strict=True)
-            )
+            identity_of(judge, place, name) for place, (judge, name) in enumerate(named)
         )
         self._stamina = stamina_package()
         self._limits = limits
         self._style = style
         self._cache = cache
         self._accounts = Accounts(self.identities, limits, price_table(prices))
+        self.tally = self._accounts.tally
         self._limiter = Limiter(len(judges), limits, clock)
         self._slots = Slots(self._limiter)
         self._ending = Ending(limits.run_timeout_s)
@@ -150,9 +148,14 @@ class JudgeSession:
         return SessionAsker(self, judge, repeat)
 
     @property
-    def totals(self) -> SessionTotals:
-        """What the calls took so far."""
-        return self._accounts.totals(self._threads.late_replies + self._coroutines.late_replies)
+    def late_replies(self) -> int:
+        """Replies that came after their call had ended."""
+        return self._threads.late_replies + self._coroutines.late_replies
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the calls cost so far; None where one was made to a model without a price."""
+        return self._accounts.cost_usd
 
     def stop(self) -> None:
         """End all questions, calls in flight too, as ``interrupted``; from any thread."""
@@ -165,29 +168,20 @@ class JudgeSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # ------------------------------------------------------------------- the way of a question
 
     async def _answered(self, question: _Question[Reply]) -> Asked[Reply]:
-        try:
-            if self._ending.is_final:
-                self._ending.check()
-            key = self._key(question)
-            cached = None if key is None else self._cached(question, key)
-            if cached is not None:
-                return Asked(cached)
-            async with self._ending.heard() as cut:
-                return await self._judged(question, key, cut)
-        except JudgeFailure as failure:
-            self._accounts.judgement_failed(failure.kind)
-            raise
+        if self._ending.is_final:
+            self._ending.check()
+        key = self._key(question)
+        cached = None if key is None else self._cached(question, key)
+        if cached is not None:
+            return Asked(cached)
+        async with self._ending.heard() as cut:
+            return await self._judged(question, key, cut)
 
     async def _judged(
         self, question: _Question[Reply], key: bytes | None, cut: asyncio.Timeout
@@ -214,12 +208,11 @@ class JudgeSession:
             except JudgeCallError as error:
                 first = error
             # The tries are set up when one has failed: it takes a quarter of a quick call.
-            retrying = Retrying(self._stamina, self._limits.retries, lambda: self._ending.has_come)
-            async for attempt in retrying.tries():
+            async for attempt in tries(self._stamina, self._limits.retries, self._ending):
                 with attempt:
                     if attempt.num == 1:
                         raise first
-                    return await self._called(question, complaint, cut, again=True)
+                    return await self._called(question, complaint, cut)
         except JudgeCallError as error:
             self._give_up(question.judge, given_up(error))
         except (JudgeFailure, JudgeUnavailableError) as error:
@@ -227,22 +220,16 @@ class JudgeSession:
         raise AssertionError("a retry neither returned nor raised")
 
     async def _called(
-        self,
-        question: _Question[Any],
-        complaint: str,
-        cut: asyncio.Timeout,
-        *,
-        again: bool = False,
+        self, question: _Question[Any], complaint: str, cut: asyncio.Timeout
     ) -> tuple[Prompt, JudgeReply]:
         """One call, in a slot; the prompt is made when there is one."""
-        judge, tally = question.judge, question.tally
+        judge = question.judge
         self._check_budget()
         epoch = await self._slots.enter(judge)
         try:
             self._check_budget()
             prompt = render(question.step, question.fields, self._style, complaint)
-            self._accounts.call_begins(judge, tally)
-            self._accounts.retries += again
+            self._accounts.add(question.tally, Tally(llm_calls=1))
             with self._ending.calling(cut):
                 self._note_budget()
                 return prompt, await self._reply(question, prompt, epoch)
@@ -269,10 +256,10 @@ class JudgeSession:
             raise
         pace.succeeded(epoch)
         self._has_answered[judge] = True
-        self._accounts.reply_came(judge, tally, reply)
-        if reply.usage is not None:
-            took = reply.usage.input_tokens + reply.usage.output_tokens
-            self._limiter.take_tokens(took - expected)
+        usage = reply.usage
+        assert usage is not None, "a caller estimates what a judge does not say"
+        self._accounts.call_took(judge, tally, usage, reply.model)
+        self._limiter.take_tokens(usage.input_tokens + usage.output_tokens - expected)
         self._note_budget()
         return reply
 
@@ -281,7 +268,7 @@ class JudgeSession:
             return read_reply(reply, prompt.mark, question.step.shape, question.check)
         except JudgeFailure as failure:
             if failure.kind != "refused":
-                self._accounts.reply_was_unreadable(question.judge, question.tally)
+                self._accounts.add(question.tally, Tally(parse_failures=1))
                 message = self._accounts.too_many_unreadable()
                 if message is not None:
                     self._end_run(f"{message}; of the last: {failure}")
@@ -306,13 +293,13 @@ class JudgeSession:
             value = value_of(found.reply, question.step.shape, question.check)
         except JudgeFailure:
             return None
-        self._accounts.reply_was_cached(question.judge, question.tally)
+        self._accounts.add(question.tally, Tally(cached_calls=1))
         return value
 
     def _keep(self, key: bytes, value: msgspec.Struct, reply: JudgeReply) -> None:
         from rag_eval.judge.cache import CachedReply
 
-        assert reply.usage is not None, "a caller estimates what a judge does not say"
+        assert reply.usage is not None
         self._cache.put(key, CachedReply(msgspec.to_builtins(value), reply.usage, reply.model))
 
     # ---------------------------------------------------------------------- the end of the run
@@ -346,11 +333,3 @@ class JudgeSession:
     def _end_run(self, message: str) -> NoReturn:
         self._ending.come(lambda: JudgeUnavailableError(message), final=True)
         raise JudgeUnavailableError(message)
-
-
-def _identity(judge: JudgeFn, place: int, name: str | None) -> JudgeIdentity:
-    if not callable(judge):
-        raise InputError(f"a judge must be callable, got {type(judge).__name__}")
-    if name is not None and not isinstance(judge, SchemaJudge):
-        return JudgeIdentity("callable", name)
-    return identity_of(judge, place)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
     from rag_eval.kernels.scoring import (
-        add_exactly,
         grounded_details,
         grounded_words,
         hash_seed,
@@ -18,21 +17,7 @@ if TYPE_CHECKING:
         score_overlap,
     )
 
-_HOMES: Final = {
-    "scoring": (
-        "add_exactly",
-        "grounded_details",
-        "grounded_words",
-        "hash_seed",
-        "overlap_details",
-        "pack_texts",
-        "score_grounded",
-        "score_overlap",
-    ),
-}
-
 __all__ = [
-    "add_exactly",
     "grounded_details",
     "grounded_words",
     "hash_seed",
@@ -42,4 +27,4 @@ __all__ = [
     "score_overlap",
 ]
 
-__getattr__ = late_names(__name__, _HOMES)
+__getattr__ = late_names(__name__, {"scoring": tuple(__all__)})

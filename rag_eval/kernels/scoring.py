@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import functools
 import secrets
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval._native import exact_sums, grounded_block, overlap_block, text_columns
-from rag_eval.kernels.grounded_settings import language_number
+from rag_eval._native import grounded_block, overlap_block, text_columns
+from rag_eval.kernels.settings import (
+    GroundedSettings,
+    OverlapSettings,
+    Settings,
+    language_number,
+    overlap_arguments,
+)
+from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.plumbing.interrupts import interruptible
+from rag_eval.samples import MetricId
 
 if TYPE_CHECKING:
-    from rag_eval.kernels.columns import SampleBatch, TextColumn
-    from rag_eval.kernels.grounded_settings import GroundedSettings
-    from rag_eval.kernels.overlap_settings import OverlapSettings
+    from rag_eval.kernels.columns import SampleBatch
 
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -34,6 +41,14 @@ def hash_seed() -> int:
     Scores do not depend on it.
     """
     return secrets.randbits(64)
+
+
+@functools.lru_cache(maxsize=64)
+def metric_numbers(metrics: tuple[MetricId, ...]) -> npt.NDArray[np.int64]:
+    """The kernels' numbers of some metrics, the same in every profile; read-only."""
+    numbers = np.array([ALL_METRIC_IDS.index(metric) for metric in metrics], np.int64)
+    numbers.flags.writeable = False
+    return numbers
 
 
 def pack_texts(texts: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
@@ -86,60 +101,46 @@ def _steps(batch: SampleBatch, begin: int, end: int) -> list[tuple[int, int, boo
     return [*steps, (first, end, total >= _QUICK_PAIRS)]
 
 
-def score_overlap(
-    batch: SampleBatch,
-    settings: OverlapSettings,
-    metrics: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
-    """Scores and null reasons of a batch, overlap profile; both of shape (R, M).
+_Scores: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]
+"""Scores, NaN where null, and null reasons of a batch; both of shape (R, M)."""
+
+
+def score_batch(batch: SampleBatch, settings: Settings, metrics: npt.NDArray[np.int64]) -> _Scores:
+    """Scores and null reasons of a batch in the profile of the settings.
 
     A null score is NaN. The GIL is released while the rows are scored.
     """
-    shape = (batch.n_rows, len(metrics))
-    scores = np.empty(shape)
-    reasons = np.empty(shape, np.uint8)
-    before = (*_batch_arguments(batch), metrics, *settings.kernel_arguments, hash_seed())
-    for begin, end, is_long in _steps(batch, 0, batch.n_rows):
-        interruptible(is_long, overlap_block.score_block, *before, begin, end, scores, reasons)
-    return scores, reasons
+    if isinstance(settings, OverlapSettings):
+        return score_overlap(batch, settings, metrics)
+    return score_grounded(batch, settings, metrics)
 
 
-class GivenStems(NamedTuple):
-    """Words and their stems, in place of the light English stems.
-
-    Each word comes after a byte with the number of its language.
-    """
-
-    words: TextColumn
-    stems: TextColumn
+def score_overlap(
+    batch: SampleBatch, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
+) -> _Scores:
+    """As :func:`score_batch`, overlap profile."""
+    texts, options = _batch_arguments(batch), overlap_arguments(settings)
+    return _scored(overlap_block.score_block, batch, metrics, *texts, metrics, *options)
 
 
 def score_grounded(
-    batch: SampleBatch,
-    settings: GroundedSettings,
-    metrics: npt.NDArray[np.int64],
-    stems: GivenStems | None = None,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
-    """Scores and null reasons of a batch, grounded profile; both of shape (R, M).
+    batch: SampleBatch, settings: GroundedSettings, metrics: npt.NDArray[np.int64]
+) -> _Scores:
+    """As :func:`score_batch`, grounded profile."""
+    texts, stems = _grounded_arguments(batch, settings), _stem_arguments(batch, settings)
+    return _scored(grounded_block.score_block, batch, metrics, *texts, *stems, metrics)
 
-    A null score is NaN. The GIL is released while the rows are scored.
-    """
+
+def _scored(
+    kernel: Callable[..., object],
+    batch: SampleBatch,
+    metrics: npt.NDArray[np.int64],
+    *arguments: object,
+) -> _Scores:
     shape = (batch.n_rows, len(metrics))
-    scores = np.empty(shape)
-    reasons = np.empty(shape, np.uint8)
-    texts = (*_grounded_arguments(batch, settings), *_stem_arguments(stems))
+    scores, reasons = np.empty(shape), np.empty(shape, np.uint8)
     for begin, end, is_long in _steps(batch, 0, batch.n_rows):
-        interruptible(
-            is_long,
-            grounded_block.score_block,
-            *texts,
-            metrics,
-            hash_seed(),
-            begin,
-            end,
-            scores,
-            reasons,
-        )
+        interruptible(is_long, kernel, *arguments, hash_seed(), begin, end, scores, reasons)
     return scores, reasons
 
 
@@ -174,14 +175,13 @@ def grounded_details(
     row: int,
     settings: GroundedSettings,
     metrics: npt.NDArray[np.int64],
-    stems: GivenStems | None = None,
 ) -> GroundedDetails:
     """Score one row again and keep what its scores are made of."""
     details = interruptible(
         may_take_long(batch, row),
         grounded_block.row_details,
         *_grounded_arguments(batch, settings),
-        *_stem_arguments(stems),
+        *_stem_arguments(batch, settings),
         metrics,
         hash_seed(),
         row,
@@ -205,8 +205,16 @@ def grounded_words(batch: SampleBatch, settings: GroundedSettings) -> dict[int, 
 _NO_TEXTS: tuple[_Bytes, _Offsets] = (np.empty(0, np.uint8), np.zeros(1, np.int64))
 
 
-def _stem_arguments(stems: GivenStems | None) -> tuple[_Bytes, _Offsets, _Bytes, _Offsets]:
-    return (*_NO_TEXTS, *_NO_TEXTS) if stems is None else (*stems.words, *stems.stems)
+def _stem_arguments(
+    batch: SampleBatch, settings: GroundedSettings
+) -> tuple[_Bytes, _Offsets, _Bytes, _Offsets]:
+    """Words and their stems, in place of the light English stems; none where these are wanted."""
+    if settings.stemmer == "light":
+        return (*_NO_TEXTS, *_NO_TEXTS)
+    from rag_eval.kernels.snowball import snowball_stems
+
+    words, stems = snowball_stems(grounded_words(batch, settings))
+    return (*words, *stems)
 
 
 def _grounded_arguments(
@@ -266,7 +274,7 @@ def overlap_details(
             overlap_block.row_details,
             *_batch_arguments(batch),
             metrics,
-            *settings.kernel_arguments,
+            *overlap_arguments(settings),
             hash_seed(),
             row,
         )
@@ -287,12 +295,3 @@ def _batch_arguments(
         batch.contexts.offsets,
         batch.row_contexts,
     )
-
-
-def add_exactly(
-    values: npt.NDArray[np.float64],
-    sums: npt.NDArray[np.int64],
-    squares: npt.NDArray[np.int64],
-) -> tuple[int, int, int]:
-    """Add a column to the pieces of an exact sum; see ``exact_sums.add_column``."""
-    return exact_sums.add_column(values, sums, squares)

@@ -1,19 +1,15 @@
-"""Words of a batch -> their Snowball stems, each distinct word stemmed once."""
+"""Words of a batch -> their Snowball stems, each distinct word stemmed once (extra ``lang``)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 import numpy as np
 
-from rag_eval.kernels import scoring as kernels
-from rag_eval.kernels.columns import SampleBatch, TextColumn
-from rag_eval.kernels.grounded_settings import GroundedSettings
+from rag_eval.kernels.columns import TextColumn
 from rag_eval.kernels.languages import LISTED
-from rag_eval.plumbing.extras import stemmer_package
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from rag_eval.plumbing.extras import package
 
 # The stemmer of each language that has a list of words and a Snowball algorithm.
 _ALGORITHMS: Final = {
@@ -44,27 +40,38 @@ _ALGORITHMS: Final = {
 }
 
 
-def snowball_stems(batch: SampleBatch, settings: GroundedSettings) -> kernels.GivenStems | None:
-    """Stems of a batch's distinct words; None where the light stemmer is asked for.
+def stemmer_package() -> Any:
+    """The Snowball stemmers of PyStemmer."""
+    return package("Stemmer", "stemmer='snowball'", "lang", "PyStemmer")
 
-    Words are given to the stemmer in their normal form: in lower case, Latin, Greek and Cyrillic
-    letters without accents.
+
+def stemmer_version() -> str:
+    """The version of the package, which belongs to the signature: another may stem otherwise."""
+    return str(stemmer_package().version())
+
+
+def snowball_stems(distinct: Mapping[int, Iterable[bytes]]) -> tuple[TextColumn, TextColumn]:
+    """Words, each after a byte with the number of its language, and their stems.
+
+    Parameters
+    ----------
+    distinct : mapping of iterable of bytes
+        Words by the number of their language, in their normal form: in lower case, Latin, Greek and
+        Cyrillic letters without accents.
     """
-    if settings.stemmer == "light":
-        return None
-    package = stemmer_package()
-    known = set(package.algorithms())
+    snowball = stemmer_package()
+    known = set(snowball.algorithms())
     words: list[bytes] = []
     stems: list[bytes] = []
-    for number, found in sorted(kernels.grounded_words(batch, settings).items()):
+    for number, found in sorted(distinct.items()):
         algorithm = _ALGORITHMS.get(LISTED[number])
         if algorithm is None or algorithm not in known:
             continue
         ordered = sorted(found)
-        stemmer = package.Stemmer(algorithm)
+        stemmer = snowball.Stemmer(algorithm)
         words += [bytes([number]) + word for word in ordered]
         stems += stemmer.stemWords(ordered)
-    return kernels.GivenStems(_column(words), _column(stems))
+    return _column(words), _column(stems)
 
 
 def _column(texts: Iterable[bytes]) -> TextColumn:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.judge.repeats import passes
@@ -18,12 +15,13 @@ from rag_eval.labels.comparisons import (
     PeopleAgreement,
     VerdictAgreement,
 )
-from rag_eval.labels.contamination import contamination_warnings
-from rag_eval.labels.label_sets import LabelSet
+from rag_eval.labels.label_sets import LabelSet, mean_labels
 from rag_eval.labels.score_columns import UNIT, ScoreColumn
 from rag_eval.plumbing.checked_values import number
-from rag_eval.stats.agreement import Coefficient, agreement_intervals, spearman, weighted_kappa
+from rag_eval.stats.agreement import Coefficient, coefficient_intervals, spearman, weighted_kappa
+from rag_eval.stats.arrays import Floats
 from rag_eval.stats.confusion import confusion_table
+from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.krippendorff import Measurement, alpha_with_interval, krippendorff_alpha
 
 FEW_PAIRS: Final = 20
@@ -34,8 +32,6 @@ _OF_VALUES: Final[tuple[Coefficient, ...]] = ("quadratic_kappa", "linear_kappa")
 _OF_ORDER: Final[tuple[Coefficient, ...]] = ("pearson", "spearman", "kendall")
 _MIDDLE: Final = 0.5
 _GOOD, _BAD = "good", "bad"
-
-_Floats = npt.NDArray[np.float64]
 
 
 def compare_labels(
@@ -48,7 +44,6 @@ def compare_labels(
     measurement: Measurement = "interval",
     judges: Sequence[str] = (),
     seed: int = 0,
-    n_resamples: int = 1000,
     level: float = 0.95,
 ) -> LabelComparison:
     """Hold scores against labels of the same samples.
@@ -70,17 +65,19 @@ def compare_labels(
         Of alpha.
     judges : sequence of str
         Names of the judges, besides those that the scores know.
-    seed, n_resamples, level
+    seed, level
         Of the intervals, by resampling samples.
     """
     ratings, mapped = _on_score_scale(labels, column, scale)
-    means = _means(ratings)
-    pairs = _pairs(labels, column, means)
+    means = mean_labels(ratings)
+    places = {one: place for place, one in enumerate(labels.ids) if not np.isnan(means[place])}
+    pairs = label_pairs(places, column.scores)
+    paired = [places[one] for one in pairs.ids]
     comparable = column.scale is None or mapped or _within(ratings, column.scale)
-    options: dict[str, Any] = {"seed": seed, "n_resamples": n_resamples, "level": level}
-    left, right = means[pairs.places], pairs.scores
+    resampling = Resampling(seed=seed, level=level)
+    left, right = means[paired], np.array(pairs.scores, np.float64)
     names = (*_OF_VALUES, *_OF_ORDER)
-    found = agreement_intervals(left, right, names if comparable else _OF_ORDER, **options)
+    found = coefficient_intervals(left, right, names if comparable else _OF_ORDER, resampling)
     several = len(labels.annotators) > 1
     return LabelComparison(
         metric=column.metric,
@@ -92,18 +89,20 @@ def compare_labels(
         missing=pairs.missing,
         unscored=pairs.unscored,
         measurement=measurement,
-        people=_people(ratings, measurement, options) if several else None,
-        alpha=alpha_with_interval(np.stack([left, right]), measurement=measurement, **options)
+        people=_people(ratings, measurement, resampling) if several else None,
+        alpha=alpha_with_interval(
+            np.stack([left, right]), measurement=measurement, resampling=resampling
+        )
         if comparable
         else None,
         coefficients={name: found.get(name) for name in names},
         each=tuple(
-            _each(name, ratings[row, pairs.places], right, measurement, comparable=comparable)
+            _each(name, ratings[row, paired], right, measurement, comparable=comparable)
             for row, name in enumerate(labels.annotators)
         )
         if several
         else (),
-        verdicts=_verdicts(column, pairs, left, threshold, label_threshold, options),
+        verdicts=_verdicts(column, pairs, left, threshold, label_threshold, resampling),
         notes=(
             *labels.notes,
             *_notes(labels, column, len(left), comparable=comparable, mapped=mapped),
@@ -116,41 +115,31 @@ def compare_labels(
 # ------------------------------------------------------------------------------------- pairing
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    places: npt.NDArray[np.intp]
+class LabelPairs(NamedTuple):
+    """Labelled samples that have a score, and those that the scores lack, or have null."""
+
     ids: list[str]
-    scores: _Floats
+    scores: list[float]
     missing: tuple[str, ...]
     unscored: tuple[str, ...]
 
 
-def _pairs(labels: LabelSet, column: ScoreColumn, means: _Floats) -> _Pairs:
+def label_pairs(labels: Iterable[str], scores: Mapping[str, float | None]) -> LabelPairs:
     """The labelled samples that have a score, in the order of the labels."""
-    places, scores = [], []
-    missing, unscored = [], []
-    for place, (name, label) in enumerate(zip(labels.ids, means.tolist(), strict=True)):
-        if math.isnan(label):
-            continue
-        if name not in column.scores:
+    missing, unscored, found = [], [], {}
+    for name in labels:
+        if name not in scores:
             missing.append(name)
-        elif (score := column.scores[name]) is None:
+        elif (score := scores[name]) is None:
             unscored.append(name)
         else:
-            places.append(place)
-            scores.append(score)
-    return _Pairs(
-        np.array(places, np.intp),
-        [labels.ids[place] for place in places],
-        np.array(scores, np.float64),
-        tuple(missing),
-        tuple(unscored),
-    )
+            found[name] = score
+    return LabelPairs(list(found), list(found.values()), tuple(missing), tuple(unscored))
 
 
 def _on_score_scale(
     labels: LabelSet, column: ScoreColumn, scale: tuple[float, float] | None
-) -> tuple[_Floats, bool]:
+) -> tuple[Floats, bool]:
     """The ratings as the scores would say them, and whether their scale is known."""
     known = labels.scale if scale is None else scale
     if known is None or column.scale is None:
@@ -168,15 +157,7 @@ def _on_score_scale(
     return to_low + (labels.ratings - low) / (high - low) * (to_high - to_low), True
 
 
-def _means(ratings: _Floats) -> _Floats:
-    """Mean label of each sample, NaN where nobody gave one."""
-    given = ~np.isnan(ratings)
-    n = given.sum(axis=0)
-    sums = np.where(given, ratings, 0.0).sum(axis=0)
-    return np.asarray(np.where(n > 0, sums / np.maximum(n, 1), np.nan), np.float64)
-
-
-def _within(ratings: _Floats, scale: tuple[float, float]) -> bool:
+def _within(ratings: Floats, scale: tuple[float, float]) -> bool:
     known = ratings[~np.isnan(ratings)]
     return bool((known >= scale[0]).all() and (known <= scale[1]).all())
 
@@ -184,23 +165,16 @@ def _within(ratings: _Floats, scale: tuple[float, float]) -> bool:
 # ----------------------------------------------------------------------------------- agreement
 
 
-def _people(
-    ratings: _Floats, measurement: Measurement, options: Mapping[str, Any]
-) -> PeopleAgreement:
+def _people(ratings: Floats, measurement: Measurement, resampling: Resampling) -> PeopleAgreement:
     return PeopleAgreement(
         n_samples=int(((~np.isnan(ratings)).sum(axis=0) > 1).sum()),
-        alpha=alpha_with_interval(ratings, measurement=measurement, **options),
+        alpha=alpha_with_interval(ratings, measurement=measurement, resampling=resampling),
         alpha_ordinal=krippendorff_alpha(ratings, measurement="ordinal"),
     )
 
 
 def _each(
-    annotator: str,
-    ratings: _Floats,
-    scores: _Floats,
-    measurement: Measurement,
-    *,
-    comparable: bool,
+    annotator: str, ratings: Floats, scores: Floats, measurement: Measurement, *, comparable: bool
 ) -> AnnotatorAgreement:
     columns = np.stack([ratings, scores])
     return AnnotatorAgreement(
@@ -214,11 +188,11 @@ def _each(
 
 def _verdicts(
     column: ScoreColumn,
-    pairs: _Pairs,
-    labels: _Floats,
+    pairs: LabelPairs,
+    labels: Floats,
     threshold: float | None,
     label_threshold: float | None,
-    options: Mapping[str, Any],
+    resampling: Resampling,
 ) -> VerdictAgreement | None:
     found: list[bool | None]
     better = column.higher_is_better
@@ -234,7 +208,7 @@ def _verdicts(
         label_threshold = _MIDDLE if threshold is None or binary else threshold
     number(label_threshold, "label_threshold")
     people = [passes(label, label_threshold, higher_is_better=better) for label in labels]
-    kappa = agreement_intervals(people, found, ["cohen_kappa"], **options)
+    kappa = coefficient_intervals(people, found, ["cohen_kappa"], resampling)
     names = {True: _GOOD, False: _BAD, None: None}
     return VerdictAgreement(
         threshold=threshold,
@@ -273,3 +247,24 @@ def _notes(
             "are compared as they are"
         )
     return notes
+
+
+def is_contaminated(annotator: str, judges: Iterable[str]) -> bool:
+    """Whether the names of an annotator and of a judge contain one another, in any case.
+
+    Labels by the model that judges say how far it agrees with itself.
+    """
+    name = annotator.strip().lower()
+    others = [judge.strip().lower() for judge in judges]
+    return bool(name) and any(other and (name in other or other in name) for other in others)
+
+
+def contamination_warnings(annotators: Iterable[str], judges: Iterable[str]) -> list[str]:
+    """A sentence for each annotator who seems to be one of the judges."""
+    judges = list(judges)
+    return [
+        f"the annotator {annotator} has the name of a judge ({', '.join(judges)}): agreement with "
+        "one's own labels proves nothing"
+        for annotator in annotators
+        if is_contaminated(annotator, judges)
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.stats.agreement import Coefficient
 from rag_eval.stats.confusion import ConfusionTable
@@ -14,7 +15,7 @@ from rag_eval.stats.krippendorff import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleAgreement:
+class PeopleAgreement(JsonRecord):
     """How far people agree among themselves: scores can hardly agree with them further.
 
     Attributes
@@ -31,17 +32,9 @@ class PeopleAgreement:
     alpha: Interval | None
     alpha_ordinal: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "nSamples": self.n_samples,
-            "alpha": _json(self.alpha),
-            "alphaOrdinal": self.alpha_ordinal,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotatorAgreement:
+class AnnotatorAgreement(JsonRecord):
     """The scores against one of several people; None where a number is not defined."""
 
     annotator: str
@@ -50,19 +43,9 @@ class AnnotatorAgreement:
     quadratic_kappa: float | None
     spearman: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "annotator": self.annotator,
-            "nPairs": self.n_pairs,
-            "alpha": self.alpha,
-            "quadraticKappa": self.quadratic_kappa,
-            "spearman": self.spearman,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictAgreement:
+class VerdictAgreement(JsonRecord):
     """Good or bad by people and by scores.
 
     Attributes
@@ -80,15 +63,6 @@ class VerdictAgreement:
     label_threshold: float
     table: ConfusionTable
     cohen_kappa: Interval | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "threshold": self.threshold,
-            "labelThreshold": self.label_threshold,
-            "table": self.table.to_dict(),
-            "cohenKappa": _json(self.cohen_kappa),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from rag_eval.inputs.tables import table_rows
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.csv_cells import guarded_cell
 from rag_eval.plumbing.durable_files import atomic_file
+from rag_eval.plumbing.json_records import record_json
 
 DESIGNS: Final = ("uniform", "proportional", "strata")
 """Ways to draw that have known probabilities."""
@@ -38,6 +39,7 @@ COLUMNS: Final = (
     "drawn_from",
     "ids_digest",
 )
+_OF_DRAW: Final = COLUMNS[5:]
 _SHARED: Final = ("design", "seed", "n_rows", "n_drawn", "ids_digest")
 HOW_TO_DRAW: Final = (
     "draw rows to be labelled with: rag-eval labels sample N SCORES --output labels.csv"
@@ -83,15 +85,7 @@ class LabelDraw:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, without the rows."""
-        return {
-            "design": self.design,
-            "seed": self.seed,
-            "nRows": self.n_rows,
-            "nDrawn": self.n_drawn,
-            "idsDigest": self.ids_digest,
-            "drawnBy": self.drawn_by,
-            "drawnFrom": self.drawn_from,
-        }
+        return record_json(self, without=("probabilities", "strata", "scores"))
 
 
 def ids_digest(ids: Iterable[str]) -> str:
@@ -159,13 +153,7 @@ def _rows(draw: LabelDraw, id_field: str) -> list[dict[str, Any]]:
             "inclusion_probability": probability,
             "stratum": None if draw.strata is None else draw.strata[name],
             "score": draw.scores.get(name),
-            "design": draw.design,
-            "seed": draw.seed,
-            "n_rows": draw.n_rows,
-            "n_drawn": draw.n_drawn,
-            "drawn_by": draw.drawn_by,
-            "drawn_from": draw.drawn_from,
-            "ids_digest": draw.ids_digest,
+            **{each: getattr(draw, each) for each in _OF_DRAW},
         }
         for name, probability in draw.probabilities.items()
     ]

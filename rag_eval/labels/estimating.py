@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import source_name
 from rag_eval.labels.draws import LabelDraw, ids_digest, read_draw
-from rag_eval.labels.label_sets import read_labels
+from rag_eval.labels.label_sets import mean_labels, read_labels, some_names
 from rag_eval.metrics.registry import metric_or_column
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.stats.arrays import Floats, Whole
 from rag_eval.stats.ppi import ppi_difference, ppi_mean
 from rag_eval.stats.ppi_results import PpiEstimate, Target
 
 HUMAN: Final = "human"
-_SHOWN_IDS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +192,7 @@ class _System(NamedTuple):
     """Scores of all rows of a system, and labels of some."""
 
     run: ScoredRun
-    scores: npt.NDArray[np.float64]
+    scores: Floats
     labels: Mapping[str, float]
     labels_name: str
     notes: Sequence[str]
@@ -221,13 +220,8 @@ def _labels(
 ) -> tuple[dict[str, float], Sequence[str]]:
     """Labels of drawn rows by id; of several annotators the mean."""
     found = read_labels(path, id_field=reading.id_field, label_field=reading.label_field)
-    counts = np.count_nonzero(~np.isnan(found.ratings), axis=0)
-    sums = np.nansum(found.ratings, axis=0)
-    values = {
-        name: float(total / count)
-        for name, total, count in zip(found.ids, sums, counts, strict=True)
-        if count
-    }
+    means = mean_labels(found.ratings).tolist()
+    values = {name: mean for name, mean in zip(found.ids, means, strict=True) if mean == mean}
     if strange := [name for name in values if name not in draw.probabilities]:
         raise InputError(f"{found.name}: the row of {strange[0]!r} was not drawn")
     notes = []
@@ -262,8 +256,8 @@ def _check_calibration(
         fitted = read_labels(calibration_labels, id_field=id_field)
         if shared := [name for name in fitted.ids if name in system.labels]:
             raise InputError(
-                f"{len(shared):,} labelled rows ({_some(shared)}) are also in {fitted.name}, on "
-                "which the scores were calibrated: they agree too well; label other rows"
+                f"{len(shared):,} labelled rows ({some_names(shared)}) are also in {fitted.name}, "
+                "on which the scores were calibrated: they agree too well; label other rows"
             )
         return
     signature = system.run.signature
@@ -276,10 +270,6 @@ def _check_calibration(
         )
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:_SHOWN_IDS])) + (", …" if len(names) > _SHOWN_IDS else "")
-
-
 # -------------------------------------------------------------------------------------- labels
 
 
@@ -287,8 +277,8 @@ class _LabelledRows(NamedTuple):
     """Drawn rows that every system has a label of."""
 
     ids: list[str]
-    rows: npt.NDArray[np.int64]
-    probabilities: npt.NDArray[np.float64]
+    rows: Whole
+    probabilities: Floats
     strata: list[str] | None
     n_missing: int
 
@@ -356,7 +346,7 @@ def _result(
     )
 
 
-def _values(systems: Sequence[_System], drawn: _LabelledRows) -> npt.NDArray[np.float64]:
+def _values(systems: Sequence[_System], drawn: _LabelledRows) -> Floats:
     return np.array([[system.labels[name] for name in drawn.ids] for system in systems])
 
 

@@ -15,13 +15,14 @@ from rag_eval.errors import InputError, glance
 from rag_eval.inputs.checked_records import described
 from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
 from rag_eval.plumbing.checked_values import is_number
+from rag_eval.plumbing.json_records import JsonRecord
 
 _SUFFIXES: Final = (".yaml", ".yml")
 _TEXTS: Final = ("annotator", "annotatedAt", "version")
 
 
 @dataclass(frozen=True, slots=True)
-class GoldIssue:
+class GoldIssue(JsonRecord):
     """Something of a gold dataset that could not be read.
 
     Attributes
@@ -40,10 +41,6 @@ class GoldIssue:
     def __str__(self) -> str:
         place = "" if self.index is None else f", annotations[{self.index}]"
         return f"{'the folder' if self.file == '.' else self.file}{place}: {self.message}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"file": self.file, "index": self.index, "message": self.message}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

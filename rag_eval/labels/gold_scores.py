@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 
-from rag_eval.judge.repeats import mean_of, measured
 from rag_eval.labels.comparing_labels import compare_labels
 from rag_eval.labels.comparisons import LabelComparison
 from rag_eval.labels.label_sets import read_labels
-from rag_eval.labels.score_columns import ScoreColumn
+from rag_eval.labels.score_columns import GatheredScores, ScoreColumn
 from rag_eval.options.plan import Plan
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId
@@ -32,14 +30,9 @@ class GoldScores:
         self._labels = read_labels(source)
         self._wanted = frozenset(self._labels.ids)
         self._plan = plan
-        self._scores: dict[MetricId, dict[str, list[float | None]]] = {
-            metric: defaultdict(list) for metric in plan.columns
-        }
-        self._passed: dict[MetricId, dict[str, list[bool]]] = {
-            metric: defaultdict(list) for metric in plan.columns
-        }
+        self._gathered = {metric: GatheredScores() for metric in plan.columns}
 
-    def add(self, scored: ScoredBlock) -> None:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Take the scores of a block."""
         ids = [None if found is None else str(found) for found in scored.rows.ids()]
         places = [place for place, name in enumerate(ids) if name in self._wanted]
@@ -49,10 +42,10 @@ class GoldScores:
         passed = judge_rows(scores, self._plan).metric_passed
         for column, metric in enumerate(self._plan.columns):
             for row, place in enumerate(places):
-                score = measured(float(scores[row, column]))
-                self._scores[metric][str(ids[place])].append(score)
-                if score is not None and self._plan.thresholds[metric] is not None:
-                    self._passed[metric][str(ids[place])].append(bool(passed[row, column]))
+                score = float(scores[row, column])
+                judged = score == score and self._plan.thresholds[metric] is not None
+                verdict = bool(passed[row, column]) if judged else None
+                self._gathered[metric].add(str(ids[place]), score, verdict)
 
     def comparisons(self, name: str) -> dict[MetricId, LabelComparison]:
         """How far each metric agrees with the labels; ``name`` is what the run is called."""
@@ -64,13 +57,9 @@ class GoldScores:
     def _column(self, metric: MetricId, name: str) -> ScoreColumn:
         judging = self._plan.judging
         judged = judging is not None and metric in judging.judged
-        return ScoreColumn(
-            name=name,
-            metric=metric,
-            scores={one: mean_of(found) for one, found in self._scores[metric].items()},
-            passed={
-                one: 2 * sum(found) >= len(found) for one, found in self._passed[metric].items()
-            },
+        return self._gathered[metric].column(
+            name,
+            metric,
             higher_is_better=self._plan.specs[metric].higher_is_better,
             judges=tuple(map(str, judging.identities)) if judging is not None and judged else (),
         )

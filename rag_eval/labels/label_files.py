@@ -13,10 +13,10 @@ from rag_eval.errors import InputError
 from rag_eval.labels.comparing_labels import compare_labels
 from rag_eval.labels.comparisons import LabelComparison
 from rag_eval.labels.gold_dataset import read_gold_dataset
-from rag_eval.labels.label_sets import LabelSet, labels_of, read_labels
-from rag_eval.labels.score_columns import ScoreColumn, column_of_omk_report, column_of_run
+from rag_eval.labels.label_sets import LabelSet, labels_of, read_labels, some_names
+from rag_eval.labels.omk_gold import column_of_omk_report
+from rag_eval.labels.score_columns import ScoreColumn, column_of_run
 from rag_eval.runs.run_files import read_run
-from rag_eval.stats.krippendorff import Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,11 @@ class LabelCheck:
         }
 
 
-def check_labels(
-    source: str | Path,
-    *,
-    id_field: str = "id",
-    label_field: str = "label",
-    annotator_field: str = "annotator",
-) -> LabelCheck:
+def check_labels(source: str | Path, **fields: str) -> LabelCheck:
     """Check a folder in omk's form, or a table of ids and labels.
 
-    Of a folder all issues are found, of a table the first.
+    Of a folder all issues are found, of a table the first. ``fields`` are those of
+    :func:`~rag_eval.labels.label_sets.read_labels`.
     """
     name = str(source)
     if Path(source).is_dir():
@@ -76,9 +71,7 @@ def check_labels(
         issues = tuple(issue.to_dict() for issue in reading.issues)
         return LabelCheck(name, labels, issues, reading.warnings)
     try:
-        found = read_labels(
-            source, id_field=id_field, label_field=label_field, annotator_field=annotator_field
-        )
+        found = read_labels(source, **fields)
     except InputError as error:
         if not Path(source).exists():
             raise
@@ -96,14 +89,7 @@ def compare_label_files(
     id_field: str = "id",
     label_field: str = "label",
     annotator_field: str = "annotator",
-    threshold: float | None = None,
-    label_threshold: float | None = None,
-    scale: tuple[float, float] | None = None,
-    measurement: Measurement = "interval",
-    judges: Sequence[str] = (),
-    seed: int = 0,
-    n_resamples: int = 1000,
-    level: float = 0.95,
+    **options: Any,
 ) -> LabelComparison:
     """Hold the scores in a file against labels.
 
@@ -119,7 +105,7 @@ def compare_label_files(
     variant : str, optional
         Of a report of omk; the empty text stands for its first.
     id_field, label_field, annotator_field : str
-    threshold, label_threshold, scale, measurement, judges, seed, n_resamples, level
+    **options
         As for :func:`~rag_eval.labels.comparing_labels.compare_labels`.
 
     Raises
@@ -133,21 +119,10 @@ def compare_label_files(
     column = _column(scores, metric, variant, id_field)
     if not any(name in column.scores for name in found.ids):
         raise InputError(
-            f"no id is in both: {found.name} has {_some(found.ids)}, "
-            f"{column.name} has {_some(column.scores)}"
+            f"no id is in both: {found.name} has {some_names(found.ids)}, "
+            f"{column.name} has {some_names(column.scores)}"
         )
-    return compare_labels(
-        found,
-        column,
-        threshold=threshold,
-        label_threshold=label_threshold,
-        scale=scale,
-        measurement=measurement,
-        judges=judges,
-        seed=seed,
-        n_resamples=n_resamples,
-        level=level,
-    )
+    return compare_labels(found, column, **options)
 
 
 def _column(scores: Any, metric: str | None, variant: str | None, id_field: str) -> ScoreColumn:
@@ -161,8 +136,3 @@ def _column(scores: Any, metric: str | None, variant: str | None, id_field: str)
         raise InputError("a metric is needed: which scores are the labels about?")
     run = read_run(scores, id_field=id_field, metrics=[metric], repeats=True)
     return column_of_run(run, run.metrics[0])
-
-
-def _some(names: Any) -> str:
-    shown = [repr(name) for name, _ in zip(names, range(3), strict=False)]
-    return ", ".join(shown) + (", …" if len(names) > len(shown) else "")

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import source_name
-from rag_eval.inputs.tables import table_rows
+from rag_eval.inputs.tables import cell_of, name_of, table_rows
 from rag_eval.labels.gold_dataset import GoldDataset, read_gold_dataset
 from rag_eval.plumbing.descriptors import is_standard_input
+from rag_eval.stats.arrays import Floats
 
 _WORDS: Final = {"true": 1.0, "false": 0.0}
-_SHOWN_FIELDS: Final = 20
 _SHOWN_ISSUES: Final = 3
+_SHOWN_NAMES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class LabelSet:
     name: str
     ids: tuple[str, ...]
     annotators: tuple[str, ...]
-    ratings: npt.NDArray[np.float64] = field(repr=False)
+    ratings: Floats = field(repr=False)
     scale: tuple[float, float] | None = None
     notes: tuple[str, ...] = ()
 
@@ -88,6 +89,20 @@ def read_labels(
     return found[0] if len(found) == 1 else _together(found)
 
 
+def mean_labels(ratings: Floats) -> Floats:
+    """Mean label of each sample, shape (U,); NaN where nobody gave one."""
+    given = ~np.isnan(ratings)
+    n = given.sum(axis=0)
+    sums = np.where(given, ratings, 0.0).sum(axis=0)
+    return np.asarray(np.where(n > 0, sums / np.maximum(n, 1), np.nan), np.float64)
+
+
+def some_names(names: Iterable[str]) -> str:
+    """The first three, for a message."""
+    found = list(islice(map(repr, names), _SHOWN_NAMES + 1))
+    return ", ".join(found[:_SHOWN_NAMES]) + (", …" if len(found) > _SHOWN_NAMES else "")
+
+
 def _folder_labels(folder: str | Path) -> LabelSet:
     reading = read_gold_dataset(folder)
     if reading.dataset is None:
@@ -118,10 +133,10 @@ def _table_labels(path: str | Path, columns: tuple[str, str, str]) -> LabelSet:
     n_empty = 0
     for place, row in table_rows(path):
         where = f"{source}, {place}"
-        name = _name(row, id_field, where)
+        name = name_of(cell_of(row, id_field, where), id_field, where)
         annotator = source
         if row.get(annotator_field) not in (None, ""):
-            annotator = _name(row, annotator_field, where)
+            annotator = name_of(row[annotator_field], annotator_field, where)
         key = (annotator, name)
         if key in places:
             by = "" if annotator == source else f" by {annotator}"
@@ -182,27 +197,8 @@ def _scale_text(scale: tuple[float, float] | None) -> str:
     return "no scale" if scale is None else f"{scale[0]:g} to {scale[1]:g}"
 
 
-def _name(row: Mapping[str, Any], column: str, where: str) -> str:
-    if column not in row:
-        hint = suggestion(column, row)
-        fields = ", ".join(list(row)[:_SHOWN_FIELDS]) or "none"
-        raise InputError(f"{where}: no field {column!r}{hint} (fields: {fields})")
-    value = row[column]
-    if value is None or value == "":
-        raise InputError(f"{where}: {column} is missing")
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise InputError(
-            f"{where}: {column} must be a str or a whole number, got {type(value).__name__}"
-        )
-    return str(value)
-
-
 def _label(row: Mapping[str, Any], column: str, where: str) -> float:
-    if column not in row:
-        hint = suggestion(column, row)
-        fields = ", ".join(list(row)[:_SHOWN_FIELDS]) or "none"
-        raise InputError(f"{where}: no field {column!r}{hint} (fields: {fields})")
-    value = row[column]
+    value = cell_of(row, column, where)
     if value is None or (isinstance(value, str) and not value.strip()):
         return math.nan
     try:

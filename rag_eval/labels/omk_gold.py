@@ -7,17 +7,22 @@ omk rounds to four decimals, halves up. What the figures mean is defined in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from rag_eval.errors import InputError, suggestion
-from rag_eval.labels.contamination import is_contaminated
+from rag_eval.inputs.byte_files import file_bytes, source_name
+from rag_eval.labels.comparing_labels import is_contaminated, label_pairs
+from rag_eval.labels.score_columns import ScoreColumn
+from rag_eval.plumbing import json_text
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.javascript_numbers import round_half_up
 from rag_eval.stats.agreement import pearson, weighted_kappa
-from rag_eval.stats.index_sources import mulberry32_indices
+from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.krippendorff import alpha_with_interval, krippendorff_alpha
+from rag_eval.stats.omk.bootstrap import mulberry32_indices
 
 SEED: Final = 20260616
 SCALE: Final = (1.0, 5.0)
@@ -58,7 +63,7 @@ def omk_agreement(
     """
     alpha = krippendorff_alpha(np.array([gold, judge], np.float64))
     draws = mulberry32_indices((len(gold),), samples, SEED if seed is None else seed)
-    found = alpha_with_interval([list(gold), list(judge)], indices=draws)
+    found = alpha_with_interval([list(gold), list(judge)], resampling=Resampling(indices=draws))
     return {
         "alpha": _rounded(alpha),
         "alphaCI": {
@@ -117,21 +122,20 @@ def gold_compare(
     if chosen not in variants:
         hint = suggestion(chosen, variants)
         raise InputError(f"no variant {chosen!r}{hint} (variants: {', '.join(variants)})")
-    scores = {row.get("sample_id"): variant_score(row, chosen) for row in results}
-    rows: list[dict[str, Any]] = []
-    missing, unscored = [], []
-    for name, gold in annotations.items():
-        if name not in scores:
-            missing.append(name)
-        elif (score := scores[name]) is None:
-            unscored.append(name)
-        else:
-            rows.append(
-                {"sample_id": name, "goldScore": gold, "judgeScore": score, "diff": score - gold}
-            )
+    scores = {row.get("sample_id", ""): variant_score(row, chosen) for row in results}
+    pairs = label_pairs(annotations, scores)
+    rows = [
+        {
+            "sample_id": name,
+            "goldScore": annotations[name],
+            "judgeScore": score,
+            "diff": score - annotations[name],
+        }
+        for name, score in zip(pairs.ids, pairs.scores, strict=True)
+    ]
     agreed = omk_agreement(
-        [row["goldScore"] for row in rows],
-        [row["judgeScore"] for row in rows],
+        [annotations[name] for name in pairs.ids],
+        pairs.scores,
         scale=SCALE if scale is None else scale,
         samples=samples,
         seed=seed,
@@ -139,8 +143,8 @@ def gold_compare(
     return {
         "variant": chosen,
         "rows": rows,
-        "missing": missing,
-        "unscored": unscored,
+        "missing": list(pairs.missing),
+        "unscored": list(pairs.unscored),
         "contaminated": is_contaminated(annotator, judges),
         **agreed,
     }
@@ -157,3 +161,74 @@ def variant_score(row: Mapping[str, Any], variant: str) -> float | None:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round_half_up(value, _DIGITS)
+
+
+# ---------------------------------------------------------------------------------------- reports
+
+
+def column_of_omk_report(path: str | Path, variant: str | None = None) -> ScoreColumn:
+    """The judge's scores of one variant in a report of omk, on its scale of 1 to 5.
+
+    Parameters
+    ----------
+    path : path
+        A JSON report.
+    variant : str, optional
+        The first by default, which is the control.
+
+    Raises
+    ------
+    InputError
+        For another file, and for an unknown variant.
+    """
+    source = source_name(path)
+    data = file_bytes(path)
+    try:
+        report = json_text.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source} is not JSON: {error}") from None
+    rows = report.get("results") if isinstance(report, Mapping) else None
+    if not isinstance(rows, list) or not all(_is_row(row) for row in rows):
+        raise InputError(f"{source} is no report of omk: results with sample_id and variants")
+    meta = report.get("meta")
+    meta = meta if isinstance(meta, Mapping) else {}
+    variants = _variants(meta, rows)
+    if not variants:
+        raise InputError(f"{source} names no variants")
+    chosen = variants[0] if variant is None else variant
+    if chosen not in variants:
+        hint = suggestion(chosen, variants)
+        raise InputError(f"{source}: no variant {chosen!r}{hint} (variants: {', '.join(variants)})")
+    return ScoreColumn(
+        name=f"{source}, variant {chosen}",
+        metric="llmScore",
+        scores={row["sample_id"]: variant_score(row, chosen) for row in rows},
+        scale=None,
+        judges=tuple(_judge_names(meta.get("judgeModels"))),
+    )
+
+
+def _is_row(row: object) -> bool:
+    return (
+        isinstance(row, Mapping)
+        and isinstance(row.get("sample_id"), str)
+        and isinstance(row.get("variants"), Mapping)
+    )
+
+
+def _variants(meta: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    listed = meta.get("variants")
+    if isinstance(listed, list) and listed and all(isinstance(name, str) for name in listed):
+        return listed
+    return list(dict.fromkeys(str(name) for row in rows for name in row["variants"]))
+
+
+def _judge_names(models: object) -> list[str]:
+    if not isinstance(models, list):
+        return []
+    return [
+        f"{model.get('executor')}:{model.get('model')}"
+        if isinstance(model, Mapping)
+        else str(model)
+        for model in models
+    ]

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.labels.draws import DESIGNS, LabelDraw, ids_digest, write_draw
@@ -15,6 +14,7 @@ from rag_eval.metrics.registry import metric_or_column
 from rag_eval.plumbing.checked_values import one_of, whole_from_one
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.stats.arrays import Floats
 from rag_eval.stats.sampling_designs import (
     RowDraw,
     assumed_spreads,
@@ -106,7 +106,7 @@ def sample_for_labels(
 
 def _drawn(
     run: ScoredRun,
-    values: npt.NDArray[np.float64] | None,
+    values: Floats | None,
     n: int,
     design: str,
     n_strata: int,

@@ -1,24 +1,20 @@
-"""The scores that labels are held against.  In: a run, or a report of omk.  Out: one per sample."""
+"""The scores that labels are held against.  In: a run.  Out: one score per sample."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from rag_eval.errors import InputError, suggestion
-from rag_eval.inputs.byte_files import file_bytes, source_name
-from rag_eval.judge.independence import independence_warnings
 from rag_eval.judge.repeats import mean_of, measured
 from rag_eval.judge.replies import JudgeIdentity
-from rag_eval.labels.omk_gold import variant_score
+from rag_eval.judge.server_urls import independence_warnings
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.plumbing import json_text
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
 UNIT: Final = (0.0, 1.0)
@@ -55,6 +51,30 @@ class ScoreColumn:
     notes: tuple[str, ...] = ()
 
 
+class GatheredScores:
+    """Scores and verdicts by the ids of samples, whose repeats come one by one."""
+
+    def __init__(self) -> None:
+        self._scores: dict[str, list[float | None]] = defaultdict(list)
+        self._passed: dict[str, list[bool]] = defaultdict(list)
+
+    def add(self, name: str, score: float, passed: bool | None) -> None:
+        """Take a row; its score may be NaN."""
+        self._scores[name].append(measured(score))
+        if passed is not None:
+            self._passed[name].append(passed)
+
+    def column(self, name: str, metric: str, **rest: Any) -> ScoreColumn:
+        """The mean of each sample's scores; it passes when half of its verdicts do."""
+        return ScoreColumn(
+            name=name,
+            metric=metric,
+            scores={one: mean_of(found) for one, found in self._scores.items()},
+            passed={one: 2 * sum(found) >= len(found) for one, found in self._passed.items()},
+            **rest,
+        )
+
+
 def column_of_run(run: ScoredRun, metric: MetricId) -> ScoreColumn:
     """The scores of one metric of a run, repeats of a sample averaged.
 
@@ -65,19 +85,14 @@ def column_of_run(run: ScoredRun, metric: MetricId) -> ScoreColumn:
     """
     values = run.column(metric)
     verdicts = run.metric_passed[:, run.metrics.index(metric)].tolist()
-    scores: dict[str, list[float | None]] = defaultdict(list)
-    passed: dict[str, list[bool]] = defaultdict(list)
+    gathered = GatheredScores()
     for name, value, verdict in zip(run.ids, values.tolist(), verdicts, strict=True):
-        scores[name].append(measured(value))
-        if verdict != NOT_JUDGED:
-            passed[name].append(bool(verdict))
+        gathered.add(name, value, None if verdict == NOT_JUDGED else bool(verdict))
     known = values[~np.isnan(values)]
     judges = _judges(run, metric)
-    return ScoreColumn(
-        name=run.name,
-        metric=metric,
-        scores={name: mean_of(found) for name, found in scores.items()},
-        passed={name: 2 * sum(found) >= len(found) for name, found in passed.items()},
+    return gathered.column(
+        run.name,
+        metric,
         # A table may hold scores of another kind.
         scale=UNIT if not len(known) or (known.min() >= 0 and known.max() <= 1) else None,
         higher_is_better=higher_is_better(metric),
@@ -95,72 +110,4 @@ def _judges(run: ScoredRun, metric: MetricId) -> list[JudgeIdentity]:
         JudgeIdentity(str(one.get("provider")), str(one.get("model")), one.get("baseUrl"))
         for one in options.get("judges") or ()
         if isinstance(one, Mapping)
-    ]
-
-
-def column_of_omk_report(path: str | Path, variant: str | None = None) -> ScoreColumn:
-    """The judge's scores of one variant in a report of omk, on its scale of 1 to 5.
-
-    Parameters
-    ----------
-    path : path
-        A JSON report.
-    variant : str, optional
-        The first by default, which is the control.
-
-    Raises
-    ------
-    InputError
-        For another file, and for an unknown variant.
-    """
-    source = source_name(path)
-    data = file_bytes(path)
-    try:
-        report = json_text.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{source} is not JSON: {error}") from None
-    rows = report.get("results") if isinstance(report, Mapping) else None
-    if not isinstance(rows, list) or not all(_is_row(row) for row in rows):
-        raise InputError(f"{source} is no report of omk: results with sample_id and variants")
-    meta = report.get("meta")
-    meta = meta if isinstance(meta, Mapping) else {}
-    variants = _variants(meta, rows)
-    if not variants:
-        raise InputError(f"{source} names no variants")
-    chosen = variants[0] if variant is None else variant
-    if chosen not in variants:
-        hint = suggestion(chosen, variants)
-        raise InputError(f"{source}: no variant {chosen!r}{hint} (variants: {', '.join(variants)})")
-    return ScoreColumn(
-        name=f"{source}, variant {chosen}",
-        metric="llmScore",
-        scores={row["sample_id"]: variant_score(row, chosen) for row in rows},
-        scale=None,
-        judges=tuple(_judge_names(meta.get("judgeModels"))),
-    )
-
-
-def _is_row(row: object) -> bool:
-    return (
-        isinstance(row, Mapping)
-        and isinstance(row.get("sample_id"), str)
-        and isinstance(row.get("variants"), Mapping)
-    )
-
-
-def _variants(meta: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    listed = meta.get("variants")
-    if isinstance(listed, list) and listed and all(isinstance(name, str) for name in listed):
-        return listed
-    return list(dict.fromkeys(str(name) for row in rows for name in row["variants"]))
-
-
-def _judge_names(models: object) -> list[str]:
-    if not isinstance(models, list):
-        return []
-    return [
-        f"{model.get('executor')}:{model.get('model')}"
-        if isinstance(model, Mapping)
-        else str(model)
-        for model in models
     ]

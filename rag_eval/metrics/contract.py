@@ -152,6 +152,8 @@ class Metric:
         Lowest and highest score.
     in_composite : bool
         Whether the composite score takes it in unless it is given a weight.
+    compares_runs : bool
+        Whether it compares a score with that of an earlier run, which a single one does not have.
     kind : {"deterministic", "statistical", "judged"}
         Whether the same sample always has the same score, or a judge has a say.
     cost : str
@@ -187,6 +189,7 @@ class Metric:
     higher_is_better: bool = True
     range: tuple[float, float] = (0.0, 1.0)
     in_composite: bool = False
+    compares_runs: bool = False
     kind: Literal["deterministic", "statistical", "judged"] = "deterministic"
     cost: str = "native"
     source: str = ""

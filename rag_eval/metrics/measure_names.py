@@ -47,27 +47,25 @@ _KIND_OF: Final = {
 _NAME: Final = re.compile(r"(ir\.)?([a-z_]+?)(?:(?:@|_cut_|_cut\.|_at_|_|\.)([1-9][0-9]{0,8}))?")
 
 
-class MeasureName(NamedTuple):
-    """What a name says.
+class Measure(NamedTuple):
+    """A measure of rankings.
 
     Attributes
     ----------
+    name : str
+        Canonical, ``ir.ndcg@10``.
     kind : str
         One of :data:`KINDS`.
     cutoff : int or None
         How many places count; None for all of them.
     """
 
+    name: str
     kind: str
     cutoff: int | None
 
-    @property
-    def canonical(self) -> str:
-        """``ir.ndcg@10``."""
-        return PREFIX + self.kind + ("" if self.cutoff is None else f"@{self.cutoff}")
 
-
-def read_name(name: object) -> MeasureName | None:
+def read_name(name: object) -> Measure | None:
     """The measure of that name, in any spelling and case; None where it names none."""
     found = _NAME.fullmatch(name.lower()) if isinstance(name, str) else None
     if found is None:
@@ -76,7 +74,8 @@ def read_name(name: object) -> MeasureName | None:
     cutoff = None if found[3] is None else int(found[3])
     if kind is None or (kind in WITH_CUTOFF if cutoff is None else kind in WITHOUT_CUTOFF):
         return None
-    return MeasureName(kind, cutoff)
+    name = PREFIX + kind + ("" if cutoff is None else f"@{cutoff}")
+    return Measure(name, kind, cutoff)
 
 
 def canonical_name(name: object) -> str | None:
@@ -90,4 +89,4 @@ def canonical_name(name: object) -> str | None:
         recall and success need a cutoff, R-precision and bpref have none.
     """
     found = read_name(name)
-    return None if found is None else found.canonical
+    return None if found is None else found.name

@@ -16,7 +16,6 @@ from typing import Final
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.contract import JudgedRule, Metric
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS, are_of_kernels
-from rag_eval.metrics.measure_names import canonical_name
 from rag_eval.metrics.seven import GROUNDED_METRICS, PROFILE_METRICS
 from rag_eval.plumbing.spelling import camel_case, snake_case
 from rag_eval.samples import MetricId, Profile
@@ -25,18 +24,22 @@ FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "ir": ("rag_eval.scorers.ir",),
     "mastra": (
         "rag_eval.scorers.mastra.judged_specs",
-        "rag_eval.scorers.mastra.text_specs",
-        "rag_eval.scorers.mastra.completeness_specs",
-        "rag_eval.scorers.mastra.agent_specs",
-        "rag_eval.scorers.mastra.check_specs",
+        "rag_eval.scorers.mastra.similarity",
+        "rag_eval.scorers.mastra.keyword_coverage",
+        "rag_eval.scorers.mastra.tone_consistency",
+        "rag_eval.scorers.mastra.completeness",
+        "rag_eval.scorers.mastra.tool_call_accuracy_code",
+        "rag_eval.scorers.mastra.trajectory_comparison",
+        "rag_eval.scorers.mastra.trajectory_unified",
+        "rag_eval.scorers.mastra.text_checks",
+        "rag_eval.scorers.mastra.call_checks",
     ),
-    "hazel": ("rag_eval.scorers.hazel.specs", "rag_eval.scorers.hazel.agent_specs"),
+    "hazel": ("rag_eval.scorers.hazel.retrieval", "rag_eval.scorers.hazel.trajectory"),
     "regtrace": (
-        "rag_eval.scorers.regtrace.format_specs",
-        "rag_eval.scorers.regtrace.meaning_specs",
+        "rag_eval.scorers.regtrace.specs",
         "rag_eval.scorers.regtrace.regression",
     ),
-    "omk": ("rag_eval.scorers.omk.judged_specs", "rag_eval.scorers.omk.specs"),
+    "omk": ("rag_eval.scorers.omk.specs",),
 }
 """Per tool, whose name its ids begin with, the modules that list its metrics."""
 
@@ -129,7 +132,11 @@ def _found(name: object) -> MetricId | None:
         return name
     if (found := _of_family(name)) is not None:
         return found.id
-    return snake if snake in _own else canonical_name(name) or canonical_name(snake)
+    if snake in _own:
+        return snake
+    from rag_eval.metrics.measure_names import canonical_name
+
+    return canonical_name(name) or canonical_name(snake)
 
 
 def to_metric_id(name: object) -> MetricId:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from rag_eval.metrics.contract import Metric
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.samples import MetricId, Profile
 
 _NGRAMS: Final = ("ngram_sizes", "ngram_weights")
-
+# What each word of a row means depends on these, whatever the metric of the grounded profile.
+_READING: Final = ("language", "stemmer")
 
 _JUDGED: Final = "rag_eval.judge.metrics.catalogue:rule_of"
 
@@ -20,10 +19,11 @@ def _metric(
     metric: MetricId,
     threshold: float | None,
     fields: tuple[str, ...],
-    settings: tuple[str, ...],
     summary: str,
     null_when: str = "never",
     higher_is_better: bool = True,
+    settings: tuple[str, ...] = _READING,
+    source: str = "this library",
 ) -> Metric:
     return Metric(
         id=metric,
@@ -35,13 +35,21 @@ def _metric(
         higher_is_better=higher_is_better,
         in_composite=threshold is not None,
         null_when=null_when,
-        source="this library",
+        source=source,
         judged=_JUDGED if metric in METRIC_IDS else "",
     )
 
 
-def _of_node(*contract: Any) -> Metric:
-    return replace(_metric(*contract), source="rag-eval-node-ts 0.3.2")
+def _of_node(
+    metric: MetricId,
+    threshold: float,
+    fields: tuple[str, ...],
+    settings: tuple[str, ...],
+    summary: str,
+    null_when: str = "never",
+) -> Metric:
+    source = "rag-eval-node-ts 0.3.2"
+    return _metric(metric, threshold, fields, summary, null_when, settings=settings, source=source)
 
 
 OVERLAP_METRICS: Final[dict[MetricId, Metric]] = {
@@ -102,9 +110,6 @@ OVERLAP_METRICS: Final[dict[MetricId, Metric]] = {
 }
 
 
-# What each word of a row means depends on these, whatever the metric.
-_READING: Final = ("language", "stemmer")
-
 GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
     spec.id: spec
     for spec in (
@@ -112,7 +117,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "faithfulness",
             0.6,
             ("question", "answer", "contexts"),
-            _READING,
             "0.40 content words in one window of a chunk + 0.35 bigrams in a chunk + 0.10 numbers "
             "+ 0.15 names found, over the answer's sentences",
             "no answer, no contexts",
@@ -121,7 +125,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "answer_relevance",
             0.4,
             ("question", "answer"),
-            _READING,
             "Relevance of the answer to the question, 0 for a refusal; weak evidence: a judge is "
             "the tool for it",
             "no question, answer not given",
@@ -130,7 +133,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "context_precision",
             0.5,
             ("question", "contexts", "ground_truth"),
-            _READING,
             "Average precision of the order of the chunks, relevant from 0.30 on, the ground truth "
             "read with the question",
             "no question, no contexts",
@@ -139,7 +141,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "context_recall",
             0.6,
             ("question", "contexts", "ground_truth"),
-            _READING,
             "Faithfulness with the ground truth in place of the answer",
             "no ground truth, no contexts",
         ),
@@ -147,7 +148,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "context_relevance",
             0.5,
             ("question", "contexts"),
-            _READING,
             "Share of chunks whose relevance, 0.40 window + 0.45 root of TF-IDF cosine + 0.15 kind "
             "of answer, is >= 0.30",
             "no question, no contexts",
@@ -156,7 +156,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "answer_correctness",
             0.4,
             ("question", "answer", "ground_truth"),
-            _READING,
             "F1 of content words of answer and ground truth, blended with letter trigrams where "
             "the ground truth is short",
             "no ground truth, answer not given",
@@ -165,7 +164,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "hallucination_rate",
             0.7,
             ("question", "answer", "contexts"),
-            _READING,
             "Share of answer sentences whose own faithfulness is >= 0.60; 1 is no hallucination",
             "no answer, no contexts",
         ),
@@ -173,7 +171,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "context_utilization",
             None,
             ("question", "answer", "contexts"),
-            _READING,
             "Share of the relevant chunks (relevance >= 0.30) that alone carry an answer sentence "
             "to 0.60",
             "no answer, question or contexts; no relevant chunk",
@@ -182,7 +179,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "noise_sensitivity",
             None,
             ("question", "answer", "contexts", "ground_truth"),
-            _READING,
             "Share of answer sentences that an irrelevant chunk carries to 0.60 and neither a "
             "relevant chunk nor the ground truth does",
             "no answer, question, contexts or ground truth",
@@ -192,7 +188,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "claim_recall",
             None,
             ("question", "answer", "ground_truth"),
-            _READING,
             "Share of ground truth sentences that the answer carries to 0.60",
             "no answer or ground truth",
         ),
@@ -200,7 +195,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "self_knowledge",
             None,
             ("question", "answer", "contexts", "ground_truth"),
-            _READING,
             "Share of answer sentences that the ground truth carries to 0.60 and no chunk does",
             "no answer, contexts or ground truth",
             higher_is_better=False,
@@ -209,7 +203,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "unsupported_numbers",
             None,
             ("question", "answer", "contexts"),
-            _READING,
             "Share of the answer's numbers, distinct per sentence, that neither a chunk nor the "
             "question has",
             "no answer or contexts; no number in the answer",
@@ -219,7 +212,6 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "unsupported_names",
             None,
             ("question", "answer", "contexts"),
-            _READING,
             "Share of the answer's names (capitalised, not opening a sentence) that neither a "
             "chunk nor the question has",
             "no answer or contexts; no name in the answer",
@@ -232,8 +224,3 @@ PROFILE_METRICS: Final[dict[Profile, dict[MetricId, Metric]]] = {
     "overlap": OVERLAP_METRICS,
     "grounded": GROUNDED_METRICS,
 }
-
-
-def metric_numbers(metrics: Iterable[MetricId]) -> list[int]:
-    """The kernels' numbers of some metrics, the same in every profile."""
-    return [ALL_METRIC_IDS.index(metric) for metric in metrics]

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Final
 from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
-    from rag_eval.options.judging import PromptOverrides
-    from rag_eval.options.plan import (
+    from rag_eval.options.judge_types import PromptOverrides
+    from rag_eval.options.plan import Plan
+    from rag_eval.options.types import (
         BatchEvaluateOptions,
         EvaluateOptions,
         EvaluatorConfig,
         HeuristicOptions,
         MetricThresholds,
-        Plan,
         ProgressFn,
     )
 
 _HOMES: Final = {
-    "plan": (
+    "judge_types": ("PromptOverrides",),
+    "plan": ("Plan",),
+    "types": (
         "BatchEvaluateOptions",
         "EvaluateOptions",
         "EvaluatorConfig",
         "HeuristicOptions",
         "MetricThresholds",
-        "Plan",
         "ProgressFn",
     ),
-    "judging": ("PromptOverrides",),
 }
 
 __all__ = [

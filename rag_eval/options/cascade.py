@@ -12,7 +12,7 @@ import math
 import struct
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import judged_rule
 from rag_eval.metrics.seven import GROUNDED_METRICS
-from rag_eval.options.judging import UNCERTAIN
+from rag_eval.options.judge_types import UNCERTAIN
 from rag_eval.options.plan import Plan
 from rag_eval.samples import MetricId
 
@@ -68,23 +68,6 @@ def is_verdict_only(plan: Plan, metric: MetricId) -> bool:
         and metric in judging.judged
         and metric not in plan.calibrations
     )
-
-
-def band_options(plan: Plan) -> dict[str, Any]:
-    """The bands and calibrations of a cascade, for the signature."""
-    judging = plan.judging
-    if judging is None or not judging.is_cascade:
-        return {}
-    bands: dict[str, Any] = {}
-    for metric in judging.judged:
-        given = judging.bands.get(metric)
-        bands[metric] = {"probability": list(UNCERTAIN)} if given is None else list(given)
-    calibrations = {
-        metric: plan.calibrations[metric].digest
-        for metric in judging.judged
-        if metric in plan.calibrations
-    }
-    return {"cascadeBand": bands, "calibrations": calibrations}
 
 
 def uncertain(plan: Plan, metric: MetricId, native: Scores) -> npt.NDArray[np.bool_]:

@@ -10,60 +10,11 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.registry import needs_judge, to_metric_id
-from rag_eval.options.plan import EVALUATE_KEYS, normalized
+from rag_eval.options.declared import FILE, declared, normalized
+from rag_eval.options.file_types import ConfigOptions
 from rag_eval.plumbing.json_text import is_deeper
 from rag_eval.plumbing.spelling import snake_case
 
-# What each key may hold. ``weights`` is the flag's name for composite_weights.
-_KINDS: Final[dict[str, tuple[str, type | tuple[type, ...]]]] = {
-    "metrics": ("an array of metric ids", list),
-    "profile": ("a string", str),
-    "language": ("a language tag", str),
-    "stemmer": ("a string", str),
-    "calibration": ("a file name", str),
-    "thresholds": ("a table of metrics", dict),
-    "composite_threshold": ("a number", (int, float)),
-    "weights": ("a table of metrics", dict),
-    "heuristic": ("a table", dict),
-    "min_pass_rate": ("a number", (int, float)),
-    "min_mean": ("a table of metrics", dict),
-    "max_mean": ("a table of metrics", dict),
-    "baseline": ("a file name", str),
-    "regression_threshold": ("a number", (int, float)),
-    "allow_signature_mismatch": ("true or false", bool),
-    "skip_invalid": ("true or false", bool),
-    "threads": ("a whole number", int),
-    "quantiles": ("a string", str),
-    "schema": ("a string", str),
-    "mapping": ("a table of fields", dict),
-    "gold_separator": ("a string", str),
-    "context_separator": ("a string", str),
-    "max_row_bytes": ("a whole number", int),
-    "allow_changed_input": ("true or false", bool),
-    "details": ("true or false", bool),
-    "worst": ("a whole number", int),
-    "mode": ("a string", str),
-    "metric_modes": ("a table of metrics", dict),
-    "scorer_options": ("a table of scorers", dict),
-    "judge_style": ("a string", str),
-    "judge_repeat": ("a whole number", int),
-    "length_debias": ("true or false", bool),
-    "on_judge_failure": ("a string", str),
-    "max_judge_failures": ("a number", (int, float)),
-    "cascade_band": ("two numbers, or a table of them by metric", (list, dict)),
-    "audit_share": ("a number", (int, float)),
-    "judge_seed": ("a whole number", int),
-    "concurrency": ("a whole number", int),
-    "call_timeout_s": ("a number", (int, float)),
-    "run_timeout_s": ("a number", (int, float)),
-    "retries": ("a whole number", int),
-    "requests_per_minute": ("a number", (int, float)),
-    "tokens_per_minute": ("a number", (int, float)),
-    "max_calls": ("a whole number", int),
-    "budget_usd": ("a number", (int, float)),
-    "max_parse_failures": ("a whole number", int),
-    "prices": ("a file name", str),
-}
 _MOST_BYTES: Final = 1 << 20
 _MOST_DEPTH: Final = 100
 _MOST_PARTS: Final = 32
@@ -74,22 +25,43 @@ _LONG_KEY: Final = re.compile(
     r"(?:(?:[A-Za-z0-9_-]++|\"[^\"\n]*+\"|'[^'\n]*+')[ \t]*+\.[ \t]*+)"
     f"{{{_MOST_PARTS}}}"
 )
+_KNOWN: Final = declared(ConfigOptions)
+# A key may be spelt as the flag: ``weights`` for composite_weights.
+_AS_FLAGS: Final = {
+    option.flag.removeprefix("--").replace("-", "_"): name
+    for name, option in _KNOWN.items()
+    if option.flag and not option.flag.startswith("--no-")
+}
 # Who runs a file does not always write it: what it could send texts and keys to, it may not name.
-_OF_JUDGES: Final = frozenset(
-    {"judge", "judges", "judge_model", "judge_models", "model", "base_url", "url", "host"}
-    | {"judge_url", "judge_base_url", "judge_address", "api_key", "judge_key", "judge_api_key"}
-    | {"judge_cache", "cache", "cache_file", "prompt_overrides", "prompt"}
-)
-_SAME: Final = {"composite_weights": "weights", "map": "mapping"}
+_REFUSED: Final = {
+    **dict.fromkeys(
+        [
+            "judge_model",
+            "model",
+            "base_url",
+            "url",
+            "host",
+            "judge_url",
+            "judge_base_url",
+            "judge_address",
+            "api_key",
+            "judge_key",
+            "judge_api_key",
+        ],
+        _KNOWN["judge"].no_toml,
+    ),
+    **dict.fromkeys(("cache", "cache_file"), _KNOWN["judge_cache"].no_toml),
+    **{name: option.no_toml for name, option in _KNOWN.items() if option.no_toml},
+}
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
     """The options in a configuration file, ``metrics`` among them.
 
-    Keys are those of ``jobs.options.RunOptions`` and ``metrics``, at the top level or in a table
-    ``[run]``; ``weights`` stands for ``composite_weights``. The name of a baseline, of a
-    calibration or of a table of prices is taken from the folder of the file. Who judges, and what
-    files a judge's replies and prompts are in, is refused here.
+    Keys are those of :class:`rag_eval.options.file_types.ConfigOptions`, also as their flags are
+    spelt, at the top level or in a table ``[run]``. The name of a baseline, of a calibration or of
+    a table of prices is taken from the folder of the file. Who judges, and what files a judge's
+    replies and prompts are in, is refused here.
 
     Raises
     ------
@@ -130,28 +102,25 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         raise InputError(f"run must be a table, got {type(table).__name__}")
     options: dict[str, Any] = {}
     for key, value in [*((k, v) for k, v in content.items() if k != "run"), *table.items()]:
-        name = _SAME.get(snake_case(key), snake_case(key))
-        if name in _OF_JUDGES:
-            raise InputError(_refusal(key, name))
-        if name not in _KINDS:
-            raise InputError(f"unknown key {glance(key)}{suggestion(name, _KINDS)}")
+        spelt = snake_case(key)
+        name = _AS_FLAGS.get(spelt, spelt)
+        if name in _REFUSED:
+            raise InputError(f"{key} is not for a configuration file: {_REFUSED[name]}")
+        if name not in _KNOWN:
+            taken = [*_AS_FLAGS, *_KNOWN]
+            hint = suggestion(name, (one for one in taken if one not in _REFUSED))
+            raise InputError(f"unknown key {glance(key)}{hint}")
         if name in options:
             raise InputError(f"{name} is given twice")
-        wanted, kinds = _KINDS[name]
-        is_flag = isinstance(value, bool)
-        if not isinstance(value, kinds) or (is_flag and kinds is not bool):
-            raise InputError(f"{name} must be {wanted}, got {glance(value)}")
-        options[name] = value
+        kind = _KNOWN[name].kind
+        if not kind.fits_toml(value):
+            raise InputError(f"{name} must be {kind.words}, got {glance(value)}")
+        is_file = kind.words == FILE.words
+        options[name] = _file_beside(folder, value, name) if is_file else value
     if not all(isinstance(metric, str) for metric in options.get("metrics", ())):
         raise InputError(f"metrics must be names, got {glance(options['metrics'])}")
     _check_scorers(options.get("scorer_options", {}))
-    if "weights" in options:
-        options["composite_weights"] = options.pop("weights")
-    for name in ("baseline", "calibration", "prices"):
-        if name in options:
-            options[name] = _file_beside(folder, options[name], name)
-    evaluation = {name: value for name, value in options.items() if name in EVALUATE_KEYS}
-    return {**options, **normalized(evaluation, "run", EVALUATE_KEYS)}
+    return normalized(options, "run", ConfigOptions)
 
 
 def _file_beside(folder: Path, named: str, name: str) -> Path:
@@ -169,15 +138,3 @@ def _check_scorers(scorer_options: Mapping[str, Any]) -> None:
                 f"scorer_options[{name!r}] is not for a configuration file: what a judge is asked "
                 "comes from --scorer-options"
             )
-
-
-def _refusal(key: str, name: str) -> str:
-    if name in ("judge_cache", "cache", "cache_file"):
-        return f"{key} is not for a configuration file: the cache comes from --cache-file"
-    if name in ("prompt_overrides", "prompt"):
-        return f"{key} is not for a configuration file: prompts come from --prompt"
-    return (
-        f"{key} is not for a configuration file: the judge comes from --judge, an argument or "
-        "RAG_EVAL_JUDGE, never from a file that came with the data, which could send texts and "
-        "keys anywhere"
-    )

@@ -1,25 +1,38 @@
-"""Options of judging: their types and defaults."""
+"""Options of judging, checked -> what a call asks of a judge."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from rag_eval.judge.replies import JudgeFn
-from rag_eval.metrics.contract import JudgeStyle
+from rag_eval.errors import InputError, UnsupportedModeError, suggestion
+from rag_eval.judge.rendering import PromptStyle
+from rag_eval.judge.replies import JudgeFn, JudgeIdentity, JudgeLimits
+from rag_eval.judge.steps import Step, Template
+from rag_eval.metrics.contract import JudgedScorer, JudgeStyle
+from rag_eval.metrics.ids import METRIC_IDS, is_scorer_id
+from rag_eval.metrics.registry import can_be_judged, judged_rule, needs_judge, to_metric_id
+from rag_eval.options.declared import declared
+from rag_eval.options.judge_types import (
+    UNCERTAIN,
+    Band,
+    JudgeOptions,
+    OnJudgeFailure,
+    asks_for_judging,
+)
+from rag_eval.options.scorers import judged_scorers, scorer_options
+from rag_eval.plumbing.checked_values import one_of, share
+from rag_eval.plumbing.json_text import json_value
 from rag_eval.samples import EvaluationMode, MetricId
 
-OnJudgeFailure: TypeAlias = Literal["null", "heuristic"]
-PromptBodies: TypeAlias = str | Mapping[str, str]
-"""The body of a metric's last prompt, or the bodies of some of its steps."""
+if TYPE_CHECKING:
+    from rag_eval.judge.cache import JudgeCache
 
 
-Band: TypeAlias = tuple[float, float]
-
-AUDIT_SHARE: Final = 0.02
-# Rows of which a person would probably say neither yes nor no.
-UNCERTAIN: Final[Band] = (0.2, 0.8)
+_OPTIONS: Final = declared(JudgeOptions)
 # Where a judge sees most that words alone do not show.
 HYBRID_JUDGED: Final[tuple[MetricId, ...]] = (
     "faithfulness",
@@ -28,121 +41,303 @@ HYBRID_JUDGED: Final[tuple[MetricId, ...]] = (
 )
 
 
-class PromptOverrides(TypedDict, total=False):
-    """Bodies of prompts per metric: of its last step, or by the name of the step.
-
-    A body has the ``$variables`` of the one it replaces; what frames it stays ours. Scorers of
-    other tools go by their ids, such as ``mastra.bias``, in a plain mapping.
-    """
-
-    faithfulness: PromptBodies
-    answer_relevance: PromptBodies
-    context_precision: PromptBodies
-    context_recall: PromptBodies
-    context_relevance: PromptBodies
-    answer_correctness: PromptBodies
-    hallucination_rate: PromptBodies
-
-
-class JudgeOptions(TypedDict, total=False):
-    """Options of judging; None and missing mean the default.
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What a call asks of a judge.
 
     Attributes
     ----------
-    mode : {"heuristic", "llm", "hybrid", "cascade"}
-        Who scores: the kernels; a judge; a judge for some metrics (``metric_modes``, by default
-        faithfulness, answer_relevance and hallucination_rate); or a judge for the rows that the
-        kernels leave uncertain, which implies ``profile="grounded"``.
-    judge : callable or str
-        Takes a prompt and gives a reply, or an address: ``openai:MODEL``, ``anthropic:MODEL``, or
-        ``http://127.0.0.1:11434/v1#MODEL``.
-    judges : sequence of these
-        Several, whose mean counts.
-    metric_modes : mapping of {"heuristic", "llm"}
-        Per metric, over ``mode``.
-    prompt_overrides : mapping
-        Bodies of prompts, per metric or per metric and step, with the same ``$variables``. Metrics
-        share steps, such as the check of claims: a body holds for all metrics that ask the step.
-    judge_style : {"claims", "rating"}
-        Claim by claim, or one rating from 1 to 5 per metric.
-    judge_repeat : int, default 1
-        How often every judgement is made; the mean counts.
-    length_debias : bool, default True
-        Tell the judge that length is no merit.
-    on_judge_failure : {"null", "heuristic"}
-        What a failed judgement leaves: a null with its reason, or the native score, marked.
-    cascade_band : (low, high) or mapping of these
-        Native scores, per metric or for all, between which the judge is asked. By default those
-        whose calibrated probability lies from 0.2 to 0.8.
-    audit_share : float, default 0.02
-        Cascade: share of the rows outside the band that the judge is asked about all the same.
-    judge_seed : int, default 0
-        Cascade: which rows those are.
-    concurrency : int, default 4
-        Calls in flight.
-    call_timeout_s : float, default 60
-    run_timeout_s : float
-        No call begins after it.
-    retries : int, default 5
-        Tries after the first, where the server failed or limits the rate.
-    requests_per_minute, tokens_per_minute : float
-    max_calls : int
-        No call begins after so many.
-    budget_usd : float
-        No call begins once so much is spent; needs ``prices``.
-    max_parse_failures : int
-        More replies that cannot be read end the run.
-    prices : mapping or path
-        USD per million tokens: ``{"gpt-5": {"input": 1.25, "output": 10}}``, or a file of that.
-    judge_cache : path or JudgeCache
-        SQLite file of replies, made when it is not there; none by default. A
-        :class:`rag_eval.judge.cache.JudgeCache` has caps of size and age of its own.
-    scorer_options : mapping of mappings
-        Options of the scorers of other tools among the metrics, such as
-        ``{"mastra.noise_sensitivity": {"baseline_response": "..."}}``.
+    mode : {"llm", "hybrid", "cascade"}
+    judged : tuple of MetricId
+        The columns that a judge scores; in a cascade only in some rows.
+    judges : tuple of callable
+    identities : tuple of JudgeIdentity
+        One per judge.
+    style, repeat, on_failure
+        As the options of those names.
+    scorers : dict of JudgedScorer
+        Those of ``judged`` that only a judge can score and that are judged by themselves.
+    bands : dict of (low, high)
+        Cascade: the native scores between which the judge is asked, for the metrics that were given
+        such; of others the calibration tells.
     """
 
-    mode: EvaluationMode | None
-    judge: JudgeFn | str | None
-    judges: Sequence[JudgeFn | str] | None
-    metric_modes: Mapping[str, Literal["heuristic", "llm"]] | None
-    prompt_overrides: PromptOverrides | Mapping[str, PromptBodies] | None
-    judge_style: JudgeStyle | None
-    judge_repeat: int | None
-    length_debias: bool | None
-    on_judge_failure: OnJudgeFailure | None
-    cascade_band: Band | Mapping[str, Band] | None
-    audit_share: float | None
-    judge_seed: int | None
-    concurrency: int | None
-    call_timeout_s: float | None
-    run_timeout_s: float | None
-    retries: int | None
-    requests_per_minute: float | None
-    tokens_per_minute: float | None
-    max_calls: int | None
-    budget_usd: float | None
-    max_parse_failures: int | None
-    prices: Mapping[str, Mapping[str, float]] | str | Path | None
-    judge_cache: Any
-    scorer_options: Mapping[str, Mapping[str, Any]] | None
+    mode: EvaluationMode
+    judged: tuple[MetricId, ...]
+    judges: tuple[JudgeFn, ...] = field(compare=False, repr=False)
+    identities: tuple[JudgeIdentity, ...]
+    style: JudgeStyle
+    repeat: int
+    on_failure: OnJudgeFailure
+    prompts: PromptStyle
+    limits: JudgeLimits
+    bands: Mapping[MetricId, Band]
+    audit_share: float
+    seed: int
+    cache: Path | JudgeCache | None = field(compare=False)
+    prices: Any
+    scorers: Mapping[MetricId, JudgedScorer] = field(compare=False, repr=False)
+
+    @property
+    def is_cascade(self) -> bool:
+        """Whether the judge is asked in the uncertain band only."""
+        return self.mode == "cascade"
+
+    def steps(self, metric: MetricId) -> Sequence[Step[Any]]:
+        """What the judge is asked for one metric."""
+        return judged_rule(metric).steps[self.style]
+
+    def signature_options(self, calibrations: Mapping[MetricId, Any]) -> dict[str, Any]:
+        """What of it could change a number, as JSON values; what is of a metric, per metric."""
+        options: dict[str, Any] = {
+            "mode": self.mode,
+            "judged": sorted(self.judged),
+            "judges": [json_value(identity.to_dict()) for identity in self.identities],
+            "judgeStyle": self.style,
+            "judgeRepeat": self.repeat,
+            "judgePrompts": {metric: self.prompt_digest(metric) for metric in self.judged},
+            "onJudgeFailure": self.on_failure,
+        }
+        if self.is_cascade:
+            options["auditShare"] = self.audit_share
+            options["judgeSeed"] = self.seed
+        settings = {metric: dict(found.signed) for metric, found in self.scorers.items()}
+        if any(settings.values()):
+            options["scorerOptions"] = {name: found for name, found in settings.items() if found}
+        if self.is_cascade:
+            options["cascadeBand"] = {
+                metric: list(self.bands[metric])
+                if metric in self.bands
+                else {"probability": list(UNCERTAIN)}
+                for metric in self.judged
+            }
+            options["calibrations"] = {
+                metric: calibrations[metric].digest
+                for metric in self.judged
+                if metric in calibrations
+            }
+        return options
+
+    def prompt_digest(self, metric: MetricId) -> str:
+        """The wording of a metric's prompts in twelve hex digits."""
+        steps = sorted(self.steps(metric), key=lambda step: step.name)
+        digests = [f"{step.name}={self.prompts.digest(step)}" for step in steps]
+        return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:12]
 
 
-JUDGE_KEYS: Final = frozenset(get_type_hints(JudgeOptions))
-# The judge of a signature, and what else of judging could change a number.
-SIGNATURE_KEYS: Final = (
-    "mode",
-    "judged",
-    "judges",
-    "judgeStyle",
-    "judgeRepeat",
-    "judgePrompts",
-    "onJudgeFailure",
-    "cascadeBand",
-    "auditShare",
-    "judgeSeed",
-    "scorerOptions",
-    "calibrations",
-)
-# Those of them that have a value per metric.
-PER_METRIC_KEYS: Final = frozenset({"judgePrompts", "cascadeBand", "scorerOptions", "calibrations"})
+def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> Judging | None:
+    """What the normalized options of a call ask of a judge; None for nothing.
+
+    Raises
+    ------
+    InputError
+        For a value that is none of its option, naming both.
+    UnsupportedModeError
+        When a judge is needed and none was given.
+    """
+    if not asks_for_judging(options) and not any(map(needs_judge, columns)):
+        return None
+    mode: EvaluationMode = _OPTIONS["mode"].of(options)
+    judged = _judged_columns(mode, options, columns)
+    given_scorer_options = scorer_options(options, columns)
+    limits = limits_of(options)
+    if not judged:
+        _check_unused(mode, options)
+        return None
+    style: JudgeStyle = _OPTIONS["judge_style"].of(options)
+    judges, identities = _judges(options, mode, judged, limits)
+    scorers = judged_scorers(judged, judges[0], given_scorer_options)
+    from rag_eval.judge.prices import price_table
+
+    return Judging(
+        mode="hybrid" if mode == "heuristic" else mode,
+        judged=judged,
+        judges=judges,
+        identities=identities,
+        style=style,
+        repeat=_OPTIONS["judge_repeat"].of(options),
+        on_failure=_OPTIONS["on_judge_failure"].of(options),
+        prompts=PromptStyle(
+            _overrides(options.get("prompt_overrides") or {}, judged, style),
+            length_neutral=_OPTIONS["length_debias"].of(options),
+        ),
+        limits=limits,
+        bands=_bands(options, mode, judged),
+        audit_share=_OPTIONS["audit_share"].of(options),
+        seed=_OPTIONS["judge_seed"].of(options),
+        cache=_cache(options.get("judge_cache")),
+        prices=price_table(options.get("prices")),
+        scorers=scorers,
+    )
+
+
+def limits_of(options: Mapping[str, Any]) -> JudgeLimits:
+    """The limits among some options; None and missing mean the default."""
+    return JudgeLimits(
+        **{limit.name: _OPTIONS[limit.name].of(options) for limit in fields(JudgeLimits)}
+    )
+
+
+def _cache(given: object) -> Path | JudgeCache | None:
+    if given is None:
+        return None
+    if isinstance(given, (str, Path)):
+        return Path(given)
+    from rag_eval.judge.cache import JudgeCache
+
+    if isinstance(given, JudgeCache):
+        return given
+    raise InputError(f"judge_cache must be a path or a JudgeCache, got {type(given).__name__}")
+
+
+def _judged_columns(
+    mode: EvaluationMode, options: Mapping[str, Any], columns: tuple[MetricId, ...]
+) -> tuple[MetricId, ...]:
+    given = options.get("metric_modes") or {}
+    for metric, chosen in given.items():
+        one_of(chosen, f"metric_modes[{metric!r}]", ("heuristic", "llm"))
+        if metric not in columns:
+            raise InputError(f"metric_modes names {metric}, which is not among the metrics")
+        if chosen == "llm" and not can_be_judged(metric):
+            kind = "scorer" if is_scorer_id(metric) else "diagnostic"
+            raise InputError(f"metric_modes[{metric!r}]: no judge can score this {kind}")
+        if chosen == "heuristic" and needs_judge(metric):
+            raise InputError(f"metric_modes[{metric!r}]: only a judge can score it")
+    if mode == "cascade":
+        _check_cascade(given, columns)
+
+    def is_judged(metric: MetricId) -> bool:
+        if needs_judge(metric):
+            return True
+        if metric in given:
+            return bool(given[metric] == "llm")
+        if mode == "hybrid":
+            # The caller's own list of modes stands in for ours.
+            return not given and metric in HYBRID_JUDGED
+        if mode == "llm":
+            return can_be_judged(metric)
+        return mode == "cascade" and metric in METRIC_IDS
+
+    return tuple(metric for metric in columns if is_judged(metric))
+
+
+def _check_cascade(given: Mapping[str, Any], columns: tuple[MetricId, ...]) -> None:
+    """Only the seven have scores between which a judge is asked."""
+    for metric in columns:
+        if needs_judge(metric):
+            fault = "it has no native score"
+        elif given.get(metric) == "llm" and metric not in METRIC_IDS:
+            fault = "no judge is asked about some of its scores alone"
+        else:
+            continue
+        raise InputError(
+            f"mode='cascade' cannot have {metric}: {fault}; ask for it in another call"
+        )
+
+
+def _check_unused(mode: EvaluationMode, options: Mapping[str, Any]) -> None:
+    if mode != "heuristic":
+        raise InputError(f"mode={mode!r} judges none of the metrics asked for")
+    for name in ("judge_style", "judge_repeat", "cascade_band", "judge_cache", "budget_usd"):
+        if options.get(name) is not None:
+            raise InputError(f"{name} has no effect in mode 'heuristic'; mode='llm' asks a judge")
+
+
+def _judges(
+    options: Mapping[str, Any],
+    mode: EvaluationMode,
+    judged: tuple[MetricId, ...],
+    limits: JudgeLimits,
+) -> tuple[tuple[JudgeFn, ...], tuple[JudgeIdentity, ...]]:
+    one, several = options.get("judge"), options.get("judges")
+    if one is not None and several is not None:
+        raise InputError("judge and judges exclude each other")
+    if one is None and several is None:
+        raise UnsupportedModeError(
+            f"{_asking(options, mode, judged)} needs a judge and none was given: pass judge=..., a "
+            "function from prompt to reply or an address such as 'openai:MODEL', or leave it out "
+            "to score natively"
+        )
+    if several is not None and (not isinstance(several, (list, tuple)) or not several):
+        raise InputError(f"judges must be a list of judges, got {several!r:.80}")
+    given = [one] if several is None else several
+    judges = tuple(_resolved(judge, limits.call_timeout_s) for judge in given)
+    from rag_eval.judge.replies import identity_of
+
+    return judges, tuple(identity_of(judge, place) for place, judge in enumerate(judges))
+
+
+def _asking(options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[MetricId, ...]) -> str:
+    """What it is that asks for a judge."""
+    if mode != "heuristic":
+        return f"mode={mode!r}"
+    if judged[0] in (options.get("metric_modes") or {}):
+        return f"metric_modes[{judged[0]!r}]='llm'"
+    return f"metric {judged[0]!r}"
+
+
+def _resolved(judge: object, timeout_s: float) -> JudgeFn:
+    if isinstance(judge, str):
+        from rag_eval.adapters.addresses import judge_from_address
+
+        return cast(JudgeFn, judge_from_address(judge, timeout_s=timeout_s))
+    if not callable(judge):
+        raise InputError(
+            f"judge must be a function from prompt to reply or an address, "
+            f"got {type(judge).__name__}"
+        )
+    return cast(JudgeFn, judge)
+
+
+def _overrides(
+    given: Mapping[str, Any], judged: Iterable[MetricId], style: JudgeStyle
+) -> dict[str, Template]:
+    found: dict[str, Template] = {}
+    for metric, value in given.items():
+        if metric not in judged:
+            raise InputError(f"prompt_overrides names {metric}, which is not judged")
+        steps = {step.name.rpartition("/")[2]: step for step in judged_rule(metric).steps[style]}
+        # A text by itself is for the step that gives the verdict, which comes last.
+        bodies = {list(steps)[-1]: value} if isinstance(value, str) else value
+        if not isinstance(bodies, Mapping):
+            raise InputError(f"prompt_overrides[{metric!r}] must be a text or a mapping of steps")
+        for name, body in bodies.items():
+            if name not in steps:
+                hint = suggestion(name, steps) or f" (steps: {', '.join(steps)})"
+                raise InputError(f"prompt_overrides[{metric!r}] has no step {name!r}{hint}")
+            step = steps[name]
+            owner = f"prompt_overrides[{metric!r}][{name!r}]"
+            changed = step.template.with_body(body, owner)
+            if found.setdefault(step.name, changed) != changed:
+                raise InputError(f"{owner}: another metric shares the step, with another text")
+    return found
+
+
+def _bands(
+    options: Mapping[str, Any], mode: EvaluationMode, judged: tuple[MetricId, ...]
+) -> dict[MetricId, Band]:
+    given = options.get("cascade_band")
+    if given is None:
+        return {}
+    if mode != "cascade":
+        raise InputError("cascade_band needs mode='cascade'")
+    if not isinstance(given, Mapping):
+        return {metric: _band(given, "cascade_band") for metric in judged}
+    bands = {}
+    for name, band in given.items():
+        metric = to_metric_id(name)
+        if metric not in judged:
+            raise InputError(f"cascade_band names {metric}, which is not judged")
+        if metric in bands:
+            raise InputError(f"cascade_band names {metric} twice")
+        bands[metric] = _band(band, f"cascade_band[{name!r}]")
+    return bands
+
+
+def _band(value: object, name: str) -> Band:
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise InputError(f"{name} must be two numbers (low, high), got {value!r}")
+    low, high = (share(end, name) for end in value)
+    if low > high:
+        raise InputError(f"{name} must rise, got {value!r}")
+    return low, high

@@ -8,13 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.kernels.grounded_settings import GroundedSettings
-from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.kernels.settings import GroundedSettings, OverlapSettings
 from rag_eval.metrics.seven import PROFILE_METRICS
-from rag_eval.options.cascade import band_options
-from rag_eval.options.judging import PER_METRIC_KEYS, SIGNATURE_KEYS
 from rag_eval.options.plan import Plan
-from rag_eval.plumbing.json_text import is_deeper
 from rag_eval.samples import MetricId, Profile
 
 SCORE_VERSIONS: Final[dict[Profile, int]] = {"overlap": 1, "grounded": 1}
@@ -25,6 +21,25 @@ UNICODE_VERSION: Final = "17.0.0"
 SIGNATURE_KEY: Final = b"rag_eval.signature"
 """Under this name the schema of an Arrow table holds it."""
 
+# The judge of a signature, and what else of judging could change a number.
+_JUDGE_KEYS: Final = (
+    "mode",
+    "judged",
+    "judges",
+    "judgeStyle",
+    "judgeRepeat",
+    "judgePrompts",
+    "onJudgeFailure",
+    "cascadeBand",
+    "auditShare",
+    "judgeSeed",
+    "scorerOptions",
+    "calibrations",
+)
+# Those of them that have a value per metric.
+_PER_METRIC_KEYS: Final = frozenset(
+    {"judgePrompts", "cascadeBand", "scorerOptions", "calibrations"}
+)
 # Options are sorted, compared and written by functions that call themselves.
 _MOST_DEPTH: Final = 100
 
@@ -66,6 +81,8 @@ class Signature:
     @classmethod
     def from_dict(cls, value: object) -> Signature:
         """Read back what :meth:`to_dict` wrote."""
+        from rag_eval.plumbing.json_text import is_deeper
+
         if not isinstance(value, Mapping) or not {"profile", "version", "unicode"} <= set(value):
             raise InputError(f"not a signature: {value!r:.80}")
         for name in ("profile", "unicode"):
@@ -119,8 +136,8 @@ def _judging(options: Mapping[str, Any], metrics: Iterable[MetricId]) -> dict[st
     judged = [metric for metric in metrics if metric in listed]
     if not judged:
         return {}
-    found = {name: options[name] for name in SIGNATURE_KEYS if name in options}
-    for name in PER_METRIC_KEYS & found.keys():
+    found = {name: options[name] for name in _JUDGE_KEYS if name in options}
+    for name in _PER_METRIC_KEYS & found.keys():
         if isinstance(found[name], Mapping):
             found[name] = {key: value for key, value in found[name].items() if key in judged}
     found["judged"] = sorted(judged)
@@ -154,5 +171,5 @@ def signature_of(plan: Plan) -> Signature:
     if plan.scorers:
         options["scorers"] = {name: found.signature() for name, found in plan.scorers.items()}
     if plan.judging is not None:
-        options |= {**plan.judging.signature_options(), **band_options(plan)}
+        options |= plan.judging.signature_options(plan.calibrations)
     return replace(native, options=options)

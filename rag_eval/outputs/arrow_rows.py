@@ -29,8 +29,8 @@ _STEP_ROWS: Final = 1024
 _INPUT_CHANGED: Final = b"rag_eval.input_changed"
 
 
-class ArrowTables:
-    """Record batches of scores.
+class _ColumnFormat(ABC):
+    """Parts are Arrow streams; what is made of them in the end is up to the kind of file.
 
     Columns of an Arrow input keep their type, and its ids stay numbers. Of other inputs both are
     texts: contexts a list of them, and what is neither text nor null its JSON.
@@ -42,13 +42,17 @@ class ArrowTables:
         self._metadata = signature_metadata(signature)
         self._schema: pa.Schema | None = None
 
-    def batch(self, scored: ScoredBlock) -> pa.RecordBatch:
-        """The rows of a block."""
+    def encode(self, scored: ScoredBlock) -> bytes:
+        """The rows of a block as a stream of their own: parts may be cut between any two."""
         scores = self._columns.scores_of(scored.scores, scored.null_reasons, scored.judged)
         arrays = [self._ids(scored), *self._extra(scored), *score_arrays(self._pa, scores)]
         batch = self._pa.RecordBatch.from_arrays(arrays, self._columns.names)
-        self.check(batch.schema)
-        return batch.replace_schema_metadata(self._metadata)
+        self._check(batch.schema)
+        batch = batch.replace_schema_metadata(self._metadata)
+        sink = self._pa.BufferOutputStream()
+        with self._pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]  # no types
 
     def _ids(self, scored: ScoredBlock) -> pa.Array:
         block, types = scored.rows, self._pa.types
@@ -82,7 +86,7 @@ class ArrowTables:
                 texts = map(_text, self._columns.values_of(scored, name))
                 yield self._pa.array(list(texts), self._pa.string())
 
-    def check(self, schema: pa.Schema) -> None:
+    def _check(self, schema: pa.Schema) -> None:
         """Raise an InputError when batches have columns of different types."""
         if self._schema is None:
             self._schema = schema
@@ -92,6 +96,51 @@ class ArrowTables:
             # Which of them came first is up to the threads.
             first, second = sorted([str(one.type), str(other.type)])
             raise InputError(f"column {one.name!r} is {first} in one file and {second} in another")
+
+    def assemble(
+        self, parts: Sequence[OwnFile], file: IO[bytes], input_changes: Sequence[str]
+    ) -> None:
+        """Write the rows of all parts, grouped anew."""
+        import pyarrow.compute  # noqa: F401  # not loaded with the package
+
+        tables = regrouped(self._pa, _batches(self._pa, parts, self._check))
+        first = next(tables)
+        metadata = dict(first.schema.metadata)
+        if input_changes:
+            metadata[_INPUT_CHANGED] = "; ".join(input_changes).encode()
+        with self._writer(file, first.schema.with_metadata(metadata)) as writer:
+            for table in chain([first], tables):
+                self._write(writer, table)
+
+    @abstractmethod
+    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
+        """What writes the kind of file; a context that ends it."""
+
+    @abstractmethod
+    def _write(self, writer: Any, table: pa.Table) -> None:
+        """Write one group of rows."""
+
+
+class ParquetFormat(_ColumnFormat):
+    """Row groups of at most 32 MiB before they are packed."""
+
+    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
+        from pyarrow import parquet
+
+        return parquet.ParquetWriter(file, schema, compression="zstd")
+
+    def _write(self, writer: Any, table: pa.Table) -> None:
+        writer.write_table(table, row_group_size=table.num_rows)
+
+
+class ArrowFormat(_ColumnFormat):
+    """Arrow's own file format, one record batch a group."""
+
+    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
+        return self._pa.ipc.new_file(file, schema)
+
+    def _write(self, writer: Any, table: pa.Table) -> None:
+        writer.write_table(table.combine_chunks())
 
 
 def signature_metadata(signature: Signature) -> dict[bytes, bytes]:
@@ -150,68 +199,6 @@ def _texts(value: Any) -> list[str | None] | None:
     if value is None:
         return None
     return [_text(item) for item in value] if isinstance(value, (list, tuple)) else [_text(value)]
-
-
-class _ColumnFormat(ABC):
-    """Parts are Arrow streams; what is made of them in the end is up to the kind of file."""
-
-    head = b""
-    input_changes: Sequence[str] = ()
-
-    def __init__(self, columns: ScoreColumns, signature: Signature) -> None:
-        self._pa = pyarrow("writing Parquet or Arrow")
-        self._tables = ArrowTables(columns, signature)
-
-    def encode(self, scored: ScoredBlock) -> bytes:
-        """The rows of a block as a stream of their own: parts may be cut between any two."""
-        sink = self._pa.BufferOutputStream()
-        batch = self._tables.batch(scored)
-        with self._pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
-        return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]  # no types
-
-    def assemble(self, parts: Sequence[OwnFile], file: IO[bytes]) -> None:
-        """Write the rows of all parts, grouped anew."""
-        import pyarrow.compute  # noqa: F401  # not loaded with the package
-
-        tables = regrouped(self._pa, _batches(self._pa, parts, self._tables.check))
-        first = next(tables)
-        metadata = dict(first.schema.metadata)
-        if self.input_changes:
-            metadata[_INPUT_CHANGED] = "; ".join(self.input_changes).encode()
-        with self._writer(file, first.schema.with_metadata(metadata)) as writer:
-            for table in chain([first], tables):
-                self._write(writer, table)
-
-    @abstractmethod
-    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
-        """What writes the kind of file; a context that ends it."""
-
-    @abstractmethod
-    def _write(self, writer: Any, table: pa.Table) -> None:
-        """Write one group of rows."""
-
-
-class ParquetFormat(_ColumnFormat):
-    """Row groups of at most 32 MiB before they are packed."""
-
-    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
-        from pyarrow import parquet
-
-        return parquet.ParquetWriter(file, schema, compression="zstd")
-
-    def _write(self, writer: Any, table: pa.Table) -> None:
-        writer.write_table(table, row_group_size=table.num_rows)
-
-
-class ArrowFormat(_ColumnFormat):
-    """Arrow's own file format, one record batch a group."""
-
-    def _writer(self, file: IO[bytes], schema: pa.Schema) -> Any:
-        return self._pa.ipc.new_file(file, schema)
-
-    def _write(self, writer: Any, table: pa.Table) -> None:
-        writer.write_table(table.combine_chunks())
 
 
 def _batches(

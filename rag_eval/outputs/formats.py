@@ -22,17 +22,17 @@ class RowFormat(Protocol):
     The bytes of the file depend on the rows alone, not on how they came in blocks and parts.
     """
 
-    head: bytes
-    """What comes before the blocks of each part."""
-    input_changes: Sequence[str]
-    """What became of the input since it was opened; noted where the kind of file has a place."""
-
     def encode(self, scored: ScoredBlock) -> bytes:
         """The rows of a block."""
         ...
 
-    def assemble(self, parts: Sequence[OwnFile], file: IO[bytes]) -> None:
-        """Write the whole file from parts, each of them ``head`` and encoded blocks."""
+    def assemble(
+        self, parts: Sequence[OwnFile], file: IO[bytes], input_changes: Sequence[str]
+    ) -> None:
+        """Write the whole file from parts, each of them encoded blocks.
+
+        What became of the input since it was opened is noted where the kind of file has a place.
+        """
         ...
 
 

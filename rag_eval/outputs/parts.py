@@ -16,7 +16,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, RagEvalError
+from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault
 from rag_eval.inputs.opened import START, Position
 from rag_eval.outputs.formats import RowFormat
 from rag_eval.outputs.journal import Journal, JournalInUseError, Recorded, read_journal
@@ -33,6 +34,8 @@ from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.plumbing.interrupts import deferred_interrupts
 from rag_eval.plumbing.own_folder import OwnFile, OwnFolder
 from rag_eval.results.totals import read_scores
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.faulty_rows import origin_of
 
 # A part is closed when it has so many bytes, or is so old: what a crash may cost.
 PART_BYTES: Final = 64 << 20
@@ -54,7 +57,7 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
     part: int
     rows: int
     skipped: int
-    faults: list[list[Any]]
+    faults: list[RowFault]
     position: Position
     row_bytes: int
     row_digest: int
@@ -94,7 +97,7 @@ class _PartFile:
 
 
 class PartedFile:
-    """A file of rows that is written in parts.
+    """A file of rows that is written in parts: a sink for scored blocks.
 
     Parameters
     ----------
@@ -105,9 +108,13 @@ class PartedFile:
         What the rows depend on; a run goes on only where all of it is the same.
     width : int
         Scores per row.
+    checkpoint_rows : int, optional
+        Rows after which a part is closed, large and old enough or not.
 
     Attributes
     ----------
+    input_changes : sequence of str
+        What became of the input since it was opened; noted where the kind of file has a place.
     parts : list of Part
         Those that are whole and in the journal.
     is_complete : bool
@@ -115,13 +122,20 @@ class PartedFile:
     """
 
     def __init__(
-        self, target: Path, form: RowFormat, made_of: Mapping[str, Any], width: int
+        self,
+        target: Path,
+        form: RowFormat,
+        made_of: Mapping[str, Any],
+        width: int,
+        checkpoint_rows: int | None = None,
     ) -> None:
         self.target = target
         self.folder = _folder_of(target)
         self._form = form
         self._made_of = dict(made_of)
         self._width = width
+        self._checkpoint_rows = checkpoint_rows
+        self.input_changes: Sequence[str] = ()
         self.parts: list[Part] = []
         self.is_complete = False
         self._own_folder: OwnFolder | None = None
@@ -131,8 +145,9 @@ class PartedFile:
         self._scores: _PartFile | None = None
         self._opened_at = 0.0
         self._n_rows = self._n_skipped = 0
-        self._faults: list[list[Any]] = []
+        self._faults: list[RowFault] = []
         self._position = START
+        self._encoded = b""
 
     # ------------------------------------------------------------------------------- begin
 
@@ -248,39 +263,32 @@ class PartedFile:
         """Rows in parts that are whole."""
         return sum(part.rows for part in self.parts)
 
-    def add(
-        self,
-        rows: bytes,
-        scores: npt.NDArray[np.float64],
-        position: Position,
-        faults: list[list[Any]],
-    ) -> None:
-        """Append the rows of a block, after which the input is at ``position``."""
+    def prepare(self, scored: ScoredBlock, first_row: int) -> None:
+        """Encode the rows of a block, for as long as other blocks are scored."""
+        self._encoded = self._form.encode(scored)
+
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
+        """Append the rows of the block that was encoded last; the part is closed when it is due."""
         with self._writing():
             if self._rows is None or self._scores is None:
                 number = len(self.parts)
                 self._rows = _PartFile(self._folder, _rows_name(number))
                 self._scores = _PartFile(self._folder, _scores_name(number))
-                self._rows.write(self._form.head)
                 self._opened_at = time.monotonic()
-            self._rows.write(rows)
-            self._scores.write(np.ascontiguousarray(scores).tobytes())
-        self._n_rows += len(scores)
+            self._rows.write(self._encoded)
+            self._scores.write(np.ascontiguousarray(scored.scores).tobytes())
+        faults = origin_of(scored.rows).faults
+        self._n_rows += len(scored.scores)
         self._n_skipped += len(faults)
-        self._faults += faults[: 10 - len(self._faults)]
-        self._position = position
-
-    @property
-    def part_is_due(self) -> bool:
-        """Whether the part that is being written is large or old enough."""
-        return self._rows is not None and (
-            self._rows.n_bytes >= PART_BYTES or time.monotonic() - self._opened_at >= PART_SECONDS
-        )
-
-    @property
-    def n_waiting(self) -> int:
-        """Rows in the part that is being written."""
-        return self._n_rows
+        self._faults += faults[: KEPT_FAULTS - len(self._faults)]
+        self._position = Position.after(scored.rows)
+        due = self._checkpoint_rows
+        if (
+            self._rows.n_bytes >= PART_BYTES
+            or time.monotonic() - self._opened_at >= PART_SECONDS
+            or (due is not None and self._n_rows >= due)
+        ):
+            self.close_part()
 
     def close_part(self) -> None:
         """Make sure that all rows so far survive whatever comes."""
@@ -323,7 +331,8 @@ class PartedFile:
         assert self._journal is not None
         with self._writing():
             with atomic_file(self.target, temporary=self._file("assembled")) as file:
-                self._form.assemble([self._rows_file(part.part) for part in self.parts], file)
+                parts = [self._rows_file(part.part) for part in self.parts]
+                self._form.assemble(parts, file, self.input_changes)
             with deferred_interrupts():
                 self.clean_up()
                 self.is_complete = True

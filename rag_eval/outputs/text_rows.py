@@ -33,9 +33,6 @@ def _concatenate(parts: Iterable[OwnFile], file: IO[bytes]) -> None:
 class JsonLinesFormat:
     """One JSON object per row; a null is written as such, so that all rows have the same keys."""
 
-    head = b""
-    input_changes: Sequence[str] = ()
-
     def __init__(self, columns: ScoreColumns) -> None:
         self._columns = columns
         self._names = columns.names
@@ -50,7 +47,9 @@ class JsonLinesFormat:
             # Row by row: how one is written must not depend on its neighbours.
             return b"".join(_line(self._row(*row)) for row in zip(*lists, strict=True))
 
-    def assemble(self, parts: Sequence[OwnFile], file: IO[bytes]) -> None:
+    def assemble(
+        self, parts: Sequence[OwnFile], file: IO[bytes], input_changes: Sequence[str]
+    ) -> None:
         """Write the rows of all parts."""
         _concatenate(parts, file)
 
@@ -89,9 +88,6 @@ class CsvFormat:
     A text that a spreadsheet would run as a formula has an apostrophe before it.
     """
 
-    head = b""
-    input_changes: Sequence[str] = ()
-
     def __init__(self, columns: ScoreColumns) -> None:
         self._columns = columns
 
@@ -100,7 +96,9 @@ class CsvFormat:
         values = zip(*block_lists(self._columns, scored), strict=True)
         return _csv_bytes([_cell(value) for value in row] for row in values)
 
-    def assemble(self, parts: Sequence[OwnFile], file: IO[bytes]) -> None:
+    def assemble(
+        self, parts: Sequence[OwnFile], file: IO[bytes], input_changes: Sequence[str]
+    ) -> None:
         """Write the header and the rows of all parts."""
         file.write(self.header)
         _concatenate(parts, file)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from rag_eval.plumbing.checked_values import whole_from_zero
+from rag_eval.plumbing.json_records import JsonRecord
 
 TINY: Final = 5
 SMALL: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PowerWarning:
+class PowerWarning(JsonRecord):
     """Why a planned run may tell little.
 
     The cut-offs are fixed ones and no power calculation: how large a difference some rows can show
@@ -28,10 +29,6 @@ class PowerWarning:
 
     code: str
     message: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"code": self.code, "message": self.message}
 
 
 def power_warnings(n_rows: int, n_repeats: int = 1) -> tuple[PowerWarning, ...]:

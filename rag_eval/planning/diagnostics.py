@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
+from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.scorers.omk.layers import normalize_capability
 from rag_eval.scorers.omk.text_metrics import rouge_n
 
@@ -63,22 +64,13 @@ class DiagnosedSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SampleIssue:
+class SampleIssue(JsonRecord):
     """One remark on a sample; ``code`` is a name for programs, ``message`` says it to people."""
 
     sample_id: str
     severity: Severity
     code: str
     message: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "sampleId": self.sample_id,
-            "severity": self.severity,
-            "code": self.code,
-            "message": self.message,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

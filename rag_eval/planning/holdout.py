@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import share, whole_from_zero
+from rag_eval.plumbing.json_records import JsonRecord
 
 FEWEST_ROWS: Final = 3
 """Either side needs as many rows, or there is no split."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HoldoutSplit:
+class HoldoutSplit(JsonRecord):
     """Rows for tuning and rows held out, by an even stride over the order of the rows.
 
     It assumes that this order has nothing to do with the scores, or that rows of a kind stand
@@ -30,10 +31,6 @@ class HoldoutSplit:
 
     holdout: tuple[int, ...]
     train: tuple[int, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"holdout": list(self.holdout), "train": list(self.train)}
 
 
 def holdout_split(n_rows: int, ratio: float) -> HoldoutSplit | None:
@@ -66,7 +63,7 @@ def holdout_split(n_rows: int, ratio: float) -> HoldoutSplit | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HoldoutMeans:
+class HoldoutMeans(JsonRecord):
     """Means of one system on both sides of a split.
 
     A system that was tuned on some rows looks better there: the difference of the means is what
@@ -88,17 +85,6 @@ class HoldoutMeans:
     n_holdout: int
     n_train_scored: int
     n_holdout_scored: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "trainMean": self.train_mean,
-            "holdoutMean": self.holdout_mean,
-            "nTrain": self.n_train,
-            "nHoldout": self.n_holdout,
-            "nTrainScored": self.n_train_scored,
-            "nHoldoutScored": self.n_holdout_scored,
-        }
 
 
 def holdout_breakdown(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +11,13 @@ import numpy.typing as npt
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.checked_values import number, whole_from_one
+from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowFlakiness:
+class RowFlakiness(JsonRecord):
     """One row over its repeats.
 
     Attributes
@@ -50,21 +50,9 @@ class RowFlakiness:
         """Repeats in which it failed."""
         return self.n_repeats - self.n_passed
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "id": self.id,
-            "nRepeats": self.n_repeats,
-            "nPassed": self.n_passed,
-            "mean": self.mean,
-            "low": self.low,
-            "high": self.high,
-            "stdDev": self.std_dev,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flakiness:
+class Flakiness(JsonRecord):
     """Rows over repeats of the same run.
 
     It assumes that nothing changed between repeats but chance: the same system, data and settings,
@@ -97,18 +85,6 @@ class Flakiness:
     straddling: tuple[str, ...]
     between_repeats: float | None
     n_null: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {
-            "threshold": self.threshold,
-            "failIn": self.fail_in,
-            "rows": [row.to_dict() for row in self.rows],
-            "failing": list(self.failing),
-            "straddling": list(self.straddling),
-            "betweenRepeats": self.between_repeats,
-            "nNull": self.n_null,
-        }
 
 
 def flakiness(

@@ -72,6 +72,13 @@ def share(value: object, name: str) -> float:
     return found
 
 
+def flag(value: object, name: str) -> bool:
+    """``value`` when it is true or false, or an InputError that names it."""
+    if not isinstance(value, bool):
+        raise InputError(f"{name} must be true or false, got {type(value).__name__}")
+    return value
+
+
 def one_of(value: object, name: str, choices: tuple[str, ...]) -> str:
     """``value`` when it is among the choices, or an InputError that names them."""
     if not isinstance(value, str) or value not in choices:

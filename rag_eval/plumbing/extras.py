@@ -41,16 +41,6 @@ def pyarrow(purpose: str) -> Any:
     return package("pyarrow", purpose, "arrow")
 
 
-def stemmer_package() -> Any:
-    """The Snowball stemmers of PyStemmer."""
-    return package("Stemmer", "stemmer='snowball'", "lang", "PyStemmer")
-
-
-def stemmer_version() -> str:
-    """The version of the package, which belongs to the signature: another may stem otherwise."""
-    return str(stemmer_package().version())
-
-
 def zstd() -> Any:
     """The module that packs and unpacks zstd: Python's own from 3.14 on, else the extra's."""
     if sys.version_info >= (3, 14):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Final, NoReturn, TypeVar
 
 from rag_eval.errors import InputError, glance
@@ -110,7 +110,9 @@ class Fields:
     def text_or_none(self, name: str) -> str | None:
         """A text, or null."""
         value = self._values.get(name)
-        return None if value is None else self.text(name)
+        if value is None or isinstance(value, str):
+            return value
+        return self.refuse(name, "a text or null")
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts; none for null."""
@@ -142,6 +144,10 @@ class Fields:
     def needed(self, name: str) -> Fields:
         """An object that has to be there."""
         return Fields(self._values.get(name), self._path(name))
+
+    def names(self) -> Set[str]:
+        """What the fields are called."""
+        return self._values.keys()
 
     def items(self) -> Iterable[tuple[str, Fields]]:
         """Every field as an object of its own."""

@@ -1,9 +1,11 @@
-"""Names in snake_case, as here, and in camelCase, as in result files."""
+"""Names in snake_case, as here, and in camelCase, as in result files; nouns after their number."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 
 @cache  # every row of a result file asks for dozens
@@ -13,6 +15,22 @@ def camel_case(name: str) -> str:
     return head + "".join(part.capitalize() for part in rest)
 
 
+def camel_fields(record: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Those attributes of a record as JSON values, under their names in camelCase."""
+    return {camel_case(name): _json_value(getattr(record, name)) for name in names}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_json_value(item) for item in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
 def snake_case(name: str) -> str:
     """``answerRelevance`` -> ``answer_relevance``; snake_case stays as it is."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", lambda match: "_" + match[1].lower(), name)
+
+
+def counted(n: int, noun: str) -> str:
+    """``1 row``, ``1,200 rows``."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

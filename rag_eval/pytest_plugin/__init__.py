@@ -7,16 +7,13 @@ until a test or an option asks for more.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
-from rag_eval.pytest_plugin.item_scores import REPORTED, ItemScores
+from rag_eval.pytest_plugin.item_scores import REPORTED, ItemScores, RagEval
 from rag_eval.pytest_plugin.settings import add_options, default_options, session_settings
 from rag_eval.testing import assert_rag, listening
-
-if TYPE_CHECKING:
-    from rag_eval.pytest_plugin.rag_eval_fixture import RagEval
 
 __all__ = ["assert_rag"]
 
@@ -51,8 +48,6 @@ def rag_eval_fixture(pytestconfig: pytest.Config) -> RagEval:
     ``rag_eval.evaluate(sample)`` gives the result. ``rag_eval.record(result)`` takes one that was
     made elsewhere.
     """
-    from rag_eval.pytest_plugin.rag_eval_fixture import RagEval
-
     return RagEval()
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from rag_eval.testing import name_of
+from rag_eval.testing import assert_rag, name_of, scored, tell
 
 if TYPE_CHECKING:
     import pytest
 
+    from rag_eval.inputs.samples import SampleLike
+    from rag_eval.options.types import EvaluateOptions
     from rag_eval.results.row import EvalResult
 
 REPORTED: Final = "rag_eval_scores"
@@ -85,3 +87,28 @@ def _properties(
     if result.composite_score is not None:
         found.append((f"{owner}.composite", f"{result.composite_score:.6g}"))
     return [*found, (f"{owner}.passed", "true" if passed else "false")]
+
+
+class RagEval:
+    """Scores samples with the options of the session; its summary and its gate see the scores."""
+
+    assert_rag = staticmethod(assert_rag)
+
+    def __repr__(self) -> str:
+        return "<rag_eval>"  # it stands in every failure: without an address logs are alike
+
+    def evaluate(
+        self,
+        sample: SampleLike,
+        metrics: Iterable[str] | None = None,
+        *,
+        record: bool = True,
+        **options: Unpack[EvaluateOptions],
+    ) -> EvalResult:
+        """As :func:`rag_eval.evaluate`; ``record=False`` leaves the scores out of the session."""
+        __tracebackhide__ = True
+        return scored(sample, metrics, options, record=record)
+
+    def record(self, result: EvalResult) -> None:
+        """Take a result that was made elsewhere, in an event loop for one."""
+        tell(result, result.passed)

@@ -10,7 +10,8 @@ from typing import Any, Final
 from rag_eval.errors import SignatureMismatchError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options.signature import Signature
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 
 SESSION: Final = "this session"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -124,11 +124,10 @@ class SessionScores:
         from rag_eval.gating.against import NamedBaseline, gate
 
         assert self._baseline is not None
-        policy: Any = settings.policy
         self._report = gate(
             run,
             [NamedBaseline("file", self._baseline)],
-            policy=policy,
+            policy=settings.policy,
             alpha=settings.alpha,
             margin=settings.margin,
         )

@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
 
 from rag_eval.plumbing.durable_files import followed
+from rag_eval.samples import POLICIES, PROFILES, Policy
 
-_PROFILES: Final = ("overlap", "grounded")
-_POLICIES: Final = ("no-regression", "non-inferior", "omk", "regtrace", "node")
+# By its name what stands for a value of each, and its help.
 _OF_SESSION: Final = {
-    "baseline": "hold the scores of this session against this run: a file of --rag-eval-save, or "
-    "of rag-eval run, score or baseline; worse is exit status 1",
-    "policy": f"by which rule: {', '.join(_POLICIES)} (no-regression)",
-    "alpha": "chance of a false alarm that is accepted (0.05)",
-    "margin": "a loss of a mean that is accepted (0); non-inferior needs one",
-    "profile": f"how samples are scored where a test does not say: {' or '.join(_PROFILES)}",
+    "baseline": (
+        "FILE",
+        "hold the scores of this session against this run: a file of --rag-eval-save, or "
+        "of rag-eval run, score or baseline; worse is exit status 1",
+    ),
+    "policy": ("NAME", f"by which rule: {', '.join(POLICIES)} (no-regression)"),
+    "alpha": ("X", "chance of a false alarm that is accepted (0.05)"),
+    "margin": ("X", "a loss of a mean that is accepted (0); non-inferior needs one"),
+    "profile": (
+        "NAME",
+        f"how samples are scored where a test does not say: {' or '.join(PROFILES)}",
+    ),
 }
+_Name = TypeVar("_Name", bound=str)
 _OPTIONS: Final = pytest.StashKey[Mapping[str, Any]]()
 
 
@@ -43,7 +50,7 @@ class SessionSettings:
     baseline: Path | None = None
     save: Path | None = None
     asked: bool = False
-    policy: str = "no-regression"
+    policy: Policy = "no-regression"
     alpha: float = 0.05
     margin: float | None = None
     is_collecting: bool = False
@@ -59,8 +66,7 @@ class SessionSettings:
 def add_options(parser: pytest.Parser) -> None:
     """Each option of a session with its twin in the ini file; where to save is no setting."""
     group = parser.getgroup("rag_eval", "scores of retrieval-augmented generation")
-    for name, text in _OF_SESSION.items():
-        metavar = "FILE" if name == "baseline" else "X" if name in ("alpha", "margin") else "NAME"
+    for name, (metavar, text) in _OF_SESSION.items():
         group.addoption(f"--rag-eval-{name}", dest=f"rag_eval_{name}", metavar=metavar, help=text)
         parser.addini(f"rag_eval_{name}", text)
     group.addoption(
@@ -88,14 +94,14 @@ def session_settings(config: pytest.Config) -> SessionSettings:
     pytest.UsageError
         For a value that is none, and a baseline that is not there.
     """
-    _one_of(config, "profile", _PROFILES)
+    _one_of(config, "profile", PROFILES)
     alpha, margin = _number(config, "alpha"), _number(config, "margin")
     save = config.getoption("rag_eval_save")
     settings = SessionSettings(
         baseline=_baseline(config),
         save=None if save is None else config.invocation_params.dir / save,
         asked=config.getoption("rag_eval_baseline") is not None,
-        policy=_one_of(config, "policy", _POLICIES) or "no-regression",
+        policy=_one_of(config, "policy", POLICIES) or "no-regression",
         alpha=0.05 if alpha is None else alpha,
         margin=margin,
         is_collecting=any(config.getoption(name, False) for name in ("collectonly", "setuponly")),
@@ -128,13 +134,14 @@ def _value(config: pytest.Config, name: str) -> str | None:
     return str(given) if given is not None else str(config.getini(f"rag_eval_{name}") or "") or None
 
 
-def _one_of(config: pytest.Config, name: str, known: tuple[str, ...]) -> str | None:
+def _one_of(config: pytest.Config, name: str, known: tuple[_Name, ...]) -> _Name | None:
     value = _value(config, name)
-    if value is not None and value not in known:
+    found = next((one for one in known if one == value), None)
+    if value is not None and found is None:
         raise pytest.UsageError(
             f"--rag-eval-{name}: wanted one of {', '.join(known)}, got {value!r}"
         )
-    return value
+    return found
 
 
 def _number(config: pytest.Config, name: str) -> float | None:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rag_eval.gating.bars import COMPOSITE, BarOutcome
+from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.results.row import EvalResult, EvalSignal
+from rag_eval.results.row import EvalResult
+from rag_eval.views.findings import gravest_first
 from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
 from rag_eval.views.texts import contexts_of
 
@@ -20,7 +22,6 @@ _MOST_SIGNALS: Final = 8
 # What is said of sentences of the answer says why these are low.
 _OF_ANSWER: Final = frozenset({"faithfulness", "hallucination_rate", COMPOSITE})
 _OF_TRUTH: Final = frozenset({"context_recall", COMPOSITE})
-_SEVERITIES: Final = ("critical", "warning", "info")
 
 
 def assertion_text(result: EvalResult, outcomes: Sequence[BarOutcome], name: str) -> str:
@@ -36,8 +37,8 @@ def assertion_text(result: EvalResult, outcomes: Sequence[BarOutcome], name: str
     missed = [outcome for outcome in outcomes if not outcome.held]
     profile = "" if result.signature is None else f" (profile {result.signature.profile})"
     called = f' "{plain_text(name, _NAME_LIMIT)}"' if name else ""
-    bars = f"{len(missed)} of {len(outcomes)} bar{'' if len(outcomes) == 1 else 's'}"
-    lines = [f"sample{called}: {bars} missed{profile}"]
+    bars = counted(len(outcomes), "bar")
+    lines = [f"sample{called}: {len(missed)} of {bars} missed{profile}"]
     lines += _bar_lines(outcomes)
     names = {outcome.metric for outcome in missed}
     if names & _OF_ANSWER:
@@ -82,8 +83,9 @@ def _sentence_lines(
             yield f"      best in contexts[{sentence.chunk}]: “{_window(sentence, contexts)}”"
         else:
             yield "      in no context"
-        if missing := [*sentence.missing_numbers, *sentence.missing_names]:
-            shown = ", ".join(plain_text(each, _NAME_LIMIT) for each in missing[:_MOST_SIGNALS])
+        if sentence.missing:
+            missing = (plain_text(each, _NAME_LIMIT) for each in sentence.missing[:_MOST_SIGNALS])
+            shown = ", ".join(missing)
             yield f"      missing in the contexts: {shown}"
     if len(short) > _MOST_SENTENCES:
         yield f"    and {len(short) - _MOST_SENTENCES} more"
@@ -99,13 +101,12 @@ def _window(sentence: SentenceView, contexts: Sequence[str]) -> str:
 
 def _signal_lines(result: EvalResult, names: set[str]) -> Iterator[str]:
     """Findings about what was missed; of sentences that stand above, their words once only."""
-    signals: list[EvalSignal] = [
+    signals = gravest_first(
         signal
         for name, metric in result.metrics.items()
         if name in names or COMPOSITE in names
         for signal in metric.signals
-    ]
-    signals.sort(key=lambda signal: _SEVERITIES.index(signal.severity))
+    )
     if signals:
         yield "  signals:"
     for signal in signals[:_MOST_SIGNALS]:

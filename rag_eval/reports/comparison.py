@@ -1,8 +1,7 @@
-"""Comparisons of two runs as tables and sentences: on a terminal, and as Markdown."""
+"""Comparisons of two runs, on the same rows or others: on a terminal, and as Markdown."""
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from rich.console import Console
@@ -10,19 +9,26 @@ from rich.table import Table
 from rich.text import Text
 
 from rag_eval.comparing.disagreements import disagreement_line
+from rag_eval.comparing.independent_runs import IndependentChange, IndependentComparison
+from rag_eval.comparing.row_changes import MovedRow
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.tested_changes import MetricChange, Slice
+from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.console import number_table, print_line, print_notes
-from rag_eval.reports.markdown_text import markdown_text
+from rag_eval.reports.figures import NONE, bounds_text, mean_text, number_text, p_value_text
+from rag_eval.reports.markdown_text import markdown_table, markdown_text
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.reports.run_table import mean_text
 from rag_eval.stats.intervals import Interval
 
-_NONE: Final = "–"
 _STYLES: Final = {"regression": "bold red", "improvement": "green"}
 _ID_LIMIT: Final = 40
 _NAME_LIMIT: Final = 60
 _FOUND: Final = ("regression", "improvement")
+_EFFECTS: Final = ("Hedges' g", "Cliff's delta")
+_EFFECTS_NOTE: Final = (
+    "Hedges' g: difference in standard deviations; Cliff's delta: chance that a new score is above "
+    "an old one, less the reverse. They describe; rows of both runs are needed to decide."
+)
 
 
 def print_comparison(
@@ -49,10 +55,10 @@ def print_comparison(
 def _print_means(comparison: RunComparison, console: Console) -> None:
     table = number_table(console, "old mean", "new mean", "delta")
     for change in comparison.changes:
-        shown = _NONE if math.isnan(change.delta) else f"{change.delta:+.4f}"
         better = change.better_by
         style = "green" if better > 0 else "red" if better < 0 else ""
-        table.add_row(change.name, mean_text(change.old), mean_text(change.new), Text(shown, style))
+        delta = Text(number_text(change.delta, 4, "+"), style)
+        table.add_row(change.name, mean_text(change.old), mean_text(change.new), delta)
     console.print(table)
     print_notes(_setting_lines(comparison), console)
 
@@ -71,27 +77,21 @@ def _rows_lines(comparison: RunComparison) -> list[str]:
     names = [plain_text(comparison.old, _NAME_LIMIT), plain_text(comparison.new, _NAME_LIMIT)]
     width = max(map(len, names))
     both = comparison.n_pairs
-    shared = f"{_rows(both)} in both"
+    shared = f"{counted(both, 'row')} in both"
     if n_old > both or n_new > both:
         shared += f"; {n_old - both:,} removed, {n_new - both:,} new"
     return [
-        f"old  {names[0]:{width}}  {_rows(n_old)}",
-        f"new  {names[1]:{width}}  {_rows(n_new)}",
+        f"old  {names[0]:{width}}  {counted(n_old, 'row')}",
+        f"new  {names[1]:{width}}  {counted(n_new, 'row')}",
         shared,
     ]
-
-
-def _rows(n: int) -> str:
-    return f"{n:,} row{'' if n == 1 else 's'}"
 
 
 def _table(comparison: RunComparison, console: Console) -> Table:
     # Kept together where the header is broken.
     level = f"[{comparison.options.level * 100:g}\N{NO-BREAK SPACE}%]"
-    table = number_table(console, "old", "new", f"difference {level}", "adjusted p")
-    table.columns[0].no_wrap = False
-    table.columns[0].overflow = "fold"
-    table.add_column("verdict", no_wrap=True)
+    heads = ("old", "new", f"difference {level}", "adjusted p")
+    table = number_table(console, *heads, last="verdict")
     within = None
     for change in comparison.changes:
         if change.slice != within:
@@ -102,8 +102,8 @@ def _table(comparison: RunComparison, console: Console) -> Table:
         style = _STYLES.get(change.verdict, "")
         table.add_row(
             change.name,
-            _mean(change.old.mean),
-            _mean(change.new.mean),
+            number_text(change.old.mean, 3),
+            number_text(change.new.mean, 3),
             interval_text(change.difference),
             _p_shown(change),
             Text(_verdict(change), style if change.gating else ""),
@@ -116,33 +116,21 @@ def _slice_text(part: Slice, between: str) -> str:
     return plain_text(f"{part.field}{between}{part.value}", _NAME_LIMIT)
 
 
-def _mean(value: float) -> str:
-    return _NONE if math.isnan(value) else f"{value:.3f}"
-
-
 def interval_text(found: Interval) -> str:
     """``-0.021 [-0.034, -0.008]``, as far as it is known."""
-    if math.isnan(found.estimate):
-        return _NONE
-    text = f"{found.estimate:+.3f}"
-    if found.low is None or found.high is None:
-        return f"{text} [too few]"
-    return f"{text} [{found.low:.3f}, {found.high:.3f}]"
+    text = number_text(found.estimate, 3, "+")
+    return text if text == NONE else f"{text} [{bounds_text(found, 3) or 'too few'}]"
 
 
 def p_text(p: float) -> str:
     """Three digits; ``<0.001`` below."""
-    return "<0.001" if p < 0.0005 else f"{p:.3f}"
-
-
-def _p(p: float) -> str:
-    return f"p {p_text(p)}" if p >= 0.0005 else "p < 0.001"
+    return p_value_text(p).replace(" ", "")
 
 
 def _p_shown(change: MetricChange) -> str:
     """Of the side that the mean moved to, adjusted."""
     if change.test is None:
-        return _NONE
+        return NONE
     worse = change.verdict == "regression" or (
         change.verdict != "improvement" and change.better_by <= 0
     )
@@ -171,7 +159,7 @@ def findings(comparison: RunComparison) -> list[str]:
     if gating and all(change.verdict == "unchanged" for change in gating):
         lines.append("every score of every metric that gates is the same in both runs")
     elif not found and len(few) < len(gating):
-        tests = f"{comparison.n_tests:,} test{'' if comparison.n_tests == 1 else 's'}"
+        tests = counted(comparison.n_tests, "test")
         lines.insert(
             0,
             f"no evidence of a change in {tests} at {comparison.options.alpha:g}; "
@@ -194,16 +182,15 @@ def sentence(change: MetricChange) -> str:
     difference = change.difference
     where = "" if change.slice is None else f" where {_slice_text(change.slice, ' is ')}"
     way = "fell" if change.delta < 0 else "rose" if change.delta > 0 else "moved"
-    bounds = "too few rows for an interval"
-    if difference.low is not None and difference.high is not None:
-        bounds = f"[{difference.low:.3f}, {difference.high:.3f}]"
-    shown = _p(test.adjusted_p_worse if worse else test.adjusted_p_better)
+    known = bounds_text(difference, 3)
+    bounds = f"[{known}]" if known else "too few rows for an interval"
+    shown = p_value_text(test.adjusted_p_worse if worse else test.adjusted_p_better)
     adjusted = "Holm" if test.adjustment == "holm" else "Benjamini-Hochberg"
     beyond = f", by more than the margin of {change.margin:g}" if worse and change.margin else ""
     kind = "a regression" if worse else "an improvement"
     size = f"{abs(change.delta):.3f}" if abs(change.delta) >= 0.0005 else "less than 0.001"
     return plain_text(
-        f"{change.name}{where} {way} by {size} {bounds}, {shown} after {adjusted}: {kind}{beyond}"
+        f"{change.name}{where} {way} by {size} {bounds}, p {shown} after {adjusted}: {kind}{beyond}"
     )
 
 
@@ -212,7 +199,7 @@ def _too_few_line(change: MetricChange) -> str:
     assert test is not None
     n = test.n_informative
     clusters = "" if test.n_clusters is None else f" in {test.n_clusters:,} clusters"
-    moved = "no row" if not n else f"{n:,} row" if n == 1 else f"{n:,} rows"
+    moved = counted(n, "row") if n else "no row"
     return plain_text(
         f"{change.name}: too few pairs: of {change.n_pairs:,}{clusters} {moved} changed, and no p "
         f"value below {test.smallest_p:.2g} is possible"
@@ -229,7 +216,8 @@ def null_lines(comparison: RunComparison) -> list[str]:
         lines.append(
             f"{change.name}: {nulls.n_lost:,} rows lost their score and {nulls.n_gained:,} got one "
             f"({nulls.n_rows - nulls.n_old:,} → {nulls.n_rows - nulls.n_new:,} of "
-            f"{nulls.n_rows:,} scored, {_p(nulls.p_worse)}): its mean is over other rows now"
+            f"{nulls.n_rows:,} scored, p {p_value_text(nulls.p_worse)}): its mean is over "
+            "other rows now"
         )
     return lines
 
@@ -249,18 +237,16 @@ def worst_case_lines(comparison: RunComparison) -> list[str]:
 
 def plan_lines(comparison: RunComparison) -> list[str]:
     """What so many rows could find in the next run."""
-    found = {
-        change.name: change.detectable
+    found = sorted(
+        (change.detectable, change.name)
         for change in comparison.changes
         if change.gating and change.slice is None and change.detectable is not None
-    }
+    )
     if not found:
         return []
-    ordered = sorted(found, key=lambda name: (found[name], name))
-    least, most = ordered[0], ordered[-1]
-    span = f"{_small(found[least])} ({least})"
-    if most != least:
-        span += f" to {_small(found[most])} ({most})"
+    span = f"{_small(found[0][0])} ({found[0][1]})"
+    if len(found) > 1:
+        span += f" to {_small(found[-1][0])} ({found[-1][1]})"
     margin = any(change.margin for change in comparison.changes if change.gating)
     beyond = " beyond the margin" if margin else ""
     return [
@@ -273,15 +259,16 @@ def _small(value: float) -> str:
     return f"{value:.3f}" if value >= 0.01 else f"{value:.2g}"
 
 
-def _told(comparison: RunComparison) -> list[MetricChange]:
-    return [c for c in comparison.changes if c.gating and c.verdict in _FOUND and c.slice is None]
+def _moved(comparison: RunComparison, top: int) -> list[tuple[MetricChange, tuple[MovedRow, ...]]]:
+    """The metrics that a test told of, and the rows that moved their means most."""
+    told = [c for c in comparison.changes if c.gating and c.verdict in _FOUND and c.slice is None]
+    moved = ((change, comparison.moved_rows(change.name, top)) for change in told)
+    return [(change, rows) for change, rows in moved if rows]
 
 
 def _print_moved(comparison: RunComparison, console: Console, top: int) -> None:
-    for change in _told(comparison):
-        rows = comparison.moved_rows(change.name, top)
-        if not rows:
-            continue
+    moved = _moved(comparison, top)
+    for change, rows in moved:
         counts = change.rows
         console.print()
         print_line(
@@ -292,7 +279,7 @@ def _print_moved(comparison: RunComparison, console: Console, top: int) -> None:
         for row in rows:
             line = Text(f"  {plain_text(row.id, _ID_LIMIT)}  {row.old:.3f} → {row.new:.3f}")
             print_line(console, line.append(f"  {row.contribution:+.5f} of the mean"))
-    if _told(comparison):
+    if moved:
         console.print()
 
 
@@ -307,22 +294,19 @@ def comparison_markdown(
     lines = []
     if comparison.paired:
         lines += [f"{markdown_text(line)}  " for line in _rows_lines(comparison)] + [""]
-    lines += [
-        f"| metric | old | new | difference [{level}] | adjusted p | verdict |",
-        "|---|---:|---:|---:|---:|---|",
-    ]
-    for change in comparison.changes:
-        where = "" if change.slice is None else f" ({_slice_text(change.slice, ' = ')})"
-        cells = [
-            markdown_text(change.name + where),
+    heads = ("metric", "old", "new", f"difference [{level}]", "adjusted p", "verdict")
+    rows = (
+        (
+            markdown_text(_name(change)),
             mean_text(change.old),
             mean_text(change.new),
             interval_text(change.difference),
             _p_shown(change),
             _verdict(change),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines.append("")
+        )
+        for change in comparison.changes
+    )
+    lines += [*markdown_table(heads, rows, {0, 5}), ""]
     if comparison.paired:
         sentences = [*findings(comparison), *null_lines(comparison)]
         sentences += worst_case_lines(comparison) if worst_case else []
@@ -333,14 +317,64 @@ def comparison_markdown(
     return "\n".join(lines) + "\n"
 
 
+def _name(change: MetricChange) -> str:
+    if change.slice is None:
+        return change.name
+    return f"{change.name} ({_slice_text(change.slice, ' = ')})"
+
+
 def _moved_markdown(comparison: RunComparison, top: int) -> list[str]:
     lines = []
-    for change in _told(comparison):
-        rows = comparison.moved_rows(change.name, top)
-        if rows:
-            shown = (
-                f"{markdown_text(row.id, limit=_ID_LIMIT)} ({row.old:.3f} → {row.new:.3f})"
-                for row in rows
-            )
-            lines.append(f"- {markdown_text(change.name)}, moved most by: {', '.join(shown)}")
+    for change, rows in _moved(comparison, top):
+        shown = (
+            f"{markdown_text(row.id, limit=_ID_LIMIT)} ({row.old:.3f} → {row.new:.3f})"
+            for row in rows
+        )
+        lines.append(f"- {markdown_text(change.name)}, moved most by: {', '.join(shown)}")
     return lines
+
+
+# ------------------------------------------------------------------------------- independent runs
+
+
+def print_independent(comparison: IndependentComparison, console: Console) -> None:
+    """Print two runs side by side, without a verdict."""
+    for kind, name, n in _runs(comparison):
+        print_line(console, f"{kind}  {plain_text(name, _NAME_LIMIT)}  {n:,} rows")
+    console.print()
+    table = number_table(console, "old mean", "new mean", "difference", *_EFFECTS)
+    for change in comparison.changes:
+        table.add_row(Text(plain_text(change.name, _NAME_LIMIT)), *_cells(change))
+    console.print(table)
+    console.print()
+    print_line(console, _EFFECTS_NOTE)
+
+
+def independent_markdown(comparison: IndependentComparison) -> str:
+    """The same for a pull request."""
+    lines = [
+        f"{kind} {markdown_text(name, limit=_NAME_LIMIT)}, {n:,} rows  "
+        for kind, name, n in _runs(comparison)
+    ]
+    difference = f"difference [{comparison.level * 100:g} %]"
+    heads = ("metric", "old", "new", difference, *_EFFECTS)
+    rows = ((markdown_text(change.name), *_cells(change)) for change in comparison.changes)
+    lines += ["", *markdown_table(heads, rows)]
+    return "\n".join([*lines, "", _EFFECTS_NOTE]) + "\n"
+
+
+def _runs(comparison: IndependentComparison) -> list[tuple[str, str, int]]:
+    return [
+        ("old", comparison.old, comparison.n_old),
+        ("new", comparison.new, comparison.n_new),
+    ]
+
+
+def _cells(change: IndependentChange) -> list[str]:
+    return [
+        mean_text(change.old),
+        mean_text(change.new),
+        interval_text(change.difference),
+        number_text(change.hedges_g, 2, "+"),
+        number_text(change.cliffs_delta, 2, "+"),
+    ]

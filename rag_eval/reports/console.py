@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
-from typing import IO, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Final, NamedTuple, TypeAlias
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from rag_eval.calibration.fitting import Calibration
 from rag_eval.gating.limits import GateOutcome
-from rag_eval.jobs.file_run import RunReport
-from rag_eval.jobs.file_scoring import ScoreFileReport
+from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
+from rag_eval.plumbing.spelling import counted
+from rag_eval.reports.figures import NONE, bounds_text, known_bounds, mean_text, number_text
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.reports.run_table import NONE, RunTable, columns_of_numbers
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.batch import BatchSummary
 from rag_eval.results.row import EvalResult, EvalSignal
+from rag_eval.results.summaries import MeanScore
 from rag_eval.samples import MetricId
 from rag_eval.scoring.worst_rows import WorstRow
-from rag_eval.stats.intervals import Interval
+from rag_eval.views.run_view import ViewedRow
 
 # In a file or a pipe, where nobody's window sets the width.
 _LOG_WIDTH: Final = 120
@@ -32,6 +37,17 @@ _ROOMY_WIDTH: Final = 100
 _LEAST_RUN_WIDTH: Final = 50
 _TEXT_LIMIT: Final = 200
 _SHOWN_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+Aggregate: TypeAlias = MetricAggregate | CompositeAggregate
+
+_MEAN: Final = "mean [95%]"
+# What a narrow window does without, the first to go first; a wide one has all of it.
+_SPARE: Final = ("nulls", "threshold", "std", "max", "min", "median")
+_COLUMNS: Final = (
+    *(_MEAN, "median", "min", "max", "std", "threshold"),
+    *("pass rate", "nulls", "null rate"),
+)
+# Wider than any table: one that is measured is not squeezed.
+_UNBOUNDED: Final = 10_000
 _STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
 
@@ -74,10 +90,7 @@ def print_run(report: RunReport, console: Console) -> None:
         "composite": report.passed,
     }
     print_table(RunTable(summary=result, thresholds=report.thresholds, verdicts=verdicts), console)
-    samples = _samples_text(result.n_rows, report.n_skipped)
-    if report.interrupted:
-        samples += ", then interrupted"
-    print_line(console, samples)
+    print_line(console, _samples_text(report))
     for row in report.worst:
         print_worst(row, console)
     print_verdict(report, console)
@@ -93,27 +106,31 @@ def print_score_file(report: ScoreFileReport, console: Console) -> None:
     """Print the statistics of a file of scores, and where it is."""
     result = report.result
     print_table(RunTable(summary=result, thresholds=report.thresholds), console)
-    text = _samples_text(result.n_rows, report.n_skipped)
-    if report.interrupted:
-        text += ", then interrupted"
-        if report.kept is not None:
-            text += f"; they are kept in {report.kept}: go on with --resume"
-    elif str(report.target) != "-":
+    text = _samples_text(report)
+    if report.interrupted and report.kept is not None:
+        text += f"; they are kept in {report.kept}: go on with --resume"
+    elif not report.interrupted and str(report.target) != "-":
         text += f"; written to {report.target}"
     print_line(console, plain_text(text))
 
 
-def _samples_text(n_scored: int, n_skipped: int) -> str:
-    text = f"{n_scored:,} sample{'' if n_scored == 1 else 's'} scored"
+def _samples_text(report: RunReport | ScoreFileReport) -> str:
+    n_scored, n_skipped = report.result.n_rows, report.n_skipped
+    text = f"{counted(n_scored, 'sample')} scored"
     if n_skipped:
         text += f", {n_skipped:,} of {n_scored + n_skipped:,} skipped as invalid"
-    return text
+    return f"{text}, then interrupted" if report.interrupted else text
 
 
 def print_line(console: Console, text: str | Text) -> None:
     """Print a line, however long."""
     # Long lines are left to the terminal to wrap, so that they can be searched for in a log.
     console.print(text, soft_wrap=True)
+
+
+def print_plain(console: Console, text: str) -> None:
+    """Print a line that may hold text of data."""
+    print_line(console, plain_text(text))
 
 
 def print_verdict(report: RunReport, console: Console) -> None:
@@ -130,29 +147,48 @@ def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:
         print_line(console, text.append(f"  {plain_text(gate.message)}", "default"))
 
 
-def number_table(console: Console, *columns: str, first: str = "metric") -> Table:
-    """A table of a name and numbers, and of a verdict."""
-    return columns_of_numbers(list(columns), roomy=console.width >= _ROOMY_WIDTH, first=first)
+def number_table(console: Console, *columns: str, first: str = "metric", last: str = "") -> Table:
+    """A table of a name and numbers; with ``last`` also of words, and of names of any length."""
+    roomy = console.width >= _ROOMY_WIDTH
+    table = columns_of_numbers(list(columns), roomy=roomy, first=first)
+    if last:
+        table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+        table.add_column(last, no_wrap=True)
+    return table
+
+
+def print_plain_table(
+    console: Console, heads: Sequence[str], rows: Iterable[Iterable[str]]
+) -> None:
+    """Print a table of a name and numbers without lines."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, justify="right" if table.columns else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
 
 
 def _metric_verdict(report: RunReport, metric: MetricId) -> bool | None:
     """That of the metric's gates; with no gate at all, whether every score passed."""
     gates = [gate for gate in report.gates if gate.metric_id == metric]
-    if gates:
-        return all(gate.held for gate in gates)
-    aggregate = report.result.aggregates[metric]
-    if report.gated or not aggregate.n or report.thresholds.get(metric) is None:
+    if gates or report.gated:
+        return all(gate.held for gate in gates) if gates else None
+    return every_score_passed(report.result.aggregates[metric], report.thresholds.get(metric))
+
+
+def every_score_passed(aggregate: MetricAggregate, threshold: float | None) -> bool | None:
+    """Whether all scores of a metric passed; None where there is nothing that could fail."""
+    if not aggregate.n or threshold is None:
         return None
     return round(aggregate.pass_rate * aggregate.n_rows) == aggregate.n
 
 
-def print_worst(row: WorstRow, console: Console, *, brief: bool = False) -> None:
+def print_worst(row: WorstRow | ViewedRow, console: Console, *, brief: bool = False) -> None:
     """Print one of the worst rows: its scores, its texts and, not in brief, what is wrong."""
     result = row.result
-    composite = result.composite_score
-    shown = NONE if composite is None else f"{composite:.2f}"
     head = Text(plain_text(row.name), "bold")
-    head.append(f"  composite {shown}", "default")
+    head.append(f"  composite {number_text(result.composite_score)}", "default")
     console.print()
     print_line(console, head)
     print_line(console, _scores_line(result))
@@ -196,28 +232,25 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
         rows += f"; {calibration.n_null:,} without a score left out"
     print_line(console, rows)
     console.print()
-    threshold = calibration.threshold_interval
-    table = number_table(console, "value", f"{threshold.level * 100:g} % interval", first="")
-    table.add_row("threshold", f"{threshold.estimate:.4f}", _interval_text(threshold, 4))
-    accuracy = calibration.balanced_accuracy_interval
-    table.add_row("balanced accuracy", f"{accuracy.estimate:.2f}", _interval_text(accuracy, 2))
-    validated = calibration.cross_validated_balanced_accuracy
-    shown = NONE if validated is None else f"{validated:.2f}"
-    table.add_row("  on rows held out", shown, NONE)
+    level = f"{calibration.threshold_interval.level * 100:g} % interval"
+    table = number_table(console, "value", level, first="")
+    for name, found, digits in (
+        ("threshold", calibration.threshold_interval, 4),
+        ("balanced accuracy", calibration.balanced_accuracy_interval, 2),
+    ):
+        bounds = bounds_text(found, digits, " to ") or NONE
+        table.add_row(name, f"{found.estimate:.{digits}f}", bounds)
+    validated = number_text(calibration.cross_validated_balanced_accuracy)
+    table.add_row("  on rows held out", validated, NONE)
     if calibration.precision is not None:
         print_line(console, f"the lowest threshold of precision {calibration.precision:g} and more")
     console.print(table)
     console.print()
     meaning = number_table(console, *(f"{score:.2f}" for score in _SHOWN_SCORES), first="score")
-    found = calibration.probabilities(_SHOWN_SCORES)
-    meaning.add_row("probability of good", *(f"{probability:.2f}" for probability in found))
+    meaning.add_row(
+        "probability of good", *map(number_text, calibration.probabilities(_SHOWN_SCORES))
+    )
     console.print(meaning)
-
-
-def _interval_text(interval: Interval, digits: int) -> str:
-    if interval.low is None or interval.high is None:
-        return NONE
-    return f"{interval.low:.{digits}f} to {interval.high:.{digits}f}"
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:
@@ -233,3 +266,119 @@ def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None
     more = report.n_skipped - len(report.faults)
     if more:
         print_line(console, f"skipped {more:,} more")
+
+
+# ----------------------------------------------------------------------------- the table of a run
+
+
+class _Layout(NamedTuple):
+    """How much room a table takes."""
+
+    n_spared: int
+    roomy: bool
+    beside: bool
+
+
+# From the widest to the narrowest: columns three spaces apart or one, intervals beside the means or
+# below them, and then ever fewer columns.
+_LAYOUTS: Final = (
+    _Layout(0, roomy=True, beside=True),
+    _Layout(2, roomy=True, beside=True),
+    _Layout(2, roomy=True, beside=False),
+    *(_Layout(n, roomy=False, beside=False) for n in range(2, len(_SPARE) + 1)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTable:
+    """What a table of a run shows.
+
+    Attributes
+    ----------
+    summary : BatchSummary
+    thresholds : mapping of float or None
+        Per metric; those without neither pass nor fail.
+    verdicts : mapping of bool or None
+        Of each metric and of ``composite``; None for a table without verdicts.
+    """
+
+    summary: BatchSummary
+    thresholds: Mapping[MetricId, float | None]
+    verdicts: Mapping[str, bool | None] | None = None
+
+    def fitting(self, console: Console, width: int) -> Table:
+        """The table with the most columns that has room in ``width``, cut nowhere."""
+        wide = console.options.update(width=_UNBOUNDED)
+        rows = list(self._rows())
+        for layout in _LAYOUTS:
+            table = self._laid_out(layout, rows)
+            if console.measure(table, options=wide).maximum <= width:
+                return table
+        # Names that leave no room for numbers go over several lines.
+        table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
+        return table
+
+    def _laid_out(self, layout: _Layout, rows: Iterable[tuple[str, dict[str, str]]]) -> Table:
+        spared = _SPARE[: layout.n_spared]
+        shown = [name for name in _COLUMNS if name not in spared]
+        table = columns_of_numbers(shown, roomy=layout.roomy)
+        if self.verdicts is not None:
+            table.add_column("verdict", no_wrap=True)
+        for name, cells in rows:
+            if name == "composite":
+                table.add_section()
+            mean = {_MEAN: _mean_cell(cells[_MEAN], cells["interval"], layout.beside)}
+            row: list[str | Text] = [(cells | mean)[column] for column in shown]
+            if self.verdicts is not None:
+                row.append(_verdict_text(self.verdicts.get(name)))
+            table.add_row(plain_text(name), *row)
+        return table
+
+    def _rows(self) -> Iterator[tuple[str, dict[str, str]]]:
+        for metric, aggregate in self.summary.aggregates.items():
+            threshold = self.thresholds.get(metric)
+            cells = _cells(aggregate)
+            cells["threshold"] = NONE if threshold is None else f"{threshold:g}"
+            if threshold is None:
+                cells["pass rate"] = NONE
+            yield metric, cells
+        yield "composite", {**_cells(self.summary.composite_aggregate), "threshold": NONE}
+
+
+def columns_of_numbers(names: list[str], *, roomy: bool, first: str = "metric") -> Table:
+    """An empty table of a name and numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, int(roomy)))
+    table.add_column(first, no_wrap=True)
+    for name in names:
+        # A mean with its share may wrap at the space between them; a number never.
+        header = name if roomy else name.replace(" ", "\n")
+        table.add_column(header, justify="right", no_wrap="mean" not in name)
+    return table
+
+
+def _cells(aggregate: Aggregate) -> dict[str, str]:
+    n_rows, n_null = aggregate.n_rows, aggregate.n_rows - aggregate.n
+    return {
+        _MEAN: mean_text(MeanScore(aggregate.mean, aggregate.n, n_rows)),
+        "interval": known_bounds(aggregate.interval),
+        "median": number_text(aggregate.median),
+        "min": number_text(aggregate.min),
+        "max": number_text(aggregate.max),
+        "std": number_text(aggregate.std_dev),
+        "pass rate": number_text(aggregate.pass_rate),
+        "nulls": f"{n_null:,}",
+        "null rate": number_text(n_null / n_rows if n_rows else 0.0),
+    }
+
+
+def _mean_cell(mean: str, interval: str, beside: bool) -> str:
+    """``0.83 [0.79, 0.86] (412/500)``, or the interval in a line of its own."""
+    if not interval:
+        return mean
+    return mean.replace(" ", f" {interval} ", 1) if beside else f"{mean}\n{interval}"
+
+
+def _verdict_text(passed: bool | None) -> Text:
+    if passed is None:
+        return Text(NONE)
+    return Text("pass", "green") if passed else Text("FAIL", "bold red")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from rich.console import Console
@@ -11,11 +10,11 @@ from rich.text import Text
 
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.reports.comparison import p_text
-from rag_eval.reports.console import number_table, print_line
-from rag_eval.reports.markdown_text import markdown_text
+from rag_eval.reports.console import number_table, print_gates, print_line
+from rag_eval.reports.figures import NONE, number_text
+from rag_eval.reports.markdown_text import markdown_table, markdown_text
 from rag_eval.reports.plain_text import plain_text
 
-_NONE: Final = "–"
 _NAME_LIMIT: Final = 60
 _GOOD: Final = ("PROGRESS", "NON-INFERIOR", "clean")
 
@@ -31,9 +30,7 @@ def print_gate(report: GateReport, console: Console) -> None:
         console.print(_table(verdict, console))
     if report.guards:
         console.print()
-    for guard in sorted(report.guards, key=lambda guard: guard.held):
-        line = Text("PASS", "green") if guard.held else Text("FAIL", "bold red")
-        print_line(console, line.append(f"  {plain_text(guard.message)}", "default"))
+    print_gates(report.guards, console)
     for text in policy_lines(report):
         console.print()
         print_line(console, text)
@@ -76,25 +73,19 @@ def _baseline_line(verdict: BaselineVerdict) -> str:
 
 
 def _table(verdict: BaselineVerdict, console: Console) -> Table:
-    table = number_table(console, "change", "p", "pairs")
-    table.columns[0].no_wrap = False
-    table.columns[0].overflow = "fold"
-    table.add_column("status", no_wrap=True)
+    table = number_table(console, "change", "p", "pairs", last="status")
     for finding in verdict.findings:
-        style = "" if finding.held else "bold red"
-        if finding.status in _GOOD:
-            style = "green"
-        change, p_value, pairs = _cells(finding)
-        name = plain_text(finding.name, _NAME_LIMIT)
-        table.add_row(name, change, p_value, pairs, Text(finding.status, style))
+        good = "green" if finding.status in _GOOD else ""
+        status = Text(finding.status, good if finding.held else good or "bold red")
+        table.add_row(plain_text(finding.name, _NAME_LIMIT), *_cells(finding), status)
     return table
 
 
 def _cells(finding: Finding) -> tuple[str, str, str]:
-    change = _NONE if math.isnan(finding.change) else f"{finding.change:+.3f}"
+    change = number_text(finding.change, 3, "+")
     if finding.low is not None and finding.high is not None:
         change += f" [{finding.low:.3f}, {finding.high:.3f}]"
-    p_value = _NONE if finding.p_value is None else p_text(finding.p_value)
+    p_value = NONE if finding.p_value is None else p_text(finding.p_value)
     return change, p_value, f"{finding.n_pairs:,}"
 
 
@@ -103,16 +94,12 @@ def gate_markdown(report: GateReport) -> str:
     state = "passed" if report.passed else "failed"
     lines = [f"**Gate {state}: {report.status}.** {markdown_text(report.reason)}", ""]
     for verdict in report.baselines:
-        lines += [
-            f"{markdown_text(_baseline_line(verdict))}",
-            "",
-            "| metric | change | p | pairs | status |",
-            "|---|---:|---:|---:|---|",
-        ]
-        for finding in verdict.findings:
-            cells = [markdown_text(finding.name), *_cells(finding), markdown_text(finding.status)]
-            lines.append(f"| {' | '.join(cells)} |")
-        lines.append("")
+        rows = (
+            (markdown_text(finding.name), *_cells(finding), markdown_text(finding.status))
+            for finding in verdict.findings
+        )
+        table = markdown_table(("metric", "change", "p", "pairs", "status"), rows, {0, 4})
+        lines += [markdown_text(_baseline_line(verdict)), "", *table, ""]
     for guard in sorted(report.guards, key=lambda guard: guard.held):
         lines.append(f"- {'held' if guard.held else '**failed**'}: {markdown_text(guard.message)}")
     lines += [f"- {markdown_text(text)}" for text in policy_lines(report)]

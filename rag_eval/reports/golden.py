@@ -8,13 +8,15 @@ from typing import IO, Final
 
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from rag_eval.golden.diff import GoldenDiff
 from rag_eval.golden.near_duplicates import NearDuplicate
 from rag_eval.golden.results import CaseResult, EvalRunResult
 from rag_eval.plumbing.spelling import camel_case
+from rag_eval.reports.console import print_line
+from rag_eval.reports.figures import number_text
 from rag_eval.reports.plain_text import plain_text
 
 _TEXT_LIMIT: Final = 200
@@ -85,7 +87,7 @@ def _case_line(case: CaseResult) -> str:
 
 def _signal_lines(case: CaseResult) -> Iterator[str]:
     for signal in case.signals:
-        score = "–" if signal.score is None else f"{signal.score:.3f}"
+        score = number_text(signal.score, 3)
         below = ", below its threshold" if signal.passed is False else ""
         text = f"     {score} {plain_text(signal.name, _ID_LIMIT)}{below}"
         why = plain_text(signal.explanation, _TEXT_LIMIT)
@@ -94,11 +96,8 @@ def _signal_lines(case: CaseResult) -> Iterator[str]:
 
 def print_golden_run(result: EvalRunResult, console: Console, *, is_echo: bool = False) -> None:
     """Print the cases as a table, and the verdict; of an echo there is none."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("case", overflow="fold")
-    table.add_column("score", justify="right")
-    table.add_column("passed")
-    table.add_column("expected", overflow="fold")
+    heads = (Column("case", overflow="fold"), Column("score", justify="right"), "passed")
+    table = Table(*heads, Column("expected", overflow="fold"), box=box.SIMPLE_HEAD, pad_edge=False)
     for case in result.case_results:
         table.add_row(
             Text(plain_text(case.id, _ID_LIMIT)),
@@ -107,18 +106,14 @@ def print_golden_run(result: EvalRunResult, console: Console, *, is_echo: bool =
             Text(_expectations(case)),
         )
     console.print(table)
-    console.print(Text(_verdict_line(result, is_echo=is_echo)), soft_wrap=True)
+    print_line(console, Text(_verdict_line(result, is_echo=is_echo)))
 
 
 def _expectations(case: CaseResult) -> str:
     if case.error is not None:
         return f"error: {plain_text(case.error, _TEXT_LIMIT)}"
-    shown = [
-        f"{plain_text(signal.name, _ID_LIMIT)} "
-        + ("–" if signal.score is None else f"{signal.score:.3f}")
-        for signal in case.signals
-    ]
-    return ", ".join(shown) or "nothing"
+    named = ((plain_text(signal.name, _ID_LIMIT), signal.score) for signal in case.signals)
+    return ", ".join(f"{name} {number_text(score, 3)}" for name, score in named) or "nothing"
 
 
 def diff_lines(diff: GoldenDiff) -> Iterator[str]:

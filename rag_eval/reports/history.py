@@ -8,10 +8,12 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from rag_eval.plumbing.spelling import counted
+from rag_eval.reports.console import print_line
+from rag_eval.reports.figures import NONE, number_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.runs.run_records import RunRecord
 
-_NONE: Final = "–"
 _STYLES: Final = {"passed": "green", "failed": "bold red"}
 _BRANCH_LIMIT: Final = 40
 _HASH_DIGITS: Final = 12
@@ -32,14 +34,13 @@ def print_run_record(record: RunRecord, console: Console, *, is_last_passing: bo
     """Print one run: its id, time, verdict, branch, commit, rows, roles, and its means."""
     line = Text(plain_text(record.run_id), "bold")
     line.append(f"  {_time_text(record.created_at)}  ", "default")
-    line.append(record.status or _NONE, _STYLES.get(record.status or "", "default"))
-    branch = _NONE if record.branch is None else plain_text(record.branch, _BRANCH_LIMIT)
-    rows = f"{record.n_rows:,} row{'' if record.n_rows == 1 else 's'}"
-    line.append(f"  {branch}  {commit_text(record)}  {rows}", "default")
+    line.append(record.status or NONE, _STYLES.get(record.status or "", "default"))
+    branch = NONE if record.branch is None else plain_text(record.branch, _BRANCH_LIMIT)
+    line.append(f"  {branch}  {commit_text(record)}  {counted(record.n_rows, 'row')}", "default")
     if roles := _roles(record, is_last_passing):
         line.append(f"  {roles}", "cyan")
-    console.print(line, soft_wrap=True)
-    console.print(Text(f"  {means_text(record.means)}"), soft_wrap=True)
+    print_line(console, line)
+    print_line(console, Text(f"  {means_text(record.means)}"))
 
 
 def print_baselines(
@@ -52,23 +53,23 @@ def print_baselines(
 ) -> None:
     """Print what is pinned under which name, and the newest run of a dataset that passed."""
     if not pins:
-        console.print("nothing is pinned", soft_wrap=True)
+        print_line(console, "nothing is pinned")
     for name, record in pins.items():
-        console.print(Text(f"pinned as {plain_text(name)}:"), soft_wrap=True)
+        print_line(console, Text(f"pinned as {plain_text(name)}:"))
         print_run_record(record, console, is_last_passing=False)
     shown = "no known dataset" if dataset_hash is None else dataset_text(dataset_hash)
     where = "" if branch is None else f", on {plain_text(branch, _BRANCH_LIMIT)} or else elsewhere"
     if last_passing is None:
-        console.print(Text(f"no run of dataset {shown} has passed"), soft_wrap=True)
+        print_line(console, Text(f"no run of dataset {shown} has passed"))
         return
-    console.print(Text(f"last passing of dataset {shown}{where}:"), soft_wrap=True)
+    print_line(console, Text(f"last passing of dataset {shown}{where}:"))
     print_run_record(last_passing, console, is_last_passing=False)
 
 
 def commit_text(record: RunRecord) -> str:
     """The first digits of the commit; a star where files were changed since."""
     if record.git_commit is None:
-        return _NONE
+        return NONE
     return plain_text(record.git_commit)[:8] + ("*" if record.dirty else "")
 
 
@@ -79,10 +80,7 @@ def dataset_text(dataset_hash: str) -> str:
 
 def means_text(means: Mapping[str, float | None]) -> str:
     """``faithfulness 0.83, context_recall –``."""
-    shown = (
-        f"{plain_text(name)} {_NONE if mean is None else f'{mean:.3f}'}"
-        for name, mean in means.items()
-    )
+    shown = (f"{plain_text(name)} {number_text(mean, 3)}" for name, mean in means.items())
     return ", ".join(shown) or "no metrics"
 
 

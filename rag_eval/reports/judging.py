@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.table import Table
 
-from rag_eval.reports.page.figures import share_text
+from rag_eval.reports.console import print_line, print_plain, print_plain_table
+from rag_eval.reports.figures import share_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.judge_report import JudgeReport, MetricJudging
 
@@ -15,45 +15,29 @@ def print_judging(report: JudgeReport | None, console: Console) -> None:
     if report is None:
         return
     names = ", ".join(map(plain_text, report.judges))
-    console.print(f"judged by {names}, mode {report.mode}, style {report.style}", highlight=False)
-    table = _table(
-        "judged", "failed", "calls", "cached", "saved", "tokens", "agree", "audit errors"
-    )
-    for metric, found in report.metrics.items():
-        table.add_row(metric, *_cells(found))
-    console.print(table)
+    print_line(console, f"judged by {names}, mode {report.mode}, style {report.style}")
+    heads = ("judged", "failed", "calls", "cached", "saved", "tokens", "agree", "audit errors")
+    rows = ((metric, *_cells(found)) for metric, found in report.metrics.items())
+    print_plain_table(console, ("metric", *heads), rows)
     for line in _lines(report):
-        console.print(plain_text(line), highlight=False, soft_wrap=True)
+        print_plain(console, line)
 
 
 def print_estimate(report: JudgeReport, console: Console) -> None:
     """Print what a run would take."""
-    table = _table("rows", "to judge", "calls", "tokens in", "tokens out")
+    heads = ("metric", "rows", "to judge", "calls", "tokens in", "tokens out")
+    rows = []
     for metric, found in report.metrics.items():
-        table.add_row(
-            metric,
-            f"{found.n_rows:,}",
-            f"{found.n_judged:,}",
-            f"{found.tally.llm_calls:,}",
-            f"{found.tally.input_tokens:,}",
-            f"{found.tally.output_tokens:,}",
-        )
-    console.print(table)
+        taken = (found.tally.llm_calls, found.tally.input_tokens, found.tally.output_tokens)
+        rows.append((metric, *(f"{n:,}" for n in (found.n_rows, found.n_judged, *taken))))
+    print_plain_table(console, heads, rows)
     total = report.cost
     cost = "" if report.cost_usd is None else f", about {report.cost_usd:.2f} USD"
-    console.print(
+    print_line(
+        console,
         f"{total.llm_calls:,} calls, {total.estimated_input_tokens:,} tokens in and "
         f"{total.estimated_output_tokens:,} out, estimated{cost}; nobody was asked",
-        highlight=False,
     )
-
-
-def _table(*headers: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("metric", no_wrap=True)
-    for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
-    return table
 
 
 def _cells(found: MetricJudging) -> list[str]:

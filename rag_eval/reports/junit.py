@@ -7,13 +7,12 @@ case has no place for a file and a line in it: the file stands at the suite, bot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 from xml.etree import ElementTree
 
-from rag_eval.reports.ci_paths import checkout_path
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.views.outcomes import Outcome, Status
+from rag_eval.views.outcomes import Outcome, Status, checkout_path
 
 _NAME_LIMIT: Final = 300
 _MESSAGE_LIMIT: Final = 500
@@ -37,30 +36,32 @@ def junit_xml(
     properties : mapping of str
         Of the run; they stand in the first suite.
     """
-    groups: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
+    listed, groups = list(outcomes), dict[str, list[Outcome]]()
+    for outcome in listed:
         groups.setdefault(outcome.group, []).append(outcome)
     if not groups:
         groups[name] = []
     root = ElementTree.Element("testsuites", name=_name(name))
-    total = Counter[Status]()
     for group, members in groups.items():
         suite = ElementTree.SubElement(root, "testsuite", name=_name(group))
         if len(root) == 1 and properties:
             _add_properties(suite, properties)
-        counts = Counter(outcome.status for outcome in members)
-        _count(suite, counts, with_skipped=True)
-        total += counts
+        _count(suite, members, with_skipped=True)
         paths = {outcome.path for outcome in members}
         if len(paths) == 1 and (path := paths.pop()):
             suite.set("file", plain_text(checkout_path(path)))
         _add_cases(suite, group, members)
-    _count(root, total, with_skipped=False)
-    return _document(root)
+    _count(root, listed, with_skipped=False)
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
 
 
-def _count(element: ElementTree.Element, counts: Counter[Status], *, with_skipped: bool) -> None:
-    element.set("tests", str(counts.total()))
+def _count(
+    element: ElementTree.Element, outcomes: Sequence[Outcome], *, with_skipped: bool
+) -> None:
+    counts = Counter(outcome.status for outcome in outcomes)
+    element.set("tests", str(len(outcomes)))
     element.set("failures", str(counts["failed"]))
     element.set("errors", str(counts["error"]))
     if with_skipped:
@@ -93,8 +94,7 @@ def _add_cases(suite: ElementTree.Element, group: str, outcomes: Iterable[Outcom
 
 
 def _body(outcome: Outcome) -> str:
-    lines = list(outcome.details)
-    lines.insert(0, outcome.message)
+    lines = [outcome.message, *outcome.details]
     if outcome.path:
         place = "" if outcome.line is None else f":{outcome.line}"
         lines.insert(0, f"{checkout_path(outcome.path)}{place}")
@@ -105,9 +105,3 @@ def _body(outcome: Outcome) -> str:
 
 def _name(text: str) -> str:
     return plain_text(text, _NAME_LIMIT)
-
-
-def _document(root: ElementTree.Element) -> bytes:
-    ElementTree.indent(root)
-    text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return text + b"\n"

@@ -1,20 +1,31 @@
-"""Labels, and scores held against them, as tables for people."""
+"""Labels, scores held against them, and estimates from both, as tables for people."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
+from typing import Final
 
 from rich.console import Console
-from rich.table import Table
 
 from rag_eval.judge.agreement import reliability
-from rag_eval.labels.comparisons import LabelComparison, VerdictAgreement
+from rag_eval.labels.comparisons import AnnotatorAgreement, LabelComparison, VerdictAgreement
+from rag_eval.labels.draws import LabelDraw
+from rag_eval.labels.estimating import LabelEstimate
 from rag_eval.labels.label_files import LabelCheck
+from rag_eval.plumbing.spelling import counted
+from rag_eval.reports.console import number_table, print_line, print_plain, print_plain_table
+from rag_eval.reports.figures import NONE, bounds_text, number_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.stats.intervals import Interval
+from rag_eval.stats.ppi_results import PpiEstimate
 
-_NONE = "–"
+_TEXT_LIMIT: Final = 80
+_OF: Final = {
+    "rows": "the mean of these {n:,} rows",
+    "population": "the mean of the population that these {n:,} rows came from",
+}
 _SHOWN_IDS = 3
 _NAMES: Mapping[str, str] = {
     "quadratic_kappa": "kappa, quadratic",
@@ -29,26 +40,23 @@ def print_label_check(check: LabelCheck, console: Console) -> None:
     """Print what a file of labels holds, and what is wrong with it."""
     for issue in check.issues:
         place = "" if issue["index"] is None else f", annotations[{issue['index']}]"
-        _line(console, f"FAIL {_place(issue['file'], check.name)}{place}: {issue['message']}")
+        file = "" if issue["file"] in (".", check.name) else f", {issue['file']}"
+        print_plain(console, f"FAIL {check.name}{file}{place}: {issue['message']}")
     for warning in check.warnings:
-        _line(console, f"note: {warning}")
+        print_plain(console, f"note: {warning}")
     found = check.to_dict()
     n_people = len(found["annotators"])
-    _line(
+    print_plain(
         console,
         f"{'PASS' if check.ok else 'FAIL'} {check.name}: {found['nLabels']:,} labels of "
         f"{found['nSamples']:,} samples by {n_people:,} {'person' if n_people == 1 else 'people'}, "
-        f"{len(check.issues):,} issue{'' if len(check.issues) == 1 else 's'}",
+        f"{counted(len(check.issues), 'issue')}",
     )
-
-
-def _place(file: str, name: str) -> str:
-    return name if file in (".", name) else f"{name}, {file}"
 
 
 def print_label_comparison(found: LabelComparison, console: Console) -> None:
     """Print agreement of people first, then that of the scores with them."""
-    _line(
+    print_plain(
         console,
         f"{found.metric}: {found.n_pairs:,} of {found.n_labels:,} labelled samples have a score"
         + _left_out("not in the scores", found.missing)
@@ -56,19 +64,20 @@ def print_label_comparison(found: LabelComparison, console: Console) -> None:
     )
     if found.people is not None:
         people = found.people
-        _line(
+        print_plain(
             console,
             f"{len(found.annotators):,} annotators, {people.n_samples:,} samples labelled by two "
             f"or more: alpha {interval_cell(people.alpha)}{_meaning(people.alpha)}, of the order "
-            f"{_number(people.alpha_ordinal)}",
+            f"{number_text(people.alpha_ordinal)}",
         )
     console.print()
-    console.print(_coefficients(found))
+    _print_coefficients(found, console)
     if meaning := _meaning(found.alpha):
-        _line(console, f"alpha{meaning.lstrip(',')}")
+        print_plain(console, f"alpha{meaning.lstrip(',')}")
     if found.each:
         console.print()
-        console.print(_each(found))
+        heads = ("annotator", "pairs", "alpha", "kappa, quadratic", "Spearman")
+        print_plain_table(console, heads, map(_annotator_cells, found.each))
     if found.verdicts is not None:
         console.print()
         _print_verdicts(found.verdicts, console)
@@ -79,11 +88,11 @@ def print_gold_agreement(found: Mapping[str, LabelComparison], console: Console)
     if not found:
         return
     first = next(iter(found.values()))
-    _line(console, f"agreement with the labels in {first.labels}:")
+    print_plain(console, f"agreement with the labels in {first.labels}:")
     for metric, one in found.items():
         agree = None if one.verdicts is None else one.verdicts.table.accuracy()
         # A line, not a row: intervals would be cut off on a narrow terminal.
-        _line(
+        print_plain(
             console,
             f"{metric}: {one.n_pairs:,} of {one.n_labels:,} labels; alpha "
             f"{interval_cell(one.alpha)}; Spearman {interval_cell(one.coefficients['spearman'])}; "
@@ -94,23 +103,21 @@ def print_gold_agreement(found: Mapping[str, LabelComparison], console: Console)
 def interval_cell(found: Interval | None) -> str:
     """``0.71 (0.52 to 0.84)``; a dash where there is none."""
     if found is None or math.isnan(found.estimate):
-        return _NONE
-    if found.low is None or found.high is None:
-        return f"{found.estimate:.2f} (no interval)"
-    return f"{found.estimate:.2f} ({found.low:.2f} to {found.high:.2f})"
+        return NONE
+    return f"{found.estimate:.2f} ({bounds_text(found, between=' to ') or 'no interval'})"
 
 
-def _coefficients(found: LabelComparison) -> Table:
-    level = next(
-        (one.level for one in [found.alpha, *found.coefficients.values()] if one is not None), 0.95
-    )
-    table = _table("scores and labels", "value", f"{level * 100:g} % interval")
-    rows = {f"alpha, {found.measurement}": found.alpha} | {
+def _print_coefficients(found: LabelComparison, console: Console) -> None:
+    known = {f"alpha, {found.measurement}": found.alpha} | {
         _NAMES[name]: one for name, one in found.coefficients.items()
     }
-    for name, one in rows.items():
-        table.add_row(name, _NONE if one is None else f"{one.estimate:.2f}", _bounds(one))
-    return table
+    level = next((one.level for one in known.values() if one is not None), 0.95)
+    rows = (
+        (name, number_text(None if one is None else one.estimate), _bounds(one))
+        for name, one in known.items()
+    )
+    heads = ("scores and labels", "value", f"{level * 100:g} % interval")
+    print_plain_table(console, heads, rows)
 
 
 def _meaning(found: Interval | None) -> str:
@@ -122,50 +129,31 @@ def _meaning(found: Interval | None) -> str:
 
 def _bounds(found: Interval | None) -> str:
     if found is None:
-        return _NONE
-    if found.low is not None and found.high is not None:
-        return f"{found.low:.2f} to {found.high:.2f}"
-    if found.n_undefined:
-        return f"none: {found.n_undefined:,} resamples without variety"
-    return "none"
+        return NONE
+    undefined = f": {found.n_undefined:,} resamples without variety" if found.n_undefined else ""
+    return bounds_text(found, between=" to ") or f"none{undefined}"
 
 
-def _each(found: LabelComparison) -> Table:
-    table = _table("annotator", "pairs", "alpha", "kappa, quadratic", "Spearman")
-    for one in found.each:
-        table.add_row(
-            plain_text(one.annotator, 30),
-            f"{one.n_pairs:,}",
-            _number(one.alpha),
-            _number(one.quadratic_kappa),
-            _number(one.spearman),
-        )
-    return table
+def _annotator_cells(one: AnnotatorAgreement) -> list[str]:
+    coefficients = (one.alpha, one.quadratic_kappa, one.spearman)
+    return [plain_text(one.annotator, 30), f"{one.n_pairs:,}", *map(number_text, coefficients)]
 
 
 def _print_verdicts(found: VerdictAgreement, console: Console) -> None:
     by = "verdicts of the run" if found.threshold is None else f"scores at {found.threshold:g}"
-    _line(console, f"good and bad: {by}, labels at {found.label_threshold:g}")
-    table = _table("people", "scored bad", "scored good")
-    for label, row in zip(found.table.labels, found.table.counts, strict=True):
-        table.add_row(label, *(f"{count:,}" for count in row))
-    console.print(table)
+    print_plain(console, f"good and bad: {by}, labels at {found.label_threshold:g}")
+    table = found.table
+    counts = ([f"{count:,}" for count in row] for row in table.counts)
+    rows = ((label, *cells) for label, cells in zip(table.labels, counts, strict=True))
+    print_plain_table(console, ("people", "scored bad", "scored good"), rows)
     rates = {
-        "agree": found.table.accuracy(),
-        "precision": found.table.precision(),
-        "recall": found.table.recall(),
-        "specificity": found.table.specificity(),
+        "agree": table.accuracy(),
+        "precision": table.precision(),
+        "recall": table.recall(),
+        "specificity": table.specificity(),
         "Cohen's kappa": found.cohen_kappa,
     }
-    _line(console, "; ".join(f"{name} {interval_cell(one)}" for name, one in rates.items()))
-
-
-def _table(first: str, *columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first, no_wrap=True)
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+    print_plain(console, "; ".join(f"{name} {interval_cell(one)}" for name, one in rates.items()))
 
 
 def _left_out(what: str, names: tuple[str, ...]) -> str:
@@ -175,9 +163,73 @@ def _left_out(what: str, names: tuple[str, ...]) -> str:
     return f"; {len(names):,} {what} ({shown}{', …' if len(names) > _SHOWN_IDS else ''})"
 
 
-def _number(value: float | None) -> str:
-    return _NONE if value is None else f"{value:.2f}"
+# ---------------------------------------------------------------------------- estimates and draws
 
 
-def _line(console: Console, text: str) -> None:
-    console.print(plain_text(text), soft_wrap=True)
+def print_estimate(found: LabelEstimate, console: Console) -> None:
+    """Print what was estimated, with and without the scores, and what has to be true."""
+    result = found.result
+    print_line(console, f"{_shown(found.estimand)}: {_sentence(found)}")
+    print_line(console, f"target: {_OF[result.target].format(n=result.n_rows)}")
+    console.print()
+    level = f"{result.interval.level * 100:g} % interval"
+    table = number_table(console, "estimate", level, "width", first="from")
+    table.add_row("labels and scores", *_cells(result.interval))
+    table.add_row("labels alone", *_cells(result.labels_alone))
+    console.print(table)
+    console.print()
+    print_line(console, bought_text(result, found.metric))
+    for assumption in found.assumptions:
+        print_line(console, f"assumed: {_shown(assumption)}")
+
+
+def _sentence(found: LabelEstimate) -> str:
+    result = found.result
+    sign = "+" if found.against_name is not None else ""
+    text = f"{result.estimate:{sign}.3f} {interval_text(result.interval)}"
+    scores = _shown(found.scores_name)
+    if found.against_name is not None:
+        scores += f" less {_shown(found.against_name)}"
+    return f"{text}, {scores}; {result.n_labels:,} labels, {found.draw.design} draw"
+
+
+def bought_text(result: PpiEstimate, metric: str) -> str:
+    """What the scores were worth, in a sentence."""
+    if result.weight == 0:
+        return f"{metric} bought nothing: its scores were left out"
+    rho = number_text(result.correlation)
+    text = f"{metric} goes with the labels (correlation {rho}) and counts {result.weight:.2f}"
+    if result.equivalent_labels is None:
+        return text
+    if result.equivalent_labels <= result.n_labels:
+        return f"{text}: it bought nothing, labels alone say as much"
+    return f"{text}: as many as {result.equivalent_labels:,.0f} labels alone would"
+
+
+def interval_text(interval: Interval) -> str:
+    """``[0.81, 0.92]``; says so where there is too little to tell."""
+    if not (bounds := bounds_text(interval, 3)):
+        return "(too few to say)"
+    return f"[{bounds}]{' (a hint: too few to say)' if interval.too_few else ''}"
+
+
+def _cells(interval: Interval) -> tuple[str, str, str]:
+    if interval.low is None or interval.high is None:
+        return f"{interval.estimate:.3f}", "too few to say", NONE
+    width = f"{interval.high - interval.low:.3f}"
+    return f"{interval.estimate:.3f}", bounds_text(interval, 3, " to "), width
+
+
+def draw_text(draw: LabelDraw, output: str) -> str:
+    """What was drawn, in a line."""
+    by = "" if draw.drawn_by is None else f" by {_shown(draw.drawn_by)}"
+    text = f"{_shown(output)}: {draw.n_drawn:,} of {draw.n_rows:,} rows"
+    text += f", {draw.design} draw{by}, seed {draw.seed}"
+    if draw.strata is None:
+        return text
+    counts = Counter(draw.strata.values())
+    return f"{text}; of each stratum " + ", ".join(str(counts[name]) for name in sorted(counts))
+
+
+def _shown(text: str) -> str:
+    return plain_text(text, 4 * _TEXT_LIMIT)

@@ -1,4 +1,4 @@
-"""A text of data in; Markdown that shows it on one line and does nothing else, out.
+"""A text of data in; Markdown that shows it on one line and does nothing else, out; and tables.
 
 GitHub and GitLab look for mentions, issues, commits, labels, emoji and addresses in what Markdown
 made of a text, when backslashes are gone. So marks are escaped for Markdown, and what begins a
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Final
 
 from rag_eval.reports.plain_text import plain_text
@@ -69,3 +69,18 @@ def _escaped_mark(text: str) -> str:
 def _escaped_line_mark(found: re.Match[str]) -> str:
     number, dot = found.groups()
     return f"{number}\\{dot}" if dot else f"\\{number}"
+
+
+def markdown_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Set[int] = frozenset({0})
+) -> list[str]:
+    """The lines of a table; columns in ``texts`` begin at the left, others hold numbers.
+
+    Its cells are Markdown.
+    """
+    marks = ("---" if place in texts else "---:" for place in range(len(heads)))
+    return [_row(heads), f"|{'|'.join(marks)}|", *map(_row, rows)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

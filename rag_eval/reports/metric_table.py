@@ -29,7 +29,7 @@ def _cells(entry: CatalogueEntry) -> tuple[str, ...]:
         entry.kind + ("*" if entry.judge == "can" else ""),
         entry.cost,
         range_text(entry.range),
-        "higher" if entry.higher_is_better else "lower",
+        _direction(entry),
         ", ".join(entry.needs) or "–",
         entry.summary,
     )

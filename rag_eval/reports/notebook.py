@@ -10,27 +10,12 @@ from typing import Final
 from xml.etree.ElementTree import Element
 
 from rag_eval.metrics.registry import bounds_of
-from rag_eval.reports.notebook_elements import (
-    AMBER,
-    GREEN,
-    RED,
-    Content,
-    add_box,
-    add_line,
-    badge,
-    block_text,
-    element,
-    folded,
-    heading,
-    html_of,
-    line_text,
-    picture,
-    prose,
-    table,
-    threshold_text,
-)
-from rag_eval.reports.page.figures import score_text
+from rag_eval.reports import notebook_elements as html
+from rag_eval.reports.figures import score_text
+from rag_eval.reports.notebook_elements import Content
+from rag_eval.reports.page.passages import joined_spans
 from rag_eval.results.row import EvalResult, EvalSignal, MetricResult
+from rag_eval.views.findings import gravest_first
 from rag_eval.views.sentences import SentenceView, answer_sentences
 from rag_eval.views.texts import contexts_of, text_of
 
@@ -43,7 +28,7 @@ _ANSWER_LIMIT: Final = 2_500
 _CHUNK_LIMIT: Final = 500
 _LINE_LIMIT: Final = 160
 _BAR_WIDTH: Final = 90
-_TINTS: Final = {"supported": GREEN, "weak": AMBER, "unsupported": RED}
+_TINTS: Final = {"supported": html.GREEN, "weak": html.AMBER, "unsupported": html.RED}
 # Told apart without colours too.
 _EDGES: Final = {"supported": "none", "weak": "2px dotted", "unsupported": "2px dashed"}
 
@@ -53,24 +38,21 @@ def result_html(result: EvalResult) -> str:
     sentences = answer_sentences(result)
     about = f"composite {score_text(result.composite_score)}"
     if result.signature is not None:
-        about += f" · {line_text(result.signature.profile, _LINE_LIMIT)} profile"
-    head = element("div", "", badge(result.passed), f" {about}")
-    root = element("div", "line-height:1.45", head)
+        about += f" · {html.line_text(result.signature.profile, _LINE_LIMIT)} profile"
+    parts: list[Content] = [html.element("div", "", html.badge(result.passed), f" {about}")]
     question, answer = text_of(result, "question"), text_of(result, "answer")
     if question:
-        root.extend([heading("Question"), prose(block_text(question, _QUESTION_LIMIT))])
+        parts += [html.heading("Question"), html.prose(html.block_text(question, _QUESTION_LIMIT))]
     if answer:
-        root.extend([heading("Answer"), _answer(answer, sentences)])
-        if sentences:
-            root.append(_legend())
-    root.append(_scores(tuple(result.metrics.values())))
+        parts += [html.heading("Answer"), _answer(answer, sentences)]
+        parts.append(_legend() if sentences else None)
+    parts.append(_scores(tuple(result.metrics.values())))
     found = [signal for metric in result.metrics.values() for signal in metric.signals]
     if found:
-        root.extend([heading("Findings"), _findings(found)])
-    chunks = contexts_of(result)
-    if chunks:
-        root.append(_chunks(chunks, sentences))
-    return html_of(root)
+        parts += [html.heading("Findings"), _findings(found)]
+    if chunks := contexts_of(result):
+        parts.append(_chunks(chunks, sentences))
+    return html.shown(*parts)
 
 
 def _answer(answer: str, sentences: Sequence[SentenceView]) -> Element:
@@ -81,17 +63,17 @@ def _answer(answer: str, sentences: Sequence[SentenceView]) -> Element:
         begin, until = sentence.span
         if until > _ANSWER_LIMIT:
             break
-        parts += [block_text(answer[end:begin], _ANSWER_LIMIT), _sentence(answer, sentence)]
+        parts += [html.block_text(answer[end:begin], _ANSWER_LIMIT), _sentence(answer, sentence)]
         end = until
-    parts.append(block_text(answer[end:], _ANSWER_LIMIT - end))
-    return prose(*parts)
+    parts.append(html.block_text(answer[end:], _ANSWER_LIMIT - end))
+    return html.prose(*parts)
 
 
 def _sentence(answer: str, sentence: SentenceView) -> Element:
     look = f"background:{_TINTS[sentence.level]};border-bottom:{_EDGES[sentence.level]}"
-    text = block_text(answer[slice(*sentence.span)], _ANSWER_LIMIT)
-    chunk = None if sentence.chunk is None else element("sup", "", f" {sentence.chunk}")
-    return element("span", look, text, chunk, title=_about(sentence))
+    text = html.block_text(answer[slice(*sentence.span)], _ANSWER_LIMIT)
+    chunk = None if sentence.chunk is None else html.element("sup", "", f" {sentence.chunk}")
+    return html.element("span", look, text, chunk, title=_about(sentence))
 
 
 def _about(sentence: SentenceView) -> str:
@@ -99,45 +81,36 @@ def _about(sentence: SentenceView) -> str:
     text = f"{sentence.level}, support {score_text(sentence.support)}"
     if sentence.chunk is not None:
         text += f", best in context {sentence.chunk}"
-    missing = [*sentence.missing_numbers, *sentence.missing_names]
-    if missing:
-        text += f"; in no context: {', '.join(missing[:8])}"
-    return line_text(text, _LINE_LIMIT)
+    if sentence.missing:
+        text += f"; in no context: {', '.join(sentence.missing[:8])}"
+    return html.line_text(text, _LINE_LIMIT)
 
 
 def _legend() -> Element:
     parts: list[Content] = ["Sentences: "]
     for level in _TINTS:
         look = f"background:{_TINTS[level]};border-bottom:{_EDGES[level]};padding:0 4px"
-        parts += [element("span", look, level), " "]
+        parts += [html.element("span", look, level), " "]
     parts.append("; small numbers name the context that carries a sentence best")
-    return element("div", "font-size:90%;margin:4px 0", *parts)
+    return html.element("div", "font-size:90%;margin:4px 0", *parts)
 
 
 def _scores(metrics: Sequence[MetricResult]) -> Element:
     rows = [_score_row(metric) for metric in metrics[:MOST_METRICS]]
     heads = ("metric", "score", "", "threshold", "verdict", "why")
-    made = table(heads, rows, frozenset({0, 2, 4, 5}))
-    return with_rest(made, len(metrics), MOST_METRICS, "metrics")
+    made = html.table(heads, rows, frozenset({0, 2, 4, 5}))
+    return html.with_rest(made, len(metrics), MOST_METRICS, "metrics")
 
 
 def _score_row(metric: MetricResult) -> list[Content]:
     return [
-        line_text(metric.metric_id, _LINE_LIMIT),
+        html.line_text(metric.metric_id, _LINE_LIMIT),
         score_text(metric.score),
         _bar(metric),
-        threshold_text(metric.metric_id, metric.threshold),
-        None if metric.passed is None else badge(metric.passed),
-        line_text(metric.explanation, _LINE_LIMIT),
+        html.threshold_text(metric.metric_id, metric.threshold),
+        None if metric.passed is None else html.badge(metric.passed),
+        html.line_text(metric.explanation, _LINE_LIMIT),
     ]
-
-
-def with_rest(made: Element, n_all: int, n_shown: int, what: str) -> Element:
-    """The element, and below it how many are left out."""
-    if n_all <= n_shown:
-        return made
-    rest = element("div", "font-size:90%", f"… and {n_all - n_shown:,} more {what}")
-    return element("div", "", made, rest)
 
 
 def _bar(metric: MetricResult) -> Element | None:
@@ -146,27 +119,30 @@ def _bar(metric: MetricResult) -> Element | None:
     if ends is None or metric.score is None or not ends[0] <= metric.score <= ends[1]:
         return None
     low, high = ends
-    drawing = picture(_BAR_WIDTH, 10, f"{score_text(metric.score)} of {high:g}")
-    add_box(drawing, 0, 1, (metric.score - low) / (high - low) * _BAR_WIDTH, 8)
-    add_line(drawing, (0, 9.5), (_BAR_WIDTH, 9.5))
+    drawing = html.picture(_BAR_WIDTH, 10, f"{score_text(metric.score)} of {high:g}")
+    html.add_box(drawing, 0, 1, (metric.score - low) / (high - low) * _BAR_WIDTH, 8)
+    html.add_line(drawing, (0, 9.5), (_BAR_WIDTH, 9.5))
     if metric.threshold is not None and low <= metric.threshold <= high:
         place = (metric.threshold - low) / (high - low) * _BAR_WIDTH
-        add_line(drawing, (place, -1), (place, 10), dashed=True)
+        html.add_line(drawing, (place, -1), (place, 10), dashed=True)
     return drawing
 
 
 def _findings(signals: Sequence[EvalSignal]) -> Element:
-    ranks = {"critical": 0, "warning": 1, "info": 2}
-    tints = {"critical": RED, "warning": AMBER, "info": "transparent"}
-    made = element("ul", "margin:2px 0;padding-left:1.4em")
-    for signal in sorted(signals, key=lambda one: ranks[one.severity])[:_MOST_SIGNALS]:
-        look = f"background:{tints[signal.severity]};padding:0 4px"
-        kind = element("span", look, signal.severity)
-        text = line_text(f"{signal.metric_id}: {signal.message}", _LINE_LIMIT)
-        evidence = line_text(signal.evidence, _LINE_LIMIT)
-        said = element("bdi", "", f" “{evidence}”") if evidence else None
-        made.append(element("li", "overflow-wrap:anywhere", kind, f" {text}", said))
-    return with_rest(made, len(signals), _MOST_SIGNALS, "findings")
+    made = html.listed(
+        map(_finding, gravest_first(signals)[:_MOST_SIGNALS]),
+        "margin:2px 0;padding-left:1.4em",
+        "overflow-wrap:anywhere",
+    )
+    return html.with_rest(made, len(signals), _MOST_SIGNALS, "findings")
+
+
+def _finding(signal: EvalSignal) -> list[Content]:
+    tints = {"critical": html.RED, "warning": html.AMBER, "info": "transparent"}
+    text = html.line_text(f"{signal.metric_id}: {signal.message}", _LINE_LIMIT)
+    evidence = html.line_text(signal.evidence, _LINE_LIMIT)
+    said = html.element("bdi", "", f" “{evidence}”") if evidence else None
+    return [html.tinted(signal.severity, tints[signal.severity]), f" {text}", said]
 
 
 def _chunks(chunks: Sequence[str], sentences: Iterable[SentenceView]) -> Element:
@@ -181,14 +157,14 @@ def _chunks(chunks: Sequence[str], sentences: Iterable[SentenceView]) -> Element
     parts: list[Content] = []
     for number in sorted(order[:_MOST_CHUNKS]):
         marked = _marked(chunks[number], windows.get(number, ()))
-        parts.append(element("div", "margin:6px 0", heading(f"context {number}"), marked))
-    body = with_rest(element("div", "", *parts), len(chunks), _MOST_CHUNKS, "contexts")
-    return folded(f"Contexts ({len(chunks):,})", body)
+        parts.append(html.element("div", "margin:6px 0", html.heading(f"context {number}"), marked))
+    body = html.with_rest(html.element("div", "", *parts), len(chunks), _MOST_CHUNKS, "contexts")
+    return html.folded(f"Contexts ({len(chunks):,})", body)
 
 
 def _marked(chunk: str, windows: Iterable[tuple[int, int]]) -> Element:
     """A context from shortly before its first window on."""
-    joined = _joined(windows)
+    joined = joined_spans(windows)
     first = max(0, joined[0][0] - 120) if joined else 0
     last = first + _CHUNK_LIMIT
     parts: list[Content] = ["… " if first else ""]
@@ -196,20 +172,9 @@ def _marked(chunk: str, windows: Iterable[tuple[int, int]]) -> Element:
     for begin, until in joined:
         if begin >= last:
             break
-        tint = f"background:{GREEN};color:inherit"
-        inside = block_text(chunk[begin : min(until, last)], _CHUNK_LIMIT)
-        parts += [block_text(chunk[end:begin], _CHUNK_LIMIT), element("mark", tint, inside)]
+        tint = f"background:{html.GREEN};color:inherit"
+        parts.append(html.block_text(chunk[end:begin], _CHUNK_LIMIT))
         end = min(until, last)
-    parts.append(block_text(chunk[end:last], _CHUNK_LIMIT) + ("…" if last < len(chunk) else ""))
-    return prose(*parts)
-
-
-def _joined(windows: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Windows in order, those that touch as one."""
-    joined: list[tuple[int, int]] = []
-    for begin, end in sorted(windows):
-        if joined and begin <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((begin, end))
-    return joined
+        parts.append(html.element("mark", tint, html.block_text(chunk[begin:end], _CHUNK_LIMIT)))
+    parts += [html.block_text(chunk[end:last], _CHUNK_LIMIT), "…" if last < len(chunk) else ""]
+    return html.prose(*parts)

@@ -14,24 +14,11 @@ import numpy as np
 
 from rag_eval.errors import TextsNotKeptError
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.reports.notebook import MOST_METRICS, with_rest
-from rag_eval.reports.notebook_elements import (
-    GREEN,
-    RED,
-    Content,
-    add_box,
-    add_line,
-    badge,
-    element,
-    heading,
-    html_of,
-    line_text,
-    mean_text,
-    picture,
-    table,
-    threshold_text,
-)
-from rag_eval.reports.page.figures import NONE, score_text, share_text, signed_text
+from rag_eval.reports import notebook_elements as html
+from rag_eval.reports.figures import NONE, score_text, share_text, signed_text
+from rag_eval.reports.notebook import MOST_METRICS
+from rag_eval.reports.notebook_elements import Content
+from rag_eval.reports.page.charts import reach_of
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.summaries import COMPOSITE
@@ -39,7 +26,7 @@ from rag_eval.runs.run_files import sample_of
 from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results
 from rag_eval.stats.intervals import Interval
-from rag_eval.views.histograms import histograms
+from rag_eval.views.distributions import histograms
 from rag_eval.views.making import thresholds_of
 from rag_eval.views.run_view import Histogram
 
@@ -48,7 +35,7 @@ if TYPE_CHECKING:
     from rag_eval.comparing.tested_changes import MetricChange
     from rag_eval.gating.limits import GateOutcome
     from rag_eval.gating.verdicts import GateReport
-    from rag_eval.jobs.file_run import RunReport
+    from rag_eval.jobs.file_reports import RunReport
 
 _N_WORST: Final = 10
 _MOST_NOTES: Final = 20
@@ -63,98 +50,84 @@ _Thresholds = Mapping[MetricId, "float | None"]
 
 def summary_html(summary: BatchSummary) -> str:
     """Verdict, statistics and notes of a batch; its worst rows too where it has rows."""
-    root = element("div", "line-height:1.45", _headline(summary, summary.passed))
-    _add_summary(root, summary)
-    return html_of(root)
+    return html.shown(_headline(summary, summary.passed), *_summary(summary))
 
 
 def run_html(report: RunReport) -> str:
     """The verdict of a run with its gates, and its statistics."""
-    root = element("div", "line-height:1.45", _headline(report.result, report.passed))
-    if report.interrupted:
-        root.append(element("div", "", "interrupted: the verdict is on a part of the samples"))
-    root.append(_gates(report.gates))
-    _add_summary(root, report.result)
-    return html_of(root)
+    part = "interrupted: the verdict is on a part of the samples"
+    return html.shown(
+        _headline(report.result, report.passed),
+        html.element("div", "", part) if report.interrupted else None,
+        _gates(report.gates),
+        *_summary(report.result),
+    )
 
 
 def gate_html(report: GateReport) -> str:
     """The verdict of a gate: what each baseline and each bar said."""
-    reason = line_text(f"{report.status}. {report.reason}", _NOTE_LIMIT)
-    head = element("div", "", badge(report.passed), f" {reason}")
-    root = element("div", "line-height:1.45", head)
-    root.append(_gates(report.guards))
+    reason = html.line_text(f"{report.status}. {report.reason}", _NOTE_LIMIT)
+    head = html.element("div", "", html.badge(report.passed), f" {reason}")
+    parts = [head, _gates(report.guards)]
     for verdict in report.baselines[:MOST_METRICS]:
-        root.append(heading(line_text(f"Against {verdict.name}: {verdict.status}", _NOTE_LIMIT)))
+        against = f"Against {verdict.name}: {verdict.status}"
+        parts.append(html.heading(html.line_text(against, _NOTE_LIMIT)))
         rows: list[list[Content]] = [
             [
-                line_text(finding.name, _ID_LIMIT),
+                html.line_text(finding.name, _ID_LIMIT),
                 signed_text(finding.change),
                 f"{finding.n_pairs:,}",
-                line_text(finding.status, _ID_LIMIT),
+                html.line_text(finding.status, _ID_LIMIT),
             ]
             for finding in verdict.findings[:MOST_METRICS]
         ]
-        made = table(("metric", "change", "pairs", "status"), rows, frozenset({0, 3}))
-        root.append(with_rest(made, len(verdict.findings), MOST_METRICS, "findings"))
-    _add_notes(root, report.notices)
-    return html_of(root)
+        made = html.table(("metric", "change", "pairs", "status"), rows, frozenset({0, 3}))
+        parts.append(html.with_rest(made, len(verdict.findings), MOST_METRICS, "findings"))
+    return html.shown(*parts, _notes(report.notices))
 
 
 def comparison_html(comparison: RunComparison) -> str:
     """Two runs side by side: means, differences with their intervals, verdicts."""
     names = f"{comparison.old} → {comparison.new}, {comparison.n_pairs:,} pairs"
-    state = badge(not comparison.regressions, "no regression found", "regression")
-    head = element("div", "", state, f" {line_text(names, _NOTE_LIMIT)}")
+    state = html.badge(not comparison.regressions, "no regression found", "regression")
+    head = html.element("div", "", state, f" {html.line_text(names, _NOTE_LIMIT)}")
     changes = comparison.changes[:MOST_METRICS]
-    reach = max((_reach(change) for change in changes), default=0.0) or 1.0
+    reach = reach_of(change.difference for change in changes) or 1.0
     rows = [_change_row(change, reach) for change in changes]
     heads = ("metric", "old", "new", "difference", "", "verdict")
-    made = table(heads, rows, frozenset({0, 4, 5}))
-    body = with_rest(made, len(comparison.changes), MOST_METRICS, "changes")
-    root = element("div", "line-height:1.45", head, body)
-    _add_notes(root, [*comparison.differences, *comparison.notes])
-    return html_of(root)
+    made = html.table(heads, rows, frozenset({0, 4, 5}))
+    body = html.with_rest(made, len(comparison.changes), MOST_METRICS, "changes")
+    return html.shown(head, body, _notes([*comparison.differences, *comparison.notes]))
 
 
 def _headline(summary: BatchSummary, passed: bool) -> Element:
     text = f"{summary.n_passed:,} of {summary.n_rows:,} samples passed"
     if summary.signature is not None:
-        text += f" · {line_text(summary.signature.profile, _ID_LIMIT)} profile"
-    return element("div", "", badge(passed), f" {text}")
+        text += f" · {html.line_text(summary.signature.profile, _ID_LIMIT)} profile"
+    return html.element("div", "", html.badge(passed), f" {text}")
 
 
-def _add_summary(root: Element, summary: BatchSummary) -> None:
-    root.append(_metrics(summary))
-    if isinstance(summary, BatchEvalResult):
-        root.extend(_worst(summary))
-    _add_notes(root, summary.notes)
+def _summary(summary: BatchSummary) -> list[Element | None]:
+    worst = _worst(summary) if isinstance(summary, BatchEvalResult) else []
+    return [_metrics(summary), *worst, _notes(summary.notes)]
 
 
-def _add_notes(root: Element, notes: Sequence[str]) -> None:
-    if notes:
-        made = _listed(line_text(f"note: {note}", _NOTE_LIMIT) for note in notes[:_MOST_NOTES])
-        root.append(with_rest(made, len(notes), _MOST_NOTES, "notes"))
-
-
-def _listed(lines: Iterable[str]) -> Element:
-    items = [element("li", "overflow-wrap:anywhere", line) for line in lines]
-    return element("ul", "margin:4px 0;padding-left:1.4em", *items)
+def _notes(notes: Sequence[str]) -> Element | None:
+    if not notes:
+        return None
+    lines = ([html.line_text(f"note: {note}", _NOTE_LIMIT)] for note in notes[:_MOST_NOTES])
+    made = html.listed(lines, "margin:4px 0;padding-left:1.4em", "overflow-wrap:anywhere")
+    return html.with_rest(made, len(notes), _MOST_NOTES, "notes")
 
 
 def _gates(gates: Iterable[GateOutcome]) -> Element:
     ordered = sorted(gates, key=lambda gate: gate.held)
-    items = [
-        element(
-            "li",
-            "margin:2px 0",
-            badge(gate.held, "held"),
-            f" {line_text(gate.message, _NOTE_LIMIT)}",
-        )
+    items = (
+        (html.badge(gate.held, "held"), f" {html.line_text(gate.message, _NOTE_LIMIT)}")
         for gate in ordered[:MOST_METRICS]
-    ]
-    made = element("ul", "margin:4px 0;padding:0;list-style:none", *items)
-    return with_rest(made, len(ordered), MOST_METRICS, "gates")
+    )
+    made = html.listed(items, "margin:4px 0;padding:0;list-style:none", "margin:2px 0")
+    return html.with_rest(made, len(ordered), MOST_METRICS, "gates")
 
 
 # ------------------------------------------------------------------------------------- statistics
@@ -173,7 +146,8 @@ def _metrics(summary: BatchSummary) -> Element:
     ]
     rows.append(_metric_row(COMPOSITE, summary.composite_aggregate, None, shapes.get(COMPOSITE)))
     heads = ("metric", "distribution", "mean [95 %]", "scored", "pass rate", "threshold")
-    return with_rest(table(heads, rows, frozenset({0, 1})), len(names), MOST_METRICS, "metrics")
+    made = html.table(heads, rows, frozenset({0, 1}))
+    return html.with_rest(made, len(names), MOST_METRICS, "metrics")
 
 
 def _metric_row(
@@ -183,28 +157,28 @@ def _metric_row(
     shape: Histogram | None,
 ) -> list[Content]:
     return [
-        line_text(name, _ID_LIMIT),
+        html.line_text(name, _ID_LIMIT),
         None if shape is None else _histogram(shape, threshold),
-        mean_text(aggregate),
+        html.mean_text(aggregate),
         f"{aggregate.n:,}/{aggregate.n_rows:,}",
         share_text(aggregate.pass_rate),
-        NONE if name == COMPOSITE else threshold_text(name, threshold),
+        NONE if name == COMPOSITE else html.threshold_text(name, threshold),
     ]
 
 
 def _histogram(shape: Histogram, threshold: float | None) -> Element:
     ends = f"from {score_text(shape.low)} to {score_text(shape.high)}"
-    drawing = picture(_WIDTH, _HEIGHT, f"distribution {ends}")
+    drawing = html.picture(_WIDTH, _HEIGHT, f"distribution {ends}")
     most = max(shape.counts)
     width = _WIDTH / len(shape.counts)
     for place, count in enumerate(shape.counts):
         if count:
             height = max(1.5, count / most * (_HEIGHT - 3))
-            add_box(drawing, place * width, _HEIGHT - 1 - height, width - 1, height)
-    add_line(drawing, (0, _HEIGHT - 0.5), (_WIDTH, _HEIGHT - 0.5))
+            html.add_box(drawing, place * width, _HEIGHT - 1 - height, width - 1, height)
+    html.add_line(drawing, (0, _HEIGHT - 0.5), (_WIDTH, _HEIGHT - 0.5))
     if threshold is not None and shape.low <= threshold <= shape.high:
         left = (threshold - shape.low) / (shape.high - shape.low) * _WIDTH
-        add_line(drawing, (left, 0), (left, _HEIGHT), dashed=True)
+        html.add_line(drawing, (left, 0), (left, _HEIGHT), dashed=True)
     return drawing
 
 
@@ -219,8 +193,8 @@ def _worst(batch: BatchEvalResult) -> list[Element]:
     cells = [_worst_row(batch, row, thresholds) for row in rows]
     kept = not isinstance(batch.results, Results) or batch.results.keeps_texts
     text = "Lowest scores" if kept else "Lowest scores (texts were not kept)"
-    made = table(("row", "id", "question", "composite", "failed"), cells, frozenset({1, 2, 4}))
-    return [heading(text), made]
+    made = html.table(("row", "id", "question", "composite", "failed"), cells, frozenset({1, 2, 4}))
+    return [html.heading(text), made]
 
 
 def _worst_rows(batch: BatchEvalResult) -> list[int]:
@@ -244,8 +218,8 @@ def _worst_row(batch: BatchEvalResult, row: int, thresholds: _Thresholds) -> lis
     composite = float(batch.composite_scores[row])
     return [
         f"{row:,}",
-        element("bdi", "", line_text(sample.get("id"), _ID_LIMIT)),
-        element("bdi", "", line_text(question, _QUESTION_LIMIT)),
+        html.element("bdi", "", html.line_text(sample.get("id"), _ID_LIMIT)),
+        html.element("bdi", "", html.line_text(question, _QUESTION_LIMIT)),
         score_text(composite),
         _failed(batch, row, thresholds),
     ]
@@ -267,36 +241,25 @@ def _failed(batch: BatchEvalResult, row: int, thresholds: _Thresholds) -> Elemen
         if bar is None or math.isnan(score):
             continue
         if score < bar if higher_is_better(metric) else score > bar:
-            texts.append(f"{line_text(metric, _ID_LIMIT)} {score_text(score)}")
-    shown = ", ".join(texts[:_MOST_FAILED])
+            texts.append(f"{html.line_text(metric, _ID_LIMIT)} {score_text(score)}")
+    text = ", ".join(texts[:_MOST_FAILED])
     if len(texts) > _MOST_FAILED:
-        shown += f" and {len(texts) - _MOST_FAILED} more"
-    look = f"background:{RED};padding:0 4px" if texts else ""
-    return element("span", look, shown)
+        text += f" and {len(texts) - _MOST_FAILED} more"
+    return html.tinted(text, html.RED if texts else None)
 
 
 # -------------------------------------------------------------------------------------- comparison
 
 
-def _reach(change: MetricChange) -> float:
-    found = change.difference
-    ends = (found.estimate, found.low, found.high)
-    return max((abs(end) for end in ends if end is not None and math.isfinite(end)), default=0.0)
-
-
 def _change_row(change: MetricChange, reach: float) -> list[Content]:
-    name = change.name
-    if change.slice is not None:
-        name += f" [{change.slice.field}={change.slice.value}]"
-    tints = {"regression": RED, "improvement": GREEN}
-    look = f"background:{tints.get(change.verdict, 'transparent')};padding:0 4px"
+    tints = {"regression": html.RED, "improvement": html.GREEN}
     return [
-        line_text(name, _ID_LIMIT),
+        html.line_text(change.label, _ID_LIMIT),
         score_text(change.old.mean),
         score_text(change.new.mean),
         _difference_text(change.difference),
         _difference(change, reach),
-        element("span", look, change.verdict),
+        html.tinted(change.verdict, tints.get(change.verdict, "transparent")),
     ]
 
 
@@ -312,13 +275,13 @@ def _difference(change: MetricChange, reach: float) -> Element | None:
     found = change.difference
     if not math.isfinite(found.estimate):
         return None
-    drawing = picture(_WIDTH, 12, f"difference {_difference_text(found)}")
+    drawing = html.picture(_WIDTH, 12, f"difference {_difference_text(found)}")
 
     def place(value: float) -> float:
         return (1 + value / reach) * (_WIDTH - 6) / 2 + 3
 
-    add_line(drawing, (place(0), 0), (place(0), 12), dashed=True)
+    html.add_line(drawing, (place(0), 0), (place(0), 12), dashed=True)
     if found.low is not None and found.high is not None:
-        add_line(drawing, (place(found.low), 6), (place(found.high), 6))
-    add_box(drawing, place(found.estimate) - 3, 3, 6, 6)
+        html.add_line(drawing, (place(found.low), 6), (place(found.high), 6))
+    html.add_box(drawing, place(found.estimate) - 3, 3, 6, 6)
     return drawing

@@ -13,10 +13,9 @@ from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.reports.page.figures import NONE, score_text
+from rag_eval.reports.figures import NONE, known_bounds, score_text
 from rag_eval.reports.page.visible_text import short, visible_plain
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
-from rag_eval.stats.intervals import Interval
 
 Content: TypeAlias = "str | Element | None"
 
@@ -76,6 +75,16 @@ def badge(passed: bool | None, good: str = "passed", bad: str = "FAILED") -> Ele
     return element("span", look + (GREEN if passed else RED), good if passed else bad)
 
 
+def shown(*content: Content) -> str:
+    """The HTML of a whole output."""
+    return html_of(element("div", "line-height:1.45", *content))
+
+
+def tinted(text: str, tint: str | None) -> Element:
+    """A word in a tint; one without a tint looks as the text around it."""
+    return element("span", f"background:{tint};padding:0 4px" if tint else "", text)
+
+
 def heading(text: str) -> Element:
     """The name of a part."""
     return element("div", "font-weight:600;margin:10px 0 2px", text)
@@ -104,6 +113,19 @@ def _add_row(parent: Element, tag: str, cells: Sequence[Content], texts: frozens
         row.append(element(tag, look, cell, **({"scope": "col"} if tag == "th" else {})))
 
 
+def listed(items: Iterable[Sequence[Content]], look: str, item_look: str) -> Element:
+    """A list with a point for each of the items."""
+    return element("ul", look, *(element("li", item_look, *item) for item in items))
+
+
+def with_rest(made: Element, n_all: int, n_shown: int, what: str) -> Element:
+    """The element, and below it how many are left out."""
+    if n_all <= n_shown:
+        return made
+    rest = element("div", "font-size:90%", f"… and {n_all - n_shown:,} more {what}")
+    return element("div", "", made, rest)
+
+
 def folded(summary: str, *content: Content) -> Element:
     """A part that is closed until someone opens it."""
     head = element("summary", "cursor:pointer;font-weight:600", summary)
@@ -114,16 +136,7 @@ def mean_text(aggregate: MetricAggregate | CompositeAggregate) -> str:
     """``0.71 [0.65, 0.76]``."""
     if math.isnan(aggregate.mean):
         return NONE
-    return f"{score_text(aggregate.mean)} {bounds_text(aggregate.interval)}".rstrip()
-
-
-def bounds_text(interval: Interval | None) -> str:
-    """``[0.65, 0.76]``; why there is none, or nothing."""
-    if interval is None:
-        return ""
-    if interval.too_few or interval.low is None or interval.high is None:
-        return "[too few]"
-    return f"[{score_text(interval.low)}, {score_text(interval.high)}]"
+    return f"{score_text(aggregate.mean)} {known_bounds(aggregate.interval)}".rstrip()
 
 
 def threshold_text(metric: str, threshold: float | None) -> str:

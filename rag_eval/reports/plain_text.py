@@ -44,7 +44,7 @@ def plain_text(text: str, limit: int | None = None) -> str:
 
 def without_commands(text: str) -> str:
     """``text`` with what a build would take for a command broken, and all else as it is."""
-    return _COMMAND.sub(_escape, text)
+    return _COMMAND.sub(lambda found: escaped(found[0]), text)
 
 
 def plain_lines(text: str) -> str:
@@ -62,19 +62,16 @@ def _has_hidden(text: str) -> bool:
 
 def _shown(character: str) -> str:
     if character in _BLANKS:
-        return _escaped(character)
+        return escaped(character)
     if character.isprintable() or character in "\t\n\r\v\f" or character in _JOINERS:
         return character
     # Of all spaces Python takes only the usual one for printable.
     is_separator = character in "\u2028\u2029\x85" or character < " "
-    return _escaped(character) if is_separator or not character.isspace() else " "
+    return escaped(character) if is_separator or not character.isspace() else " "
 
 
-def _escape(found: re.Match[str]) -> str:
-    return _escaped(found[0])
-
-
-def _escaped(character: str) -> str:
+def escaped(character: str) -> str:
+    """A character as a literal of Python has it: ``\\x1b``, ``\\u202e``."""
     code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"

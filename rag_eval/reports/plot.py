@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -11,19 +12,25 @@ from rag_eval.metrics.registry import to_metric_id
 from rag_eval.reports.notebook_elements import mean_text, threshold_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.summaries import COMPOSITE
-from rag_eval.views.histograms import histograms
+from rag_eval.views.distributions import histograms
 from rag_eval.views.making import thresholds_of
 from rag_eval.views.run_view import Histogram
 
+try:
+    from matplotlib.figure import Figure
+except ImportError:
+    raise MissingExtraError("plots need matplotlib: pip install 'rag-eval-native[plot]'") from None
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from rag_eval.comparing.run_comparison import RunComparison
     from rag_eval.comparing.tested_changes import MetricChange
     from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
     from rag_eval.results.batch import BatchEvalResult
+    from rag_eval.stats.intervals import Interval
 
+_DPI: Final = 144  # sharp on dense screens; shown at half of it
 _WIDTH: Final = 6.4
 _BAR: Final = "#7f9fbf"
 _MEAN: Final = "#1f3f6f"
@@ -61,7 +68,8 @@ def scores_figure(
     shapes = histograms(batch, [(batch.scores, batch.composite_scores)])
     thresholds = thresholds_of(batch)
     if ax is None:
-        figure = _new_figure(0.3 + 1.15 * max(1, len(names)))
+        size = (_WIDTH, 0.3 + 1.15 * max(1, len(names)))
+        figure: Figure = ScoreFigure(figsize=size, layout="constrained")
         places = [figure.add_subplot(len(names), 1, n + 1) for n in range(len(names))]
     else:
         figure, places = ax.figure.figure, [ax]
@@ -78,7 +86,8 @@ def changes_figure(comparison: RunComparison, *, ax: Axes | None = None) -> Figu
     """
     changes = [change for change in comparison.changes if math.isfinite(change.delta)]
     if ax is None:
-        figure = _new_figure(0.9 + 0.3 * max(1, len(changes)))
+        size = (_WIDTH, 0.9 + 0.3 * max(1, len(changes)))
+        figure: Figure = ScoreFigure(figsize=size, layout="constrained")
         ax = figure.add_subplot(1, 1, 1)
     else:
         figure = ax.figure.figure
@@ -88,19 +97,25 @@ def changes_figure(comparison: RunComparison, *, ax: Axes | None = None) -> Figu
     names = [_change_name(change) for change in reversed(changes)]
     ax.set_yticks(range(len(changes)), names, parse_math=False)
     ax.set_ylim(-0.6, len(changes) - 0.4)
-    ax.set_xlabel(plain_text(_sides(comparison), 2 * _NAME_LIMIT), parse_math=False)
+    sides = (comparison.new, comparison.old)
+    text = "new less old" if sides[0] == sides[1] else " less ".join(sides)
+    ax.set_xlabel(plain_text(text, 2 * _NAME_LIMIT), parse_math=False)
     _plain(ax)
     return figure
 
 
-def _new_figure(height: float) -> Figure:
-    try:
-        from rag_eval.reports.score_figure import ScoreFigure
-    except ImportError:
-        raise MissingExtraError(
-            "plots need matplotlib: pip install 'rag-eval-native[plot]'"
-        ) from None
-    return ScoreFigure(figsize=(_WIDTH, height), layout="constrained")
+class ScoreFigure(Figure):
+    """A figure of matplotlib that knows its picture.
+
+    Notebooks know how to show figures only once pyplot was imported.
+    """
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        written = io.BytesIO()
+        self.savefig(written, format="png", dpi=_DPI)
+        width, height = self.get_size_inches()
+        shown = {"width": round(width * _DPI / 2), "height": round(height * _DPI / 2)}
+        return written.getvalue(), shown
 
 
 def _chosen(batch: BatchEvalResult, metrics: Iterable[str] | None) -> list[str]:
@@ -143,40 +158,31 @@ def _draw_scores(
     ax.set_ylim(0, top)
     if threshold is not None and shape.low <= threshold <= shape.high:
         ax.axvline(threshold, color=_THRESHOLD, linestyle="--", linewidth=1.2)
-    _draw_mean(ax, aggregate, 0.9 * top)
+    _draw_estimate(ax, aggregate.mean, aggregate.interval, 0.9 * top, _MEAN)
 
 
-def _draw_mean(ax: Axes, aggregate: MetricAggregate | CompositeAggregate, height: float) -> None:
-    if math.isnan(aggregate.mean):
+def _draw_estimate(
+    ax: Axes, estimate: float, interval: Interval | None, height: float, color: str
+) -> None:
+    """A point, on a line that is as long as its interval."""
+    if math.isnan(estimate):
         return
-    found = aggregate.interval
-    if found is not None and found.low is not None and found.high is not None:
-        ax.plot([found.low, found.high], [height, height], color=_MEAN, linewidth=1.6)
-    ax.plot([aggregate.mean], [height], "o", color=_MEAN, markersize=4.5)
+    if interval is not None and interval.low is not None and interval.high is not None:
+        ax.plot([interval.low, interval.high], [height, height], color=color, linewidth=1.6)
+    ax.plot([estimate], [height], "o", color=color, markersize=4.8)
 
 
 def _draw_change(ax: Axes, height: int, change: MetricChange) -> None:
     found = change.difference
-    color = _CHANGES.get(change.verdict, "0.35")
-    if found.low is not None and found.high is not None:
-        ax.plot([found.low, found.high], [height, height], color=color, linewidth=1.6)
-    ax.plot([found.estimate], [height], "o", color=color, markersize=5)
+    _draw_estimate(ax, found.estimate, found, height, _CHANGES.get(change.verdict, "0.35"))
     if change.gating and change.margin:
         bar = -change.margin if change.higher_is_better else change.margin
         ax.plot([bar], [height], "|", color=_THRESHOLD, markersize=11)
 
 
-def _sides(comparison: RunComparison) -> str:
-    if comparison.new == comparison.old:
-        return "new less old"
-    return f"{comparison.new} less {comparison.old}"
-
-
 def _change_name(change: MetricChange) -> str:
-    name = change.name
-    if change.slice is not None:
-        name += f" [{change.slice.field}={change.slice.value}]"
-    return plain_text(name, _NAME_LIMIT) + ("" if change.higher_is_better else " (lower is better)")
+    way = "" if change.higher_is_better else " (lower is better)"
+    return plain_text(change.label, _NAME_LIMIT) + way
 
 
 def _plain(ax: Axes) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from rag_eval.reports.figures import NONE, known_bounds, number_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.aggregates import MetricAggregate, ScoreStatistics
 from rag_eval.samples import NullReason
@@ -46,9 +47,12 @@ def summary_lines(
     """What was scored, the worst of it, the verdict; shortly the means and the verdict alone."""
     lines: list[str] = []
     if run is not None:
-        aggregates = _aggregates(run)
-        lines += [_short_line(aggregates)] if is_short else _table_lines(aggregates)
-        if not is_short:
+        found = _aggregates(run)
+        if is_short:
+            means = (f"{a.metric_id} {number_text(a.mean)} ({a.n}/{a.n_rows})" for a in found)
+            lines.append(", ".join(means))
+        else:
+            lines += _printed(lambda console: _print_table(found, console))
             lines += _worst_lines(tests)
     if gate is not None:
         lines += _gate_lines(gate, is_short)
@@ -83,34 +87,15 @@ def _aggregates(run: ScoredRun) -> list[MetricAggregate]:
     return found
 
 
-def _mean_text(aggregate: MetricAggregate) -> str:
-    return "–" if math.isnan(aggregate.mean) else f"{aggregate.mean:.2f}"
-
-
-def _interval_text(aggregate: MetricAggregate) -> str:
-    found = aggregate.interval
-    if found is None:
-        return "–"
-    if found.too_few or found.low is None or found.high is None:
-        return "too few"
-    return f"[{found.low:.2f}, {found.high:.2f}]"
-
-
-def _short_line(aggregates: Sequence[MetricAggregate]) -> str:
-    return ", ".join(f"{a.metric_id} {_mean_text(a)} ({a.n}/{a.n_rows})" for a in aggregates)
-
-
-def _table_lines(aggregates: Sequence[MetricAggregate]) -> list[str]:
+def _print_table(aggregates: Sequence[MetricAggregate], console: Console) -> None:
     from rag_eval.reports.console import number_table
 
-    console, text = _console()
     table = number_table(console, "mean", "95%", "min", "max", "n")
     for each in aggregates:
-        least, most = ("–" if math.isnan(v) else f"{v:.2f}" for v in (each.min, each.max))
-        shown = (_mean_text(each), _interval_text(each), least, most, f"{each.n}/{each.n_rows}")
-        table.add_row(plain_text(each.metric_id, _NAME_LIMIT), *shown)
+        least, most = number_text(each.min), number_text(each.max)
+        shown = (number_text(each.mean), known_bounds(each.interval) or NONE, least, most)
+        table.add_row(plain_text(each.metric_id, _NAME_LIMIT), *shown, f"{each.n}/{each.n_rows}")
     console.print(table)
-    return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
 def _worst_lines(tests: Sequence[ScoredTest]) -> Iterator[str]:
@@ -118,7 +103,7 @@ def _worst_lines(tests: Sequence[ScoredTest]) -> Iterator[str]:
     worst = sorted((test for test in tests if not test.passed), key=_rank)
     for test in worst[:_MOST_WORST]:
         scores = "  ".join(
-            f"{name} {'null' if values[0] is None else format(values[0], '.2f')}"
+            f"{name} {'null' if values[0] is None else number_text(values[0])}"
             for name, values in test.metrics.items()
         )
         name = "" if test.id == test.test else f"{plain_text(test.id, _NAME_LIMIT)}  "
@@ -138,14 +123,13 @@ def _gate_lines(gate: GateReport, is_short: bool) -> list[str]:
     if is_short:
         state = "PASS" if gate.passed else "FAIL"
         return [f"{state}  {gate.status}  {plain_text(gate.reason, _TEXT_LIMIT)}"]
-    console, text = _console()
-    print_gate(gate, console)
-    return [line.rstrip() for line in text.getvalue().splitlines()]
+    return _printed(lambda console: print_gate(gate, console))
 
 
-def _console() -> tuple[Console, io.StringIO]:
-    """A console without colours, whose width no terminal sets: logs of one session are alike."""
+def _printed(show: Callable[[Console], None]) -> list[str]:
+    """Lines without colours, whose width no terminal sets: logs of one session are alike."""
     from rag_eval.reports.console import console_for
 
     text = io.StringIO()
-    return console_for(text), text
+    show(console_for(text))
+    return [line.rstrip() for line in text.getvalue().splitlines()]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from rag_eval.errors import InputError
 from rag_eval.jobs.options import check_target
@@ -80,41 +81,39 @@ class ReportFiles:
             from rag_eval.reports.page.page import write_page
 
             write_page(view, self.html)
-        _write_outcomes(self, outcomes, name, view)
-        if self.markdown is not None or self.github:
+
+        def markdown() -> str:
             from rag_eval.reports.run_markdown import run_markdown
 
-            self._write_markdown(run_markdown(view), outcomes)
+            return run_markdown(view)
 
-    def write_outcomes(self, outcomes: Sequence[Outcome], markdown: Callable[[], str]) -> None:
+        self.write_outcomes(outcomes, markdown, name, run_properties(view))
+
+    def write_outcomes(
+        self,
+        outcomes: Sequence[Outcome],
+        markdown: Callable[[], str],
+        name: str = "rag-eval gate",
+        properties: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Write those that a verdict without rows can be in: all but the page."""
-        _write_outcomes(self, outcomes, "rag-eval gate", None)
-        if self.markdown is not None or self.github:
-            self._write_markdown(markdown(), outcomes)
+        if self.junit is not None:
+            from rag_eval.reports.junit import junit_xml
 
-    def _write_markdown(self, text: str, outcomes: Sequence[Outcome]) -> None:
+            _write(self.junit, junit_xml(outcomes, name=name, properties=properties))
+        if self.gitlab is not None:
+            from rag_eval.reports.code_hosts import code_quality
+
+            _write(self.gitlab, code_quality(outcomes))
+        text = markdown() if self.markdown is not None or self.github else ""
         if self.markdown is not None:
             _write(self.markdown, text.encode())
         if self.github:
-            from rag_eval.reports.github import write_github
+            from rag_eval.reports.code_hosts import write_github
 
             # Standard output is data; GitHub reads commands from both.
             for note in write_github(text, outcomes, stream=sys.stderr):
                 print(f"note: {note}", file=sys.stderr)
-
-
-def _write_outcomes(
-    files: ReportFiles, outcomes: Sequence[Outcome], name: str, view: RunView | None
-) -> None:
-    if files.junit is not None:
-        from rag_eval.reports.junit import junit_xml
-
-        properties = {} if view is None else run_properties(view)
-        _write(files.junit, junit_xml(outcomes, name=name, properties=properties))
-    if files.gitlab is not None:
-        from rag_eval.reports.gitlab import code_quality
-
-        _write(files.gitlab, code_quality(outcomes))
 
 
 def _write(path: Path, data: bytes) -> None:

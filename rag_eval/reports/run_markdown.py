@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rag_eval.reports.comparison import comparison_markdown
-from rag_eval.reports.markdown_text import markdown_text, summary_text
-from rag_eval.reports.page.figures import interval_text, score_text, share_text
+from rag_eval.reports.figures import NONE, interval_text, score_text, share_text
+from rag_eval.reports.markdown_text import markdown_table, markdown_text, summary_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.row import EvalResult
@@ -18,7 +18,6 @@ from rag_eval.views.outcomes import Outcome, row_outcomes, worst_first
 from rag_eval.views.run_view import RunView, SliceView, ViewedRow
 from rag_eval.views.texts import text_of
 
-_NONE: Final = "–"
 _NAME_LIMIT: Final = 100
 _MESSAGE_LIMIT: Final = 300
 _TEXT_LIMIT: Final = 500
@@ -65,39 +64,31 @@ def _verdict_lines(view: RunView) -> list[str]:
         "",
         f"{rows}.",
     ]
-    if len(view.gates) > 1:
-        lines.append("")
-    for gate in sorted(view.gates, key=lambda gate: gate.held) if len(view.gates) > 1 else ():
-        held = "held" if gate.held else "**failed**"
-        lines.append(f"- {held}: {markdown_text(gate.message, _MESSAGE_LIMIT)}")
-    return lines
+    gates = [
+        f"- {'held' if gate.held else '**failed**'}: {markdown_text(gate.message, _MESSAGE_LIMIT)}"
+        for gate in sorted(view.gates, key=lambda gate: gate.held)
+    ]
+    return [*lines, "", *gates] if len(gates) > 1 else lines
 
 
 # ---------------------------------------------------------------------------------------- tables
 
 
 def _metric_lines(view: RunView) -> list[str]:
-    lines = [
-        "| metric | mean | 95 % interval | scored | pass rate | threshold |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
+    rows = []
     for metric, aggregate in view.summary.aggregates.items():
         threshold = view.thresholds.get(metric)
-        shown = _NONE if threshold is None else f"{threshold:g}"
-        lines.append(_table_row(markdown_text(metric), *_statistics(aggregate), shown))
-    composite = view.summary.composite_aggregate
-    lines.append(_table_row("**composite**", *_statistics(composite), _NONE))
-    return lines
+        shown = NONE if threshold is None else f"{threshold:g}"
+        rows.append((markdown_text(metric), *_statistics(aggregate), shown))
+    rows.append(("**composite**", *_statistics(view.summary.composite_aggregate), NONE))
+    heads = ("metric", "mean", "95 % interval", "scored", "pass rate", "threshold")
+    return markdown_table(heads, rows)
 
 
 def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> list[str]:
-    interval = interval_text(aggregate.interval) if aggregate.n else _NONE
+    interval = interval_text(aggregate.interval) if aggregate.n else NONE
     scored = f"{aggregate.n:,}/{aggregate.n_rows:,}"
     return [score_text(aggregate.mean), interval, scored, share_text(aggregate.pass_rate)]
-
-
-def _table_row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _comparison_lines(view: RunView) -> list[str]:
@@ -110,26 +101,17 @@ def _slice_lines(slices: tuple[SliceView, ...]) -> list[str]:
     if not slices:
         return []
     names = list(slices[0].means)
-    lines = [
-        "<details>",
-        "<summary>Slices</summary>",
-        "",
-        _table_row("slice", "rows", "passed", *(markdown_text(name) for name in names)),
-        f"|---|{'---:|' * (len(names) + 2)}",
-    ]
+    heads = ("slice", "rows", "passed", *map(markdown_text, names))
+    rows = []
     for part in slices[:_MOST_SLICES]:
-        value = "none" if part.value is None else part.value
-        lines.append(
-            _table_row(
-                markdown_text(f"{part.field} = {value}", _NAME_LIMIT),
-                f"{part.n_rows:,}",
-                f"{part.n_passed:,}",
-                *(score_text(part.means[name].estimate) for name in names),
-            )
-        )
+        name = f"{part.field} = {'none' if part.value is None else part.value}"
+        counts = (f"{part.n_rows:,}", f"{part.n_passed:,}")
+        means = (score_text(part.means[metric].estimate) for metric in names)
+        rows.append((markdown_text(name, _NAME_LIMIT), *counts, *means))
+    lines = markdown_table(heads, rows)
     if len(slices) > _MOST_SLICES:
         lines += ["", f"{len(slices) - _MOST_SLICES:,} more slices are not shown."]
-    return [*lines, "", "</details>"]
+    return _collapsible("Slices", [*lines, ""])
 
 
 # ------------------------------------------------------------------------------------------ rows
@@ -162,38 +144,28 @@ def _count_line(view: RunView, n_failed: int, n_shown: int) -> str:
     return f"{text}, the lowest composite scores first."
 
 
-def _one_row(outcome: Outcome, row: ViewedRow | None) -> Iterator[str]:
+def _collapsible(summary: str, lines: Iterable[str]) -> list[str]:
+    return ["<details>", f"<summary>{summary}</summary>", "", *lines, "</details>"]
+
+
+def _one_row(outcome: Outcome, row: ViewedRow | None) -> list[str]:
     name = summary_text(outcome.name, _NAME_LIMIT)
-    yield "<details>"
-    yield f"<summary><b>{name}</b> {summary_text(outcome.message, _MESSAGE_LIMIT)}</summary>"
-    yield ""
-    if row is not None:
-        yield from _texts(row.result)
-        yield from _findings(row.result)
-    yield "</details>"
+    head = f"<b>{name}</b> {summary_text(outcome.message, _MESSAGE_LIMIT)}"
+    return _collapsible(head, () if row is None else _row_parts(row.result))
 
 
-def _texts(result: EvalResult) -> Iterator[str]:
-    found = [(name, text_of(result, name)) for name in ("question", "answer")]
-    for name, text in found:
-        if text:
-            yield f"- {name}: {markdown_text(text, _TEXT_LIMIT)}"
-    if any(text for _, text in found):
-        yield ""
-
-
-def _findings(result: EvalResult) -> Iterator[str]:
-    """A collapsible for each metric, those that failed first, then for sentences."""
+def _row_parts(result: EvalResult) -> Iterator[str]:
+    """Its texts, a collapsible for each metric, those that failed first, then for sentences."""
+    texts = {name: text_of(result, name) for name in ("question", "answer")}
+    shown = [
+        f"- {name}: {markdown_text(text, _TEXT_LIMIT)}" for name, text in texts.items() if text
+    ]
+    yield from [*shown, ""] if shown else ()
     found = row_findings(result)
     failed = [name for name, metric in result.metrics.items() if metric.passed is False]
     for name in sorted(found, key=lambda name: name not in failed):
-        yield "<details>"
-        yield f"<summary>{summary_text(_head(result, name))}</summary>"
-        yield ""
-        yield from (f"- {markdown_text(line, _TEXT_LIMIT)}" for line in found[name])
-        yield ""
-        yield "</details>"
-        yield ""
+        lines = [f"- {markdown_text(line, _TEXT_LIMIT)}" for line in found[name]]
+        yield from [*_collapsible(summary_text(_head(result, name)), [*lines, ""]), ""]
 
 
 def _head(result: EvalResult, name: str) -> str:

@@ -5,6 +5,7 @@ What colours and underlines say is said by marks, too, so that nothing is lost w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -13,6 +14,8 @@ from rich.text import Text
 
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports.console import (
+    RunTable,
+    every_score_passed,
     print_gates,
     print_line,
     print_notes,
@@ -21,11 +24,10 @@ from rag_eval.reports.console import (
     signal_text,
     window_width,
 )
-from rag_eval.reports.passages import Passage, passage_text
+from rag_eval.reports.figures import NONE, number_text
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.reports.run_table import NONE, RunTable
 from rag_eval.results.row import EvalResult, MetricResult
-from rag_eval.scoring.worst_rows import WorstRow
+from rag_eval.results.words_grounded import missing_words
 from rag_eval.views.findings import check_line
 from rag_eval.views.result_rows import Overview
 from rag_eval.views.run_view import ViewedRow
@@ -42,31 +44,30 @@ _LEAST_WIDTH: Final = 40
 _TEXT_LIMIT: Final = 1_000
 _MOST_CHUNKS: Final = 20
 _MOST_SENTENCES: Final = 50
+# What is shown on either side of a passage of a chunk that is cut.
+_MARGIN: Final = 150
+_GAP: Final = " … "
 _STYLES: Final = {"supported": "green", "weak": "yellow", "unsupported": "red"}
 
 
-class _Signs(NamedTuple):
-    """Marks that a terminal or a file can hold."""
-
-    supported: str
-    weak: str
-    unsupported: str
-    opening: str
-    closing: str
-
-
-_SIGNS: Final = _Signs("✓", "~", "✗", "«", "»")
-_ASCII_SIGNS: Final = _Signs("+", "~", "x", "<<", ">>")
+# Marks that a terminal or a file can hold.
+_SIGNS: Final = {"supported": "✓", "weak": "~", "unsupported": "✗"}
+_ASCII_SIGNS: Final = {"supported": "+", "weak": "~", "unsupported": "x"}
 
 
 def print_overview(found: Overview, source: str, command: str, console: Console) -> None:
     """Print the statistics of a result file, its verdict, its worst rows, and what to ask next."""
     summary = found.summary
-    table = RunTable(summary=summary, thresholds=found.thresholds, verdicts=_verdicts(found))
-    print_table(table, console)
+    thresholds = found.thresholds
+    verdicts = {
+        metric: every_score_passed(aggregate, thresholds.get(metric))
+        for metric, aggregate in summary.aggregates.items()
+    }
+    verdicts["composite"] = found.gate.held and not found.interrupted
+    print_table(RunTable(summary=summary, thresholds=thresholds, verdicts=verdicts), console)
     print_line(console, plain_text(f"{source}: {summary.n_rows:,} rows"))
     for row in found.worst:
-        print_worst(WorstRow(row.viewed().name, row.result()), console, brief=True)
+        print_worst(row.viewed(), console, brief=True)
     if found.worst:
         console.print()
     if found.interrupted:
@@ -75,15 +76,6 @@ def print_overview(found: Overview, source: str, command: str, console: Console)
     print_notes(summary.notes, console)
     if found.worst:
         print_line(console, Text(f"the whole of a row: {plain_text(command)}", "dim"))
-
-
-def _verdicts(found: Overview) -> dict[str, bool | None]:
-    verdicts: dict[str, bool | None] = {"composite": found.gate.held and not found.interrupted}
-    for metric, aggregate in found.summary.aggregates.items():
-        unknown = not aggregate.n or found.thresholds.get(metric) is None
-        n_passed = round(aggregate.pass_rate * aggregate.n_rows)
-        verdicts[metric] = None if unknown else n_passed == aggregate.n
-    return verdicts
 
 
 def print_row(row: ViewedRow, console: Console, *, full: bool = False) -> None:
@@ -108,6 +100,7 @@ class _RowPage:
         self._width = max(window_width(console), _LEAST_WIDTH)
         is_unicode = console.encoding.lower().startswith("utf")
         self._signs = _SIGNS if is_unicode else _ASCII_SIGNS
+        self._marks = ("«", "»") if is_unicode else ("<<", ">>")
         self._answer = answer_sentences(row.result)
         self._truth = truth_sentences(row.result)
 
@@ -124,8 +117,7 @@ class _RowPage:
     def _head(self) -> None:
         result, signature = self._result, self._result.signature
         head = Text("").append(plain_text(self._row.name), "bold")
-        shown = NONE if result.composite_score is None else f"{result.composite_score:.2f}"
-        head.append(f"  composite {shown}  ", "default")
+        head.append(f"  composite {number_text(result.composite_score)}  ", "default")
         head.append("pass" if result.passed else "FAIL", "green" if result.passed else "bold red")
         if signature is not None:
             head.append(f"  profile {plain_text(signature.profile)}", "dim")
@@ -162,9 +154,8 @@ class _RowPage:
         if not sentences:
             self._text(name, text)
             return
-        signs = self._signs
-        legend = f"{signs.supported} supported {signs.weak} weakly {signs.unsupported} not, [chunk]"
-        self._heading(name, legend + self._origin)
+        legend = "{supported} supported {weak} weakly {unsupported} not, [chunk]"
+        self._heading(name, legend.format(**self._signs) + self._origin)
         shown = sentences if self._limit is None else sentences[:_MOST_SENTENCES]
         for number, sentence in enumerate(shown, 1):
             self._sentence(f"{letter}{number}", sentence)
@@ -172,19 +163,12 @@ class _RowPage:
 
     def _sentence(self, number: str, sentence: SentenceView) -> None:
         style = _STYLES[sentence.level]
-        sign = getattr(self._signs, sentence.level)
+        sign = self._signs[sentence.level]
         chunk = "" if sentence.chunk is None else f"[{sentence.chunk}]"
         gutter = Text(f"  {number:>3} ").append(f"{sign} {sentence.support:.2f}", style)
         gutter.append(f" {chunk:<4} ")
         self._wrapped(Text(plain_text(sentence.text, self._limit), style), gutter, len(gutter))
-        missing = [
-            f"{kind} in no chunk: {', '.join(names)}"
-            for kind, names in (
-                ("numbers", sentence.missing_numbers),
-                ("names", sentence.missing_names),
-            )
-            if names
-        ]
+        missing = missing_words(sentence.missing_numbers, sentence.missing_names, "chunk")
         if missing:
             text = Text(plain_text("; ".join(missing), self._limit), "red")
             self._wrapped(text, " " * len(gutter), len(gutter))
@@ -207,51 +191,34 @@ class _RowPage:
         chunks = contexts_of(self._result)
         if not chunks:
             return
-        signs = self._signs
-        remark = f"{signs.opening}the passage that carries a sentence best{signs.closing}"
-        passages = self._passages(len(chunks))
-        self._heading("chunks", remark if any(passages) else "")
-        relevance = next(
-            (found.chunk_scores for found in self._result.metrics.values() if found.chunk_scores),
-            (),
-        )
+        carried: dict[int | None, list[str]] = defaultdict(list)
+        passages: dict[int | None, list[Passage]] = defaultdict(list)
+        for letter, sentences in (("", self._answer), ("t", self._truth)):
+            for number, sentence in enumerate(sentences, 1):
+                carried[sentence.chunk].append(f"{letter}{number}")
+                if sentence.window is not None:
+                    passage = Passage(*sentence.window, f"underline {_STYLES[sentence.level]}")
+                    passages[sentence.chunk].append(passage)
+        remark = "the passage that carries a sentence best".join(self._marks)
+        self._heading("chunks", remark if passages else "")
+        scores = (found.chunk_scores for found in self._result.metrics.values())
+        relevance = next(filter(None, scores), ())
         shown = len(chunks) if self._limit is None else _MOST_CHUNKS
         for place, chunk in enumerate(chunks[:shown]):
             head = Text("").append(f"  [{place}]", "bold")
             said = [f"relevance {relevance[place]:.2f}"] if place < len(relevance) else []
-            if numbers := self._carried(place):
-                said.append(f"best for {', '.join(numbers)}")
+            if carried[place]:
+                said.append(f"best for {', '.join(carried[place])}")
             print_line(self._console, head.append("  " + "; ".join(said), "dim") if said else head)
-            marks = (signs.opening, signs.closing)
-            text = passage_text(chunk, passages[place], marks=marks, limit=self._limit)
+            text = passage_text(chunk, passages[place], marks=self._marks, limit=self._limit)
             self._wrapped(text, "      ", 6)
         self._more(len(chunks) - shown, "chunks")
-
-    def _passages(self, n_chunks: int) -> list[list[Passage]]:
-        found: list[list[Passage]] = [[] for _ in range(n_chunks)]
-        for sentence in (*self._answer, *self._truth):
-            if sentence.window is None or sentence.chunk not in range(n_chunks):
-                continue
-            assert sentence.chunk is not None
-            begin, end = sentence.window
-            found[sentence.chunk].append(
-                Passage(begin, end, f"underline {_STYLES[sentence.level]}")
-            )
-        return found
-
-    def _carried(self, chunk: int) -> list[str]:
-        return [
-            f"{letter}{number}"
-            for letter, sentences in (("", self._answer), ("t", self._truth))
-            for number, sentence in enumerate(sentences, 1)
-            if sentence.chunk == chunk
-        ]
 
     # ----------------------------------------------------------------------------------- metrics
 
     def _metric(self, metric: MetricResult) -> None:
         signs, passed = self._signs, metric.passed
-        sign = NONE if passed is None else signs.supported if passed else signs.unsupported
+        sign = NONE if passed is None else signs["supported" if passed else "unsupported"]
         style = "" if passed is None else "green" if passed else "red"
         line = Text("  ").append(f"{sign} ", style).append(metric.metric_id, "bold")
         reason = f"null ({null_text(metric)})"
@@ -266,7 +233,9 @@ class _RowPage:
             self._wrapped(Text(plain_text(str(metric.explanation), self._limit)), "    ", 4)
         for signal in metric.signals:
             self._wrapped(signal_text(signal), "    - ", 6)
-        self._bullets(_failed(metric.details or ()))
+        # The findings that speak against the row; all are in the JSON.
+        failed = (found for found in metric.details or () if found.get("passed") is False)
+        self._bullets(map(check_line, failed))
         self._bullets(_judge_lines(metric))
 
     def _bullets(self, lines: Iterable[str]) -> None:
@@ -274,16 +243,14 @@ class _RowPage:
             self._wrapped(Text(plain_text(line, self._limit)), "    - ", 6)
 
 
-def _failed(details: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The findings that speak against the row; all are in the JSON."""
-    return [check_line(found) for found in details if found.get("passed") is False]
-
-
 def _judge_lines(metric: MetricResult) -> list[str]:
     judged = metric.judged
     if judged is None:
         return []
-    parts = [f"judge {_score(judged.judge_score)}", f"native {_score(judged.native_score)}"]
+    parts = [
+        f"judge {number_text(judged.judge_score, 3)}",
+        f"native {number_text(judged.native_score, 3)}",
+    ]
     if judged.spread is not None:
         parts.append(f"spread {judged.spread:.3f}")
     if judged.flaky:
@@ -296,10 +263,6 @@ def _judge_lines(metric: MetricResult) -> list[str]:
     return [*lines, *map(_verdict_line, judged.details)]
 
 
-def _score(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
-
-
 def _verdict_line(verdict: Mapping[str, Any]) -> str:
     line = str(verdict.get("verdict", ""))
     if verdict.get("text"):
@@ -307,3 +270,71 @@ def _verdict_line(verdict: Mapping[str, Any]) -> str:
     if verdict.get("chunk") is not None:
         line += f" [{verdict['chunk']}]"
     return f"{line}: {verdict['reason']}" if verdict.get("reason") else line
+
+
+# --------------------------------------------------------------------------------------- passages
+
+
+class Passage(NamedTuple):
+    """A part of a chunk, in code points, half-open, and how it looks."""
+
+    begin: int
+    end: int
+    style: str
+
+
+def passage_text(
+    chunk: str, passages: Sequence[Passage], *, marks: tuple[str, str], limit: int | None
+) -> Text:
+    """The chunk with its passages marked; of one over ``limit`` only what is around them.
+
+    Passages that overlap are marked as one, in the style of the first of them.
+    """
+    apart = _merged(passages, len(chunk))
+    shown = Text()
+    reached = 0
+    for begin, end, style in apart:
+        _add_between(shown, chunk[reached:begin], limit, is_first=reached == 0, is_last=False)
+        _join(shown, chunk[max(0, begin - 1) : begin])
+        passage = plain_text(chunk[begin:end], limit)
+        shown.append(marks[0]).append(passage, style).append(marks[1])
+        reached = end
+        _join(shown, chunk[end : end + 1])
+    _add_between(shown, chunk[reached:], limit, is_first=not apart, is_last=True)
+    return shown
+
+
+def _merged(passages: Sequence[Passage], n: int) -> list[Passage]:
+    merged: list[Passage] = []
+    for begin, end, style in sorted(passages):
+        begin, end = max(0, begin), min(n, end)
+        if begin >= end:
+            continue
+        if merged and begin < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = Passage(last.begin, max(last.end, end), last.style)
+        else:
+            merged.append(Passage(begin, end, style))
+    return merged
+
+
+def _add_between(
+    shown: Text, text: str, limit: int | None, *, is_first: bool, is_last: bool
+) -> None:
+    """What stands before, between or after passages; its middle or far end may be left out."""
+    if limit is None or (is_first and is_last):
+        shown.append(plain_text(text, limit))
+        return
+    if len(text) <= 2 * _MARGIN:
+        shown.append(plain_text(text))
+        return
+    if not is_first:
+        shown.append(plain_text(text[:_MARGIN])).append("…" if is_last else _GAP)
+    if not is_last:
+        shown.append("…" if is_first else "").append(plain_text(text[-_MARGIN:]))
+
+
+def _join(shown: Text, character: str) -> None:
+    """A space where the white space between two parts was lost with the ends of their lines."""
+    if character.isspace() and shown.plain and not shown.plain.endswith(" "):
+        shown.append(" ")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
-    from rag_eval.results.aggregates import MetricAggregate
-    from rag_eval.results.batch import BatchEvalResult
+    from rag_eval.results.aggregates import Aggregate, MetricAggregate
+    from rag_eval.results.batch import BatchEvalResult, BatchSummary
     from rag_eval.results.regressions import MetricRegression
     from rag_eval.results.row import (
         ByMetric,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     )
 
 _HOMES: Final = {
-    "aggregates": ("MetricAggregate",),
-    "batch": ("BatchEvalResult",),
+    "aggregates": ("Aggregate", "MetricAggregate"),
+    "batch": ("BatchEvalResult", "BatchSummary"),
     "regressions": ("MetricRegression",),
     "row": (
         "ByMetric",
@@ -36,7 +36,9 @@ _HOMES: Final = {
 }
 
 __all__ = [
+    "Aggregate",
     "BatchEvalResult",
+    "BatchSummary",
     "ByMetric",
     "CostTracker",
     "EvalResult",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.kernels import scoring as kernels
+from rag_eval.kernels.exact_moments import ExactMoments
 from rag_eval.metrics.registry import bounds_of, higher_is_better
 from rag_eval.options.cascade import is_verdict_only
 from rag_eval.options.plan import Plan
@@ -18,58 +18,6 @@ from rag_eval.results.row import ByMetric
 from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval, wilson_interval
 from rag_eval.stats.moment_intervals import Bounds, interval_of_moments
-
-_SCALE = 1074  # exact sums count in units of 2**-1074, the least double above 0
-_FLUSH_ROWS = 1 << 24
-
-
-class ExactMoments:
-    """Count, sum and sum of squares of doubles, without rounding; mergeable.
-
-    Sums are Python integers in units of 2**-1074 and, for squares, 2**-2148.
-    """
-
-    __slots__ = ("count", "squares", "total")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.total = 0
-        self.squares = 0
-
-    def add(self, values: npt.NDArray[np.float64]) -> None:
-        """Add the values that are not NaN."""
-        for begin in range(0, len(values), _FLUSH_ROWS):
-            sums = np.zeros((2048, 2), np.int64)
-            squares = np.zeros((2048, 4), np.int64)
-            block = values[begin : begin + _FLUSH_ROWS]
-            count, first, end = kernels.add_exactly(block, sums, squares)
-            self.count += count
-            for exponent, (low, high) in enumerate(sums[first:end].tolist(), first):
-                self.total += (low + (high << 32)) << exponent
-            for exponent, pieces in enumerate(squares[first:end].tolist(), first):
-                whole = sum(piece << (32 * place) for place, piece in enumerate(pieces))
-                self.squares += whole << (2 * exponent)
-
-    def merge(self, other: ExactMoments) -> None:
-        """Add all that ``other`` has seen."""
-        self.count += other.count
-        self.total += other.total
-        self.squares += other.squares
-
-    @property
-    def mean(self) -> float:
-        """The mean, correctly rounded; NaN of nothing."""
-        return self.total / (self.count << _SCALE) if self.count else math.nan
-
-    @property
-    def standard_deviation(self) -> float:
-        """The population's, from the exact variance; NaN of nothing."""
-        if not self.count:
-            return math.nan
-        spread = self.count * self.squares - self.total**2
-        # Rooted as an integer of 140 bits and more: a variance may lie beyond all doubles.
-        shift = max(0, (141 - spread.bit_length()) // 2)
-        return math.isqrt(spread << (2 * shift)) / (self.count << (_SCALE + shift))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +69,9 @@ def _median(values: npt.NDArray[np.float64]) -> float:
     return float((ordered[lower] + ordered[upper]) / 2 if lower != upper else ordered[upper])
 
 
-@dataclass(frozen=True, slots=True)
-class MetricAggregate:
-    """One metric over a batch.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """Statistics of one column over a batch.
 
     Attributes
     ----------
@@ -131,13 +79,12 @@ class MetricAggregate:
         Rows with a score, and all rows; print a mean with both.
     mean, median, min, max, std_dev : float
         Over the rows with a score; NaN when there are none. ``std_dev`` divides by n.
-    pass_rate, null_rate : float
-        Shares of all rows; a null score lowers the pass rate. 0 for an empty batch.
+    pass_rate : float
+        Share of all rows that passed; 0 for an empty batch.
     interval : Interval or None
         Of the mean, at 95 %, were the rows drawn one by one; None where there is no mean.
     """
 
-    metric_id: MetricId
     n: int
     n_rows: int
     mean: float
@@ -146,27 +93,58 @@ class MetricAggregate:
     max: float
     std_dev: float
     pass_rate: float
-    null_rate: float
     interval: Interval | None = field(default=None, repr=False)
 
     @property
     def pass_interval(self) -> Interval | None:
         """Of the pass rate, at 95 %; None without rows."""
-        return _pass_interval(self.pass_rate, self.n_rows)
+        if not self.n_rows:
+            return None
+        return wilson_interval(round(self.pass_rate * self.n_rows), self.n_rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the schema of result files, where statistics of nothing are 0."""
+        return {**self._statistics(), "passRate": self.pass_rate, **self._intervals()}
+
+    def _statistics(self) -> dict[str, float | None]:
+        values: dict[str, float | None] = {
+            "mean": self.mean,
+            "median": self.median,
+            "min": self.min,
+            "max": self.max,
+            "stdDev": self.std_dev,
+        }
+        if not self.n:
+            return dict.fromkeys(values, 0)
+        # Verdicts alone have no mean.
+        return {name: None if value != value else value for name, value in values.items()}
+
+    def _intervals(self) -> dict[str, Any]:
+        found = {"meanInterval": self.interval, "passRateInterval": self.pass_interval}
+        return {name: None if one is None else _bounds(one) for name, one in found.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricAggregate(Aggregate):
+    """One metric over a batch; see :class:`Aggregate`. A null score lowers the pass rate.
+
+    Attributes
+    ----------
+    metric_id : MetricId
+    null_rate : float
+        Share of all rows without a score; 0 for an empty batch.
+    """
+
+    metric_id: MetricId
+    null_rate: float
 
     @classmethod
     def of(
         cls, metric: MetricId, statistics: ScoreStatistics, n_rows: int, n_passed: int
     ) -> MetricAggregate:
         """From the statistics of ``n_rows`` rows, of which ``n_passed`` passed."""
-        return cls(
-            metric,
-            n_rows=n_rows,
-            pass_rate=_share(n_passed, n_rows),
-            null_rate=_share(n_rows - statistics.n, n_rows),
-            interval=_interval_of(statistics, bounds_of(metric)),
-            **_fields(statistics),
-        )
+        fields = _fields(statistics, n_rows, n_passed, bounds_of(metric))
+        return cls(metric_id=metric, null_rate=_share(n_rows - statistics.n, n_rows), **fields)
 
     def to_dict(self) -> dict[str, Any]:
         """In the schema of result files, where statistics of nothing are 0.
@@ -175,64 +153,26 @@ class MetricAggregate:
         """
         return {
             "metricId": camel_case(self.metric_id),
-            **_statistics(self),
+            **self._statistics(),
             "passRate": self.pass_rate,
             "nullRate": self.null_rate,
-            **_intervals(self),
+            **self._intervals(),
             **({} if higher_is_better(self.metric_id) else {"higherIsBetter": False}),
         }
 
 
-@dataclass(frozen=True, slots=True)
-class CompositeAggregate:
-    """The composite score over a batch; fields as in :class:`MetricAggregate`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompositeAggregate(Aggregate):
+    """The composite score over a batch; see :class:`Aggregate`.
 
     ``pass_rate`` is the share of samples that passed: without a composite score none does, unless
     no metric has a part in it.
     """
 
-    n: int
-    n_rows: int
-    mean: float
-    median: float
-    min: float
-    max: float
-    std_dev: float
-    pass_rate: float
-    interval: Interval | None = field(default=None, repr=False)
-
-    @property
-    def pass_interval(self) -> Interval | None:
-        """Of the pass rate, at 95 %; None without rows."""
-        return _pass_interval(self.pass_rate, self.n_rows)
-
     @classmethod
     def of(cls, statistics: ScoreStatistics, n_rows: int, n_passed: int) -> CompositeAggregate:
         """From the statistics of ``n_rows`` rows, of which ``n_passed`` passed."""
-        return cls(
-            n_rows=n_rows,
-            pass_rate=_share(n_passed, n_rows),
-            interval=_interval_of(statistics, (0.0, 1.0)),
-            **_fields(statistics),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """In the schema of result files, where statistics of nothing are 0."""
-        return {**_statistics(self), "passRate": self.pass_rate, **_intervals(self)}
-
-
-def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> dict[str, float | None]:
-    values: dict[str, float | None] = {
-        "mean": aggregate.mean,
-        "median": aggregate.median,
-        "min": aggregate.min,
-        "max": aggregate.max,
-        "stdDev": aggregate.std_dev,
-    }
-    if not aggregate.n:
-        return dict.fromkeys(values, 0)
-    # Verdicts alone have no mean.
-    return {name: None if value != value else value for name, value in values.items()}
+        return cls(**_fields(statistics, n_rows, n_passed, (0.0, 1.0)))
 
 
 def aggregate_metric(
@@ -251,9 +191,20 @@ def aggregate_composite(
     return CompositeAggregate.of(statistics, len(composite), int(passed.sum()))
 
 
-def _fields(statistics: ScoreStatistics) -> dict[str, Any]:
-    names = ("n", "mean", "median", "min", "max", "std_dev")
-    return {name: getattr(statistics, name) for name in names}
+def _fields(
+    statistics: ScoreStatistics, n_rows: int, n_passed: int, bounds: Bounds | None
+) -> dict[str, Any]:
+    return {
+        "n": statistics.n,
+        "n_rows": n_rows,
+        "mean": statistics.mean,
+        "median": statistics.median,
+        "min": statistics.min,
+        "max": statistics.max,
+        "std_dev": statistics.std_dev,
+        "pass_rate": _share(n_passed, n_rows),
+        "interval": _interval_of(statistics, bounds),
+    }
 
 
 def _interval_of(statistics: ScoreStatistics, bounds: Bounds | None) -> Interval | None:
@@ -273,15 +224,6 @@ def _interval_of(statistics: ScoreStatistics, bounds: Bounds | None) -> Interval
     return found if math.isfinite(found.high - found.low) else None
 
 
-def _pass_interval(pass_rate: float, n_rows: int) -> Interval | None:
-    return wilson_interval(round(pass_rate * n_rows), n_rows) if n_rows else None
-
-
-def _intervals(aggregate: MetricAggregate | CompositeAggregate) -> dict[str, Any]:
-    found = {"meanInterval": aggregate.interval, "passRateInterval": aggregate.pass_interval}
-    return {name: None if one is None else _bounds(one) for name, one in found.items()}
-
-
 def _bounds(interval: Interval) -> dict[str, Any]:
     known = interval.to_dict()
     names = ("low", "high", "level", "method", "tooFew")
@@ -292,9 +234,40 @@ def _share(count: int, total: int) -> float:
     return count / total if total else 0.0
 
 
+class MatrixAggregates(ByMetric[MetricAggregate]):
+    """The aggregates of a score matrix, computed when one of them is asked for.
+
+    For a few rows they take longer than to score them, and not everybody looks at them.
+    """
+
+    __slots__ = ("_made_of",)
+    _made_of: tuple[Plan, npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None
+
+    def __init__(
+        self, plan: Plan, scores: npt.NDArray[np.float64], passed: npt.NDArray[np.bool_]
+    ) -> None:
+        object.__setattr__(self, "_made_of", (plan, scores, passed))
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "_values":
+            return super().__getattr__(name)
+        made_of = self._made_of
+        if made_of is None:  # by another thread, meanwhile
+            return object.__getattribute__(self, name)
+        plan, scores, passed = made_of
+        aggregates = {
+            metric: aggregate_metric(metric, scores[:, column], passed[:, column])
+            for column, metric in enumerate(plan.columns)
+        }
+        values = dict(without_means(plan, ByMetric(aggregates)))
+        object.__setattr__(self, "_values", values)
+        object.__setattr__(self, "_made_of", None)
+        return values
+
+
 def without_means(plan: Plan, aggregates: ByMetric[MetricAggregate]) -> ByMetric[MetricAggregate]:
     """The aggregates, with NaN for the statistics of columns that hold verdicts alone."""
-    if not any(is_verdict_only(plan, metric) for metric in plan.columns):
+    if plan.judging is None or not plan.judging.is_cascade:
         return aggregates
     return ByMetric(
         {
@@ -305,12 +278,5 @@ def without_means(plan: Plan, aggregates: ByMetric[MetricAggregate]) -> ByMetric
 
 
 def _without_mean(found: MetricAggregate) -> MetricAggregate:
-    return replace(
-        found,
-        mean=math.nan,
-        median=math.nan,
-        min=math.nan,
-        max=math.nan,
-        std_dev=math.nan,
-        interval=None,
-    )
+    nothing: dict[str, Any] = dict.fromkeys(("mean", "median", "min", "max", "std_dev"), math.nan)
+    return replace(found, **nothing, interval=None)

@@ -132,15 +132,15 @@ class BatchEvalResult(BatchSummary):
         Strict JSON: null scores carry a ``nullReason``; lone surrogates are escaped. With
         ``details`` each metric has its scores of chunks and sentences and their evidence.
         """
-        from rag_eval.results import files as result_files
+        from rag_eval.results.files import batch_json_parts, write_or_return
 
-        return result_files.write_or_return(result_files.batch_json_parts(self, details), path)
+        return write_or_return(batch_json_parts(self, details), path)
 
     def to_jsonl(self, path: str | Path | None = None, *, details: bool = False) -> str | None:
         """One line of JSON per row, as :meth:`EvalResult.to_dict` gives it."""
-        from rag_eval.results import files as result_files
+        from rag_eval.results.files import jsonl_parts, write_or_return
 
-        return result_files.write_or_return(result_files.jsonl_parts(self.results, details), path)
+        return write_or_return(jsonl_parts(self.results, details), path)
 
     def to_html(
         self,
@@ -192,11 +192,12 @@ class BatchEvalResult(BatchSummary):
     def from_json(source: str | bytes | Path) -> BatchEvalResult:
         """Read a result file (a path) or its text, of this library or of rag-eval-node-ts.
 
-        Files whose names end in ``.gz`` or ``.zst`` are unpacked.
+        ``.json`` with a summary, or ``.jsonl`` with rows whose statistics are counted; also with
+        ``.gz`` or ``.zst``, or as ``-`` on standard input.
         """
-        from rag_eval.results import files as result_files
+        from rag_eval.results.batch_reading import read_batch
 
-        return result_files.read_batch(source)
+        return read_batch(source)
 
     def plot(self, metrics: Iterable[str] | None = None, *, ax: Axes | None = None) -> Figure:
         """How the scores of each metric are spread, with its threshold and the mean's interval.

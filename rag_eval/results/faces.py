@@ -1,7 +1,7 @@
 """How results show themselves: names of faces -> functions of the rooms above.
 
 A result is data and knows none of its readers; its methods that open one, such as ``to_html``, find
-it here. This table is the one place where a lower room names a higher.
+it here, as texts that are looked up when they are used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FACES: Final = {
     "comparison.notebook": "rag_eval.reports.notebook_batch:comparison_html",
     "comparison.plot": "rag_eval.reports.plot:changes_figure",
     "gate.notebook": "rag_eval.reports.notebook_batch:gate_html",
-    "progress.bar": "rag_eval.reports.notebook_progress:live_progress",
+    "progress.bar": "rag_eval.reports.progress:live_progress",
     "row.notebook": "rag_eval.reports.notebook:result_html",
     "run.notebook": "rag_eval.reports.notebook_batch:run_html",
     "run.page": "rag_eval.reports.page.page:page_of_run",

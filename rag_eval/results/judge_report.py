@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.judge.asking import Tally
 from rag_eval.judge.repeats import mean_of, passes
+from rag_eval.judge.replies import Tally
 from rag_eval.metrics.registry import higher_is_better, needs_judge
 from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.options.cascade import judge_threshold, unjudged_passes
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from rag_eval.judge.agreement import AgreementReport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class MetricJudging:
-    """What judging one metric came to.
+    """What judging one metric came to, counted row by row.
 
     Attributes
     ----------
@@ -44,39 +43,73 @@ class MetricJudging:
         Rows whose native score stands in for a failed judgement.
     tally : Tally
         Calls and tokens.
-    calls_saved, tokens_saved : int
-        What the rows that were not judged would have taken, at the mean of those that were.
     n_both, n_agree : int
         Rows with a native and a judged score, and those of them with the same verdict; a native
         verdict is the one that the row would have without a judge.
     n_flaky : int
         Rows whose repeats pass and fail.
-    mean_spread : float or None
-        Mean standard deviation of repeats and judges within a row.
-    n_audited : int
-        Cascade: rows outside the band that were judged all the same.
-    error_rate : Interval or None
-        Cascade: share of the audited rows whose native verdict is not the judge's, which estimates
-        that of all rows that were not judged.
+    n_spreads, spread_sum : int, float
+        Rows with several scores of one metric, and the sum of their standard deviations.
+    n_audited, n_audit_scored, n_audit_wrong : int
+        Cascade: rows outside the band that were judged all the same; those of them with both
+        scores, and of these the ones with different verdicts.
     """
 
-    n_rows: int
-    n_judged: int
-    n_null: int
-    failures: Mapping[str, int]
-    n_partial: int
-    n_fallback: int
-    tally: Tally
-    n_both: int
-    n_agree: int
-    n_flaky: int
-    mean_spread: float | None
-    n_audited: int
-    error_rate: Interval | None
+    n_rows: int = 0
+    n_judged: int = 0
+    n_null: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+    n_partial: int = 0
+    n_fallback: int = 0
+    tally: Tally = field(default_factory=Tally)
+    n_both: int = 0
+    n_agree: int = 0
+    n_flaky: int = 0
+    n_spreads: int = 0
+    spread_sum: float = 0.0
+    n_audited: int = 0
+    n_audit_scored: int = 0
+    n_audit_wrong: int = 0
+
+    def add(self, found: JudgedScore, is_same: bool | None) -> None:
+        """Count a judged row; whether both verdicts are the same, None where one is missing."""
+        self.n_judged += 1
+        self.tally.add(found.tally)
+        self.n_partial += found.is_partial
+        self.n_fallback += found.is_fallback
+        self.n_flaky += found.flaky
+        self.n_audited += found.is_audit
+        if found.spread is not None:
+            self.n_spreads += 1
+            self.spread_sum += found.spread
+        if found.failed:
+            reason = found.failure.name.lower()
+            self.failures[reason] = self.failures.get(reason, 0) + 1
+        if is_same is None:
+            return
+        self.n_both += 1
+        self.n_agree += is_same
+        if found.is_audit:
+            self.n_audit_scored += 1
+            self.n_audit_wrong += not is_same
+
+    @property
+    def mean_spread(self) -> float | None:
+        """Mean standard deviation of repeats and judges within a row."""
+        return self.spread_sum / self.n_spreads if self.n_spreads else None
+
+    @property
+    def error_rate(self) -> Interval | None:
+        """Cascade: share of the audited rows whose native verdict is not the judge's.
+
+        It estimates that of all rows that were not judged.
+        """
+        scored = self.n_audit_scored
+        return wilson_interval(self.n_audit_wrong, scored) if scored else None
 
     @property
     def calls_saved(self) -> int:
-        """Calls that the rows that were not judged would have taken."""
+        """Calls that the rows that were not judged would have taken, at the mean of the others."""
         return self._saved(self.tally.llm_calls + self.tally.cached_calls)
 
     @property
@@ -200,63 +233,6 @@ class JudgeReport:
         return value
 
 
-class _MetricTotals:
-    """The counts of one metric while rows come in."""
-
-    def __init__(self, native: Callable[[float], bool] | None, judged: float | None) -> None:
-        self._native_passes, self._judged = native, judged
-        self.n_judged = self.n_null = self.n_partial = self.n_fallback = 0
-        self.n_both = self.n_agree = self.n_flaky = 0
-        self.failures: Counter[str] = Counter()
-        self.tally = Tally()
-        self.n_spreads, self.spread_sum = 0, 0.0
-        self.n_audited = self.n_audit_scored = self.n_audit_wrong = 0
-        self.by_judge: list[tuple[float | None, ...]] = []
-
-    def add(self, found: JudgedScore, n_judges: int) -> None:
-        self.n_judged += 1
-        self.tally.add(found.tally)
-        self.n_partial += found.is_partial
-        self.n_fallback += found.is_fallback
-        self.n_flaky += found.flaky
-        self.n_audited += found.is_audit
-        if found.spread is not None:
-            self.n_spreads += 1
-            self.spread_sum += found.spread
-        if found.failed:
-            self.failures[found.failure.name.lower()] += 1
-        if n_judges > 1:
-            self.by_judge.append(tuple(mean_of(repeats) for repeats in found.by_judge))
-        if found.judge_score is None or found.native_score is None:
-            return
-        if self._native_passes is None or self._judged is None:
-            return
-        same = self._native_passes(found.native_score) == (found.judge_score >= self._judged)
-        self.n_both += 1
-        self.n_agree += same
-        if found.is_audit:
-            self.n_audit_scored += 1
-            self.n_audit_wrong += not same
-
-    def result(self, n_rows: int) -> MetricJudging:
-        scored = self.n_audit_scored
-        return MetricJudging(
-            n_rows=n_rows,
-            n_judged=self.n_judged,
-            n_null=self.n_null,
-            failures=dict(self.failures),
-            n_partial=self.n_partial,
-            n_fallback=self.n_fallback,
-            tally=self.tally,
-            n_both=self.n_both,
-            n_agree=self.n_agree,
-            n_flaky=self.n_flaky,
-            mean_spread=self.spread_sum / self.n_spreads if self.n_spreads else None,
-            n_audited=self.n_audited,
-            error_rate=wilson_interval(self.n_audit_wrong, scored) if scored else None,
-        )
-
-
 class JudgeTotals:
     """Counts what was judged, row by row."""
 
@@ -264,63 +240,67 @@ class JudgeTotals:
         assert plan.judging is not None
         self._plan = plan
         self._judging = plan.judging
-        self._columns = plan.columns
-        self._n_rows = 0
-        self._metrics = {
-            metric: _MetricTotals(_native_verdict(plan, metric), judge_threshold(plan, metric))
-            for metric in plan.judging.judged
-        }
+        judged = plan.judging.judged
+        self._metrics = {metric: MetricJudging() for metric in judged}
+        self._native_passes = {metric: _native_verdict(plan, metric) for metric in judged}
+        self._thresholds = {metric: judge_threshold(plan, metric) for metric in judged}
+        self._by_judge: dict[MetricId, list[tuple[float | None, ...]]] = {}
 
     def add(self, rows: Sequence[JudgedRowScores], null_reasons: npt.NDArray[np.uint8]) -> None:
         """Count some rows; the reasons are those of all columns of the plan."""
-        self._n_rows += len(rows)
         for metric, totals in self._metrics.items():
-            nulls = np.flatnonzero(null_reasons[:, self._columns.index(metric)]).tolist()
+            totals.n_rows += len(rows)
+            nulls = np.flatnonzero(null_reasons[:, self._plan.columns.index(metric)]).tolist()
             totals.n_null += sum(metric not in rows[index] for index in nulls)
-        n_judges = len(self._judging.judges)
         for row in rows:
             for metric, found in row.items():
-                self._metrics[metric].add(found, n_judges)
+                self._metrics[metric].add(found, self._is_same(metric, found))
+                if len(self._judging.judges) > 1:
+                    means = tuple(mean_of(repeats) for repeats in found.by_judge)
+                    self._by_judge.setdefault(metric, []).append(means)
+
+    def _is_same(self, metric: MetricId, found: JudgedScore) -> bool | None:
+        native_passes, threshold = self._native_passes[metric], self._thresholds[metric]
+        if found.judge_score is None or found.native_score is None:
+            return None
+        if native_passes is None or threshold is None:
+            return None
+        return native_passes(found.native_score) == (found.judge_score >= threshold)
 
     def report(
         self, *, cost_usd: float | None = None, late_replies: int = 0, stopped: str = ""
     ) -> JudgeReport:
         """What it came to."""
+        from rag_eval.judge.server_urls import independence_warnings
+
         judging = self._judging
         return JudgeReport(
             mode=judging.mode,
             style=judging.style,
             judges=tuple(map(str, judging.identities)),
-            metrics={
-                metric: totals.result(self._n_rows) for metric, totals in self._metrics.items()
-            },
+            metrics=dict(self._metrics),
             cost_usd=cost_usd,
             late_replies=late_replies,
             agreement=self._agreement(),
             stopped=stopped,
-            notes=self._notes(),
+            notes=list(independence_warnings(judging.identities)),
         )
 
     def _agreement(self) -> dict[MetricId, AgreementReport]:
-        if len(self._judging.judges) < 2:
+        if not self._by_judge:
             return {}
         from rag_eval.judge.agreement import agreement_of
 
         return {
             metric: agreement_of(
-                list(zip(*totals.by_judge, strict=True)),
+                list(zip(*self._by_judge[metric], strict=True)),
                 judges=[str(identity) for identity in self._judging.identities],
-                threshold=judge_threshold(self._plan, metric),
+                threshold=self._thresholds[metric],
                 higher_is_better=higher_is_better(metric),
             )
-            for metric, totals in self._metrics.items()
-            if totals.by_judge
+            for metric in self._metrics
+            if metric in self._by_judge
         }
-
-    def _notes(self) -> list[str]:
-        from rag_eval.judge.independence import independence_warnings
-
-        return list(independence_warnings(self._judging.identities))
 
 
 def _native_verdict(plan: Plan, metric: MetricId) -> Callable[[float], bool] | None:

@@ -1,209 +1,271 @@
-"""A row of a result file in; the result that it holds, or an error that names the field, out.
+"""Results in; their rows one at a time, and what is said beside them, out.
 
-Files of rag-eval-node-ts have fewer fields: no signature, no reason for a null.
+Every form is read that this library or rag-eval-node-ts writes: a JSON value with rows and summary,
+or one of the two, rows as JSON lines, tables of scores, committed baselines. Of a file of lines no
+more than a row is in memory, of a file that is one value its bytes.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Final, get_args
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
-from rag_eval.errors import InputError
-from rag_eval.judge.failures import JUDGE_FAILURES
-from rag_eval.metrics.registry import metric_of_file
-from rag_eval.options.signature import Signature
-from rag_eval.plumbing.checked_values import is_number
-from rag_eval.plumbing.json_fields import Fields
-from rag_eval.plumbing.spelling import camel_case
-from rag_eval.results.judged import JudgedScore
-from rag_eval.results.regressions import MetricRegression
-from rag_eval.results.row import (
-    ByMetric,
-    CostTracker,
-    EvalResult,
-    EvalSignal,
-    MetricResult,
-    SentenceEvidence,
-    Severity,
-)
-from rag_eval.samples import MetricId, NullReason
+import msgspec
 
-_REASONS: Final = {reason.name.lower(): reason for reason in NullReason}
-_SEVERITIES: Final = get_args(Severity)
+from rag_eval.errors import InputError, glance
+from rag_eval.inputs.byte_files import ByteFile, file_bytes, opened_bytes, plain_name, source_name
+from rag_eval.inputs.file_states import unchanged
+from rag_eval.inputs.tables import rows_of, table_rows
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.descriptors import descriptor_of, is_standard_input
+
+COLUMN_FILES: Final = (".parquet", ".arrow", ".feather")
+_TABLE_FILES: Final = (".jsonl", ".ndjson", ".csv")
+HOW_TO: Final = "rag-eval run --output FILE writes a result file"
+
+# A file as this library writes it, a row a line: of a hundred thousand rows with their texts the
+# whole would not fit in half a gigabyte.
+_HEAD: Final = b'{"results":[\n'
+_END: Final = b"],"
+
+# Fields of which a whole file has one, and a row none.
+_DOCUMENT: Final = {"results", "aggregates", "baseline"}
+
+# What else comes through a pipe; both need a file, or to be unpacked by another program.
+_NOT_TEXT: Final = {
+    b"PAR1": "Parquet, which is read from a file alone: name that file",
+    b"ARRO": "Arrow, which is read from a file alone: name that file",
+    b"\x1f\x8b": "gzip: unpack it on the way, with gzip -dc",
+    b"\x28\xb5\x2f\xfd": "zstd: unpack it on the way, with zstd -dc",
+}
+
+_Undecoded: TypeAlias = Iterator[tuple[str, Any]]
+_decode = msgspec.json.Decoder().decode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-def result_of(row: Fields, signature: Signature | None) -> EvalResult:
-    """The result of a row that was made under ``signature``.
+class MissingIdsError(InputError):
+    """A run has no ids by which its rows could be found again."""
 
-    Raises
-    ------
-    InputError
-        For a field that is not what it has to be.
+
+class SummaryAloneError(MissingIdsError):
+    """A file has a summary and no rows."""
+
+
+class ResultFile:
+    """A file of results, standard input, or the text of a result file.
+
+    Attributes
+    ----------
+    source : str
+        How messages call it.
+    said : dict
+        What it says beside its rows, known when all have been read; empty in a file of rows alone.
+    is_baseline : bool
+        A committed baseline, known with its first row.
+
+    Parameters
+    ----------
+    source : path or bytes
+        ``.json``, ``.jsonl``, ``.ndjson`` or ``.csv``, also with ``.gz`` or ``.zst``; ``-`` for
+        standard input, which may hold the same, not packed; or the text itself.
     """
-    metrics = {}
-    for name, entry in row.needed("metrics").items():
-        metric = metric_or_none(name)
-        if metric is not None:
-            metrics[metric] = _metric_result(metric, entry)
-    row.require("compositeScore", "a number or null")
-    sample = row.get("sample")
-    return EvalResult(
-        sample={} if sample is None else _checked_sample(row),
-        metrics=ByMetric(metrics),
-        composite_score=row.number_or_none("compositeScore"),
-        passed=row.flag("passed"),
-        cost=cost_of(row.inner("cost")),
-        duration_ms=row.count("durationMs"),
-        evaluated_at=row.text("evaluatedAt"),
-        signature=signature,
-        language=row.text_or_none("language"),
-    )
+
+    def __init__(self, source: str | Path | bytes) -> None:
+        self.source = "the text given" if isinstance(source, bytes) else source_name(source)
+        self.said: dict[str, Any] = {}
+        self.is_baseline = False
+        self._given = source
+        self._pipe: bytes | None = None
+
+    @classmethod
+    def of(cls, source: str | Path | ResultFile) -> ResultFile:
+        """The file of a name, or the one given."""
+        return source if isinstance(source, ResultFile) else cls(source)
+
+    def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Its rows in order, with the places that messages call them by.
+
+        Raises
+        ------
+        InputError
+            When it cannot be read, or is no file of results.
+        """
+        for place, row in self._undecoded():
+            found = row if type(row) is dict else _value(row, f"{self.source}, {place}")
+            if not isinstance(found, dict):
+                raise InputError(f"{self.source}, {place}: wanted an object, got {glance(found)}")
+            yield place, found
+
+    def result_rows(self, *, needed: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The same, of a file whose rows have texts and explanations.
+
+        Raises
+        ------
+        InputError
+            For one with scores alone; and for one without rows, where they are ``needed``.
+        """
+        if self.is_columns:
+            raise self._scores_alone(self.source)
+        place = ""
+        for place, row in self.rows():
+            if not isinstance(row.get("metrics"), Mapping):
+                raise self._scores_alone(f"{self.source}, {place}")
+            yield place, row
+        if not place and self.is_baseline:
+            raise self._scores_alone(self.source)
+        if not place and (needed or "aggregates" not in self.said):
+            raise self.without_rows()
+
+    def n_rows(self) -> int:
+        """How many rows there are; none is decoded, and ``said`` is known afterwards."""
+        return sum(1 for _ in self._undecoded())
+
+    @property
+    def is_columns(self) -> bool:
+        """A file of Parquet or Arrow."""
+        return self._is_named(COLUMN_FILES)
+
+    @property
+    def may_say_more(self) -> bool:
+        """By its name it may hold more than rows."""
+        return not self._is_named((*COLUMN_FILES, *_TABLE_FILES))
+
+    def _is_named(self, endings: tuple[str, ...]) -> bool:
+        given = self._given
+        return not isinstance(given, bytes) and plain_name(given).endswith(endings)
+
+    @property
+    def _is_piped(self) -> bool:
+        given = self._given
+        if isinstance(given, bytes):
+            return False
+        return is_standard_input(given) or descriptor_of(given) is not None
+
+    def without_rows(self) -> InputError:
+        """What to raise where rows are needed."""
+        if "aggregates" in self.said:
+            return SummaryAloneError(f"{self.source} has a summary and no rows; {HOW_TO}")
+        return InputError(f"{self.source} has no rows; {HOW_TO}")
+
+    def _scores_alone(self, where: str) -> InputError:
+        return InputError(
+            f"{where}: no metrics with explanations: samples have none, and scores alone are not "
+            f"enough here; {HOW_TO}"
+        )
+
+    # --------------------------------------------------------------------------------- forms
+
+    def _undecoded(self) -> _Undecoded:
+        given = self._given
+        if isinstance(given, bytes):
+            return self._unnamed(given)
+        if self._is_piped:
+            # There is no second time.
+            self._pipe = file_bytes(given) if self._pipe is None else self._pipe
+            return self._unnamed(self._pipe)
+        name = plain_name(given)
+        if name.endswith(".json"):
+            return self._json(given)
+        if name.endswith(_TABLE_FILES):
+            return table_rows(given)
+        raise InputError(
+            f"{given}: cannot tell the format from the name; wanted {', '.join(_TABLE_FILES)} or "
+            ".json (also with .gz or .zst), .parquet or .arrow"
+        )
+
+    def _json(self, path: str | Path) -> _Undecoded:
+        with unchanged(path), opened_bytes(path) as file:
+            if file.head(len(_HEAD)) == _HEAD:
+                yield from self._lines(file)
+            else:
+                yield from self._document(file.content())
+
+    def _unnamed(self, data: bytes) -> _Undecoded:
+        """A pipe or a text, whose form is told by how it begins."""
+        for mark, what in _NOT_TEXT.items():
+            if data.startswith(mark):
+                raise InputError(f"{self.source} holds {what}")
+        if data.startswith(_HEAD):
+            return self._lines(ByteFile.of(data, self.source))
+        if data[:64].lstrip()[:1] not in b"{[":
+            return rows_of(ByteFile.of(data, self.source), "unnamed.csv")
+        begin = len(data[:64]) - len(data[:64].lstrip())
+        end = data.find(b"\n", begin)
+        if _is_row(data[begin : end if end >= 0 else len(data)]):
+            return rows_of(ByteFile.of(data, self.source), "unnamed.jsonl")
+        return self._document(data)
+
+    def _lines(self, file: ByteFile) -> _Undecoded:
+        lines = file.lines()
+        next(lines)
+        for number, line in enumerate(lines):
+            if line.startswith(_END):
+                self.said.update(_value(b"{" + line[len(_END) :], f"{self.source}, its summary"))
+                return
+            yield f"results[{number}]", line.rstrip().removesuffix(b",")
+        raise InputError(f"{self.source} is not JSON: it ends before its summary")
+
+    def _document(self, data: bytes) -> _Undecoded:
+        """A list of rows, or an object that holds one beside other fields."""
+        is_list = data[:64].lstrip()[:1] == b"["
+        try:
+            found: Any = (_decode_list if is_list else _decode_object)(data)
+        except (ValueError, RecursionError):
+            # Half a character in a text, which msgspec does not take anywhere in a value.
+            try:
+                found = _value(data, self.source)
+            except InputError as error:
+                raise InputError(f"{error}; {HOW_TO}") from None
+        name, rows = "element ", found
+        if isinstance(found, dict):
+            name, rows = self._rows_beside(found)
+        elif not isinstance(found, list):
+            raise InputError(f"{self.source} is no result file: it holds no rows; {HOW_TO}")
+        del found, data
+        for number, row in enumerate(rows):
+            yield f"{name}[{number}]", row
+
+    def _rows_beside(self, found: dict[str, Any]) -> tuple[str, list[Any]]:
+        """The rows of an object, whose other fields are noted, and the name they go by."""
+        if "metrics" in found and not found.keys() & _DOCUMENT:
+            return "row ", [{name: self._plain(name, value) for name, value in found.items()}]
+        self.is_baseline = "baseline" in found and "results" not in found
+        name, what = ("rows", "baseline") if self.is_baseline else ("results", "result file")
+        rows: Any = found.pop(name, [] if "aggregates" in found else None)
+        self.said.update({name: self._plain(name, value) for name, value in found.items()})
+        if rows is None:
+            raise InputError(
+                f"{self.source} is no {what}: it has neither results nor aggregates; {HOW_TO}"
+            )
+        try:
+            return name, rows if isinstance(rows, list) else _decode_list(rows)
+        except (TypeError, ValueError):
+            given = glance(self._plain(name, rows))
+            raise InputError(
+                f"{self.source} is no {what}: {name}: wanted a list of objects, got {given}"
+            ) from None
+
+    def _plain(self, name: str, value: Any) -> Any:
+        return _value(value, f"{self.source}, {name}") if isinstance(value, msgspec.Raw) else value
 
 
-def signature_of(row: Fields) -> Signature | None:
-    """That of a row or a file; None where it has none."""
-    found = row.get("signature")
-    return None if found is None else Signature.from_dict(found)
-
-
-def regressions_of(file: Fields) -> list[MetricRegression] | None:
-    """What a run said of each metric beside its baseline; None where it had none."""
-    if file.get("regressions") is None:
-        return None
-    found = file.each("regressions", _regression)
-    return [regression for regression in found if regression is not None]
-
-
-def cost_of(entry: Fields) -> CostTracker:
-    """What a judge cost; all 0 where nothing is said."""
-    return CostTracker(**{name: entry.count(camel_case(name)) for name in CostTracker.__slots__})
-
-
-def metric_or_none(name: str) -> MetricId | None:
-    """The metric of that name; None for what is the name of none."""
+def _is_row(line: bytes) -> bool:
+    """Whether a line is a row by itself, and not a whole file."""
     try:
-        return metric_of_file(name)
-    except InputError:
-        return None
+        found = _decode_object(line)
+    except (ValueError, RecursionError):
+        return False
+    return not found.keys() & _DOCUMENT
 
 
-def _regression(entry: Fields) -> MetricRegression | None:
-    metric = metric_or_none(entry.text("metricId"))
-    if metric is None:
-        return None
-    return MetricRegression(
-        metric_id=metric,
-        baseline_mean=_mean(entry, "baselineMean"),
-        current_mean=_mean(entry, "currentMean"),
-        delta=_mean(entry, "delta"),
-        regressed=entry.flag("regressed"),
-        not_comparable=entry.flag_or_none("notComparable") is True,
-    )
-
-
-def _mean(entry: Fields, name: str) -> float:
-    found = entry.number_or_none(name)
-    return math.nan if found is None else float(found)
-
-
-def _checked_sample(row: Fields) -> object:
-    row.inner("sample")
-    return row.get("sample")
-
-
-def _metric_result(metric: MetricId, entry: Fields) -> MetricResult:
-    entry.require("score", "a number or null")
-    score = entry.number_or_none("score")
-    reason = _null_reason(entry, score)
-    has_evidence = entry.get("evidence") is not None
-    has_details = entry.get("details") is not None
-    return MetricResult(
-        metric_id=metric,
-        score=score,
-        passed=entry.flag_or_none("passed"),
-        threshold=entry.number_or_none("threshold"),
-        explanation=entry.text("explanation"),
-        signals=entry.each("signals", lambda signal: _signal(metric, signal)),
-        null_reason=reason,
-        probability=entry.number_or_none("probability"),
-        chunk_scores=entry.numbers_or_none("chunkScores"),
-        evidence=entry.each("evidence", _sentence_evidence) if has_evidence else None,
-        mode=entry.text("mode", "heuristic"),  # type: ignore[arg-type]  # another tool's is shown
-        llm_calls=entry.count("llmCalls"),
-        duration_ms=entry.count("durationMs"),
-        details=entry.objects("details") if has_details else None,
-        judged=_judged(entry, score, reason),
-    )
-
-
-def _null_reason(entry: Fields, score: float | None) -> NullReason:
-    if score is not None:
-        return NullReason.MEASURED
-    named = entry.text_or_none("nullReason")
-    found = NullReason.MEASURED if named is None else _REASONS.get(named)
-    if found is None:
-        entry.refuse("nullReason", f"one of {', '.join(list(_REASONS)[1:])}")
-    return found or NullReason.MISSING_FIELD
-
-
-def _judged(entry: Fields, score: float | None, reason: NullReason) -> JudgedScore | None:
-    """What a judge said; how a judgement failed that the native score stands in for is lost."""
-    if entry.get("judge") is None:
-        return None
-    found = entry.inner("judge")
-    is_fallback = found.flag_or_none("fallback") is True
-    failure = reason if reason in JUDGE_FAILURES else NullReason.MEASURED
-    is_audit = found.get("auditShare") is not None
-    judge_score = found.number_or_none("score")
-    return JudgedScore(
-        score=score,
-        null_reason=reason,
-        mode=entry.text("mode", "llm"),  # type: ignore[arg-type]  # as above
-        failure=NullReason.JUDGE_FAILED if is_fallback else failure,
-        message=found.text("message"),
-        explanation=entry.text("explanation"),
-        judge_score=judge_score,
-        by_judge=_by_judge(found) or ((judge_score,),),
-        native_score=found.number_or_none("nativeScore"),
-        spread=found.number_or_none("spread"),
-        flaky=found.flag_or_none("flaky") is True,
-        is_audit=is_audit,
-        share=found.number("auditShare") if is_audit else 1.0,
-        details=found.objects("verdicts"),
-    )
-
-
-def _by_judge(judge: Fields) -> tuple[tuple[float | None, ...], ...]:
-    """The scores of each judge's repeats, null where one failed."""
-    listed = judge.get("byJudge") or []
-    if isinstance(listed, list) and all(
-        isinstance(repeats, list) and all(one is None or is_number(one) for one in repeats)
-        for repeats in listed
-    ):
-        return tuple(map(tuple, listed))
-    return judge.refuse("byJudge", "a list of scores for each judge")
-
-
-def _sentence_evidence(entry: Fields) -> SentenceEvidence:
-    return SentenceEvidence(
-        span=entry.span("span"),
-        support=entry.number("support"),
-        chunk=entry.place_or_none("chunk"),
-        window=entry.span_or_none("window"),
-        covered=entry.number("covered"),
-        missing_numbers=entry.texts("missingNumbers"),
-        missing_names=entry.texts("missingNames"),
-    )
-
-
-def _signal(metric: MetricId, entry: Fields) -> EvalSignal:
-    if entry.get("severity") not in _SEVERITIES:
-        entry.refuse("severity", f"one of {', '.join(_SEVERITIES)}")
-    return EvalSignal(
-        id=entry.text("id"),
-        metric_id=metric,
-        severity=entry.get("severity"),
-        message=entry.text("message"),
-        evidence=entry.text_or_none("evidence"),
-        context_chunk_index=entry.place_or_none("contextChunkIndex"),
-    )
+def _value(data: Any, where: str) -> Any:
+    try:
+        try:
+            return _decode(data)
+        except msgspec.DecodeError:
+            return json_text.loads(bytes(data))  # escapes of lone surrogates
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} is not JSON: {error}") from None

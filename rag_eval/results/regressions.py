@@ -63,12 +63,14 @@ def _or_null(mean: float) -> float | None:
 class Baseline:
     """What of an earlier run is compared: its means and its signature.
 
-    ``unscored`` names the metrics that were null in every row; files hold a mean of 0 for them.
+    ``unscored`` names the metrics that were null in every row; files hold a mean of 0 for them. A
+    table of scores ``is_table``: without a signature it may be of any settings.
     """
 
     means: dict[MetricId, float]
     unscored: frozenset[MetricId]
     signature: Signature | None
+    is_table: bool = False
 
     @classmethod
     def of(cls, value: object) -> Baseline:
@@ -85,6 +87,13 @@ class Baseline:
                 "baseline_result must be a batch result with aggregates, got "
                 + (f"keys {sorted(value)}" if isinstance(value, Mapping) else type(value).__name__)
             )
+        return cls.of_means(aggregates, signature)
+
+    @classmethod
+    def of_means(
+        cls, aggregates: Mapping[str, Any], signature: Signature | None, *, is_table: bool = False
+    ) -> Baseline:
+        """The baseline whose metrics have these statistics, as objects or as a file has them."""
         means: dict[MetricId, float] = {}
         unscored: set[MetricId] = set()
         for name, aggregate in aggregates.items():
@@ -97,7 +106,7 @@ class Baseline:
             means[metric], null_rate = _mean_and_null_rate(name, aggregate)
             if null_rate == 1:
                 unscored.add(metric)
-        return cls(means, frozenset(unscored), signature)
+        return cls(means, frozenset(unscored), signature, is_table)
 
 
 def _has_mean(aggregate: object) -> bool:
@@ -133,6 +142,8 @@ def check_signatures(
     """
     compared = [metric for metric in metrics if metric in baseline.means]
     theirs = baseline.signature
+    if theirs is None and baseline.is_table:
+        return unknown_settings("the baseline")
     if theirs is None:
         if current.profile != "overlap":
             raise SignatureMismatchError(
@@ -150,6 +161,11 @@ def check_signatures(
             "score it again, or force the comparison"
         )
     return None
+
+
+def unknown_settings(name: str) -> str:
+    """What to say about a table of scores without a signature."""
+    return f"{name} has no signature: that the settings were the same is not known"
 
 
 def compare_means(

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from rag_eval.errors import InputError, NotComputedError
-from rag_eval.judge.asking import Tally
+from rag_eval.judge.replies import Tally
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing.spelling import camel_case
-from rag_eval.results.faces import face
 from rag_eval.results.judged import JudgedScore
 from rag_eval.samples import EvaluationMode, MetricId, NullReason
 
@@ -52,6 +51,10 @@ class EvalSignal:
         if self.context_chunk_index is not None:
             result["contextChunkIndex"] = self.context_chunk_index
         return result
+
+
+Words: TypeAlias = tuple[str, tuple[EvalSignal, ...], dict[str, Any]]
+"""An explanation, signals, and further fields of a :class:`MetricResult`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,6 +321,8 @@ class EvalResult:
         return result
 
     def _repr_html_(self) -> str:
+        from rag_eval.results.faces import face
+
         return str(face("row.notebook")(self))
 
 

@@ -11,36 +11,25 @@ from typing import Any, Final
 import msgspec
 
 from rag_eval.errors import InputError, SignatureMismatchError
-from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import higher_is_better, metric_of_file, place_of
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature, signature_of
-from rag_eval.plumbing import json_text
+from rag_eval.plumbing.json_fields import Fields
 from rag_eval.plumbing.json_text import number_or_null
 from rag_eval.plumbing.spelling import camel_case
-from rag_eval.results.regressions import Baseline, check_signatures
+from rag_eval.results.reading import ResultFile
+from rag_eval.results.regressions import Baseline, check_signatures, unknown_settings
+from rag_eval.results.score_columns import ScoreColumns
+from rag_eval.results.score_files import ScoreFile
+from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.samples import MetricId
-
-
-class _Row(msgspec.Struct):
-    """A row that is counted and not read."""
 
 
 class _Aggregate(msgspec.Struct, rename="camel"):
     mean: float | None
     null_rate: float = 0
     higher_is_better: bool = True
-
-
-class _File(msgspec.Struct, rename="camel"):
-    """What is read of a result file: of a million rows the objects would not fit in memory."""
-
-    aggregates: dict[str, Any]
-    composite_aggregate: dict[str, Any] = {}  # msgspec copies it
-    results: list[_Row] = []
-    signature: dict[str, Any] | None = None
-    n_rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,34 +71,58 @@ class ResultSummary:
         return self.baseline.signature
 
 
-def read_summary(path: str | Path) -> ResultSummary:
-    """Read aggregates and signature of a result file, of this library or of rag-eval-node-ts.
+def read_summary(path: str | Path | ResultFile) -> ResultSummary:
+    """Read means and signature of a file of results or scores.
 
-    What ``run --format json`` prints will do as well. ``.gz`` and ``.zst`` are unpacked.
+    Parameters
+    ----------
+    path : path
+        Of any form that :func:`rag_eval.runs.run_files.read_run` takes, and what
+        ``run --format json`` prints. Means that a file does not say are those of its rows.
 
     Raises
     ------
     InputError
-        When it is no result file.
+        When it holds neither.
     """
-    data = file_bytes(path)
+    file = ScoreFile(path, id_field=None)
+    said, n_rows = file.said()
+    if "aggregates" not in said:
+        return _summary_of_rows(file)
     try:
-        found = _decoded(data)
-        baseline = Baseline.of({"aggregates": found.aggregates, "signature": found.signature})
-        composite = msgspec.convert(found.composite_aggregate or {"mean": math.nan}, _Aggregate)
-        means = _means(found)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{path} is no result file: {error}") from None
-    except InputError as error:
-        raise InputError(f"{path} is no result file: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}") from None
+        count = n_rows or Fields(said).place_or_none("nRows")
+        baseline = Baseline.of(said)
+        means = _means(said["aggregates"], count)
+        found = said.get("compositeAggregate") or {"mean": None}
+        mean = _mean(msgspec.convert(found, _Aggregate))
+    except (ValueError, InputError) as error:
+        raise InputError(f"{file.source} is no result file: {error}") from None
     if all(math.isnan(means[metric].mean) for metric in METRIC_IDS if metric in means):
-        composite.mean = math.nan  # files hold 0 for it; diagnostics have no part in it
+        mean = math.nan  # files hold 0 for it; diagnostics have no part in it
     # How many rows have a composite score is not in the schema.
-    return ResultSummary(
-        str(path), means, MeanScore(_mean(composite), None, _n_rows(found)), baseline
-    )
+    return ResultSummary(file.source, means, MeanScore(mean, None, count), baseline)
+
+
+def _summary_of_rows(file: ScoreFile) -> ResultSummary:
+    columns = ScoreColumns()
+    for row in file.rows():
+        columns.add(row)
+    aggregates = columns.aggregates(file.metrics)
+    means = {
+        metric: MeanScore(
+            found.mean if found.n else math.nan,
+            found.n,
+            found.n_rows,
+            metric not in file.lower_is_better,
+        )
+        for metric, found in sorted(aggregates.items(), key=lambda item: _usual_place(item[0]))
+    }
+    composite = columns.composite_aggregate()
+    mean = MeanScore(composite.mean, composite.n, composite.n_rows)
+    # Tables have no verdicts on metrics.
+    is_table = bool((columns.matrices()[2] == NOT_JUDGED).all())
+    baseline = Baseline.of_means(aggregates, file.signature, is_table=is_table)
+    return ResultSummary(file.source, means, mean, baseline)
 
 
 def checked_baseline(
@@ -144,29 +157,14 @@ def checked_baseline(
     return baseline, [*notes, note] if note else notes
 
 
-def _decoded(data: bytes) -> _File:
-    try:
-        return msgspec.json.decode(data, type=_File)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        # msgspec does not take the escapes of lone surrogates, not even in what it passes over.
-        return msgspec.convert(json_text.loads(data), _File)
-
-
-def _n_rows(found: _File) -> int | None:
-    return len(found.results) or found.n_rows
-
-
 def _mean(aggregate: _Aggregate) -> float:
     """Its mean; columns of verdicts have none."""
     return math.nan if aggregate.mean is None else aggregate.mean
 
 
-def _means(found: _File) -> dict[MetricId, MeanScore]:
-    n_rows = _n_rows(found)
+def _means(aggregates: dict[str, Any], n_rows: int | None) -> dict[MetricId, MeanScore]:
     means: dict[MetricId, MeanScore] = {}
-    entries = {metric_of_file(name): entry for name, entry in found.aggregates.items()}
+    entries = {metric_of_file(name): entry for name, entry in aggregates.items()}
     for metric in sorted(entries, key=_usual_place):
         aggregate = msgspec.convert(entries[metric], _Aggregate)
         share = 1 - aggregate.null_rate
@@ -252,7 +250,9 @@ class Comparison:
         }
 
 
-def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> Comparison:
+def compare_files(
+    old: str | Path | ResultFile, new: str | Path | ResultFile, *, force: bool = False
+) -> Comparison:
     """Compare the means of two result files.
 
     Raises
@@ -265,10 +265,13 @@ def compare_files(old: str | Path, new: str | Path, *, force: bool = False) -> C
     before, after = read_summary(old), read_summary(new)
     shared: list[MetricId] = [metric for metric in before.means if metric in after.means]
     if not shared:
-        raise InputError(f"{old} and {new} have no metric in common")
-    differences = setting_differences(before.signature, after.signature, shared)
+        raise InputError(f"{before.name} and {after.name} have no metric in common")
+    unsigned = [run for run in (before, after) if run.signature is None]
+    tables = [run.name for run in unsigned if run.baseline.is_table]
+    differences = [] if tables else setting_differences(before.signature, after.signature, shared)
     check_differences(before.name, after.name, differences, force=force)
-    notes = unsigned_notes(run.name for run in (before, after) if run.signature is None)
+    notes = unsigned_notes(run.name for run in unsigned if not run.baseline.is_table)
+    notes += map(unknown_settings, tables)
     missing = MeanScore(math.nan, 0, 0)
     changes = [
         MeanChange(metric, before.means.get(metric, missing), after.means.get(metric, missing))

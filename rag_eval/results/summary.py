@@ -1,30 +1,47 @@
-"""Totals of a stream of scores -> the summary of a batch."""
+"""Scores of all rows, counted up or as a matrix -> the summary of a batch."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+
+import numpy as np
+import numpy.typing as npt
 
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
-from rag_eval.results.aggregates import without_means
-from rag_eval.results.batch import BatchSummary
-from rag_eval.results.row import CostTracker
+from rag_eval.results.aggregates import (
+    CompositeAggregate,
+    MatrixAggregates,
+    MetricAggregate,
+    aggregate_composite,
+    without_means,
+)
+from rag_eval.results.batch import BatchEvalResult, BatchSummary
+from rag_eval.results.regressions import Baseline, compare_means
+from rag_eval.results.row import ByMetric, CostTracker, EvalResult
 from rag_eval.results.totals import ScoreBlocks, ScoreTotals
+from rag_eval.results.verdicts import judge_rows
+from rag_eval.samples import MetricId
 
 if TYPE_CHECKING:
     from rag_eval.results.judge_report import JudgeReport
 
+_Summary = TypeVar("_Summary", bound=BatchSummary)
+
+
+class RunFacts(TypedDict):
+    """What is known of a run besides its scores."""
+
+    evaluated_at: str
+    duration_ms: int
+    notes: list[str]
+    judging: JudgeReport | None
+
 
 def summary_of(
-    plan: Plan,
-    totals: ScoreTotals,
-    blocks: ScoreBlocks | None,
-    *,
-    evaluated_at: str,
-    duration_ms: int,
-    notes: list[str],
-    judging: JudgeReport | None = None,
+    plan: Plan, totals: ScoreTotals, blocks: ScoreBlocks | None, **run: Unpack[RunFacts]
 ) -> BatchSummary:
     """The summary of all rows in ``totals``.
 
@@ -32,21 +49,65 @@ def summary_of(
     histogram, and the signature says so.
     """
     aggregates, composite = totals.aggregates(blocks)
-    signature = signature_of(plan)
+    fields = _fields(plan, without_means(plan, aggregates), composite, totals.n_passed, run)
     if blocks is None:
-        signature = replace(signature, options={**signature.options, "quantiles": "sketch"})
-    n_passed = totals.n_passed
-    return BatchSummary(
-        metrics=plan.columns,
-        n_rows=totals.n_rows,
-        n_passed=n_passed,
-        aggregates=without_means(plan, aggregates),
-        composite_aggregate=composite,
-        passed=0 < totals.n_rows == n_passed,
-        total_duration_ms=duration_ms,
-        evaluated_at=evaluated_at,
-        signature=signature,
-        notes=notes,
-        total_cost=CostTracker() if judging is None else judging.cost,
-        judging=judging,
+        signature = fields["signature"]
+        options = {**signature.options, "quantiles": "sketch"}
+        fields["signature"] = replace(signature, options=options)
+    return BatchSummary(**fields)
+
+
+def batch_of(
+    plan: Plan,
+    scores: npt.NDArray[np.float64],
+    null_reasons: npt.NDArray[np.uint8],
+    results: Sequence[EvalResult],
+    **run: Unpack[RunFacts],
+) -> BatchEvalResult:
+    """The result of a batch from its score matrix."""
+    verdicts = judge_rows(scores, plan)
+    aggregates = MatrixAggregates(plan, scores, verdicts.metric_passed)
+    composite = aggregate_composite(verdicts.composite, verdicts.passed)
+    return BatchEvalResult(
+        **_fields(plan, aggregates, composite, int(verdicts.passed.sum()), run),
+        scores=scores,
+        null_reasons=null_reasons,
+        composite_scores=verdicts.composite,
+        sample_passed=verdicts.passed,
+        results=results,
     )
+
+
+def _fields(
+    plan: Plan,
+    aggregates: ByMetric[MetricAggregate],
+    composite: CompositeAggregate,
+    n_passed: int,
+    run: RunFacts,
+) -> dict[str, Any]:
+    """The fields of a :class:`BatchSummary`."""
+    judging = run["judging"]
+    return {
+        "metrics": plan.columns,
+        "n_rows": composite.n_rows,
+        "n_passed": n_passed,
+        "aggregates": aggregates,
+        "composite_aggregate": composite,
+        "passed": 0 < composite.n_rows == n_passed,
+        "total_duration_ms": run["duration_ms"],
+        "evaluated_at": run["evaluated_at"],
+        "signature": signature_of(plan),
+        "notes": run["notes"],
+        "total_cost": CostTracker() if judging is None else judging.cost,
+        "judging": judging,
+    }
+
+
+def compared(
+    summary: _Summary, baseline: Baseline | None, metrics: Iterable[MetricId], threshold: float
+) -> _Summary:
+    """The summary with the regressions of some metrics, where there is a baseline."""
+    if baseline is None:
+        return summary
+    regressions = compare_means(summary.aggregates, baseline, metrics, threshold)
+    return replace(summary, regressions=regressions)

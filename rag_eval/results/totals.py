@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import IO, Any, Final, Literal, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.kernels.exact_moments import ExactMoments
 from rag_eval.options.plan import Plan
 from rag_eval.results.aggregates import (
     CompositeAggregate,
-    ExactMoments,
     MetricAggregate,
     ScoreStatistics,
 )
 from rag_eval.results.row import ByMetric
 from rag_eval.results.verdicts import judge_rows
 
-Quantiles: TypeAlias = Literal["exact", "sketch"]
 Scores: TypeAlias = npt.NDArray[np.float64]
 ScoreBlocks: TypeAlias = Callable[[], Iterator[Scores]]
 
@@ -172,8 +171,9 @@ class _Search:
         if not self._n_bits:
             self.found = _value(self._first)
         self._shift = max(0, self._n_bits - _SPLIT_BITS)
-        self._counts = np.zeros(1 << (self._n_bits - self._shift), np.int64)
         self._collected: list[npt.NDArray[np.uint64]] = []
+        if not self._fits:
+            self._counts = np.zeros(1 << (self._n_bits - self._shift), np.int64)
 
     @property
     def _fits(self) -> bool:
@@ -204,14 +204,20 @@ class _Search:
         self._begin()
 
 
-def _find(searches: list[_Search], blocks: ScoreBlocks) -> None:
-    """Read the blocks as often as it takes to end all searches."""
-    while active := [search for search in searches if search.found is None]:
+def _found(
+    searches: Mapping[tuple[int, int], _Search], blocks: ScoreBlocks
+) -> dict[tuple[int, int], float]:
+    """What each search finds; the blocks are read as often as it takes to end all of them."""
+    found: dict[tuple[int, int], float] = {}
+    while len(found) < len(searches):
+        active = [search for place, search in searches.items() if place not in found]
         for scores in blocks():
             for search in active:
                 search.see(scores[:, search.column])
         for search in active:
             search.end_pass()
+        found |= {place: one.found for place, one in searches.items() if one.found is not None}
+    return found
 
 
 class ScoreTotals:
@@ -233,6 +239,7 @@ class ScoreTotals:
         """Add a score matrix of shape (rows, M), columns as in the plan."""
         self._waiting.append(scores)
         self._n_waiting += len(scores)
+        self.n_rows += len(scores)
         if self._n_waiting >= _FLUSH_ROWS:
             self._flush()
 
@@ -242,7 +249,6 @@ class ScoreTotals:
         scores = np.concatenate(self._waiting)
         self._waiting, self._n_waiting = [], 0
         verdicts = judge_rows(scores, self._plan)
-        self.n_rows += len(scores)
         for column, totals in enumerate(self._columns):
             totals.add(scores[:, column], verdicts.metric_passed[:, column])
         self._composite.add(verdicts.composite, verdicts.passed)
@@ -292,16 +298,16 @@ class ScoreTotals:
         """Per column the values that its median is the mean of."""
         if blocks is None:
             return [[totals.about(rank) for rank in totals.middle_ranks] for totals in self._all]
-        searches = [
-            [_Search(column, totals, rank) for rank in totals.middle_ranks]
+        # Both ranks are one where the number of scores is odd.
+        searches = {
+            (column, rank): _Search(column, totals, rank)
             for column, totals in enumerate(self._all)
-        ]
-        _find(
-            [search for column in searches for search in column],
-            lambda: (self._with_composite(scores) for scores in blocks()),
-        )
+            for rank in totals.middle_ranks
+        }
+        found = _found(searches, lambda: (self._with_composite(scores) for scores in blocks()))
         return [
-            [search.found for search in column if search.found is not None] for column in searches
+            [found[column, rank] for rank in totals.middle_ranks]
+            for column, totals in enumerate(self._all)
         ]
 
     def _with_composite(self, scores: Scores) -> Scores:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.options.plan import Plan
 from rag_eval.samples import MetricId
+
+NOT_JUDGED: Final = -1
+"""In the place of a verdict: there is none, or a file does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +66,6 @@ def _metric_passed(
             else:
                 passed[:, column] = scores[:, column] <= threshold
     return passed
-
-
-def passes(score: float | None, metric: MetricId, plan: Plan) -> bool | None:
-    """Whether one score passes; None for a null, and where there is no threshold."""
-    threshold = plan.thresholds[metric]
-    if score is None or threshold is None:
-        return None
-    if plan.specs[metric].higher_is_better:
-        return score >= threshold
-    return score <= threshold
 
 
 def _composite(

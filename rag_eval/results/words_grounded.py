@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
+from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import Evidence, GroundedDetails
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.plumbing.javascript_numbers import three_decimals
-from rag_eval.results.row import EvalSignal, SentenceEvidence, Severity
+from rag_eval.results.row import EvalSignal, SentenceEvidence, Words
+from rag_eval.results.words_overlap import SENTENCE_SIGNALS, chunk_signals, low_score
 from rag_eval.samples import MetricId
 
 RELEVANT: Final = 0.30
@@ -65,31 +67,27 @@ class RowFacts:
         return self.truths[self.details.best_truth or 0]
 
 
-Explained: TypeAlias = tuple[str, tuple[EvalSignal, ...], dict[str, Any]]
-
-
 def _evidence(sentences: Sequence[Evidence]) -> tuple[SentenceEvidence, ...]:
     return tuple(
         SentenceEvidence(
-            span=found.span,
-            support=found.support,
-            chunk=found.chunk,
-            window=found.window,
-            covered=found.covered,
-            missing_numbers=tuple(found.missing_numbers),
-            missing_names=tuple(found.missing_names),
+            **found._asdict()
+            | {
+                "missing_numbers": tuple(found.missing_numbers),
+                "missing_names": tuple(found.missing_names),
+            }
         )
         for found in sentences
     )
 
 
-def _missing(found: Evidence) -> str:
-    parts = []
-    if found.missing_numbers:
-        parts.append("numbers in no chunk: " + ", ".join(found.missing_numbers))
-    if found.missing_names:
-        parts.append("names in no chunk: " + ", ".join(found.missing_names))
-    return "".join(f"; {part}" for part in parts)
+def missing_words(numbers: Sequence[str], names: Sequence[str], place: str) -> list[str]:
+    """``numbers in no chunk: 7, 9``, and the same of names, where there are any."""
+    kinds = {"numbers": numbers, "names": names}
+    return [f"{kind} in no {place}: {', '.join(some)}" for kind, some in kinds.items() if some]
+
+
+def _missing(found: Evidence) -> list[str]:
+    return missing_words(found.missing_numbers, found.missing_names, "chunk")
 
 
 def _window(found: Evidence) -> str:
@@ -102,146 +100,100 @@ def _window(found: Evidence) -> str:
     )
 
 
-def _sentence_signals(
-    metric: MetricId, what: str, severity: Severity, sentences: Sequence[Evidence], text: str
-) -> tuple[EvalSignal, ...]:
+def _of_sentences(metric: MetricId, words: str, sentences: Sequence[Evidence], text: str) -> Words:
     """One signal per sentence below the cut: best window, numbers and names that no chunk has."""
-    return tuple(
+    signal, severity = SENTENCE_SIGNALS[metric]
+    signals = tuple(
         EvalSignal(
-            id=f"{what}-{index}",
+            id=f"{signal}-{index}",
             metric_id=metric,
             severity=severity,
             message=f"Sentence is carried to {three_decimals(found.support)} only "
-            f"({_window(found)}{_missing(found)}).",
+            f"({'; '.join([_window(found), *_missing(found)])}).",
             evidence=text[slice(*found.span)],
             context_chunk_index=found.chunk,
         )
         for index, found in enumerate(sentences)
         if found.support < SENTENCE_CUT
     )
+    return words, signals, {"evidence": _evidence(sentences)}
 
 
-def _faithfulness(facts: RowFacts, score: float) -> Explained:
+def _faithfulness(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
-    return (
+    words = (
         f"Support of {len(sentences)} answer sentence(s) by the contexts, by their content words: "
-        f"{three_decimals(score)}. A low score is strong evidence, a high one weak.",
-        _sentence_signals(
-            "faithfulness", "faithfulness-low-support", "warning", sentences, facts.answer
-        ),
-        {"evidence": _evidence(sentences)},
+        f"{three_decimals(score)}. A low score is strong evidence, a high one weak."
     )
+    return _of_sentences("faithfulness", words, sentences, facts.answer)
 
 
-def _hallucination_rate(facts: RowFacts, score: float) -> Explained:
+def _hallucination_rate(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
     below = sum(found.support < SENTENCE_CUT for found in sentences)
-    return (
+    words = (
         f"{below}/{len(sentences)} answer sentence(s) carried to less than 0.60 "
-        f"(score={three_decimals(score)}, 1 is no hallucination).",
-        _sentence_signals(
-            "hallucination_rate", "hallucination-unsupported", "critical", sentences, facts.answer
-        ),
-        {"evidence": _evidence(sentences)},
+        f"(score={three_decimals(score)}, 1 is no hallucination)."
     )
+    return _of_sentences("hallucination_rate", words, sentences, facts.answer)
 
 
-def _context_recall(facts: RowFacts, score: float) -> Explained:
-    sentences = facts.details.truth or []
-    several = (
-        f" (ground truth {facts.details.best_truth} of {len(facts.truths)}, counted from 0)"
-        if len(facts.truths) > 1
-        else ""
+def _context_recall(facts: RowFacts, score: float) -> Words:
+    sentences, n_truths = facts.details.truth or [], len(facts.truths)
+    which = f" (ground truth {facts.details.best_truth} of {n_truths}, counted from 0)"
+    words = (
+        f"Support of {len(sentences)} ground truth sentence(s) by the contexts"
+        f"{which if n_truths > 1 else ''}: {three_decimals(score)}."
     )
-    return (
-        f"Support of {len(sentences)} ground truth sentence(s) by the contexts{several}: "
-        f"{three_decimals(score)}.",
-        _sentence_signals(
-            "context_recall", "context-recall-missing", "warning", sentences, facts.truth
-        ),
-        {"evidence": _evidence(sentences)},
-    )
+    return _of_sentences("context_recall", words, sentences, facts.truth)
 
 
-def _context_relevance(facts: RowFacts, score: float) -> Explained:
+def _context_relevance(facts: RowFacts, score: float) -> Words:
     chunks = facts.details.chunk_scores or []
     low = [str(index) for index, value in enumerate(chunks) if value < RELEVANT]
-    signal = EvalSignal(
-        id="context-relevance-irrelevant-chunks",
-        metric_id="context_relevance",
-        severity="info",
-        message=f"Context chunk(s) with relevance below 0.30: indices [{', '.join(low)}].",
-    )
     return (
         f"{len(chunks) - len(low)}/{len(chunks)} context chunk(s) relevant to the question "
         f"(>= 0.30): score={three_decimals(score)}.",
-        (signal,) if low else (),
+        chunk_signals("context_relevance", "relevance below 0.30", low),
         {"chunk_scores": tuple(chunks)},
     )
 
 
-def _context_precision(facts: RowFacts, score: float) -> Explained:
+def _low(metric: MetricId, score: float) -> tuple[EvalSignal, ...]:
+    # The default: thresholds of the caller move verdicts, not signals.
+    return low_score(metric, score, GROUNDED_METRICS[metric].threshold)
+
+
+def _context_precision(facts: RowFacts, score: float) -> Words:
     read_with = " read with the ground truth" if facts.truths else ""
-    chunks = facts.details.precision_scores or []
     return (
         f"Average precision of the order of the chunks, relevant to the question{read_with} from "
         f"0.30 on: {three_decimals(score)}.",
-        _low_score(
-            "context_precision",
-            "context-precision-low",
-            "Relevant chunks come late, or none is relevant",
-            score,
-        ),
-        {"chunk_scores": tuple(chunks)},
+        _low("context_precision", score),
+        {"chunk_scores": tuple(facts.details.precision_scores or [])},
     )
 
 
-def _answer_relevance(facts: RowFacts, score: float) -> Explained:
+def _answer_relevance(facts: RowFacts, score: float) -> Words:
     return (
         f"Shared words and kind of answer: {three_decimals(score)}. Weak evidence: it cannot tell "
         "a right answer from a wrong one.",
-        _low_score(
-            "answer_relevance",
-            "answer-relevance-low",
-            "Answer may not be relevant to the question",
-            score,
-        ),
+        _low("answer_relevance", score),
         {},
     )
 
 
-def _answer_correctness(facts: RowFacts, score: float) -> Explained:
+def _answer_correctness(facts: RowFacts, score: float) -> Words:
     several = f" (best of {len(facts.truths)})" if len(facts.truths) > 1 else ""
     return (
         f"Agreement of the answer's words and letters with the ground truth{several}: "
         f"{three_decimals(score)}.",
-        _low_score(
-            "answer_correctness", "answer-correctness-low", "Answer correctness is low", score
-        ),
+        _low("answer_correctness", score),
         {},
     )
 
 
-def _low_score(metric: MetricId, signal: str, what: str, score: float) -> tuple[EvalSignal, ...]:
-    # The default: thresholds of the caller move verdicts, not signals.
-    threshold = GROUNDED_METRICS[metric].threshold
-    if threshold is None or score >= threshold:
-        return ()
-    message = f"{what} (score={three_decimals(score)})."
-    return (EvalSignal(id=signal, metric_id=metric, severity="warning", message=message),)
-
-
-def _diagnostic(metric: MetricId) -> Callable[[RowFacts, float], Explained]:
-    spec = GROUNDED_METRICS[metric]
-
-    def words(facts: RowFacts, score: float) -> Explained:
-        direction = "higher" if spec.higher_is_better else "lower"
-        return f"{spec.summary}: {three_decimals(score)} ({direction} is better).", (), {}
-
-    return words
-
-
-_EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Explained]]] = {
+_EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Words]]] = {
     "faithfulness": _faithfulness,
     "answer_relevance": _answer_relevance,
     "context_precision": _context_precision,
@@ -249,40 +201,46 @@ _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Explained]]] = {
     "context_relevance": _context_relevance,
     "answer_correctness": _answer_correctness,
     "hallucination_rate": _hallucination_rate,
-    **{
-        metric: _diagnostic(metric)
-        for metric, spec in GROUNDED_METRICS.items()
-        if not spec.in_composite
-    },
 }
 
 
-def explain(metric: MetricId, facts: RowFacts, score: float) -> Explained:
-    """Explanation, signals and details of one metric of a row."""
-    cause = Cause(facts.details.causes[ALL_METRIC_IDS.index(metric)])
-    if cause is Cause.COUNTED:
+def words_of_row(
+    details: GroundedDetails, batch: SampleBatch, metrics: Iterable[MetricId]
+) -> dict[MetricId, Words]:
+    """Explanations, signals and details for the scores of some metrics of a batch of one row."""
+    facts = RowFacts(
+        details=details,
+        answer=batch.answer.text(0),
+        truths=batch.row_truth_texts(0),
+        n_chunks=int(batch.row_contexts[1]),
+    )
+    return {metric: _words(metric, facts) for metric in metrics}
+
+
+def _words(metric: MetricId, facts: RowFacts) -> Words:
+    number = ALL_METRIC_IDS.index(metric)
+    cause = Cause(facts.details.causes[number])
+    if cause is not Cause.COUNTED:
+        is_null = facts.details.reasons[number] != 0
+        signals = () if is_null else _zero_signal(metric, cause)
+        return _CAUSES[cause], signals, _zero_details(metric, cause, facts)
+    score = facts.details.scores[number]
+    if metric in _EXPLAINED:
         return _EXPLAINED[metric](facts, score)
-    null = facts.details.reasons[ALL_METRIC_IDS.index(metric)] != 0
-    signals = () if null else _zero_signal(metric, cause)
-    return _CAUSES[cause], signals, _zero_details(metric, facts)
+    spec = GROUNDED_METRICS[metric]  # a diagnostic
+    direction = "higher" if spec.higher_is_better else "lower"
+    return f"{spec.summary}: {three_decimals(score)} ({direction} is better).", (), {}
 
 
 def _zero_signal(metric: MetricId, cause: Cause) -> tuple[EvalSignal, ...]:
     """A score of 0 that no counting gave is a finding of its own."""
-    name = cause.name.lower().replace("_", "-")
-    return (
-        EvalSignal(
-            id=f"{metric.replace('_', '-')}-{name}",
-            metric_id=metric,
-            severity="warning",
-            message=_CAUSES[cause],
-        ),
-    )
+    signal = f"{metric}-{cause.name.lower()}".replace("_", "-")
+    message = _CAUSES[cause]
+    return (EvalSignal(id=signal, metric_id=metric, severity="warning", message=message),)
 
 
-def _zero_details(metric: MetricId, facts: RowFacts) -> dict[str, Any]:
+def _zero_details(metric: MetricId, cause: Cause, facts: RowFacts) -> dict[str, Any]:
     """Chunks without a word have a relevance of 0 each, where there is a question."""
-    cause = facts.details.causes[ALL_METRIC_IDS.index(metric)]
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
         return {"chunk_scores": (0.0,) * facts.n_chunks}
     return {}

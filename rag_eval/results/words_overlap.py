@@ -5,14 +5,16 @@ Wording, severities and limits are those of rag-eval-node-ts 0.3.2, to the lette
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import RowDetails
+from rag_eval.kernels.settings import OverlapSettings
+from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.plumbing.javascript_numbers import shortest, three_decimals
-from rag_eval.results.row import EvalSignal
+from rag_eval.results.row import EvalSignal, Severity, Words
 from rag_eval.samples import MetricId
 
 # Signals have limits of their own; thresholds do not move them.
@@ -20,6 +22,17 @@ LOW_SUPPORT: Final = 0.3
 """Below it faithfulness warns of a sentence."""
 _LOW_RELEVANCE: Final = 0.3
 _LOW_SCORE: Final = 0.5
+SENTENCE_SIGNALS: Final[dict[MetricId, tuple[str, Severity]]] = {
+    "faithfulness": ("faithfulness-low-support", "warning"),
+    "hallucination_rate": ("hallucination-unsupported", "critical"),
+    "context_recall": ("context-recall-missing", "warning"),
+}
+"""The signal of a sentence that contexts do not carry, by the metric that it counts for."""
+_LOW_SCORES: Final[dict[MetricId, str]] = {
+    "answer_relevance": "Answer may not be relevant to the question",
+    "context_precision": "Relevant chunks come late, or none is relevant",
+    "answer_correctness": "Answer correctness is low",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +54,33 @@ class RowFacts:
 Explained = tuple[str, tuple[EvalSignal, ...]]
 
 
+def _claim_signals(
+    metric: MetricId, facts: RowFacts, overlaps: Sequence[float], below: float, words: str
+) -> tuple[EvalSignal, ...]:
+    """One signal per sentence of the answer whose overlap is below a limit."""
+    signal, severity = SENTENCE_SIGNALS[metric]
+    return tuple(
+        EvalSignal(
+            id=f"{signal}-{index}",
+            metric_id=metric,
+            severity=severity,
+            message=f"Answer sentence {words}={three_decimals(overlap)}).",
+            evidence=facts.claim(index),
+        )
+        for index, overlap in enumerate(overlaps)
+        if overlap < below
+    )
+
+
 def _faithfulness(facts: RowFacts, score: float) -> Explained:
     support = facts.details.support
     if not support:
         return "No answer sentences or context chunks to evaluate.", ()
-    signals = tuple(
-        EvalSignal(
-            id=f"faithfulness-low-support-{index}",
-            metric_id="faithfulness",
-            severity="warning",
-            message=f"Answer sentence has low context support (overlap={three_decimals(overlap)}).",
-            evidence=facts.claim(index),
-        )
-        for index, overlap in enumerate(support)
-        if overlap < LOW_SUPPORT
-    )
+    words = "has low context support (overlap"
     return (
         f"Average max-context overlap across {len(support)} answer sentence(s): "
         f"{three_decimals(score)}.",
-        signals,
+        _claim_signals("faithfulness", facts, support, LOW_SUPPORT, words),
     )
 
 
@@ -68,12 +89,7 @@ def _answer_relevance(facts: RowFacts, score: float) -> Explained:
     return (
         f"TF-IDF similarity: {three_decimals(tfidf)}, unigram overlap: {three_decimals(overlap)}, "
         f"average: {three_decimals(score)}.",
-        _low_score(
-            "answer-relevance-low",
-            "answer_relevance",
-            "Answer may not be relevant to the question",
-            score,
-        ),
+        low_score("answer_relevance", score, _LOW_SCORE),
     )
 
 
@@ -82,16 +98,11 @@ def _context_precision(facts: RowFacts, score: float) -> Explained:
     if not chunks:
         return "No context chunks provided.", ()
     low = [str(index) for index, value in enumerate(chunks) if value < _LOW_RELEVANCE]
-    signal = EvalSignal(
-        id="context-precision-low-relevance-chunks",
-        metric_id="context_precision",
-        severity="info",
-        message=f"Context chunk(s) with low relevance (< 0.3): indices [{', '.join(low)}].",
-    )
+    signals = chunk_signals("context_precision", "low relevance (< 0.3)", low)
     return (
         f"Average TF-IDF relevance of {len(chunks)} context chunk(s) to the question: "
         f"{three_decimals(score)}.",
-        (signal,) if low else (),
+        signals,
     )
 
 
@@ -130,9 +141,7 @@ def _answer_correctness(facts: RowFacts, score: float) -> Explained:
     return (
         f"Token F1: {three_decimals(f1)}, unigram overlap: {three_decimals(overlap)}, "
         f"blended score (70%F1 + 30%ngram): {three_decimals(score)}.",
-        _low_score(
-            "answer-correctness-low", "answer_correctness", "Answer correctness is low", score
-        ),
+        low_score("answer_correctness", score, _LOW_SCORE),
     )
 
 
@@ -143,18 +152,8 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Explained:
     if not overlaps:
         return "Answer produced no sentences to evaluate.", ()
     threshold = facts.settings.claim_support_threshold
-    signals = tuple(
-        EvalSignal(
-            id=f"hallucination-unsupported-{index}",
-            metric_id="hallucination_rate",
-            severity="critical",
-            message="Answer sentence appears unsupported by any context "
-            f"(max overlap={three_decimals(overlap)}).",
-            evidence=facts.claim(index),
-        )
-        for index, overlap in enumerate(overlaps)
-        if overlap < threshold
-    )
+    words = "appears unsupported by any context (max overlap"
+    signals = _claim_signals("hallucination_rate", facts, overlaps, threshold, words)
     rate = len(signals) / len(overlaps)
     return (
         f"{len(signals)}/{len(overlaps)} answer sentence(s) appear unsupported "
@@ -163,10 +162,21 @@ def _hallucination_rate(facts: RowFacts, score: float) -> Explained:
     )
 
 
-def _low_score(signal: str, metric: MetricId, what: str, score: float) -> tuple[EvalSignal, ...]:
-    if score >= _LOW_SCORE:
+def chunk_signals(metric: MetricId, what: str, low: Sequence[str]) -> tuple[EvalSignal, ...]:
+    """One signal that lists the chunks of low relevance; none where there are none."""
+    name = {"context_precision": "low-relevance", "context_relevance": "irrelevant"}[metric]
+    message = f"Context chunk(s) with {what}: indices [{', '.join(low)}]."
+    signal = f"{metric.replace('_', '-')}-{name}-chunks"
+    found = EvalSignal(id=signal, metric_id=metric, severity="info", message=message)
+    return (found,) if low else ()
+
+
+def low_score(metric: MetricId, score: float, below: float | None) -> tuple[EvalSignal, ...]:
+    """A signal where the score is below a limit, which thresholds of the caller do not move."""
+    if below is None or score >= below:
         return ()
-    message = f"{what} (score={three_decimals(score)})."
+    signal = f"{metric.replace('_', '-')}-low"
+    message = f"{_LOW_SCORES[metric]} (score={three_decimals(score)})."
     return (EvalSignal(id=signal, metric_id=metric, severity="warning", message=message),)
 
 
@@ -181,6 +191,23 @@ _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Explained]]] = {
 }
 
 
-def explain(metric: MetricId, facts: RowFacts, score: float) -> Explained:
-    """Explanation and signals of one metric of a row."""
-    return _EXPLAINED[metric](facts, score)
+def words_of_row(
+    details: RowDetails,
+    batch: SampleBatch,
+    place: int,
+    settings: OverlapSettings,
+    metrics: Iterable[MetricId],
+) -> dict[MetricId, Words]:
+    """Explanations and signals for the scores of some metrics of a row."""
+    truth = batch.ground_truth.offsets
+    facts = RowFacts(
+        details=details,
+        settings=settings,
+        answer=batch.answer.text_bytes(place),
+        n_contexts=int(batch.row_contexts[place + 1] - batch.row_contexts[place]),
+        has_ground_truth=bool(truth[place + 1] > truth[place]),
+    )
+    return {
+        metric: (*_EXPLAINED[metric](facts, details.scores[ALL_METRIC_IDS.index(metric)]), {})
+        for metric in metrics
+    }

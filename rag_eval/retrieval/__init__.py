@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rag_eval.retrieval.measures import Measure, parse_measure
+from rag_eval.metrics.measure_names import Measure
+from rag_eval.retrieval.measures import parse_measure
 from rag_eval.retrieval.ranked_lists import (
     RetrievalResult,
     evaluate_retrieval,

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from rag_eval._native import rankings
 from rag_eval.errors import InputError
 from rag_eval.kernels.scoring import hash_seed
-from rag_eval.metrics.measure_names import KINDS
-from rag_eval.retrieval.measures import Measure, RankingRules
+from rag_eval.metrics.measure_names import KINDS, Measure
+from rag_eval.retrieval.measures import RankingRules
 from rag_eval.retrieval.packing import Grades, Offsets, PackedRankings
 
 # Between two looks for Ctrl-C.

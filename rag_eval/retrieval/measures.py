@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, glance, suggestion
-from rag_eval.metrics.measure_names import KINDS, WITH_CUTOFF, WITHOUT_CUTOFF, read_name
+from rag_eval.metrics.measure_names import (
+    KINDS,
+    WITH_CUTOFF,
+    WITHOUT_CUTOFF,
+    Measure,
+    read_name,
+)
 from rag_eval.plumbing.checked_values import number, one_of, whole_from_one
 
 Gain: TypeAlias = Literal["linear", "exponential"]
@@ -21,24 +27,6 @@ HIGHEST_EXPONENT: Final = 500
 _EXAMPLES: Final = tuple(
     f"{kind}@10" if kind in WITH_CUTOFF else kind for kind in (*KINDS, "ndcg@10", "map@10")
 )
-
-
-class Measure(NamedTuple):
-    """A measure of rankings.
-
-    Attributes
-    ----------
-    name : str
-        Canonical, ``ir.ndcg@10``.
-    kind : str
-        One of :data:`rag_eval.metrics.measure_names.KINDS`.
-    cutoff : int or None
-        How many places count; None for all of them.
-    """
-
-    name: str
-    kind: str
-    cutoff: int | None
 
 
 def parse_measure(name: str) -> Measure:
@@ -56,7 +44,7 @@ def parse_measure(name: str) -> Measure:
     """
     found = read_name(name)
     if found is not None:
-        return Measure(found.canonical, found.kind, found.cutoff)
+        return found
     if isinstance(name, str):
         if read_name(f"{name}@1") is not None:
             raise InputError(f"measure {name!r} needs a cutoff, as in '{name}@10'")

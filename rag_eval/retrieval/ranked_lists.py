@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import one_of, whole_from_one
+from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.retrieval.id_lists import DocId, common_kind, id_kind
 
 Denominator: TypeAlias = Literal["returned", "k"]
@@ -22,22 +23,13 @@ DENOMINATORS: Final[tuple[Denominator, ...]] = ("returned", "k")
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalResult:
+class RetrievalResult(JsonRecord):
     """The four measures of one query, each from 0 to 1."""
 
     precision_at_k: float
     recall_at_k: float
     mrr: float
     ndcg_at_k: float
-
-    def to_dict(self) -> dict[str, float]:
-        """As HazelJS names them."""
-        return {
-            "precisionAtK": self.precision_at_k,
-            "recallAtK": self.recall_at_k,
-            "mrr": self.mrr,
-            "ndcgAtK": self.ndcg_at_k,
-        }
 
 
 def precision_at_k(

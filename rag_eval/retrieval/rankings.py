@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.metrics.measure_names import Measure
 from rag_eval.plumbing.checked_values import one_of
 from rag_eval.retrieval.id_lists import DocId, common_kind, id_kind, whole_grades
 from rag_eval.retrieval.kernels import checked_rankings, score_rankings
-from rag_eval.retrieval.measures import Gain, Measure, RankingRules, parse_measure, parse_measures
+from rag_eval.retrieval.measures import Gain, RankingRules, parse_measure, parse_measures
 from rag_eval.retrieval.packing import PackedRankings, offsets_of, row_numbers
 from rag_eval.retrieval.trec_order import SCORE_TYPES, ScoreType, trec_order
 

@@ -31,7 +31,7 @@ class RunKeeper:
         self._rows = KeptRows(plan, columns)
         self._config = config
 
-    def add(self, scored: ScoredBlock) -> None:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Take in the rows of a block."""
         self._rows.add(scored)
 

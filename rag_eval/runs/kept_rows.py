@@ -14,9 +14,9 @@ from rag_eval.metrics.registry import higher_is_better
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text
-from rag_eval.results.verdicts import judge_rows
+from rag_eval.results.verdicts import NOT_JUDGED, judge_rows
 from rag_eval.runs.dataset_hash import DatasetHash, is_id
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
 

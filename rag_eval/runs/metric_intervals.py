@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import bounds_of
 from rag_eval.results.batch import BatchEvalResult
-from rag_eval.runs.row_readers import metadata_of
+from rag_eval.results.score_rows import metadata_of
 from rag_eval.runs.run_files import sample_of
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId

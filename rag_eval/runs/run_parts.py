@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId, NullReason
 
 _MATRICES: Final = {"scores": "<f8", "null_reasons": "<u1", "metric_passed": "<i1"}

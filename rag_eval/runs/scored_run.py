@@ -12,9 +12,6 @@ from rag_eval.errors import InputError
 from rag_eval.options.signature import Signature
 from rag_eval.samples import MetricId
 
-NOT_JUDGED = -1
-"""In ``metric_passed``: there is no verdict, or the file does not say."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredRun:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from rag_eval._version import __version__
 from rag_eval.errors import InputError, glance
 from rag_eval.plumbing import json_text
+from rag_eval.plumbing.sqlite_files import transaction
 from rag_eval.results.aggregates import MetricAggregate, aggregate_metric
 from rag_eval.runs.baselines import FALLBACK_BRANCH, find_baseline
 from rag_eval.runs.git_state import GitState
@@ -22,7 +23,7 @@ from rag_eval.runs.run_parts import parts_of, run_of_parts
 from rag_eval.runs.run_records import RunRecord, Status, plain_config, stored_record
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE, LATEST
-from rag_eval.runs.store_schema import opened_store, snapshot, transaction
+from rag_eval.runs.store_schema import opened_store, snapshot
 from rag_eval.samples import MetricId
 
 _MOST_TRIES: Final = 8

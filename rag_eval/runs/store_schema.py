@@ -20,6 +20,7 @@ from rag_eval.plumbing.sqlite_files import (
     is_taken,
     make_file,
     number,
+    transaction,
     write_ahead,
 )
 
@@ -94,19 +95,6 @@ def opened_store(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
         raise _unusable(path, error) from None
     finally:
         connection.close()
-
-
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All that is written in the block, or nothing of it."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer
 from rag_eval.metrics.measure_names import (
     KINDS,
     WITH_CUTOFF,
-    MeasureName,
-    canonical_name,
+    Measure,
     read_name,
 )
 from rag_eval.samples import MetricId, NullReason
@@ -62,54 +61,53 @@ _MOST_DETAILS: Final = 20
 @functools.lru_cache(maxsize=256)
 def measure_of(metric: MetricId) -> Metric | None:
     """The contract of a measure, by its canonical name; None where it is no such name."""
-    name = read_name(metric)
-    if name is None or canonical_name(metric) != metric:
+    measure = read_name(metric)
+    if measure is None or measure.name != metric:
         return None
-    places = "all places" if name.cutoff is None else f"the first {name.cutoff}"
+    places = "all places" if measure.cutoff is None else f"the first {measure.cutoff}"
     return Metric(
         id=metric,
-        summary=_SUMMARIES[name.kind].format(places=places),
-        create=functools.partial(_create, name),
+        summary=_SUMMARIES[measure.kind].format(places=places),
+        create=functools.partial(_create, measure),
         fields=("retrieved_ids", "relevant_ids"),
-        options=_OPTIONS.get(name.kind, _LEVEL),
-        source=_SOURCES.get(name.kind, "trec_eval 9"),
+        options=_OPTIONS.get(measure.kind, _LEVEL),
+        source=_SOURCES.get(measure.kind, "trec_eval 9"),
         null_when="there is no relevant document",
     )
 
 
-def _create(name: MeasureName, **options: Any) -> Scorer:
+def _create(measure: Measure, **options: Any) -> Scorer:
     from rag_eval.retrieval.measures import RankingRules
 
     rules = RankingRules(**options)
     return Scorer(
-        functools.partial(_score, name, rules),
-        functools.partial(_column, name, rules),
+        functools.partial(_score, measure, rules),
+        functools.partial(_column, measure, rules),
     )
 
 
-def _score(name: MeasureName, rules: RankingRules, fields: Fields) -> Scored:
-    scores, reasons = _column(name, rules, [fields])
+def _score(measure: Measure, rules: RankingRules, fields: Fields) -> Scored:
+    scores, reasons = _column(measure, rules, [fields])
     if reasons[0] != NullReason.MEASURED:
         return Scored.nothing(_NO_RELEVANT)
     ranking, judged = _row(fields)
     found = [
         {"place": place, "id": document, "grade": int(judged[document])}
-        for place, document in enumerate(ranking[: name.cutoff], 1)
+        for place, document in enumerate(ranking[: measure.cutoff], 1)
         if judged.get(document, 0) >= rules.relevance_level
     ]
     n_relevant = sum(grade >= rules.relevance_level for grade in judged.values())
-    of = f"{len(ranking)} places" if name.cutoff is None else f"first {name.cutoff}"
+    of = f"{len(ranking)} places" if measure.cutoff is None else f"first {measure.cutoff}"
     first = f", the first on place {found[0]['place']}" if found else ""
     explanation = f"{len(found)} of {n_relevant} relevant documents in the {of}{first}."
     return Scored(float(scores[0]), explanation=explanation, details=found[:_MOST_DETAILS])
 
 
-def _column(name: MeasureName, rules: RankingRules, rows: Sequence[Fields]) -> Column:
+def _column(measure: Measure, rules: RankingRules, rows: Sequence[Fields]) -> Column:
     import numpy as np
 
     from rag_eval.retrieval.id_lists import whole_grades
     from rag_eval.retrieval.kernels import score_rankings
-    from rag_eval.retrieval.measures import Measure
     from rag_eval.retrieval.packing import PackedRankings, offsets_of, row_numbers
 
     read = [_row(fields) for fields in rows]
@@ -119,7 +117,6 @@ def _column(name: MeasureName, rules: RankingRules, rows: Sequence[Fields]) -> C
     packed = PackedRankings(
         ids, offsets_of(rankings), judged_ids, np.array(grades, np.int32), offsets_of(judged)
     )
-    measure = Measure(name.canonical, name.kind, name.cutoff)
     try:
         values, n_relevant = score_rankings(packed, [measure], rules)
     except InputError as error:

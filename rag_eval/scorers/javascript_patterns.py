@@ -275,7 +275,7 @@ class _Reader:
         while not self.source.startswith("]", self.place):
             first = self._member()
             if not self.source.startswith("-", self.place) or self._ends_after_dash():
-                parts.append(first if isinstance(first, str) else _member_text(first))
+                parts.append(first if isinstance(first, str) else _literal(first))
                 continue
             self.place += 1
             parts.append(self._range(first, self._member()))
@@ -291,10 +291,10 @@ class _Reader:
         if isinstance(first, int) and isinstance(last, int):
             if first > last:
                 self._refuse("a range of a class is out of order")
-            return f"{_member_text(first)}-{_member_text(last)}"
+            return f"{_literal(first)}-{_literal(last)}"
         if self.unicode:
             self._refuse("a range of a class has a class at its end")
-        ends = [end if isinstance(end, str) else _member_text(end) for end in (first, last)]
+        ends = [end if isinstance(end, str) else _literal(end) for end in (first, last)]
         return rf"{ends[0]}\-{ends[1]}"
 
     def _member(self) -> str | int:
@@ -326,7 +326,3 @@ def _literal(character: int) -> str:
         character = 0xFFFD
     sign = chr(character)
     return sign if sign.isalnum() or sign in " _" else f"\\x{{{character:x}}}"
-
-
-def _member_text(character: int) -> str:
-    return _literal(character)

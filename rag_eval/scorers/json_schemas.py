@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from rag_eval.errors import InputError
 from rag_eval.plumbing.extras import package
 from rag_eval.scorers.schema_work import MOST_DEPTH, SchemaWork, node_count_and_depth
-from rag_eval.scorers.short_texts import cut
+from rag_eval.scorers.texts import cut
 
 MOST_ERRORS: Final = 10
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
 from rag_eval.plumbing.extras import package
+from rag_eval.scorers.javascript import well_formed
 from rag_eval.scorers.javascript_patterns import UnsupportedPatternError, re2_source
-from rag_eval.scorers.javascript_strings import well_formed
 
 __all__ = ["Pattern", "UnsupportedPatternError", "compiled"]
 

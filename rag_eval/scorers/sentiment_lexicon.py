@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from rag_eval.errors import InputError, glance
-from rag_eval.scorers.javascript_strings import SPACE, trimmed
+from rag_eval.scorers.javascript import SPACE, trimmed
 
 Lexicon: TypeAlias = Mapping[str, float]
 """Words in lower case, and how positive they are; the lists in use go from -5 to 5."""

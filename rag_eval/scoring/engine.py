@@ -13,18 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.blocks import SampleBlock, SampleError
+from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.columns import SampleBatch
-from rag_eval.kernels.profiles import score_batch
-from rag_eval.metrics.seven import metric_numbers
+from rag_eval.kernels.scoring import metric_numbers, score_batch
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.interrupts import LOOK_S, StopFlag
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.scoring.scorer_columns import assembled, scorer_columns
 
-PackFn: TypeAlias = "Callable[[SampleBlock], tuple[SampleBlock, SampleBatch]]"
-DropFn: TypeAlias = PackFn
+ScoreFn: TypeAlias = "Callable[[SampleBlock], ScoredBlock]"
 
 # Blocks read ahead of the scoring threads: enough that none of them waits for the reader.
 _AHEAD: Final = 3
@@ -58,52 +56,45 @@ def scored_block(block: SampleBlock, batch: SampleBatch, plan: Plan) -> ScoredBl
     SampleError
         For a row that a scorer cannot read.
     """
-    metrics = np.array(metric_numbers(plan.native_columns), np.int64)
+    metrics = metric_numbers(plan.native_columns)
     native = score_batch(batch, plan.settings, metrics)
     if plan.scorers:
         native = assembled(plan, native, scorer_columns(block, plan))
     return ScoredBlock(block, batch, *native)
 
 
+def block_scorer(plan: Plan, needs: FieldNeeds) -> ScoreFn:
+    """Packs blocks and scores them; a row that cannot be scored is a SampleError."""
+    return lambda block: scored_block(block, block.pack(needs), plan)
+
+
 def score_blocks(
     blocks: Iterable[SampleBlock],
-    plan: Plan,
-    needs: FieldNeeds,
+    score: ScoreFn,
     threads: int,
-    pack: PackFn | None = None,
     *,
-    drop_faults: DropFn | None = None,
     reads_apart: bool = False,
     stop: StopFlag | None = None,
 ) -> Generator[ScoredBlock, None, None]:
     """Score blocks and give them back in the order they came.
 
-    The caller's thread reads; packing and scoring run on ``threads`` threads, and the GIL is
-    released while a block is scored. One thread means the caller's own, unless
-    ``reads_apart``: where rows are read from files and written to others, that goes on meanwhile.
-    ``pack`` stands in for the block's own, and may drop rows. ``drop_faults`` gives a block without
-    the rows that scorers cannot read; without it the first such row ends the run.
+    The caller's thread reads; ``score`` packs and scores on ``threads`` threads, and the GIL is
+    released while a block is scored. One thread means the caller's own, unless ``reads_apart``:
+    where rows are read from files and written to others, that goes on meanwhile. The first block
+    that cannot be scored ends the run.
 
     Ctrl-C, and whatever else ends the loop early, sets ``stop``, which ends the block at hand; it
     may be set from another thread as well.
     """
     flag = stop or StopFlag()
-
-    def score(block: SampleBlock) -> ScoredBlock:
-        if pack is None:
-            batch = block.pack(needs)
-        else:
-            block, batch = pack(block)
-        try:
-            return scored_block(block, batch, plan)
-        except SampleError:
-            if drop_faults is None:
-                raise
-        return scored_block(*drop_faults(block), plan)
-
     if threads == 1 and not reads_apart:
-        yield from (flag.obeyed(score, block) for block in blocks)
-        return
+        return (flag.obeyed(score, block) for block in blocks)
+    return _on_threads(blocks, score, threads, flag)
+
+
+def _on_threads(
+    blocks: Iterable[SampleBlock], score: ScoreFn, threads: int, flag: StopFlag
+) -> Generator[ScoredBlock, None, None]:
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
     pending = _Pending(threads + _AHEAD)
     try:

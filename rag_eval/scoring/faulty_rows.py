@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rag_eval.errors import InputChangedError, InputError
-from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock, SampleError
+from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock
 from rag_eval.inputs.opened import DataSource, Input, InputOptions
-from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.options.plan import Plan, make_plan
 from rag_eval.plumbing.repeated_ids import RepeatedIds
 from rag_eval.samples import Profile
 from rag_eval.scoring import scorer_columns
+from rag_eval.scoring.engine import ScoredBlock, ScoreFn, scored_block
 from rag_eval.scoring.scorer_columns import columns_of_scorers
 
 
@@ -164,9 +165,25 @@ def _with_faults(block: SampleBlock, found: Mapping[int, str]) -> list[RowFault]
     return sorted(faults, key=lambda fault: fault.number)
 
 
-def without_scorer_faults(block: SampleBlock, plan: Plan) -> SampleBlock:
+def _without_scorer_faults(block: SampleBlock, plan: Plan) -> SampleBlock:
     """The block without the rows that scorers cannot read, which are then among its faults."""
     found = scorer_columns.row_faults(block, plan)
     sound = block.taken([index for index in range(len(block)) if index not in found])
     origin_of(sound).faults = _with_faults(block, found)
     return sound
+
+
+def file_block_scorer(plan: Plan, needs: FieldNeeds, *, skip_invalid: bool) -> ScoreFn:
+    """Packs blocks of files and scores them; bad rows are left out where that is asked for."""
+
+    def score(block: SampleBlock) -> ScoredBlock:
+        found, batch = pack_file_block(block, needs, skip_invalid=skip_invalid)
+        try:
+            return scored_block(found, batch, plan)
+        except SampleError:
+            if not skip_invalid:
+                raise
+        sound = _without_scorer_faults(found, plan)
+        return scored_block(sound, sound.pack(needs), plan)
+
+    return score

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock
 from rag_eval.judge import loop_thread
-from rag_eval.judge.asking import Tally
 from rag_eval.judge.failures import JudgeUnavailableError
+from rag_eval.judge.replies import Tally
 from rag_eval.judge.session import JudgeSession
-from rag_eval.options.judging_plan import Judging
+from rag_eval.options.judging import Judging
 from rag_eval.options.plan import Plan
 from rag_eval.results.judge_report import JudgeReport, JudgeTotals
 from rag_eval.samples import NullReason
-from rag_eval.scoring.block_pieces import block_rows, in_pieces
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.judged_rows import Askers, BlockJudge, DryAskers
 from rag_eval.scoring.length_notes import LengthNotes
@@ -85,7 +85,7 @@ class JudgeRun:
         KeyboardInterrupt
         """
         pending: deque[concurrent.futures.Future[ScoredBlock]] = deque()
-        source = _Source(in_pieces(scored, self._piece_rows))
+        source = _Source(_in_pieces(scored, self._piece_rows))
         news = threading.Event()
         failure: BaseException | None = None
         try:
@@ -149,9 +149,10 @@ class JudgeRun:
         if session is None:
             found = self.totals.report(stopped=self._stopped)
         else:
-            totals = session.totals
             found = self.totals.report(
-                cost_usd=totals.cost_usd, late_replies=totals.late_replies, stopped=self._stopped
+                cost_usd=session.cost_usd,
+                late_replies=session.late_replies,
+                stopped=self._stopped,
             )
         return replace(found, notes=[*found.notes, *self._lengths.notes()])
 
@@ -183,7 +184,7 @@ class JudgeRun:
             block = pending.popleft().result()
             n_finished = _finished_rows(block)
             if n_finished:
-                yield self._counted(block_rows(block, 0, n_finished))
+                yield self._counted(_block_rows(block, 0, n_finished))
             if n_finished < len(block.scores):
                 return
 
@@ -222,6 +223,56 @@ class _Flag:
     def set(self, _: object = None) -> None:
         self.is_set = True
         self._news.set()
+
+
+# ---------------------------------------------------------------- parts of blocks
+
+
+def _in_pieces(blocks: Iterable[ScoredBlock], n_rows: int) -> Iterator[ScoredBlock]:
+    """Blocks of at most so many rows; those of objects in memory as they are."""
+    for block in blocks:
+        if block.rows.origin is None or len(block.scores) <= n_rows:
+            yield block
+            continue
+        for begin in range(0, len(block.scores), n_rows):
+            yield _block_rows(block, begin, min(begin + n_rows, len(block.scores)))
+
+
+def _block_rows(block: ScoredBlock, begin: int, end: int) -> ScoredBlock:
+    """The rows from ``begin`` to ``end``, with the faults of the file that come among them."""
+    if (begin, end) == (0, len(block.scores)):
+        return block
+    rows = block.rows.taken(range(begin, end))
+    rows.first_row = block.rows.first_row + begin
+    if block.rows.origin is not None:
+        assert rows.origin is not None
+        rows.first_row += _n_faults_before(block.rows, begin)
+        rows.origin.faults = _faults_among(block.rows.origin, begin, end)
+    return replace(
+        block,
+        rows=rows,
+        batch=block.batch.rows(begin, end),
+        scores=block.scores[begin:end],
+        null_reasons=block.null_reasons[begin:end],
+        judged=None if block.judged is None else block.judged[begin:end],
+    )
+
+
+def _n_faults_before(rows: SampleBlock, begin: int) -> int:
+    origin = rows.origin
+    # The faults before the first row go with it.
+    return 0 if origin is None or begin == 0 else len(_faults_among(origin, 0, begin))
+
+
+def _faults_among(origin: FileOrigin, begin: int, end: int) -> list[RowFault]:
+    """Faults before row ``end`` that are not before row ``begin``; the first and last get all."""
+    low = origin.numbers[begin] if begin else -1
+    high = origin.numbers[end] if end < len(origin.numbers) else None
+    return [
+        fault
+        for fault in origin.faults
+        if fault.number >= low and (high is None or fault.number < high)
+    ]
 
 
 def _finished_rows(block: ScoredBlock) -> int:
@@ -286,18 +337,14 @@ async def ajudge_block(block: ScoredBlock, plan: Plan) -> ScoredBlock:
     return found[0]
 
 
-def dry_run(plan: Plan, scored: Iterable[ScoredBlock]) -> JudgeReport:
-    """What judging some blocks would take, by imagined replies; nobody is asked."""
-    judging = plan.judging
-    assert judging is not None
-    run = JudgeRun(plan, DryAskers(judging), None)
-    for _ in run.blocks(scored):
-        pass
-    report = run.report()
-    return replace(report, cost_usd=_expected_cost(judging, report))
+@contextmanager
+def dry_judge(plan: Plan) -> Iterator[JudgeRun]:
+    """As :func:`opened_judge`, with imagined replies; nobody is asked."""
+    assert plan.judging is not None
+    yield JudgeRun(plan, DryAskers(plan.judging), None)
 
 
-def _expected_cost(judging: Judging, report: JudgeReport) -> float | None:
+def expected_cost(judging: Judging, report: JudgeReport) -> float | None:
     """At the first judge's price, where it is known; every judge gets the same prompts."""
     if judging.prices is None:
         return None

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.blocks import SampleError
 from rag_eval.inputs.sample_fields import sample_with
-from rag_eval.inputs.samples import SampleLike, field_of, ground_truth_of
-from rag_eval.judge.asking import Asker, DryAsker, Tally
+from rag_eval.inputs.samples import SampleError, SampleLike, field_of, ground_truth_of
+from rag_eval.judge.asking import Asker, DryAsker
 from rag_eval.judge.failures import JudgeFailure, JudgeUnavailableError
-from rag_eval.judge.metrics import JudgedRow, judge_row
-from rag_eval.judge.metrics.row_steps import together
-from rag_eval.judge.workers import Job, run_jobs, with_end
+from rag_eval.judge.loop_thread import Job, run_jobs, with_end
+from rag_eval.judge.metrics.catalogue import judge_row
+from rag_eval.judge.metrics.judgements import JudgedRow, together
+from rag_eval.judge.replies import Tally
 from rag_eval.metrics.contract import JudgedScorer, MissingFieldError
 from rag_eval.metrics.registry import higher_is_better, judged_rule
 from rag_eval.options.cascade import (
@@ -29,13 +29,14 @@ from rag_eval.options.cascade import (
     verdicts_of,
 )
 from rag_eval.options.plan import Plan
-from rag_eval.results.judged import JudgedRowScores, JudgedScore, OneJudgement, combined
+from rag_eval.results.judged import JudgedRowScores, JudgedScore
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.judgements import OneJudgement, combined
 from rag_eval.scoring.scorer_columns import judged_fields
 
 if TYPE_CHECKING:
-    from rag_eval.options.judging_plan import Judging
+    from rag_eval.options.judging import Judging
 
 
 # Why a judge is asked about a metric of a row.

@@ -7,17 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from rag_eval.inputs.blocks import SampleBlock
+from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.sample_fields import block_fields, fields_of
-from rag_eval.inputs.samples import TEXT_FIELDS, FieldNeeds, SampleLike, pack_block, read_rows
+from rag_eval.inputs.samples import TEXT_FIELDS, FieldNeeds, SampleLike
 from rag_eval.kernels.columns import GIVEN_ANSWER, GIVEN_CONTEXTS, GIVEN_QUESTION, SampleBatch
 from rag_eval.metrics.contract import Fields
 from rag_eval.samples import EvalSample
+from rag_eval.scoring.engine import ScoredBlock
 
 
 class RowStore(Protocol):
     """Gives back a row: as it came in, and packed for the kernels."""
 
-    def add(self, block: SampleBlock, batch: SampleBatch) -> None:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Take a block that was scored, in order."""
         ...
 
@@ -43,7 +45,7 @@ class ListedRows:
         self._samples = samples
         self._needs = needs
 
-    def add(self, block: SampleBlock, batch: SampleBatch) -> None:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Nothing: the caller has the rows."""
 
     def sample(self, row: int) -> SampleLike:
@@ -52,12 +54,22 @@ class ListedRows:
 
     def packed(self, row: int) -> tuple[SampleBatch, int]:
         """The row alone, packed anew."""
-        block = read_rows([self._samples[row]], row, self._needs)
-        return pack_block(block, self._needs), 0
+        return read_rows([self._samples[row]], row, self._needs).pack(), 0
 
     def fields(self, row: int, names: Sequence[str]) -> Fields:
         """Those of the caller's object."""
         return fields_of(self._samples[row], names)
+
+
+class RenamedRows(ListedRows):
+    """Rows of a list of dicts that have other names for our fields: their texts are not copied."""
+
+    __slots__ = ()
+    _samples: list[SampleLike]
+
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
+        """Keep the rows of a block under our names."""
+        self._samples += map(scored.rows.sample, range(len(scored.rows)))
 
 
 class PackedRows:
@@ -71,14 +83,14 @@ class PackedRows:
         self._first_rows: list[int] = []
         self._extras: dict[int, dict[str, Any]] = {}
 
-    def add(self, block: SampleBlock, batch: SampleBatch) -> None:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Keep a block that was scored, in order."""
-        self._first_rows.append(block.first_row)
-        self._batches.append(batch)
-        for index in range(len(block)):
-            extra, row = self._unpacked(block.sample(index)), block.first_row + index
+        self._first_rows.append(first_row)
+        self._batches.append(scored.batch)
+        for index in range(len(scored.rows)):
+            extra = self._unpacked(scored.rows.sample(index))
             if extra:
-                self._extras[row] = extra
+                self._extras[first_row + index] = extra
 
     def _unpacked(self, sample: SampleLike) -> dict[str, Any]:
         """The fields of a sample that its columns do not give back."""
@@ -142,10 +154,10 @@ class TableRows:
         self._blocks: list[tuple[SampleBlock, SampleBatch]] = []
         self._first_rows: list[int] = []
 
-    def add(self, block: SampleBlock, batch: SampleBatch) -> None:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Keep a block that was scored, in order."""
-        self._first_rows.append(block.first_row)
-        self._blocks.append((block, batch))
+        self._first_rows.append(first_row)
+        self._blocks.append((scored.rows, scored.batch))
 
     def sample(self, row: int) -> SampleLike:
         """The row as a dict."""
@@ -168,11 +180,18 @@ class TableRows:
 
 
 def store_for(
-    samples: Iterable[SampleLike], needs: FieldNeeds, *, is_table: bool = False
+    samples: Iterable[SampleLike],
+    needs: FieldNeeds,
+    *,
+    is_table: bool = False,
+    are_renamed: bool = False,
 ) -> ListedRows | PackedRows | TableRows:
-    """A reference to a list, tuple or table, or room for the columns of anything else."""
+    """A reference to a list, tuple or table, or room for the columns of anything else.
+
+    Rows of a list whose fields are renamed are kept as blocks have them.
+    """
     if is_table:
         return TableRows()
     if isinstance(samples, (list, tuple)):
-        return ListedRows(samples, needs)
+        return RenamedRows([], needs) if are_renamed else ListedRows(samples, needs)
     return PackedRows(needs)

@@ -98,11 +98,13 @@ def _note(metric: MetricId, rows: Sequence[tuple[int, float, float]]) -> str:
         return ""
     # Imported where there is a judge: it brings numpy's resamples.
     from rag_eval.judge.length_correlation import length_partial_correlation
+    from rag_eval.stats.index_sources import Resampling
 
     lengths, judged, native = zip(*rows, strict=True)
     given = native if has_native else None
     # An interval only where it can matter: it takes a thousand times as long.
-    glance = length_partial_correlation(judged, lengths, given, n_resamples=1)
+    once = Resampling(n_resamples=1)
+    glance = length_partial_correlation(judged, lengths, given, resampling=once)
     if glance.correlation is None or abs(glance.correlation.estimate) < LEAST_CORRELATION:
         return ""
     return _sentence(metric, length_partial_correlation(judged, lengths, given))

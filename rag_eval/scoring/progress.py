@@ -7,10 +7,17 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Final
 
-from rag_eval.options.plan import ProgressFn
+from rag_eval.options.types import ProgressFn
 from rag_eval.results.faces import face
 
 _INTERVAL_S: Final = 0.05
+
+
+def progress_of(on_progress: ProgressFn | bool | None, total: int | None = None) -> Progress | None:
+    """The reports that a caller wants; None for none."""
+    if on_progress is None or on_progress is False:
+        return None
+    return Progress(on_progress, total)
 
 
 class Progress:
@@ -21,7 +28,7 @@ class Progress:
     terminal.
     """
 
-    def __init__(self, on_progress: ProgressFn | bool | None, total: int | None) -> None:
+    def __init__(self, on_progress: ProgressFn | bool, total: int | None) -> None:
         self._shows_bar = on_progress is True
         self._report = None if isinstance(on_progress, bool) else on_progress
         self._bar = ExitStack()

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.blocks import SampleBlock, SampleError
+from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.sample_fields import FieldColumns, block_fields, columns_named, field_columns
+from rag_eval.inputs.samples import SampleError
 from rag_eval.metrics.contract import Column, Fields, Scored
 from rag_eval.options.plan import Plan
 from rag_eval.options.scorers import ChosenScorer

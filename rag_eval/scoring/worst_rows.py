@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.metrics.contract import Fields
 from rag_eval.options.plan import Plan
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import EvalResult
+from rag_eval.results.verdicts import judge_rows
 from rag_eval.scoring.engine import ScoredBlock
-from rag_eval.scoring.explaining import explain_row
+from rag_eval.scoring.explaining import scored_row
 from rag_eval.scoring.faulty_rows import origin_of
 from rag_eval.scoring.scorer_columns import row_fields
 
@@ -63,17 +65,9 @@ class KeptRow:
 
     def opened(self, plan: Plan, needs: FieldNeeds, evaluated_at: str) -> EvalResult:
         """The row's result with explanations and signals."""
-        batch = pack_block(read_rows([self.sample], 0, needs), needs)
-        return explain_row(
-            self.sample,
-            batch,
-            0,
-            plan,
-            evaluated_at,
-            scored=(self.number, self.scores),
-            judged=self.judged,
-            fields=self.fields,
-        )
+        batch = read_rows([self.sample], 0, needs).pack()
+        row = scored_row(self.sample, batch, 0, plan, self.judged, self.fields)
+        return row.same_as(self.number, self.scores).explained(evaluated_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +96,11 @@ class WorstRows:
         # The best of the worst is on top; no two rows have one number.
         self._heap: list[tuple[float, int, KeptRow]] = []
 
-    def add(self, scored: ScoredBlock, composite: npt.NDArray[np.float64], first_row: int) -> None:
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Consider the rows of a block, whose first is row ``first_row`` of the run."""
         if not self._n_rows:
             return
+        composite = judge_rows(scored.scores, self._plan).composite
         for index in np.flatnonzero(composite < self._limit()).tolist():
             value = float(composite[index])
             if value >= self._limit():

@@ -8,22 +8,22 @@ from functools import partial
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.stats.arrays import Flags, Floats
+from rag_eval.stats.bootstrap import checked_bootstrap
 from rag_eval.stats.concordance import kendall_taus
-from rag_eval.stats.correlations import Floats, Weights, correlations, mid_ranks, one_each
+from rag_eval.stats.correlations import Weights, correlations, mid_ranks, one_each
 from rag_eval.stats.groups import group_numbers
-from rag_eval.stats.index_sources import Indices
+from rag_eval.stats.index_sources import Indices, Resampling
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.kappas import kappas
-from rag_eval.stats.undefined_resamples import checked_bootstrap
 
 Coefficient: TypeAlias = Literal[
     "cohen_kappa", "linear_kappa", "quadratic_kappa", "pearson", "spearman", "kendall"
 ]
 
-Column: TypeAlias = "Sequence[float | None] | npt.NDArray[np.float64]"
+Column: TypeAlias = "Sequence[float | None] | Floats"
 """A number per row; None or NaN where the rater gave none."""
 
 
@@ -144,6 +144,19 @@ def agreement_intervals(
         Under each name an Interval, None where the coefficient is not defined. Resamples on which
         it is not are counted in ``n_undefined``; above 5 % of them there are no bounds.
     """
+    resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level, indices=indices)
+    return coefficient_intervals(left, right, coefficients, resampling, groups=groups)
+
+
+def coefficient_intervals(
+    left: Column,
+    right: Column,
+    coefficients: Sequence[Coefficient],
+    resampling: Resampling,
+    *,
+    groups: Iterable[object] | None = None,
+) -> dict[Coefficient, Interval | None]:
+    """The intervals of :func:`agreement_intervals`."""
     for name in coefficients:
         if name not in _COEFFICIENTS:
             known = ", ".join(map(repr, COEFFICIENTS))
@@ -158,14 +171,7 @@ def agreement_intervals(
     def all_of_them(weights: Weights) -> Floats:
         return np.stack([_COEFFICIENTS[name](x, y, weights) for name in coefficients], axis=1)
 
-    found = checked_bootstrap(
-        all_of_them,
-        numbers[kept],
-        seed=seed,
-        n_resamples=n_resamples,
-        level=level,
-        indices=indices,
-    )
+    found = checked_bootstrap(all_of_them, numbers[kept], resampling)
     return {
         name: None if math.isnan(one.estimate) else one
         for name, one in zip(coefficients, found, strict=True)
@@ -180,7 +186,7 @@ def _found(name: Coefficient, left: Column, right: Column) -> float | None:
     return None if math.isnan(found) else float(found)
 
 
-def _both(left: Column, right: Column) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+def _both(left: Column, right: Column) -> tuple[Floats, Floats, Flags]:
     """The rows that both have rated, and which these are."""
     if len(left) != len(right):
         raise InputError(f"two raters must have rated the same rows, got {len(left)}, {len(right)}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from rag_eval.stats.arrays import Floats
 from rag_eval.stats.distributions import normal_cdf, normal_quantile
 
 
-def percentile_bounds(draws: npt.NDArray[np.float64], level: float) -> tuple[float, float]:
+def percentile_bounds(draws: Floats, level: float) -> tuple[float, float]:
     """The middle share ``level`` of the draws, by linear interpolation.
 
     Parameters
@@ -25,11 +25,7 @@ def percentile_bounds(draws: npt.NDArray[np.float64], level: float) -> tuple[flo
 
 
 def bca_bounds(
-    estimate: float,
-    draws: npt.NDArray[np.float64],
-    left_out: npt.NDArray[np.float64],
-    level: float,
-    tolerance: float = 0.0,
+    estimate: float, draws: Floats, left_out: Floats, level: float, tolerance: float = 0.0
 ) -> tuple[float, float] | None:
     """Bounds corrected for bias and for a spread that grows with the number (BCa).
 
@@ -69,7 +65,7 @@ def bca_bounds(
     return low, high
 
 
-def _acceleration(left_out: npt.NDArray[np.float64]) -> float:
+def _acceleration(left_out: Floats) -> float:
     """A sixth of the skewness of the jackknife; 0 where it does not vary."""
     apart = left_out.mean() - left_out
     # Scaled first: cubes of small numbers would vanish.

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import number, one_of, whole_from_one, whole_from_zero
+from rag_eval.plumbing.checked_values import one_of
+from rag_eval.stats.arrays import Floats, Whole
 from rag_eval.stats.bca import bca_bounds, percentile_bounds
-from rag_eval.stats.index_sources import Indices, checked_places, numpy_indices
+from rag_eval.stats.index_sources import Indices, Resampling, checked_places
 from rag_eval.stats.intervals import Interval
 from rag_eval.stats.resampling import resampled_sums
 
-Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
+Statistic: TypeAlias = Callable[[Whole], Floats]
 """Takes how often each row counts, int64 (B, R); gives one row of S numbers each, (B, S)."""
 
 BootstrapMethod: TypeAlias = Literal["percentile", "bca"]
 METHODS: Final[tuple[BootstrapMethod, ...]] = ("percentile", "bca")
+
+MOST_UNDEFINED: Final = 0.05
+"""Share of undefined resamples above which :func:`checked_bootstrap` gives no bounds."""
 
 # Weights of so many rows are held at once: 8 MB, and a few times that in a statistic.
 _CELLS: Final = 1 << 20
@@ -27,12 +32,10 @@ _CELLS: Final = 1 << 20
 # column the deviations are themselves rounding, and all the same.
 _ROUNDING: Final = 1e-12
 
-_Numbers: TypeAlias = npt.NDArray[np.float64]
-
 
 def group_bootstrap(
     statistic: Statistic,
-    groups: npt.NDArray[np.int64],
+    groups: Whole,
     *,
     seed: int = 0,
     n_resamples: int = 1000,
@@ -69,25 +72,30 @@ def group_bootstrap(
     ----------
     Davison and Hinkley, Bootstrap Methods and their Application (1997), sections 3.8 and 5.3.1.
     """
-    _check_options(seed, n_resamples, level)
+    resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level, indices=indices)
+    return group_intervals(statistic, groups, resampling)
+
+
+def group_intervals(
+    statistic: Statistic, groups: Whole, resampling: Resampling
+) -> tuple[Interval, ...]:
+    """The intervals of :func:`group_bootstrap`."""
     (estimates,) = statistic(np.ones((1, len(groups)), np.int64))
     # Numbered anew: a group whose rows were all left out must not be drawn.
     known, numbers = np.unique(groups, return_inverse=True)
     n_groups = len(known)
     draws = np.empty((0, len(estimates)))
     if n_groups > 1:
-        if indices is None:
-            indices = numpy_indices(n_groups, n_resamples, seed)
-        draws = resampled_numbers(statistic, numbers, n_groups, indices)
+        draws = resampled_numbers(statistic, numbers, n_groups, resampling.places(n_groups))
     return tuple(
-        _percentile_interval(float(estimate), draws[:, column], float(level), n_groups)
+        _percentile_interval(float(estimate), draws[:, column], resampling.level, n_groups)
         for column, estimate in enumerate(estimates)
     )
 
 
 def resampled_numbers(
     statistic: Statistic, groups: npt.NDArray[np.intp], n_groups: int, indices: Indices
-) -> _Numbers:
+) -> Floats:
     """The numbers of each resample, shape (B, S); ``groups`` are 0 to ``n_groups - 1``."""
     found = []
     at_once = max(1, _CELLS // len(groups))
@@ -105,17 +113,55 @@ def resampled_numbers(
     return np.concatenate(found)
 
 
-def _percentile_interval(estimate: float, draws: _Numbers, level: float, n_groups: int) -> Interval:
+def _percentile_interval(estimate: float, draws: Floats, level: float, n_groups: int) -> Interval:
     found = draws[~np.isnan(draws)]
     low, high = percentile_bounds(found, level) if len(found) else (None, None)
     return Interval(
         estimate=estimate,
         low=low,
         high=high,
-        level=level,
+        level=float(level),
         n_resamples=len(found),
         n_groups=n_groups,
     )
+
+
+def checked_bootstrap(
+    statistic: Statistic, groups: Whole, resampling: Resampling
+) -> tuple[Interval, ...]:
+    """Intervals of numbers that do not exist on every resample.
+
+    A resample that happens to hold no variety has no correlation and no agreement. To leave some of
+    them out does little; to leave out many makes an interval of those that suit the number.
+
+    Parameters
+    ----------
+    statistic, groups
+        As for :func:`rag_eval.stats.group_bootstrap`.
+    resampling : Resampling
+
+    Returns
+    -------
+    tuple of Interval
+        ``n_undefined`` of each are the resamples without the number; above 5 % of all resamples
+        there are no bounds.
+    """
+    n_asked = resampling.n_resamples
+    if resampling.indices is not None:
+        drawn = list(resampling.indices)
+        n_asked = sum(map(len, drawn))
+        resampling = replace(resampling, indices=drawn)
+    found = group_intervals(statistic, groups, resampling)
+    return tuple(_checked(one, n_asked) for one in found)
+
+
+def _checked(found: Interval, n_asked: int) -> Interval:
+    if found.n_groups < 2:
+        return found
+    n_undefined = n_asked - found.n_resamples
+    if n_undefined > MOST_UNDEFINED * n_asked:
+        return replace(found, low=None, high=None, n_undefined=n_undefined)
+    return replace(found, n_undefined=n_undefined)
 
 
 # ------------------------------------------------------------------------------------------ means
@@ -173,20 +219,20 @@ def bootstrap_intervals(
     Efron, Better bootstrap confidence intervals (1987). Clusters: Davison and Hinkley, Bootstrap
     Methods and their Application (1997), section 3.8.
     """
-    _check_options(seed, n_resamples, level)
+    resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level, indices=indices)
     one_of(method, "method", METHODS)
     totals = _group_totals(values, groups)
     n_groups = len(totals.counts)
     if n_groups == 0:
         means = np.empty((0, totals.sums.shape[1]))
     elif indices is None:
-        means = _drawn_means(totals, n_resamples, seed, threads)
+        means = _drawn_means(totals, resampling, threads)
     else:
         means = _given_means(totals, indices)
         if not len(means):
             raise InputError("indices must hold one resample or more, got none")
     return tuple(
-        _mean_interval(totals, means, column, method, level, None if indices is not None else seed)
+        _mean_interval(totals, means, column, method, resampling)
         for column in range(totals.sums.shape[1])
     )
 
@@ -197,10 +243,10 @@ class _GroupTotals(NamedTuple):
     ``reaches`` are the largest of such deviations, shape (K,).
     """
 
-    means: _Numbers
-    reaches: _Numbers
-    sums: _Numbers
-    counts: _Numbers
+    means: Floats
+    reaches: Floats
+    sums: Floats
+    counts: Floats
 
 
 def _group_totals(values: npt.ArrayLike, groups: npt.ArrayLike | None) -> _GroupTotals:
@@ -231,24 +277,22 @@ def _group_totals(values: npt.ArrayLike, groups: npt.ArrayLike | None) -> _Group
     return _GroupTotals(means, reaches, sums, counts)
 
 
-def _drawn_means(
-    totals: _GroupTotals, n_resamples: int, seed: int, threads: int | None
-) -> _Numbers:
+def _drawn_means(totals: _GroupTotals, resampling: Resampling, threads: int | None) -> Floats:
     """Means of each resample, less the mean of the column."""
+    n_resamples = resampling.n_resamples
     n_columns = totals.sums.shape[1]
     # A count that is the same for all groups is the same in all resamples, and columns without
     # nulls have the same counts.
     distinct, place = np.unique(totals.counts, axis=1, return_inverse=True)
     varies = (distinct != distinct[:1]).any(axis=0)
-    drawn = resampled_sums(
-        np.concatenate([totals.sums, distinct[:, varies]], axis=1), n_resamples, seed, threads
-    )
+    columns = np.concatenate([totals.sums, distinct[:, varies]], axis=1)
+    drawn = resampled_sums(columns, n_resamples, resampling.seed, threads)
     counts = np.broadcast_to(distinct.sum(axis=0), (n_resamples, distinct.shape[1])).copy()
     counts[:, varies] = drawn[:, n_columns:]
     return _quotients(drawn[:, :n_columns], counts[:, place.ravel()])
 
 
-def _given_means(totals: _GroupTotals, indices: Indices) -> _Numbers:
+def _given_means(totals: _GroupTotals, indices: Indices) -> Floats:
     """The same for drawn groups of the caller."""
     n_groups, n_columns = totals.sums.shape
     found = [np.empty((0, n_columns))]
@@ -261,19 +305,19 @@ def _given_means(totals: _GroupTotals, indices: Indices) -> _Numbers:
     return np.concatenate(found)
 
 
-def _quotients(sums: _Numbers, counts: _Numbers) -> _Numbers:
+def _quotients(sums: Floats, counts: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.where(counts > 0, sums, np.nan) / counts
 
 
 def _mean_interval(
     totals: _GroupTotals,
-    all_means: _Numbers,
+    all_means: Floats,
     column: int,
     method: BootstrapMethod,
-    level: float,
-    seed: int | None,
+    resampling: Resampling,
 ) -> Interval:
+    level = resampling.level
     mean = float(totals.means[column])
     sums, counts = totals.sums[:, column], totals.counts[:, column]
     has_values = counts > 0
@@ -298,13 +342,6 @@ def _mean_interval(
         n_resamples=len(draws) if len(sums) > 1 else 0,
         n_groups=len(sums),
         method=method,
-        seed=seed,
+        seed=resampling.seed if resampling.indices is None else None,
         too_few=bounds is None,
     )
-
-
-def _check_options(seed: int, n_resamples: int, level: float) -> None:
-    if not 0 < number(level, "level") < 1:
-        raise InputError(f"level must be between 0 and 1, got {level}")
-    whole_from_one(n_resamples, "n_resamples")
-    whole_from_zero(seed, "seed")

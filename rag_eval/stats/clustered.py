@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from rag_eval.stats.arrays import Floats, Whole
 
 FEWEST_CLUSTERS: Final = 5
 """Below, the spread between clusters is known too badly for an interval."""
@@ -30,15 +31,13 @@ class ClusteredMean:
     """
 
     mean: float
-    variance: float
-    df: float
+    variance: float = math.nan
+    df: float = math.nan
     n_rows: int
     n_clusters: int
 
 
-def clustered_mean(
-    values: npt.NDArray[np.float64], clusters: npt.NDArray[np.int64]
-) -> ClusteredMean:
+def clustered_mean(values: Floats, clusters: Whole) -> ClusteredMean:
     """The mean of rows in clusters, with the variance it has between clusters.
 
     Parameters
@@ -58,9 +57,7 @@ def clustered_mean(
     n_rows, n_clusters = len(values), len(sizes)
     mean = float(values.mean())
     if n_clusters < 2:
-        return ClusteredMean(
-            mean=mean, variance=math.nan, df=math.nan, n_rows=n_rows, n_clusters=n_clusters
-        )
+        return ClusteredMean(mean=mean, n_rows=n_rows, n_clusters=n_clusters)
     sums = np.bincount(numbers, weights=values - mean)
     rest = 1 - sizes / n_rows
     return ClusteredMean(
@@ -72,7 +69,7 @@ def clustered_mean(
     )
 
 
-def _degrees_of_freedom(shares: npt.NDArray[np.float64]) -> float:
+def _degrees_of_freedom(shares: Floats) -> float:
     """Satterthwaite's, were the rows independent; ``shares`` are those of the clusters."""
     weights = shares**2 / (1 - shares)
     own = float((shares**2).sum())

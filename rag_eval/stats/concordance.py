@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rag_eval.stats.correlations import Floats, Weights
+from rag_eval.stats.arrays import Flags, Floats
+from rag_eval.stats.correlations import Weights
 
 
 def kendall_taus(left: Floats, right: Floats, weights: Weights) -> Floats:
@@ -78,7 +79,7 @@ class _Merge(NamedTuple):
     """Blocks of two halves, each sorted: the places of its rows, first halves, block starts."""
 
     places: npt.NDArray[np.intp]
-    is_first: npt.NDArray[np.bool_]
+    is_first: Flags
     starts: npt.NDArray[np.intp]
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Weights: TypeAlias = npt.NDArray[np.int64]
+from rag_eval.stats.arrays import Flags, Floats, Whole
+
+Weights: TypeAlias = Whole
 
 # Of what a third column leaves unexplained; less is rounding of columns that say the same.
 _NOTHING_LEFT: Final = 1e-12
@@ -86,7 +86,7 @@ def partial_correlations(left: Floats, right: Floats, given: Floats, weights: We
     return np.clip(found, -1.0, 1.0)
 
 
-def varies(smallest: Floats, largest: Floats, weights: Weights) -> npt.NDArray[np.bool_]:
+def varies(smallest: Floats, largest: Floats, weights: Weights) -> Flags:
     """Whether the rows drawn hold two different values, shape (B,), from each row's own range."""
     drawn = weights > 0
     top = np.where(drawn, largest, -np.inf).max(axis=1, initial=-np.inf)

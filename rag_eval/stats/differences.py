@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import number, positive
-from rag_eval.stats.difference_columns import cluster_numbers, group_sums, without_rounding
+from rag_eval.stats.arrays import Floats
 from rag_eval.stats.distributions import t_quantile
-from rag_eval.stats.effect_sizes import Floats
+from rag_eval.stats.groups import cluster_numbers, group_sums, without_rounding
 from rag_eval.stats.intervals import Interval, checked_level
-from rag_eval.stats.skewed_bounds import skewed_lower_bounds
+from rag_eval.stats.skewness import skewed_lower_bounds
 
 # Of the mean: means closer than this differ by rounding.
 _NO_SPREAD: Final = 1e-12
@@ -177,7 +177,6 @@ def independent_difference(
         low=low,
         high=high,
         level=level,
-        n_resamples=0,
         n_groups=sum(counts),
         method="Welch",
         too_few=low is None,
@@ -224,7 +223,6 @@ def _interval(rows: _Rows, clustered: bool, level: float, largest: float | None)
         low=None if bounds is None else min(bounds[0], estimate),
         high=None if bounds is None else max(bounds[1], estimate),
         level=float(level),
-        n_resamples=0,
         n_groups=len(sums),
         method=method,
         too_few=bounds is None,

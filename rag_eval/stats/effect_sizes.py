@@ -8,12 +8,11 @@ for two runs over different rows, and would waste the pairing of the same ones.
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+from rag_eval.stats.arrays import Floats
 
 
 def cohens_d_z(differences: npt.ArrayLike) -> float | None:
@@ -44,7 +43,7 @@ def hedges_g_z(differences: npt.ArrayLike) -> float | None:
     Parameters
     ----------
     differences : array_like, shape (R,)
-        NaN where a pair lacks a score; such pairs are left out.
+        As for :func:`cohens_d_z`.
 
     Returns
     -------

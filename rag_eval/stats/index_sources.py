@@ -6,78 +6,79 @@ be used to the last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.plumbing.checked_values import whole_from_one, whole_from_zero
+from rag_eval.stats.arrays import Whole
+from rag_eval.stats.intervals import checked_level
 from rag_eval.stats.resampling import drawn_places
 
-Indices: TypeAlias = Iterable[npt.NDArray[np.int64]]
+Indices: TypeAlias = Iterable[Whole]
 """Drawn places, arrays of shape (B, G) with numbers from 0 to G - 1; the B may differ."""
 
 # Places held at once, 8 MB.
 _CELLS: Final = 1 << 20
-_U32: Final = 2**32
 
 
-def numpy_indices(n_groups: int, n_resamples: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resampling:
+    """How a number is resampled for its interval; checked when it is made.
+
+    Attributes
+    ----------
+    seed : int
+        The same seed and rows give the same interval.
+    n_resamples : int
+    level : float
+        Of the interval, between 0 and 1.
+    indices : iterable of int64 arrays, optional
+        Drawn places in place of those of ``seed`` and ``n_resamples``.
+
+    Raises
+    ------
+    InputError
+        For a number out of range.
+    """
+
+    seed: int = 0
+    n_resamples: int = 1000
+    level: float = 0.95
+    indices: Indices | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        checked_level(self.level)
+        whole_from_one(self.n_resamples, "n_resamples")
+        whole_from_zero(self.seed, "seed")
+
+    def places(self, n_groups: int) -> Indices:
+        """The groups that each resample draws."""
+        if self.indices is not None:
+            return self.indices
+        return numpy_indices(n_groups, self.n_resamples, self.seed)
+
+
+USUAL: Final = Resampling()
+
+
+def numpy_indices(n_groups: int, n_resamples: int, seed: int) -> Iterator[Whole]:
     """Places by numpy's default generator."""
     generator = np.random.default_rng(seed)
-    for begin, end in _cuts(n_groups, n_resamples):
+    for begin, end in cuts(n_groups, n_resamples):
         yield generator.integers(n_groups, size=(end - begin, n_groups))
 
 
-def counted_indices(n_groups: int, n_resamples: int, seed: int) -> Iterator[npt.NDArray[np.int64]]:
+def counted_indices(n_groups: int, n_resamples: int, seed: int) -> Iterator[Whole]:
     """The places that :func:`rag_eval.stats.resampling.resampled_sums` draws."""
-    for begin, end in _cuts(n_groups, n_resamples):
+    for begin, end in cuts(n_groups, n_resamples):
         yield drawn_places(n_groups, n_resamples, seed, begin, end)
 
 
-def mulberry32_indices(
-    sizes: Sequence[int], n_resamples: int, seed: int
-) -> Iterator[npt.NDArray[np.int64]]:
-    """Places by the generator mulberry32, as omk draws them.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Each resample draws as many places from the first part of the rows as it has, then from the
-        next, and so on: (n,) for one sample, (n, m) for two that are not paired.
-    n_resamples : int
-    seed : int
-        Its lowest 32 bits count.
-
-    Yields
-    ------
-    int64, shape (B, sum of sizes)
-        Places among the rows of all parts, one part after the other.
-    """
-    n_rows = sum(sizes)
-    limits = np.repeat(np.asarray(sizes, np.float64), sizes)
-    first = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes)
-    for begin, end in _cuts(n_rows, n_resamples):
-        words = mulberry32(seed, (end - begin) * n_rows, begin * n_rows).reshape(-1, n_rows)
-        # In doubles, as there.
-        yield np.floor(words / _U32 * limits).astype(np.int64) + first
-
-
-def mulberry32(seed: int, n_words: int, first: int = 0) -> npt.NDArray[np.uint32]:
-    """Words ``first``, ``first + 1``, ... of the generator mulberry32, by Tommy Ettinger (2017).
-
-    Its state is a counter, so any word can be had without those before it.
-    """
-    counters = np.arange(first + 1, first + n_words + 1, dtype=np.uint64)
-    state = ((counters * np.uint64(0x6D2B79F5)) + np.uint64(seed % _U32)).astype(np.uint32)
-    word = (state ^ (state >> np.uint32(15))) * (state | np.uint32(1))
-    word ^= word + (word ^ (word >> np.uint32(7))) * (word | np.uint32(61))
-    found: npt.NDArray[np.uint32] = word ^ (word >> np.uint32(14))
-    return found
-
-
-def checked_places(places: object, n_groups: int) -> npt.NDArray[np.int64]:
+def checked_places(places: object, n_groups: int) -> Whole:
     """Places given by a caller, as they may be looked up.
 
     Raises
@@ -98,7 +99,8 @@ def checked_places(places: object, n_groups: int) -> npt.NDArray[np.int64]:
     return found.astype(np.int64, copy=False)
 
 
-def _cuts(n_groups: int, n_resamples: int) -> Iterator[tuple[int, int]]:
+def cuts(n_groups: int, n_resamples: int) -> Iterator[tuple[int, int]]:
+    """Ranges of resamples that are held at once."""
     at_once = max(1, _CELLS // max(1, n_groups))
     for begin in range(0, n_resamples, at_once):
         yield begin, min(begin + at_once, n_resamples)

@@ -40,10 +40,10 @@ class Interval:
     """
 
     estimate: float
-    low: float | None
-    high: float | None
+    low: float | None = None
+    high: float | None = None
     level: float
-    n_resamples: int
+    n_resamples: int = 0
     n_groups: int
     method: str | None = None
     seed: int | None = None
@@ -101,7 +101,6 @@ def wilson_interval(n_found: int, n_trials: int, level: float = 0.95) -> Interva
         low=low,
         high=high,
         level=level,
-        n_resamples=0,
         n_groups=n_trials,
         method="wilson",
     )
@@ -130,6 +129,6 @@ def score_bounds(share: float, n_rows: float, reach: float) -> tuple[float, floa
     center = share + square / (2 * n_rows)
     spread = reach * math.sqrt((share * (1 - share) + square / (4 * n_rows)) / n_rows)
     scale = 1 + square / n_rows
-    # At the edges rounding would leave the range by one part in 1e17.
-    low = max(0.0, (center - spread) / scale) if share > 0 else 0.0
+    # Not (center - spread) / scale: near 0 the two cancel out, and a rounding is left as bound.
+    low = share * share / (center + spread) if share > 0 else 0.0
     return low, min(1.0, (center + spread) / scale) if share < 1 else 1.0

@@ -11,7 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from rag_eval.stats.correlations import Floats, Weights, varies
+from rag_eval.stats.arrays import Floats
+from rag_eval.stats.correlations import Weights, varies
 
 Disagreement: TypeAlias = Literal["nominal", "linear", "quadratic"]
 """What of two values counts: that they differ, how far they are apart, or its square."""

@@ -8,13 +8,13 @@ from itertools import combinations
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.stats.correlations import Floats, Weights, mid_ranks, one_each, varies
-from rag_eval.stats.index_sources import Indices
+from rag_eval.stats.arrays import Floats
+from rag_eval.stats.bootstrap import checked_bootstrap
+from rag_eval.stats.correlations import Weights, mid_ranks, one_each, varies
+from rag_eval.stats.index_sources import USUAL, Resampling
 from rag_eval.stats.intervals import Interval
-from rag_eval.stats.undefined_resamples import checked_bootstrap
 
 Measurement: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 """What of two values counts: that they differ, how many values lie between them, how far they are
@@ -24,7 +24,7 @@ MEASUREMENTS: Final[tuple[Measurement, ...]] = ("nominal", "ordinal", "interval"
 
 _VALUES_AT_ONCE: Final = 512
 
-Ratings: TypeAlias = "Sequence[Sequence[float | None]] | npt.NDArray[np.float64]"
+Ratings: TypeAlias = "Sequence[Sequence[float | None]] | Floats"
 """A row per coder, a column per unit; None or NaN where a coder gave none."""
 
 
@@ -67,13 +67,7 @@ def krippendorff_alpha(ratings: Ratings, *, measurement: Measurement = "interval
 
 
 def alpha_with_interval(
-    ratings: Ratings,
-    *,
-    measurement: Measurement = "interval",
-    seed: int = 0,
-    n_resamples: int = 1000,
-    level: float = 0.95,
-    indices: Indices | None = None,
+    ratings: Ratings, *, measurement: Measurement = "interval", resampling: Resampling = USUAL
 ) -> Interval | None:
     """Krippendorff's alpha and its interval over the units.
 
@@ -81,9 +75,8 @@ def alpha_with_interval(
     ----------
     ratings, measurement
         As for :func:`krippendorff_alpha`.
-    seed, n_resamples, level, indices
-        As for :func:`rag_eval.stats.group_bootstrap`. Ranks of ordinal ratings are taken anew in
-        each resample.
+    resampling : Resampling
+        Of the units. Ranks of ordinal ratings are taken anew in each resample.
 
     Returns
     -------
@@ -111,9 +104,7 @@ def alpha_with_interval(
         return found[:, np.newaxis]
 
     units = np.arange(values.shape[1], dtype=np.int64)
-    (found,) = checked_bootstrap(
-        alphas, units, seed=seed, n_resamples=n_resamples, level=level, indices=indices
-    )
+    (found,) = checked_bootstrap(alphas, units, resampling)
     # To the last digit what the definition gives.
     return replace(found, estimate=estimate)
 

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import one_of
+from rag_eval.stats.arrays import Flags, Floats, Whole
 from rag_eval.stats.clustered import FEWEST_CLUSTERS, clustered_mean
+from rag_eval.stats.distributions import student_quantile
 from rag_eval.stats.groups import group_numbers
 from rag_eval.stats.intervals import Interval, checked_level, score_bounds
 from rag_eval.stats.moment_intervals import (
@@ -24,7 +26,6 @@ from rag_eval.stats.moment_intervals import (
     interval_of_moments,
     unbounded,
 )
-from rag_eval.stats.student import student_quantile
 
 FEWEST_CLUSTERED_OTHERS: Final = 10
 """The same for rows of groups, divided by how much the groups inflate the variance."""
@@ -112,11 +113,7 @@ def mean_interval(
 
 
 def _clustered(
-    scores: npt.NDArray[np.float64],
-    numbers: npt.NDArray[np.int64],
-    bounds: Bounds | None,
-    level: float,
-    method: MeanMethod | None,
+    scores: Floats, numbers: Whole, bounds: Bounds | None, level: float, method: MeanMethod | None
 ) -> Interval:
     found = clustered_mean(scores, numbers)
     mean, n_clusters = found.mean, found.n_clusters
@@ -144,8 +141,8 @@ def _clustered(
 
 
 def _bootstrap(
-    scores: npt.NDArray[np.float64],
-    numbers: npt.NDArray[np.int64] | None,
+    scores: Floats,
+    numbers: Whole | None,
     level: float,
     method: Literal["percentile", "bca"],
     seed: int,
@@ -163,23 +160,23 @@ def _bootstrap(
     return found
 
 
-def _modal(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def _modal(scores: Floats) -> Flags:
     """Which rows have the least or the greatest score, whichever is more frequent."""
     at_least, at_most = scores == scores.min(), scores == scores.max()
-    found: npt.NDArray[np.bool_] = at_least if at_least.sum() >= at_most.sum() else at_most
+    found: Flags = at_least if at_least.sum() >= at_most.sum() else at_most
     return found
 
 
-def _numbers(groups: Iterable[object], measured: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _numbers(groups: Iterable[object], measured: Flags) -> Whole:
     known = groups if isinstance(groups, np.ndarray) and groups.dtype.kind in "iu" else None
     numbers = group_numbers(groups) if known is None else known.astype(np.int64)
     if numbers.shape != measured.shape:
         raise InputError(f"groups must be one for each of {len(measured)} rows, got {len(numbers)}")
-    found: npt.NDArray[np.int64] = numbers[measured]
+    found: Whole = numbers[measured]
     return found
 
 
-def _check_range(scores: npt.NDArray[np.float64], bounds: Bounds) -> None:
+def _check_range(scores: Floats, bounds: Bounds) -> None:
     low, high = bounds
     if not -math.inf < low < high < math.inf:
         raise InputError(f"bounds must be two numbers that rise, got {bounds}")

@@ -6,8 +6,8 @@ import math
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.errors import InputError
+from rag_eval.stats.distributions import student_quantile
 from rag_eval.stats.intervals import Interval, checked_level, normal_reach, score_bounds
-from rag_eval.stats.student import student_quantile
 
 MeanMethod: TypeAlias = Literal["wilson", "bounded", "t", "percentile", "bca"]
 MEAN_METHODS: Final = ("wilson", "bounded", "t", "percentile", "bca")
@@ -139,7 +139,6 @@ def interval_at(
         low=min(least, mean),
         high=max(greatest, mean),
         level=level,
-        n_resamples=0,
         n_groups=n_groups,
         method=method,
         too_few=too_few,
@@ -150,10 +149,7 @@ def unbounded(mean: float, level: float, n_groups: int, method: str | None = Non
     """A mean of which too little is known for an interval."""
     return Interval(
         estimate=mean,
-        low=None,
-        high=None,
         level=level,
-        n_resamples=0,
         n_groups=n_groups,
         method=method,
         too_few=True,

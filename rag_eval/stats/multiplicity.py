@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import is_number
+from rag_eval.stats.arrays import Floats
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
@@ -34,13 +37,10 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     ----------
     Holm, A simple sequentially rejective multiple test procedure (1979).
     """
-    family = _family(p_values)
-    adjusted: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for place, (p, test) in enumerate(family):
-        largest = max(largest, min(1.0, p * (len(family) - place)))
-        adjusted[test] = largest
-    return tuple(adjusted)
+    return _adjusted(
+        p_values,
+        lambda p: np.maximum.accumulate(np.minimum(1.0, p * np.arange(len(p), 0, -1))),
+    )
 
 
 def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
@@ -49,38 +49,23 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> tuple[float | None, 
     For looking around in many numbers, not for deciding. Holds for tests that are independent or
     positively dependent.
 
-    Parameters
-    ----------
-    p_values : sequence of float or None
-        Between 0 and 1. None and NaN are tests that could not be made: they are not in the family.
-
-    Returns
-    -------
-    tuple of float or None
-        In the order given; None for a test that is not in the family.
-
-    Raises
-    ------
-    InputError
-        For a p value that is not between 0 and 1.
+    Parameters, result and errors are those of :func:`holm`.
 
     References
     ----------
     Benjamini and Hochberg, Controlling the false discovery rate (1995); adjusted p values as in
     Benjamini and Yekutieli (2001).
     """
-    family = _family(p_values)
-    adjusted: list[float | None] = [None] * len(p_values)
-    smallest = 1.0
-    for rank in range(len(family), 0, -1):
-        p, test = family[rank - 1]
-        smallest = min(smallest, p * len(family) / rank)
-        adjusted[test] = smallest
-    return tuple(adjusted)
+    return _adjusted(
+        p_values,
+        lambda p: np.minimum.accumulate((p * len(p) / np.arange(1, len(p) + 1))[::-1])[::-1],
+    )
 
 
-def _family(p_values: Sequence[float | None]) -> list[tuple[float, int]]:
-    """The tests that could be made, smallest p value first, each with its place."""
+def _adjusted(
+    p_values: Sequence[float | None], adjust: Callable[[Floats], Floats]
+) -> tuple[float | None, ...]:
+    """The tests that could be made, adjusted in the order of their p values."""
     family = []
     for test, p in enumerate(p_values):
         if p is None or (isinstance(p, float) and math.isnan(p)):
@@ -88,4 +73,8 @@ def _family(p_values: Sequence[float | None]) -> list[tuple[float, int]]:
         if not is_number(p) or not 0 <= p <= 1:
             raise InputError(f"p value {test} must be between 0 and 1, got {p!r}")
         family.append((float(p), test))
-    return sorted(family)
+    family.sort()
+    found: list[float | None] = [None] * len(p_values)
+    for (_, test), p in zip(family, adjust(np.array([p for p, _ in family])).tolist(), strict=True):
+        found[test] = p
+    return tuple(found)

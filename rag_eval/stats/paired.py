@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import from_zero, whole_from_one, whole_from_zero
-from rag_eval.stats.difference_columns import cluster_numbers, group_sums, without_rounding
-from rag_eval.stats.effect_sizes import Floats
+from rag_eval.plumbing.checked_values import from_zero, whole_from_zero
+from rag_eval.plumbing.json_records import JsonRecord
+from rag_eval.stats.arrays import Flags, Floats, Whole
+from rag_eval.stats.groups import cluster_numbers, group_sums, without_rounding
+from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.resampling import flipped_sums
 from rag_eval.stats.skewness import skewed_p_values
 
@@ -30,22 +32,24 @@ _MOST_LISTED: Final = 1 << 16
 # Sums that are equal in exact arithmetic differ by less, as a share of the sum of absolute values.
 _ROUNDING: Final = 1e-12
 
-_CAMEL: Final = {
-    "n_informative": "nInformative",
-    "n_clusters": "nClusters",
-    "n_flipped": "nFlipped",
-    "n_resamples": "nResamples",
-    "n_worse": "nWorse",
-    "n_better": "nBetter",
-    "p_worse": "pWorse",
-    "p_better": "pBetter",
-    "p_two_sided": "pTwoSided",
-    "smallest_p": "smallestP",
-}
+
+class _TestResult(JsonRecord):
+    __slots__ = ()
+
+    smallest_p: float
+
+    @property
+    def too_few(self) -> bool:
+        """Whether too few pairs moved to reject anything at 0.05, whatever they say."""
+        return self.smallest_p > ALPHA
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**super().to_dict(), "tooFew": self.too_few}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignFlipResult:
+class SignFlipResult(_TestResult):
     """Whether a mean paired difference is below, or above, minus the margin.
 
     Attributes
@@ -92,18 +96,9 @@ class SignFlipResult:
     n_resamples: int
     seed: int
 
-    @property
-    def too_few(self) -> bool:
-        """Whether too few pairs moved to reject anything at 0.05, whatever they say."""
-        return self.smallest_p > ALPHA
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {**_json(self), "tooFew": self.too_few}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class McNemarResult:
+class McNemarResult(_TestResult):
     """Whether verdicts changed for the worse more often than for the better, or the reverse.
 
     Attributes
@@ -122,22 +117,6 @@ class McNemarResult:
     p_better: float
     p_two_sided: float
     smallest_p: float
-
-    @property
-    def too_few(self) -> bool:
-        """Whether too few verdicts changed to reject anything at 0.05, whatever they say."""
-        return self.smallest_p > ALPHA
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {**_json(self), "tooFew": self.too_few}
-
-
-def _json(result: SignFlipResult | McNemarResult) -> dict[str, Any]:
-    return {
-        _CAMEL.get(name, name): None if value != value else value
-        for name, value in asdict(result).items()
-    }
 
 
 def sign_flip_test(
@@ -251,8 +230,7 @@ def sign_flip_tests(
         raise InputError(f"differences must be rows of columns, got {columns.ndim} dimensions")
     if np.isinf(columns).any():
         raise InputError("differences must be finite, or NaN where a pair lacks a score")
-    whole_from_one(n_resamples, "n_resamples")
-    whole_from_zero(seed, "seed")
+    resampling = Resampling(seed=seed, n_resamples=n_resamples)
     accepted = _margins(margins, columns.shape[1])
     groups = cluster_numbers(clusters, len(columns))
     known = ~np.isnan(columns)
@@ -263,7 +241,7 @@ def sign_flip_tests(
     # 2^m patterns are no more than N where m has fewer bits than N.
     listed = n_flipped < min(n_resamples, _MOST_LISTED).bit_length()
     in_column = known if groups is None else group_sums(known.astype(np.float64), groups) > 0
-    extremes = _extremes(sums, listed, n_resamples, seed, known=in_column if skew_guard else None)
+    extremes = _extremes(sums, listed, resampling, known=in_column if skew_guard else None)
     results = []
     for column, p_values in enumerate(extremes):
         n, flipped = int(known[:, column].sum()), int(n_flipped[column])
@@ -288,12 +266,7 @@ def sign_flip_tests(
 
 
 def _extremes(
-    sums: Floats,
-    listed: npt.NDArray[np.bool_],
-    n_resamples: int,
-    seed: int,
-    *,
-    known: npt.NDArray[np.bool_] | None,
+    sums: Floats, listed: Flags, resampling: Resampling, *, known: Flags | None
 ) -> list[tuple[float, float, float]]:
     """The three p values of each column; guarded where it is told which sums have a value."""
     shares: list[tuple[float, float, float]] = [(1.0, 1.0, 1.0)] * sums.shape[1]
@@ -307,8 +280,8 @@ def _extremes(
         shares[column] = worse, better, either
     drawn = np.flatnonzero(~listed)
     if len(drawn):
-        flipped = flipped_sums(sums[:, drawn], n_resamples, seed)
-        p_values = (1 + _counts(flipped, sums[:, drawn])) / (1 + n_resamples)
+        flipped = flipped_sums(sums[:, drawn], resampling.n_resamples, resampling.seed)
+        p_values = (1 + _counts(flipped, sums[:, drawn])) / (1 + resampling.n_resamples)
         if known is not None:
             # Symmetry is all that flips know: skewed differences need more than they ask for.
             p_values = np.maximum(p_values, skewed_p_values(sums[:, drawn], known[:, drawn]))
@@ -318,7 +291,7 @@ def _extremes(
     return shares
 
 
-def _counts(patterns: Floats, sums: Floats) -> npt.NDArray[np.int64]:
+def _counts(patterns: Floats, sums: Floats) -> Whole:
     """Patterns (B, M) at least as low, as high and as far from 0 as the sums of (G, M): (3, M)."""
     found = sums.sum(axis=0)
     nearly = _ROUNDING * np.abs(sums).sum(axis=0)

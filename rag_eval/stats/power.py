@@ -62,14 +62,14 @@ def minimum_detectable_effect(
     Cohen, Statistical Power Analysis for the Behavioral Sciences (1988), section 2.3; power by the
     noncentral t distribution.
     """
-    _check_errors(alpha, power)
+    tail = _tail(alpha, power, one_sided)
     spread = from_zero(sd_of_differences, "sd_of_differences")
     if whole_from_zero(n, "n") < 2:
         return math.inf
     if spread == 0:
         return math.nan
-    guess = _sum_of_quantiles(alpha, power, one_sided)
-    critical = _critical(n - 1, alpha, one_sided)
+    guess = normal_quantile(1 - tail) + normal_quantile(power)
+    critical = t_quantile(1 - tail, n - 1)
     shift = _crossing(lambda nc: _power_of(nc, n - 1, critical) >= power, guess)
     return shift * spread / math.sqrt(n)
 
@@ -103,16 +103,16 @@ def rows_needed(
     InputError
         For an option outside its range, or more than a million million pairs.
     """
-    _check_errors(alpha, power)
+    tail = _tail(alpha, power, one_sided)
     ratio = positive(abs(number(effect, "effect")), "effect") / positive(
         sd_of_differences, "sd_of_differences"
     )
-    guess = (_sum_of_quantiles(alpha, power, one_sided) / ratio) ** 2
+    guess = ((normal_quantile(1 - tail) + normal_quantile(power)) / ratio) ** 2
     if guess > _MOST_ROWS:
         raise InputError(f"effect {effect:g} is too small beside a spread of {sd_of_differences:g}")
 
     def enough(n: int) -> bool:
-        critical = _critical(n - 1, alpha, one_sided)
+        critical = t_quantile(1 - tail, n - 1)
         return _power_of(ratio * math.sqrt(n), n - 1, critical) >= power
 
     low, high = 1, max(2, math.ceil(guess))
@@ -161,36 +161,25 @@ def verdict_rows_needed(
     ----------
     Connor, Sample size for testing differences in proportions for the paired-sample design (1987).
     """
-    _check_errors(alpha, power)
+    tail = _tail(alpha, power, one_sided)
     size = positive(abs(number(effect, "effect")), "effect")
     share = positive(discordant, "discordant")
     if not size <= share <= 1:
         raise InputError(
             f"discordant must be from the effect's size ({size:g}) to 1, got {discordant:g}"
         )
-    reach = _normal_critical(alpha, one_sided) * math.sqrt(share)
+    reach = normal_quantile(1 - tail) * math.sqrt(share)
     reach += normal_quantile(power) * math.sqrt(share - size * size)
     return math.ceil((reach / size) ** 2 + 1 / size)
 
 
-def _check_errors(alpha: float, power: float) -> None:
+def _tail(alpha: float, power: float, one_sided: bool) -> float:
+    """The share of each tail in which the test rejects, of options that are in their ranges."""
     if not 0 < number(alpha, "alpha") < 1:
         raise InputError(f"alpha must be between 0 and 1, got {alpha:g}")
     if not alpha < number(power, "power") < 1:
         raise InputError(f"power must be between alpha ({alpha:g}) and 1, got {power:g}")
-
-
-def _sum_of_quantiles(alpha: float, power: float, one_sided: bool) -> float:
-    """The shift that a test with known spread needs."""
-    return _normal_critical(alpha, one_sided) + normal_quantile(power)
-
-
-def _critical(n_free: int, alpha: float, one_sided: bool) -> float:
-    return t_quantile(1 - alpha / (1 if one_sided else 2), n_free)
-
-
-def _normal_critical(alpha: float, one_sided: bool) -> float:
-    return normal_quantile(1 - alpha / (1 if one_sided else 2))
+    return alpha / (1 if one_sided else 2)
 
 
 def _power_of(shift: float, n_free: int, critical: float) -> float:

@@ -8,7 +8,7 @@ the closer the two go together.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import number, one_of, whole_from_zero
+from rag_eval.stats.arrays import Floats, Whole
 from rag_eval.stats.groups import group_numbers
 from rag_eval.stats.intervals import Interval, checked_level
-from rag_eval.stats.ppi_inputs import Floats, LabelSample, label_sample
+from rag_eval.stats.ppi_inputs import LabelSample, label_sample
 from rag_eval.stats.ppi_intervals import (
     FEW_CLUSTERS,
     FEW_INFORMATIVE,
@@ -115,7 +116,8 @@ def ppi_mean(
     estimators (1999).
     """
     sample = label_sample(scores, labels, labelled_rows, probabilities, strata, bounds)
-    plan = _checked_plan(target, weight, cross_fit, level, clusters, sample, seed)
+    numbers = _cluster_numbers(clusters, target, len(sample.scores))
+    plan = _Plan(target, weight, cross_fit, level, numbers, seed)
     return _estimate(sample, plan)
 
 
@@ -161,48 +163,45 @@ def ppi_difference(
         bounds=None,
         n_null_scores=first.n_null_scores + other.n_null_scores,
     )
-    plan = _checked_plan(target, weight, cross_fit, level, clusters, sample, seed)
+    numbers = _cluster_numbers(clusters, target, len(sample.scores))
+    plan = _Plan(target, weight, cross_fit, level, numbers, seed)
     return _estimate(sample, plan)
 
 
 # ----------------------------------------------------------------------------------- checking
 
 
-class _Plan(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a mean is estimated, checked; ``clusters`` are of all rows."""
+
     target: Target
     weight: float | None
     cross_fit: bool
     level: float
-    clusters: npt.NDArray[np.int64] | None  # of all rows
+    clusters: Whole | None
     seed: int
 
+    def __post_init__(self) -> None:
+        one_of(self.target, "target", TARGETS)
+        if self.weight is not None:
+            if self.cross_fit:
+                raise InputError("cross_fit chooses the weight: leave out one of the two")
+            number(self.weight, "weight")
+        checked_level(self.level)
+        whole_from_zero(self.seed, "seed")
 
-def _checked_plan(
-    target: Target,
-    weight: float | None,
-    cross_fit: bool,
-    level: float,
-    clusters: npt.ArrayLike | None,
-    sample: LabelSample,
-    seed: int,
-) -> _Plan:
-    one_of(target, "target", TARGETS)
-    if weight is not None:
-        if cross_fit:
-            raise InputError("cross_fit chooses the weight: leave out one of the two")
-        weight = number(weight, "weight")
+
+def _cluster_numbers(clusters: npt.ArrayLike | None, target: Target, n_rows: int) -> Whole | None:
+    """The cluster of each row; None where they do not matter, as for the rows themselves."""
     if clusters is None or target == "rows":
-        numbers = None
-    else:
-        numbers = group_numbers(np.asarray(clusters).tolist())
-        if len(numbers) != len(sample.scores):
-            raise InputError(
-                f"clusters has {len(numbers)} values; wanted one for each of "
-                f"{len(sample.scores)} rows"
-            )
-    return _Plan(
-        target, weight, cross_fit, checked_level(level), numbers, whole_from_zero(seed, "seed")
-    )
+        return None
+    numbers = group_numbers(np.asarray(clusters).tolist())
+    if len(numbers) != n_rows:
+        raise InputError(
+            f"clusters has {len(numbers)} values; wanted one for each of {n_rows} rows"
+        )
+    return numbers
 
 
 # ---------------------------------------------------------------------------------- estimating
@@ -240,7 +239,7 @@ def _estimate(sample: LabelSample, plan: _Plan) -> PpiEstimate:
             missed=missed,
             clustered=plan.clusters is not None,
         )
-        return mean_label_interval(figures, sample.bounds, plan.level)
+        return mean_label_interval(figures, sample.bounds, float(plan.level))
 
     found = interval(fit, df - (leverage is not None))
     return PpiEstimate(
@@ -261,11 +260,7 @@ def _estimate(sample: LabelSample, plan: _Plan) -> PpiEstimate:
 
 
 def _fit(
-    sample: LabelSample,
-    centred: Floats,
-    weights: Floats,
-    leverage: Floats | None,
-    plan: _Plan,
+    sample: LabelSample, centred: Floats, weights: Floats, leverage: Floats | None, plan: _Plan
 ) -> _Fit:
     """Estimate with given weights of scores: one, or one for each label."""
     design = sample.weights
@@ -292,11 +287,7 @@ def _cleaned(residuals: Floats, values: Floats) -> Floats:
 
 
 def _clustered_variance(
-    sample: LabelSample,
-    predicted: Floats,
-    residuals: Floats,
-    hat: Floats,
-    clusters: npt.NDArray[np.int64],
+    sample: LabelSample, predicted: Floats, residuals: Floats, hat: Floats, clusters: Whole
 ) -> float:
     """Of sums over whole clusters: what their rows predict, and what their labels correct."""
     n_clusters = int(clusters.max()) + 1
@@ -312,7 +303,7 @@ def _weights(
 ) -> tuple[Floats, Floats | None, list[str]]:
     """Weights of scores; the leverage they have where labels chose them; what there is to say."""
     if plan.weight is not None:
-        return np.array([plan.weight]), None, []
+        return np.array([float(plan.weight)]), None, []
     found = centred[sample.rows]
     deviations = found - sample.stratum_means(found)
     # The weights of the variance that is to be least.
@@ -335,7 +326,7 @@ def _weights(
     return slopes[folds], None, []
 
 
-def _folds(sample: LabelSample, plan: _Plan) -> npt.NDArray[np.int64]:
+def _folds(sample: LabelSample, plan: _Plan) -> Whole:
     """A fold for each label; labels of a cluster share theirs."""
     units = np.arange(sample.n_labels) if plan.clusters is None else plan.clusters[sample.rows]
     known, places = np.unique(units, return_inverse=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
-
-Floats: TypeAlias = npt.NDArray[np.float64]
+from rag_eval.stats.arrays import Floats, Whole
 
 # Numbers of rows that probabilities stand for scatter; so many standard deviations they do not.
 _MOST_DEVIATIONS: Final = 6.0
@@ -41,10 +40,10 @@ class LabelSample:
 
     scores: Floats = field(repr=False)
     labels: Floats = field(repr=False)
-    rows: npt.NDArray[np.int64] = field(repr=False)
+    rows: Whole = field(repr=False)
     weights: Floats = field(repr=False)
     missed: Floats = field(repr=False)
-    strata: npt.NDArray[np.int64] = field(repr=False)
+    strata: Whole = field(repr=False)
     bounds: tuple[float, float] | None
     n_null_scores: int
 
@@ -135,7 +134,7 @@ def _without_nan(scores: Floats) -> tuple[Floats, int]:
     return scores, n_null
 
 
-def _rows(labelled_rows: npt.ArrayLike, n_labels: int, n_rows: int) -> npt.NDArray[np.int64]:
+def _rows(labelled_rows: npt.ArrayLike, n_labels: int, n_rows: int) -> Whole:
     found = np.asarray(labelled_rows)
     if found.shape != (n_labels,) or not np.issubdtype(found.dtype, np.integer):
         raise InputError(
@@ -154,7 +153,7 @@ def _rows(labelled_rows: npt.ArrayLike, n_labels: int, n_rows: int) -> npt.NDArr
     return rows
 
 
-def _stratum_numbers(strata: npt.ArrayLike | None, n_labels: int) -> npt.NDArray[np.int64]:
+def _stratum_numbers(strata: npt.ArrayLike | None, n_labels: int) -> Whole:
     if strata is None:
         return np.zeros(n_labels, np.int64)
     numbers = np.unique(np.asarray(strata), return_inverse=True)[1]
@@ -164,11 +163,7 @@ def _stratum_numbers(strata: npt.ArrayLike | None, n_labels: int) -> npt.NDArray
 
 
 def _probabilities(
-    given: npt.ArrayLike | None,
-    rows: npt.NDArray[np.int64],
-    strata: npt.NDArray[np.int64],
-    has_strata: bool,
-    n_rows: int,
+    given: npt.ArrayLike | None, rows: Whole, strata: Whole, has_strata: bool, n_rows: int
 ) -> Floats:
     if given is None:
         if has_strata:

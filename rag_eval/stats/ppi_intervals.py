@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
+from rag_eval.stats.arrays import Floats
+from rag_eval.stats.distributions import student_quantile
 from rag_eval.stats.intervals import Interval, score_bounds
-from rag_eval.stats.ppi_inputs import Floats
-from rag_eval.stats.student import student_quantile
 
 FEW_INFORMATIVE: Final = 3
 """Below so many rows that carry the spread there is too little to say how wide it is."""
@@ -55,7 +55,6 @@ def mean_label_interval(
         low=None if bounds is None else bounds[0],
         high=None if bounds is None else bounds[1],
         level=level,
-        n_resamples=0,
         n_groups=found.n_groups,
         method=method,
         too_few=not is_known and (bounds is None or found.n_informative < FEW_INFORMATIVE),
@@ -73,10 +72,7 @@ def n_informative(residuals: Floats) -> float:
 
 
 def _bounds(
-    found: MeanEstimate,
-    estimate: float,
-    range_of_labels: tuple[float, float] | None,
-    level: float,
+    found: MeanEstimate, estimate: float, range_of_labels: tuple[float, float] | None, level: float
 ) -> tuple[float, float] | None:
     if found.df < 1:
         return None

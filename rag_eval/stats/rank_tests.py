@@ -7,21 +7,22 @@ mean is 0, so that many small losses outweigh a few large gains.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.plumbing.json_records import JsonRecord
+from rag_eval.stats.arrays import Floats, Whole
 from rag_eval.stats.distributions import normal_cdf
-from rag_eval.stats.effect_sizes import Floats
 
 # Counts of sign patterns are exact as doubles up to 2^50.
 _MOST_EXACT: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SignedRanks:
+class SignedRanks(JsonRecord):
     """Wilcoxon's signed-rank test of paired differences.
 
     Attributes
@@ -41,26 +42,12 @@ class SignedRanks:
         Whether the p value is from all sign patterns.
     """
 
-    n: int
-    rank_sum_better: float
-    rank_sum_worse: float
-    p_two_sided: float | None
-    rank_biserial: float | None
-    exact: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {_CAMEL[name]: value for name, value in asdict(self).items()}
-
-
-_CAMEL: Final = {
-    "n": "n",
-    "rank_sum_better": "rankSumBetter",
-    "rank_sum_worse": "rankSumWorse",
-    "p_two_sided": "pTwoSided",
-    "rank_biserial": "rankBiserial",
-    "exact": "exact",
-}
+    n: int = 0
+    rank_sum_better: float = 0.0
+    rank_sum_worse: float = 0.0
+    p_two_sided: float | None = None
+    rank_biserial: float | None = None
+    exact: bool = False
 
 
 def signed_ranks(differences: npt.ArrayLike) -> SignedRanks:
@@ -83,14 +70,7 @@ def signed_ranks(differences: npt.ArrayLike) -> SignedRanks:
     column = np.asarray(differences, np.float64)
     moved = column[~np.isnan(column) & (column != 0)]
     if not len(moved):
-        return SignedRanks(
-            n=0,
-            rank_sum_better=0.0,
-            rank_sum_worse=0.0,
-            p_two_sided=None,
-            rank_biserial=None,
-            exact=False,
-        )
+        return SignedRanks()
     ranks, tie_counts = _ranks(np.abs(moved))
     better, worse = float(ranks[moved > 0].sum()), float(ranks[moved < 0].sum())
     exact = len(moved) <= _MOST_EXACT and int(tie_counts.max()) == 1
@@ -106,7 +86,7 @@ def signed_ranks(differences: npt.ArrayLike) -> SignedRanks:
     )
 
 
-def _ranks(sizes: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _ranks(sizes: Floats) -> tuple[Floats, Whole]:
     """Ranks from 1 on, the mean of them for equal sizes; how many share each size."""
     _, places, counts = np.unique(sizes, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
@@ -122,7 +102,7 @@ def _exact_p(smaller: int, n: int) -> float:
     return min(1.0, 2.0 * float(patterns[: smaller + 1].sum()) / 2.0**n)
 
 
-def _normal_p(smaller: float, n: int, tie_counts: npt.NDArray[np.int64]) -> float:
+def _normal_p(smaller: float, n: int, tie_counts: Whole) -> float:
     mean = n * (n + 1) / 4
     ties = tie_counts.astype(np.float64)
     variance = n * (n + 1) * (2 * n + 1) / 24 - float(np.sum(ties**3 - ties)) / 48

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from rag_eval._native import resampling
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import thread_count, whole_from_one, whole_from_zero
+from rag_eval.stats.arrays import Floats, Whole
 
-_Numbers: TypeAlias = npt.NDArray[np.float64]
 _Words: TypeAlias = npt.NDArray[np.uint64]
-_Kernel: TypeAlias = Callable[[_Numbers, _Words, int, int, _Numbers], None]
+_Kernel: TypeAlias = Callable[[Floats, _Words, int, int, Floats], None]
 
 # Columns the kernel adds at once.
 _STRIP: Final = 4
@@ -32,7 +32,7 @@ _FLIPS, _DRAWS = 0, 1
 
 def flipped_sums(
     sums: npt.ArrayLike, n_resamples: int, seed: int, threads: int | None = None
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Column sums after the sign of each group was drawn anew, once per resample.
 
     Whether group ``g`` is negative in resample ``b`` depends on seed, ``b`` and ``g`` alone:
@@ -71,7 +71,7 @@ def flipped_sums(
 
 def resampled_sums(
     values: npt.ArrayLike, n_resamples: int, seed: int, threads: int | None = None
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Column sums of as many groups as there are, drawn with replacement.
 
     Parameters
@@ -101,7 +101,7 @@ def resampled_sums(
 
 def drawn_places(
     n_groups: int, n_resamples: int, seed: int, begin: int = 0, end: int | None = None
-) -> npt.NDArray[np.int64]:
+) -> Whole:
     """The groups that :func:`resampled_sums` draws for resamples ``begin`` to ``end``.
 
     Returns
@@ -140,7 +140,7 @@ def _word(stream: int, number: int) -> int:
     return int(word[0, 0])
 
 
-def _finite_rows(values: npt.ArrayLike) -> _Numbers:
+def _finite_rows(values: npt.ArrayLike) -> Floats:
     rows = np.asarray(values, np.float64)
     if rows.ndim != 2:
         raise InputError(f"resampled numbers must be rows of columns, got {rows.ndim} dimensions")
@@ -151,11 +151,11 @@ def _finite_rows(values: npt.ArrayLike) -> _Numbers:
 
 def _by_strips(
     kernel: _Kernel,
-    rows: _Numbers,
+    rows: Floats,
     streams: _Words,
     resamples_per_call: Callable[[int], int],
     threads: int | None,
-) -> _Numbers:
+) -> Floats:
     """Sums of all resamples; strips of columns and ranges of resamples are shared by threads."""
     n_rows, n_columns = rows.shape
     n_strips = -(-n_columns // _STRIP)
@@ -175,7 +175,7 @@ def _by_strips(
 
 def _run(
     kernel: _Kernel,
-    calls: list[tuple[_Numbers, _Words, int, int, _Numbers]],
+    calls: list[tuple[Floats, _Words, int, int, Floats]],
     threads: int,
     n_cells: int,
 ) -> None:

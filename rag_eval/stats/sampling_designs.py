@@ -12,9 +12,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import whole_from_one, whole_from_zero
-
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
+from rag_eval.stats.arrays import Floats, Whole
 
 LEAST_PER_STRATUM: Final = 2
 """Two rows are the fewest that tell a spread."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from rag_eval.errors import InputError
+from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.stats.moment_intervals import Bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorstCaseMean:
+class WorstCaseMean(JsonRecord):
     """Between what the mean of all rows lies, whatever the rows without a score had scored.
 
     Attributes
@@ -26,10 +26,6 @@ class WorstCaseMean:
     high: float
     n: int
     n_rows: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {"low": self.low, "high": self.high, "n": self.n, "nRows": self.n_rows}
 
 
 def worst_case_mean(n: int, n_rows: int, mean: float, bounds: Bounds = (0.0, 1.0)) -> WorstCaseMean:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from rag_eval.results.row import EvalResult, EvalSignal, MetricResult
+from rag_eval.results.words_grounded import missing_words
 from rag_eval.samples import MetricId
 from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
 
@@ -13,6 +14,7 @@ _Sentences: TypeAlias = Callable[[EvalResult], tuple[SentenceView, ...]]
 
 # Metrics whose signals quote sentences of the answer.
 _OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
+_SEVERITIES: Final = {"critical": 0, "warning": 1, "info": 2}
 # So many per heading; the last line says how many more there are.
 _MOST_LINES: Final = 10
 
@@ -34,6 +36,11 @@ def _of_metric(metric: MetricResult) -> Iterator[str]:
     for finding in metric.details or ():
         if finding.get("passed") is False:
             yield check_line(finding)
+
+
+def gravest_first(signals: Iterable[EvalSignal]) -> list[EvalSignal]:
+    """Critical ones, then warnings, then the rest, each in their order."""
+    return sorted(signals, key=lambda signal: _SEVERITIES.get(signal.severity, 0))
 
 
 def _signal_line(signal: EvalSignal) -> str:
@@ -67,14 +74,8 @@ def _sentence_lines(
 
 def _sentence_line(sentence: SentenceView) -> str:
     head = "not supported" if sentence.level == "unsupported" else "weakly supported"
-    line = f"{head} ({sentence.support:.2f}): “{sentence.text}”"
-    for kind, missing in (
-        ("numbers", sentence.missing_numbers),
-        ("names", sentence.missing_names),
-    ):
-        if missing:
-            line += f"; {kind} in no context: {', '.join(missing)}"
-    return line
+    missing = missing_words(sentence.missing_numbers, sentence.missing_names, "context")
+    return "; ".join([f"{head} ({sentence.support:.2f}): “{sentence.text}”", *missing])
 
 
 def _cut(lines: list[str]) -> list[str]:

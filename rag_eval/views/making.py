@@ -1,28 +1,38 @@
-"""A batch or a result file in; the view of it that reports are made of, out."""
+"""A batch, a result file or a run in; the view of it that reports are made of, out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.two_runs import compare
 from rag_eval.errors import InputError, TextsNotKeptError
 from rag_eval.gating.limits import GateOutcome, pass_rate_outcome
-from rag_eval.results.batch import BatchEvalResult
+from rag_eval.inputs.blocks import RowFault
+from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.options.plan import Plan
+from rag_eval.results.batch import BatchEvalResult, BatchSummary
+from rag_eval.results.batch_reading import batch_of_file
+from rag_eval.results.reading import ResultFile
 from rag_eval.results.row import EvalResult
-from rag_eval.runs.row_readers import metadata_of
+from rag_eval.results.score_rows import metadata_of
+from rag_eval.results.verdicts import judge_rows
+from rag_eval.runs.kept_rows import KeptRows
 from rag_eval.runs.run_files import RunSource, sample_of
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results
-from rag_eval.views.histograms import histograms
-from rag_eval.views.result_rows import ResultFile, whole_batch
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.worst_rows import KeptRow
+from rag_eval.views.distributions import histograms, slices_of
+from rag_eval.views.result_rows import is_interrupted, n_skipped
 from rag_eval.views.row_choice import MOST_ROWS, RowChoice
-from rag_eval.views.run_view import RunView, ViewedRow
-from rag_eval.views.slicing import slices_of
+from rag_eval.views.run_view import RunView, SliceView, ViewedRow
 from rag_eval.views.texts import id_text, row_name
 
 
@@ -59,8 +69,8 @@ def view_of_batch(
     InputError
         For a baseline that cannot be compared with.
     """
-    outcomes = tuple(gates) if gates is not None else (_default_gate(batch),)
-    compared = None if baseline is None else _compared(baseline, batch, slice_by, force)
+    default = pass_rate_outcome(batch.n_passed, batch.n_rows, 1.0)
+    outcomes = (default,) if gates is None else tuple(gates)
     return RunView(
         source=source,
         summary=batch,
@@ -76,7 +86,9 @@ def view_of_batch(
             batch.sample_passed,
             {name: _column(batch, name) for name in slice_by},
         ),
-        comparison=compared,
+        comparison=None
+        if baseline is None
+        else compare(baseline, batch, slices=slice_by, force=force),
     )
 
 
@@ -93,7 +105,7 @@ def view_of_file(
     Parameters
     ----------
     path : path
-        ``.json`` or ``.jsonl``, also packed.
+        As for :class:`~rag_eval.results.reading.ResultFile`.
     slice_by, baseline, most_rows, force
         As for :func:`view_of_batch`.
 
@@ -103,25 +115,18 @@ def view_of_file(
         When it is no result file, or the baseline cannot be compared with.
     """
     file = ResultFile(path)
-    batch = whole_batch(file)
-    found = view_of_batch(batch, source=str(path), slice_by=slice_by, most_rows=most_rows)
+    batch = batch_of_file(file)
+    found = view_of_batch(batch, source=file.source, slice_by=slice_by, most_rows=most_rows)
+    compared = None
+    if baseline is not None:
+        compared = compare(baseline, file, slices=slice_by, force=force)
     return replace(
         found,
-        passed=found.passed and not file.is_interrupted,
-        interrupted=file.is_interrupted,
-        n_skipped=file.n_skipped,
-        comparison=None if baseline is None else _compared(baseline, path, slice_by, force),
+        passed=found.passed and not is_interrupted(file),
+        interrupted=is_interrupted(file),
+        n_skipped=n_skipped(file),
+        comparison=compared,
     )
-
-
-def _default_gate(batch: BatchEvalResult) -> GateOutcome:
-    return pass_rate_outcome(batch.n_passed, batch.n_rows, 1.0)
-
-
-def _compared(
-    baseline: RunSource, run: RunSource, slice_by: Sequence[str], force: bool
-) -> RunComparison:
-    return compare(baseline, run, slices=slice_by, force=force)
 
 
 def thresholds_of(batch: BatchEvalResult) -> dict[MetricId, float | None]:
@@ -142,13 +147,12 @@ def _rows(batch: BatchEvalResult, most: int) -> tuple[ViewedRow, ...]:
     choice: RowChoice[int] = RowChoice(most)
     choice.add(0, batch.composite_scores, np.asarray(batch.sample_passed, np.bool_), int)
     try:
-        return tuple(viewed_row(number, batch.results[number]) for number in choice.chosen())
+        return tuple(_viewed_row(number, batch.results[number]) for number in choice.chosen())
     except TextsNotKeptError:
         return ()
 
 
-def viewed_row(number: int, result: EvalResult) -> ViewedRow:
-    """A row of a result in memory under its number."""
+def _viewed_row(number: int, result: EvalResult) -> ViewedRow:
     known = id_text(result.sample)
     return ViewedRow(number=number, name=row_name(number, known), id=known, result=result)
 
@@ -158,3 +162,109 @@ def _column(batch: BatchEvalResult, name: str) -> list[str | None]:
     if all(value is None for value in values):
         raise InputError(f"no sample has a field {name!r}, nor has its metadata")
     return [None if value is None else str(value) for value in values]
+
+
+# -------------------------------------------------------------------------- a run, block by block
+
+
+class RunWatch:
+    """Keeps of a run what its view will need: some rows with their texts, and fields to slice by.
+
+    Scores and ids of all rows are kept only for slices and for a baseline: some 10 bytes a score.
+
+    Parameters
+    ----------
+    plan : Plan
+    slice_by : sequence of str
+        Fields of the samples or of their metadata.
+    baseline : path, optional
+        An earlier run to compare with row by row.
+    force : bool
+        Compare with a baseline of other settings all the same.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        slice_by: Sequence[str] = (),
+        baseline: str | Path | None = None,
+        *,
+        force: bool = False,
+    ) -> None:
+        self._plan = plan
+        self._slice_by = tuple(slice_by)
+        self._baseline = baseline
+        self._force = force
+        self._choice: RowChoice[KeptRow] = RowChoice()
+        wanted = bool(slice_by) or baseline is not None
+        self._rows = KeptRows(plan, self._slice_by) if wanted else None
+
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
+        """Look at the rows of a block, whose first is row ``first_row`` of the run."""
+        verdicts = judge_rows(scored.scores, self._plan)
+
+        def row(place: int) -> KeptRow:
+            return KeptRow.of(scored, place, first_row, self._plan)
+
+        self._choice.add(first_row, verdicts.composite, verdicts.passed, row)
+        if self._rows is not None:
+            self._rows.add(scored)
+
+    def view(
+        self,
+        source: str,
+        summary: BatchSummary,
+        blocks: Callable[[], Iterable[npt.NDArray[np.float64]]],
+        needs: FieldNeeds,
+        *,
+        gates: Sequence[GateOutcome],
+        passed: bool,
+        interrupted: bool,
+        n_skipped: int,
+        faults: Sequence[RowFault],
+    ) -> RunView:
+        """The view of the rows so far; ``blocks`` gives their scores again."""
+        run = None if self._rows is None else self._rows.run(source, signature=summary.signature)
+        comparison, notes = self._compared(run)
+        rows = [self._viewed(row, needs, summary.evaluated_at) for row in self._choice.chosen()]
+        with_composites = ((one, judge_rows(one, self._plan).composite) for one in blocks())
+        return RunView(
+            source=source,
+            summary=summary,
+            thresholds={metric: self._plan.thresholds[metric] for metric in summary.metrics},
+            gates=tuple(gates),
+            passed=passed,
+            interrupted=interrupted,
+            n_skipped=n_skipped,
+            faults=tuple(faults),
+            histograms=histograms(summary, with_composites),
+            rows=tuple(rows),
+            slices=self._slices(run),
+            comparison=comparison,
+            notes=tuple(notes),
+        )
+
+    def _viewed(self, row: KeptRow, needs: FieldNeeds, evaluated_at: str) -> ViewedRow:
+        return ViewedRow(
+            number=row.number,
+            name=row.name,
+            id=id_text(row.sample),
+            result=row.opened(self._plan, needs, evaluated_at),
+            path=row.path,
+            line=row.line,
+        )
+
+    def _slices(self, run: ScoredRun | None) -> tuple[SliceView, ...]:
+        if run is None or not self._slice_by:
+            return ()
+        passed = run.passed.astype(np.bool_)
+        return slices_of(run.metrics, run.scores, run.composite, passed, run.columns)
+
+    def _compared(self, run: ScoredRun | None) -> tuple[RunComparison | None, list[str]]:
+        """Row by row; a baseline that is a summary, or has no ids, is compared by gates alone."""
+        if run is None or self._baseline is None:
+            return None, []
+        try:
+            return compare(self._baseline, run, slices=self._slice_by, force=self._force), []
+        except InputError as error:
+            return None, [f"rows are not compared with the baseline: {error}"]

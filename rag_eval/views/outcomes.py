@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from rag_eval.gating.limits import GateOutcome, apart
@@ -85,7 +87,7 @@ def run_outcomes(view: RunView) -> list[Outcome]:
     """Of a run: its gates, its rows, then the rows that could not be read."""
     outcomes = gate_outcomes(view.gates)
     if view.interrupted:
-        outcomes.append(_failed(GATES, "whole run", view.reason, status="error"))
+        outcomes.append(_checked(GATES, "whole run", False, view.reason, "error"))
     return outcomes + row_outcomes(view)
 
 
@@ -117,10 +119,8 @@ def gate_outcomes(gates: Iterable[GateOutcome]) -> list[Outcome]:
 
 def _gate_outcome(gate: GateOutcome) -> Outcome:
     name = gate.gate if gate.metric_id is None else f"{gate.gate} {gate.metric_id}"
-    if gate.held:
-        return Outcome(group=GATES, name=name, status="passed")
-    dead = gate.gate == "max_judge_failures"
-    return _failed(GATES, name, gate.message, status="error" if dead else "failed")
+    failure: Status = "error" if gate.gate == "max_judge_failures" else "failed"
+    return _checked(GATES, name, gate.held, gate.message, failure)
 
 
 def verdict_outcomes(report: GateReport) -> list[Outcome]:
@@ -130,29 +130,27 @@ def verdict_outcomes(report: GateReport) -> list[Outcome]:
     told = any(outcome.status in ("failed", "error") for outcome in outcomes)
     if not outcomes or (not report.passed and not told):
         name = f"{report.policy} {report.status}"
-        outcomes.insert(0, _verdict_outcome(GATES, name, report.passed, report.reason))
+        outcomes.insert(0, _checked(GATES, name, report.passed, report.reason))
     return outcomes
 
 
 def _baseline_outcomes(verdict: BaselineVerdict) -> list[Outcome]:
     group = f"against {verdict.name}"
     outcomes = [
-        _verdict_outcome(group, found.name, found.held, found.message) for found in verdict.findings
+        _checked(group, found.name, found.held, found.message) for found in verdict.findings
     ]
     # A policy may fail a run by all findings together.
     if not outcomes or (not verdict.passed and all(found.held for found in verdict.findings)):
-        outcomes.insert(0, _verdict_outcome(group, verdict.status, verdict.passed, verdict.reason))
+        outcomes.insert(0, _checked(group, verdict.status, verdict.passed, verdict.reason))
     return outcomes
 
 
-def _verdict_outcome(group: str, name: str, held: bool, message: str) -> Outcome:
+def _checked(
+    group: str, name: str, held: bool, message: str, failure: Status = "failed"
+) -> Outcome:
     if held:
         return Outcome(group=group, name=name, status="passed")
-    return _failed(group, name, message)
-
-
-def _failed(group: str, name: str, message: str, status: Status = "failed") -> Outcome:
-    return Outcome(group=group, name=name, status=status, message=message)
+    return Outcome(group=group, name=name, status=failure, message=message)
 
 
 # ------------------------------------------------------------------------------------------ rows
@@ -193,9 +191,11 @@ def _verdict_of(result: EvalResult) -> tuple[Status, tuple[FailedCheck, ...], st
         missed = [FailedCheck("composite", shown)]
     if missed or unjudged:
         checks = (*missed, *unjudged)
-        return "failed" if missed else "error", checks, _joined(checks)
+        message = "; ".join(check.message for check in checks)
+        return "failed" if missed else "error", checks, message
     if all(metric.score is None for metric in metrics):
-        return "skipped", (), _nothing(result)
+        reasons = ", ".join(sorted({null_text(metric) for metric in metrics}))
+        return "skipped", (), f"nothing was measured: {reasons or 'no metric'}"
     return "passed", (), ""
 
 
@@ -214,15 +214,6 @@ def _unjudged(metric: MetricResult) -> FailedCheck:
     said = "" if metric.judged is None else metric.judged.message
     message = f"{metric.metric_id} was not judged: {null_text(metric)}"
     return FailedCheck("judge", f"{message} ({said})" if said else message)
-
-
-def _joined(checks: Sequence[FailedCheck]) -> str:
-    return "; ".join(check.message for check in checks)
-
-
-def _nothing(result: EvalResult) -> str:
-    reasons = {null_text(metric) for metric in result.metrics.values()}
-    return f"nothing was measured: {', '.join(sorted(reasons)) or 'no metric'}"
 
 
 def _details(result: EvalResult) -> tuple[str, ...]:
@@ -249,3 +240,14 @@ def _one_file(source: str) -> str | None:
     if source in ("", "-") or source.startswith("<") or any(mark in source for mark in "*?["):
         return None
     return source
+
+
+def checkout_path(path: str) -> str:
+    """From the current folder with slashes, as ``data/samples.jsonl``.
+
+    A path that leads out of it stays as it was given.
+    """
+    shown = os.path.relpath(path) if Path(path).is_absolute() else os.path.normpath(path)
+    if shown.startswith(os.pardir):
+        return path
+    return Path(shown).as_posix()

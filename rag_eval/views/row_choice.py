@@ -64,21 +64,19 @@ class _Least(Generic[_Row]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # The greatest is on top: (-key, -number), and no two rows have one number.
-        self._heap: list[tuple[float, int]] = []
-        self._rows: dict[int, _Row] = {}
+        # The greatest is on top: (-key, -number, row); numbers differ, so rows are not compared.
+        self._heap: list[tuple[float, int, _Row]] = []
 
     def add(self, keys: _Floats, first: int, row: Callable[[int], _Row]) -> None:
         for place in np.flatnonzero(keys < self._limit()).tolist():
-            key, number = float(keys[place]), first + place
+            key = float(keys[place])
             if key >= self._limit():
                 continue
-            self._rows[number] = row(place)
+            entry = (-key, -(first + place), row(place))
             if len(self._heap) < self._most:
-                heapq.heappush(self._heap, (-key, -number))
+                heapq.heappush(self._heap, entry)
             else:
-                dropped = heapq.heapreplace(self._heap, (-key, -number))
-                del self._rows[-dropped[1]]
+                heapq.heapreplace(self._heap, entry)
 
     def _limit(self) -> float:
         if not self._most:
@@ -87,7 +85,7 @@ class _Least(Generic[_Row]):
 
     def rows(self) -> dict[int, _Row]:
         """By number, the least key first."""
-        return {-number: self._rows[-number] for _, number in sorted(self._heap, reverse=True)}
+        return {-number: row for _, number, row in sorted(self._heap, reverse=True)}
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

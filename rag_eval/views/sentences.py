@@ -10,11 +10,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
+
 from rag_eval.errors import RagEvalError
-from rag_eval.results.row import EvalResult, SentenceEvidence
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds, SampleLike
+from rag_eval.kernels import scoring as kernels
+from rag_eval.kernels.scoring import metric_numbers
+from rag_eval.kernels.settings import OverlapSettings
+from rag_eval.results.row import EvalResult, MetricResult, SentenceEvidence
 from rag_eval.results.words_grounded import SENTENCE_CUT
+from rag_eval.results.words_overlap import LOW_SUPPORT
 from rag_eval.samples import MetricId
-from rag_eval.views.overlap_support import Rule, overlap_support
 from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
 
 Level: TypeAlias = Literal["supported", "weak", "unsupported"]
@@ -22,6 +29,8 @@ Level: TypeAlias = Literal["supported", "weak", "unsupported"]
 # Below the cut of the grounded profile a sentence counts as not supported; below this hardly a word
 # of it is in the contexts.
 _HARDLY: Final = 0.30
+_METRICS: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate", "context_recall")
+_SETTINGS: Final = frozenset(OverlapSettings.__slots__)
 # Those whose evidence is of the answer.
 _OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 
@@ -56,6 +65,11 @@ class SentenceView:
     window: tuple[int, int] | None = None
     missing_numbers: tuple[str, ...] = ()
     missing_names: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Numbers and names that no context has."""
+        return self.missing_numbers + self.missing_names
 
 
 def answer_sentences(result: EvalResult) -> tuple[SentenceView, ...]:
@@ -129,45 +143,19 @@ def _grounded_view(text: str, found: SentenceEvidence) -> SentenceView:
     )
 
 
-def _by_overlap(
-    result: EvalResult, text: str, contexts: Sequence[str], metrics: tuple[MetricId, ...]
-) -> tuple[SentenceView, ...]:
-    options = {} if result.signature is None else result.signature.options
-    rule: Rule = "recall" if metrics == ("context_recall",) else "claims"
-    try:
-        sentences = overlap_support(text, contexts, rule, options)
-    except RagEvalError:  # settings that are none, or texts that are none
-        return ()
-    return tuple(
-        SentenceView(
-            text=text[slice(*found.span)],
-            span=found.span,
-            support=found.support,
-            level=found.level,
-            chunk=found.chunk,
-        )
-        for found in sentences
-    )
-
-
 def _found_anew(result: EvalResult, text: str, metric: MetricId) -> Sequence[SentenceEvidence]:
     field = "answer" if metric in _OF_ANSWER else "groundTruth"
-    return _evaluated(result, {field: text}, metric).evidence or ()
+    found = _evaluated(result, {field: text}, metric)
+    return () if found is None else found.evidence or ()
 
 
 def _recall(result: EvalResult, truth: str) -> float:
-    score = _evaluated(result, {"groundTruth": truth}, "context_recall").score
-    return -1.0 if score is None else score
+    found = _evaluated(result, {"groundTruth": truth}, "context_recall")
+    return -1.0 if found is None or found.score is None else found.score
 
 
-@dataclass(frozen=True, slots=True)
-class _Nothing:
-    score: float | None = None
-    evidence: tuple[SentenceEvidence, ...] = ()
-
-
-def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> Any:
-    """One metric of the sample with some of its texts changed; nothing where it cannot be read."""
+def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> MetricResult | None:
+    """One metric of the sample with some of its texts changed; None where it cannot be read."""
     from rag_eval.scoring.evaluation import evaluate
 
     sample = {
@@ -186,4 +174,65 @@ def _evaluated(result: EvalResult, texts: dict[str, str], metric: MetricId) -> A
     try:
         return evaluate(sample, [metric], **options).metrics[metric]
     except RagEvalError:  # an extra that is not there, or texts that are none
-        return _Nothing()
+        return None
+
+
+# ---------------------------------------------------------------------------------------- overlap
+
+
+def _by_overlap(
+    result: EvalResult, text: str, contexts: Sequence[str], metrics: tuple[MetricId, ...]
+) -> tuple[SentenceView, ...]:
+    """What the overlap profile sees in each sentence, by its rules for claims or for recall.
+
+    The profile keeps the best overlap of a sentence and not where it was found, so that each
+    context is asked by itself.
+    """
+    options = {} if result.signature is None else result.signature.options
+    known = {name: value for name, value in options.items() if name in _SETTINGS}
+    needs = FieldNeeds.of(_METRICS)
+    texts = {"question": "", "answer": text, "groundTruth": text}
+    rows: list[SampleLike] = [{**texts, "contexts": [context]} for context in contexts]
+    numbers = metric_numbers(_METRICS)
+    try:
+        settings = OverlapSettings.from_options(known)
+        batch = read_rows(rows, 0, needs).pack()
+        details = [
+            kernels.overlap_details(batch, row, settings, numbers) for row in range(len(rows))
+        ]
+    except RagEvalError:  # settings that are none, or texts that are none
+        return ()
+    is_recall = metrics == ("context_recall",)
+    views = []
+    for place, span in enumerate(_code_points(text, details[0].answer_spans)):
+        supports = [(one.coverage if is_recall else one.support)[place] for one in details]
+        best = max(supports)
+        overlap = best if is_recall else max(one.overlap[place] for one in details)
+        views.append(
+            SentenceView(
+                text=text[slice(*span)],
+                span=span,
+                support=best,
+                level=_level(is_recall, best, overlap, settings),
+                chunk=supports.index(best) if best else None,
+            )
+        )
+    return tuple(views)
+
+
+def _level(is_recall: bool, support: float, overlap: float, settings: OverlapSettings) -> Level:
+    if is_recall:
+        return "supported" if support >= settings.sentence_coverage_threshold else "unsupported"
+    if overlap < settings.claim_support_threshold:
+        return "unsupported"
+    return "weak" if support < LOW_SUPPORT else "supported"
+
+
+def _code_points(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of bytes as spans of code points."""
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) == len(text):
+        return list(spans)
+    starts = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80)
+    ends = np.concatenate(([0], starts))
+    return [(int(ends[begin]), int(ends[end])) for begin, end in spans]

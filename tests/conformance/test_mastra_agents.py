@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.scorers.mastra.code_scorer import CodeScorer
+from rag_eval.scorers.mastra.scorer import CodeScorer
 from rag_eval.trajectory import (
     create_tool_call_accuracy_scorer_code,
     create_trajectory_accuracy_scorer_code,
@@ -19,7 +19,7 @@ from rag_eval.trajectory import (
 )
 from tests.conformance.other_tools import mastra_cases, same
 
-FACTORIES: dict[str, Callable[..., CodeScorer[Any]]] = {
+FACTORIES: dict[str, Callable[..., CodeScorer]] = {
     "tool-call-accuracy-code": create_tool_call_accuracy_scorer_code,
     "trajectory-accuracy-code": create_trajectory_accuracy_scorer_code,
     "trajectory-unified-code": create_trajectory_scorer_code,

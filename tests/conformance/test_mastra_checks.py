@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rag_eval.scorers.mastra import checks
-from rag_eval.scorers.mastra.code_scorer import CodeScorer
+from rag_eval.scorers import mastra as checks
+from rag_eval.scorers.mastra.scorer import CodeScorer
 from tests.conformance.other_tools import mastra_cases
 
-CREATE: dict[str, Callable[[Any, dict[str, Any]], CodeScorer[Any]]] = {
+CREATE: dict[str, Callable[[Any, dict[str, Any]], CodeScorer]] = {
     "check-includes": lambda text, o: checks.create_includes_check(text, **text_options(o)),
     "check-excludes": lambda text, o: checks.create_excludes_check(text, **text_options(o)),
     "check-equals": lambda text, o: checks.create_equals_check(text, **text_options(o)),

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.judge.asking import Asked, Reply, Tally
+from rag_eval.judge.asking import Asked, Reply
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.reading import read_reply
 from rag_eval.judge.rendering import PromptStyle, render
-from rag_eval.judge.replies import JudgeReply
+from rag_eval.judge.replies import JudgeReply, Tally
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.samples import NullReason
 from rag_eval.scorers import mastra
@@ -31,7 +31,7 @@ from rag_eval.scorers.mastra import MastraResult, MastraScorer
 FILE = Path(__file__).parent / "mastra_llm.jsonl"
 CASES = {case["id"]: case for case in map(json.loads, FILE.read_text("utf-8").splitlines())}
 
-FACTORIES: dict[str, Callable[..., MastraScorer[Any]]] = {
+FACTORIES: dict[str, Callable[..., MastraScorer]] = {
     "answer-relevancy": mastra.create_answer_relevancy_scorer,
     "answer-similarity": mastra.create_answer_similarity_scorer,
     "bias": mastra.create_bias_scorer,
@@ -153,7 +153,7 @@ def marked(said: Any, mark: str) -> str:
     return json.dumps({"mark": mark, **said})
 
 
-def scorer_of(case: dict[str, Any]) -> MastraScorer[Any]:
+def scorer_of(case: dict[str, Any]) -> MastraScorer:
     options = json.loads(json.dumps(case["options"]).replace('"NaN"', "NaN"))
     if case.get("context") is not None:
         options["context"] = case["context"]

@@ -10,17 +10,18 @@ import afinn  # type: ignore[import-untyped]
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.scorers.mastra.code_scorer import CodeScorer
-from rag_eval.scorers.mastra.content_similarity import create_content_similarity_scorer
 from rag_eval.scorers.mastra.keyword_coverage import create_keyword_coverage_scorer
-from rag_eval.scorers.mastra.scorer import MastraResult
-from rag_eval.scorers.mastra.textual_difference import create_textual_difference_scorer
+from rag_eval.scorers.mastra.scorer import CodeScorer, MastraResult
+from rag_eval.scorers.mastra.similarity import (
+    create_content_similarity_scorer,
+    create_textual_difference_scorer,
+)
 from rag_eval.scorers.mastra.tone_consistency import create_tone_consistency_scorer
 from tests.conformance.other_tools import mastra_cases, same
 
 AFINN = Path(afinn.__file__).parent / "data" / "AFINN-en-165.txt"
 
-CREATE: dict[str, Callable[..., CodeScorer[Any]]] = {
+CREATE: dict[str, Callable[..., CodeScorer]] = {
     "content-similarity": create_content_similarity_scorer,
     "textual-difference": create_textual_difference_scorer,
     "keyword-coverage": create_keyword_coverage_scorer,

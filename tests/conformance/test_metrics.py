@@ -13,7 +13,8 @@ import pytest
 import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import to_metric_id
-from rag_eval.options.plan import CONFIG_KEYS, normalized
+from rag_eval.options.declared import normalized
+from rag_eval.options.types import EvaluatorConfig
 from tests.conformance.vectors import (
     comparable,
     load_batch,
@@ -206,7 +207,7 @@ def test_vector(name: str) -> None:
             call(case)
         return
     if case["fn"] == "createEvaluator" and case["args"][1] == "config":
-        wanted = normalized(wanted, "config", CONFIG_KEYS)
+        wanted = normalized(wanted, "config", EvaluatorConfig)
         if "metrics" in wanted:
             wanted["metrics"] = [to_metric_id(name) for name in wanted["metrics"]]
     assert difference(comparable(call(case)), comparable(wanted)) is None

@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
+from rag_eval.kernels.similarity import levenshtein
 from rag_eval.scorers.omk.assertion_reading import JudgedAssertion
 from rag_eval.scorers.omk.assertion_runs import AssertionRun, calls_of
+from rag_eval.scorers.omk.assertion_types import layer_of
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions, validate_assertions
 from rag_eval.scorers.omk.grading import RubricQuestion, grade
 from rag_eval.scorers.omk.layers import (
     layer_gates,
-    layer_of,
     layered_scores,
     normalize_capability,
     ratio_to_score,
 )
-from rag_eval.scorers.omk.text_metrics import bleu, levenshtein, rouge_n
+from rag_eval.scorers.omk.text_metrics import bleu, rouge_n
 from tests.conformance.other_tools import cases, same
 
 Case = dict[str, Any]

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.judge.metrics import JudgedRow, Judgement, judge_row
-from rag_eval.judge.metrics.ratings import OMK_RATINGS, score_of
+from rag_eval.judge.metrics.catalogue import judge_row, steps_of
+from rag_eval.judge.metrics.judgements import JudgedRow, Judgement
+from rag_eval.judge.metrics.ratings import score_of
 from rag_eval.judge.rendering import PromptStyle, render
 from rag_eval.judge.steps import load_template
 from rag_eval.scorers.omk.ratings import (
@@ -195,7 +196,7 @@ def test_prompts_keep_the_contract_but_for_its_hash(name: str) -> None:
     asker = StepJudge()
     row = JudgedRow("QUESTION-TEXT", "OUTPUT-TEXT", ["CTX-TEXT"])
     asyncio.run(judge_row(asker, row, ["omk.faithfulness"], "rating", {}))
-    step = OMK_RATINGS["omk.faithfulness"].step
+    (step,) = steps_of("omk.faithfulness", "rating")
     (fields,) = asker.fields[step.name]
     prompt = render(step, fields, style).text
     assert (

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rag_eval.scorers.omk.file_claims import fact_with_paths
+from rag_eval.scorers.omk.grading import fact_with_paths
 from rag_eval.scorers.omk.judges import judge_agreement, repeated_score
-from rag_eval.stats.omk_bootstrap import (
+from rag_eval.stats.omk.bootstrap import (
     bootstrap_diff_ci,
     bootstrap_mean_ci,
     bootstrap_metric_ci,
     bootstrap_paired_diff_ci,
     ci_level_label,
 )
-from rag_eval.stats.omk_repeats import variance_data, variant_summary
-from rag_eval.stats.omk_saturation import saturation
-from rag_eval.stats.omk_statistics import effect_size, mean, p_value_bucket, stddev, t_interval
+from rag_eval.stats.omk.means import effect_size, mean, p_value_bucket, stddev, t_interval
+from rag_eval.stats.omk.repeats import variance_data, variant_summary
+from rag_eval.stats.omk.settling import saturation
 
 
 def wrong(function: Callable[..., Any], rows: list[tuple[Any, Any]]) -> list[Any]:

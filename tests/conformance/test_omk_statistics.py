@@ -12,18 +12,19 @@ import pytest
 import scipy.stats
 
 from rag_eval.errors import InputError
-from rag_eval.stats import bootstrap_intervals, omk_repeats, omk_statistics
+from rag_eval.stats import bootstrap_intervals
 from rag_eval.stats.distributions import t_quantile
-from rag_eval.stats.index_sources import mulberry32_indices
-from rag_eval.stats.omk_bootstrap import (
+from rag_eval.stats.omk import means, repeats
+from rag_eval.stats.omk.bootstrap import (
     OMK_SEED,
     bootstrap_diff_ci,
     bootstrap_mean_ci,
     bootstrap_metric_ci,
     bootstrap_paired_diff_ci,
     ci_level_label,
+    mulberry32_indices,
 )
-from rag_eval.stats.omk_saturation import THRESHOLDS, Saturation, saturation
+from rag_eval.stats.omk.settling import THRESHOLDS, Saturation, saturation
 from tests.conformance.other_tools import cases, same
 
 OWNED = (
@@ -118,26 +119,26 @@ def test_label_of_a_level(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ids_of("stats.mean"), *ids_of("stats.stddev")])
 def test_mean_and_standard_deviation(name: str) -> None:
-    function = getattr(omk_statistics, CASES[name]["fn"].removeprefix("stats."))
+    function = getattr(means, CASES[name]["fn"].removeprefix("stats."))
     check(name, function(CASES[name]["args"]["values"]))
 
 
 @pytest.mark.parametrize("name", ids_of("stats.t_interval"))
 def test_t_interval(name: str) -> None:
-    check(name, omk_statistics.t_interval(CASES[name]["args"]["values"]).to_dict())
+    check(name, means.t_interval(CASES[name]["args"]["values"]).to_dict())
 
 
 @pytest.mark.parametrize("name", [*ids_of("stats.welch_t_test"), *ids_of("stats.effect_size")])
 def test_two_samples(name: str) -> None:
     args = CASES[name]["args"]
-    function = getattr(omk_statistics, CASES[name]["fn"].removeprefix("stats."))
+    function = getattr(means, CASES[name]["fn"].removeprefix("stats."))
     check(name, function(args["a"], args["b"]).to_dict())
 
 
 @pytest.mark.parametrize("name", ids_of("stats.p_value_bucket"))
 def test_class_of_a_p_value(name: str) -> None:
     args = CASES[name]["args"]
-    check(name, omk_statistics.p_value_bucket(float(args["t"]), float(args["df"])))
+    check(name, means.p_value_bucket(float(args["t"]), float(args["df"])))
 
 
 def saturation_of(args: dict[str, Any]) -> Saturation:
@@ -170,7 +171,7 @@ def test_saturation(name: str) -> None:
 @pytest.mark.parametrize("name", ids_of("variance_data"))
 def test_spread_over_runs(name: str) -> None:
     args = CASES[name]["args"]
-    found = omk_repeats.variance_data(
+    found = repeats.variance_data(
         args["runs"], bootstrap_samples=args["bootstrap_samples"], seed=args["seed"]
     )
     check(name, found)
@@ -178,12 +179,12 @@ def test_spread_over_runs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ids_of("stability_cv"))
 def test_stability(name: str) -> None:
-    check(name, omk_repeats.stability_cv(CASES[name]["args"]["report"]))
+    check(name, repeats.stability_cv(CASES[name]["args"]["report"]))
 
 
 @pytest.mark.parametrize("name", ids_of("variant_summary"))
 def test_summary_of_a_variant(name: str) -> None:
-    check(name, omk_repeats.variant_summary(CASES[name]["args"]["entries"]))
+    check(name, repeats.variant_summary(CASES[name]["args"]["entries"]))
 
 
 # ------------------------------------------------------------------------------ beside the vectors
@@ -261,15 +262,15 @@ def test_confidence_is_by_the_last_pool(n: int, confidence: str) -> None:
 
 @pytest.mark.parametrize(("n", "primary"), [(9, "g"), (10, "d")])
 def test_twenty_values_are_no_longer_few(n: int, primary: str) -> None:
-    assert omk_statistics.effect_size([1.0, 2.0] * 5, [3.0] * n).primary == primary
+    assert means.effect_size([1.0, 2.0] * 5, [3.0] * n).primary == primary
 
 
 @pytest.mark.parametrize("df", range(1, 31))
 def test_tables_are_those_of_the_distribution(df: int) -> None:
     for share, name in ((0.001, "<0.001"), (0.01, "<0.01"), (0.05, "<0.05")):
         exact = t_quantile(1 - share / 2, df)
-        assert omk_statistics.p_value_bucket(exact + 0.0006, df) == name
-        assert omk_statistics.p_value_bucket(exact - 0.0006, df) != name
+        assert means.p_value_bucket(exact + 0.0006, df) == name
+        assert means.p_value_bucket(exact - 0.0006, df) != name
 
 
 def test_welch_and_effect_sizes_are_those_of_scipy() -> None:
@@ -277,8 +278,8 @@ def test_welch_and_effect_sizes_are_those_of_scipy() -> None:
     for n, m in ((2, 3), (10, 4), (40, 60)):
         a, b = generator.normal(size=n).tolist(), generator.normal(0.5, 2, m).tolist()
         oracle = scipy.stats.ttest_ind(a, b, equal_var=False)
-        found = omk_statistics.welch_t_test(a, b)
+        found = means.welch_t_test(a, b)
         assert found.t_statistic == pytest.approx(oracle.statistic, abs=5.1e-5)
         assert found.df == max(1, math.floor(oracle.df))
         pooled = scipy.stats.ttest_ind(a, b).statistic * math.sqrt(1 / n + 1 / m)
-        assert omk_statistics.effect_size(a, b).cohens_d == pytest.approx(pooled, abs=5.1e-5)
+        assert means.effect_size(a, b).cohens_d == pytest.approx(pooled, abs=5.1e-5)

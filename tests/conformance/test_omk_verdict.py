@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.gating.omk_verdict import omk_verdict
+from rag_eval.gating.tools.omk_verdict import omk_verdict
 from tests.conformance.other_tools import cases, same
 
 OPTIONS = {"gateThreshold": "gate_threshold", "triviallySmallDiff": "trivial"}

@@ -17,15 +17,14 @@ from rag_eval.scorers.regtrace.cascade import (
     score_suite,
     threshold_of,
 )
-from rag_eval.scorers.regtrace.factuality_formulas import ngram_factuality
 from rag_eval.scorers.regtrace.format_formulas import format_mean
+from rag_eval.scorers.regtrace.formulas import CONFIDENCE, ngram_factuality, tone_heuristic
 from rag_eval.scorers.regtrace.quality_gates import (
     GateOutcome,
     NfrGates,
     QualityGates,
     check_quality_gates,
 )
-from rag_eval.scorers.regtrace.tone_formulas import CONFIDENCE, tone_heuristic
 from tests.conformance.other_tools import cases, same
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag_eval.scorers.regtrace.factuality_formulas import (
+from rag_eval.scorers.regtrace.formulas import (
     ngram_factuality,
     structure_as_code,
     words_of_letters,

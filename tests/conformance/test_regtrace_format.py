@@ -8,13 +8,14 @@ import pytest
 
 from rag_eval.scorers.regtrace.format_formulas import (
     format_mean,
+    json_validity,
     length_ratio,
     markdown_features,
     phrase_penalty,
     regex_match,
     term_coverage,
+    value_similarity,
 )
-from rag_eval.scorers.regtrace.json_comparison import json_validity, value_similarity
 from rag_eval.scorers.safe_patterns import UnsupportedPatternError
 from tests.conformance.other_tools import cases, same
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag_eval.scorers.regtrace.tone_formulas import DIMENSIONS, tone_heuristic
+from rag_eval.scorers.regtrace.formulas import DIMENSIONS, tone_heuristic
 from tests.conformance.other_tools import cases, same
 
 ONE_DIMENSION = {

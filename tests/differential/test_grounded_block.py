@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 
 import rag_eval
 from rag_eval._native import grounded_block
-from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import SampleBatch
-from rag_eval.kernels.grounded_settings import GroundedSettings
 from rag_eval.kernels.languages import LISTED, language_code
-from rag_eval.kernels.snowball import snowball_stems
+from rag_eval.kernels.scoring import metric_numbers
+from rag_eval.kernels.settings import GroundedSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
-from rag_eval.metrics.seven import metric_numbers
 from rag_eval.samples import NullReason
 from tests.differential.test_overlap_block import SLOW, assert_same_bits, joined_sample
 from tests.grounded_samples import (
@@ -123,7 +123,7 @@ def scored(rows: Sequence[Sample], **options: Any) -> rag_eval.BatchEvalResult:
 
 def packed(rows: list[Sample], metrics: Sequence[str] = METRIC_IDS) -> SampleBatch:
     needs = FieldNeeds.of(tuple(metrics), "grounded")
-    return pack_block(read_rows(list(rows), 0, needs), needs)
+    return read_rows(list(rows), 0, needs).pack()
 
 
 def details_of(
@@ -134,8 +134,8 @@ def details_of(
 ) -> kernels.GroundedDetails:
     """What the kernels make of a sample."""
     chosen, batch = GroundedSettings(language, stemmer), packed([row], metrics)
-    numbers = np.array(metric_numbers(metrics), np.int64)
-    return kernels.grounded_details(batch, 0, chosen, numbers, snowball_stems(batch, chosen))
+    numbers = metric_numbers(tuple(metrics))
+    return kernels.grounded_details(batch, 0, chosen, numbers)
 
 
 def listed(code: str) -> str:
@@ -560,7 +560,7 @@ def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
     chosen = GroundedSettings()
     grounded_block.score_block(
         *kernels._grounded_arguments(batch, chosen),
-        *kernels._stem_arguments(None),
+        *kernels._stem_arguments(batch, chosen),
         np.arange(7),
         12345,
         begin,

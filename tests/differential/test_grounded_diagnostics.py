@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
-from rag_eval.metrics.seven import metric_numbers
 from rag_eval.results.words_grounded import Cause
 from rag_eval.samples import NullReason
 from tests.differential.test_grounded_block import (

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 
 import rag_eval
 from rag_eval._native import overlap_block
-from rag_eval.inputs import samples as sources
-from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.inputs import row_blocks as sources
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels import scoring as kernels
-from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.kernels.settings import OverlapSettings, overlap_arguments
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.samples import EvalSample, NullReason
 from tests.oracle import overlap
@@ -336,7 +337,7 @@ def test_opened_rows_of_a_batch_say_what_the_oracle_counts() -> None:
 def test_details_equal_the_oracle_under_any_options(row: Sample, options: dict[str, Any]) -> None:
     needs = FieldNeeds.of(METRIC_IDS)
     found = kernels.overlap_details(
-        pack_block(read_rows([row], 0, needs), needs),
+        read_rows([row], 0, needs).pack(),
         0,
         OverlapSettings.from_options(options),
         np.arange(7),
@@ -468,7 +469,7 @@ def test_a_row_scores_the_same_alone_and_after_a_giant_one(generated: bool) -> N
 @pytest.mark.parametrize(("begin", "end"), [(0, 0), (0, 1), (3, 9), (11, 12), (0, 12)])
 def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
     rows, needs = ROWS[:12], FieldNeeds.of(METRIC_IDS)
-    batch = pack_block(read_rows(rows, 0, needs), needs)
+    batch = read_rows(rows, 0, needs).pack()
     scores = np.full((12, 7), -7.0)
     reasons = np.full((12, 7), 77, np.uint8)
     arguments = [
@@ -480,7 +481,7 @@ def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
         *arguments,
         batch.row_contexts,
         np.arange(7),
-        *OverlapSettings().kernel_arguments,
+        *overlap_arguments(OverlapSettings()),
         12345,
         begin,
         end,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag_eval._native import resampling as kernel
 from rag_eval.stats import resampling
-from rag_eval.stats.index_sources import mulberry32, mulberry32_indices
+from rag_eval.stats.omk.bootstrap import mulberry32, mulberry32_indices
 from rag_eval.stats.resampling import drawn_places, flipped_sums, resampled_sums, upper_halves
 from tests.oracle import resampling as oracle
 

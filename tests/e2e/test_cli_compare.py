@@ -104,8 +104,8 @@ def test_rows_are_counted_and_not_read(tmp_path: Path, old: Path) -> None:
     ("text", "message"),
     [
         ("", "is not JSON"),
-        ("[]", "is no result file"),
-        ("{}", "is no result file: Object missing required field `aggregates`"),
+        ("[]", "has no rows"),
+        ("{}", "is no result file: it has neither results nor aggregates"),
         ('{"aggregates": {"faithfulness": {}}}', "is no result file"),
         ('{"aggregates": {"faithfulness": {"mean": "x"}}}', "is no result file"),
         ('{"aggregates": {"faithfulness": 3}}', "is no result file"),

@@ -15,10 +15,9 @@ from pyarrow import parquet
 import rag_eval
 from rag_eval.cli.program import program
 from rag_eval.jobs.file_run import run_file
-from rag_eval.runs.baseline_files import read_baseline_file
 from rag_eval.runs.dataset_hash import dataset_hash
 from rag_eval.runs.git_state import BRANCH_VARIABLES, COMMIT_VARIABLES
-from rag_eval.runs.run_files import run_of_result
+from rag_eval.runs.run_files import read_run, run_of_result
 from rag_eval.runs.store import RunStore
 from tests.hostile_repositories import TRAPS
 from tests.stored_runs import a_run, assert_same
@@ -283,7 +282,7 @@ def test_a_run_of_the_store_as_a_file() -> None:
         files[name] = Path("b.json").read_bytes()
     assert len(set(files.values())) == 1
     assert invoke("baseline", "export", "b.json").exit_code == 0
-    found = read_baseline_file("b.json")
+    found = read_run("b.json")
     stored = RunStore(create=False).load(only)
     assert found.ids == stored.ids
     assert found.scores.tobytes() == stored.scores.tobytes()
@@ -316,7 +315,7 @@ def test_a_result_file_as_a_baseline_without_a_store() -> None:
     run("--store", "other.db", "--output", "result.json", "--store-columns", "topic")
     done = invoke("baseline", "export", "b.json", "--from", "result.json", "--columns", "topic")
     assert (done.exit_code, done.stdout) == (0, "wrote b.json: 6 rows, 2 metrics\n")
-    found = read_baseline_file("b.json")
+    found = read_run("b.json")
     stored = RunStore("other.db").load("latest")
     assert found.scores.tobytes() == stored.scores.tobytes()
     assert found.metric_passed.tolist() == stored.metric_passed.tolist()

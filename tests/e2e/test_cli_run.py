@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import Context
 from click.testing import CliRunner, Result
 
 import rag_eval
-from rag_eval.cli.program import program
+from rag_eval.cli.program import COMMANDS, program
 from rag_eval.jobs.file_run import run_file
 from rag_eval.reports.console import console_for, print_run
 from rag_eval.results.batch import BatchEvalResult
@@ -445,7 +446,7 @@ def test_duplicate_ids_are_a_warning(tmp_path: Path) -> None:
         (("--colour",), "No such option"),
         (("--config", "none.toml"), "cannot read none.toml"),
         (("--baseline", "none.json"), "cannot read none.json"),
-        (("--baseline", HANDBOOK), "handbook.jsonl is no result file"),
+        (("--baseline", HANDBOOK), "handbook.jsonl: no column is named like a metric"),
     ],
 )
 def test_usage_errors(arguments: tuple[object, ...], message: str) -> None:
@@ -698,10 +699,15 @@ def test_every_command_has_help() -> None:
     groups["baseline"] = {"pin", "unpin", "show", "export"}
     groups["labels"] = {"init", "validate", "compare", "sample"}
     groups["init"] = {"github", "gitlab"}
-    assert set(program.commands) == plain | groups.keys()
-    commands = {name: program.commands[name] for name in plain}
+    context = Context(program)
+    listed = {name: program.get_command(context, name) for name in program.list_commands(context)}
+    assert set(listed) == plain | groups.keys()
+    for name, command in listed.items():
+        # What the list of commands says of it, without importing it.
+        assert command.get_short_help_str(1000) == COMMANDS[name]
+    commands = {name: listed[name] for name in plain}
     for group, names in groups.items():
-        inner = program.commands[group].commands
+        inner = listed[group].commands
         assert set(inner) == names
         commands |= {f"{group} {name}": inner[name] for name in names}
     for name, command in commands.items():

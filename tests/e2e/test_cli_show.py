@@ -17,8 +17,9 @@ from click.testing import CliRunner, Result
 
 from rag_eval.cli.program import program
 from rag_eval.jobs.file_run import run_file
-from rag_eval.results.files import read_row
-from rag_eval.views.result_rows import ResultFile, overview, rows_with_id
+from rag_eval.results.batch_reading import read_row
+from rag_eval.results.reading import ResultFile
+from rag_eval.views.result_rows import overview, rows_with_id
 from tests.fluent_judge import FluentJudge
 
 ROOT = Path(__file__).parents[2]
@@ -203,11 +204,12 @@ def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
     [
         ("a.json", "{", "is not JSON"),
         ("a.json", "[]", "has no rows"),
-        ("a.json", '{"aggregates": {}}', "has no rows"),
-        ("a.json", '{"results": 3}', "holds no list of rows"),
+        ("a.json", '{"aggregates": {}}', "has a summary and no rows"),
+        ("a.json", '{"results": 3}', "results: wanted a list of objects, got 3"),
         ("a.jsonl", '{"id": "q", "faithfulness": 1}', "line 1"),
         ("a.jsonl", '{"metrics": {}}', "row 0: is no row of a result: compositeScore: wanted"),
-        ("a.csv", "id\n", "cannot tell the format"),
+        ("a.csv", "id\nq\n", 'line 2 ("q"): no metrics with explanations'),
+        ("a.txt", "", "cannot tell the format"),
     ],
 )
 def test_files_that_are_no_results(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -130,13 +130,13 @@ COMMAND = """
 from rag_eval.jobs import stream as streaming
 from rag_eval.cli import main
 
-count = streaming.RowStream.count
+count = streaming.RowStream.add
 
 def counted(*arguments):
     count(*arguments)
     taken.set()
 
-streaming.RowStream.count = counted
+streaming.RowStream.add = counted
 taken.clear()
 main()
 """

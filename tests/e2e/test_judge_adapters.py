@@ -116,7 +116,7 @@ def test_a_plain_call_and_an_unstructured_judge_send_no_schema(provider: str) ->
         (limited(), None),
         (limited("3"), 3.0),
         (limited("0.5"), 0.5),
-        (limited("-4"), 0.0),
+        (limited("-4"), None),
         (limited("1500", "retry-after-ms"), 1.5),
         (limited("soon"), None),
         (limited("nan"), None),
@@ -705,5 +705,5 @@ def test_a_missing_sdk_names_the_extra(provider: str, monkeypatch: pytest.Monkey
 
 def test_the_vendors_own_server_is_given_the_newer_name_of_the_limit() -> None:
     judge = create_openai_judge("m", api_key=KEY)
-    body = judge._wire.body("q", None, frozenset())
+    body = judge._body("q", None, frozenset())
     assert (body["max_completion_tokens"], "max_tokens" in body) == (2048, False)

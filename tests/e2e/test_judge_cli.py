@@ -317,7 +317,11 @@ def test_a_dry_run_of_score_writes_nothing_and_names_the_price(
     prices = tmp_path / "prices.toml"
     prices.write_text("[m]\ninput = 1000\noutput = 1000\n")
     before = set(tmp_path.iterdir())
-    done = invoke("score", data, tmp_path / "s.csv", *llm(server), "--dry-run", "--prices", prices)
+    writing = ("--columns", "question", "--prefix", "p_", "--checkpoint-rows", "5")
+    done = invoke(
+        *("score", data, tmp_path / "s.csv", *writing),
+        *(*llm(server), "--dry-run", "--prices", prices),
+    )
     assert done.exit_code == 0, done.output
     assert "96 calls, " in done.stdout
     assert " USD; nobody was asked" in done.stdout
@@ -684,8 +688,8 @@ def test_a_configuration_file_may_say_how_it_is_judged(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('concurrency = "4"', "concurrency must be a whole number, got '4'"),
-        ("concurrency = true", "concurrency must be a whole number, got True"),
+        ('concurrency = "4"', "concurrency must be a whole number from 1 on, got '4'"),
+        ("concurrency = true", "concurrency must be a whole number from 1 on, got True"),
         ("budget_usd = [1]", "budget_usd must be a number"),
         ("prices = {}", "prices must be a file name"),
         ("mode = 1", "mode must be a string"),

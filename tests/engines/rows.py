@@ -116,7 +116,7 @@ def single_summary(rows: list[Row], metrics: Any = None, **options: Any) -> Batc
     plan = make_plan(metrics, options)
     totals = ScoreTotals(plan)
     totals.add(evaluate_batch(rows, metrics, threads=1, **options).scores)
-    return summary_of(plan, totals, None, evaluated_at="", duration_ms=0, notes=[])
+    return summary_of(plan, totals, None, evaluated_at="", duration_ms=0, notes=[], judging=None)
 
 
 def facts(summary: BatchSummary) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Final
 
 import duckdb
@@ -154,8 +153,8 @@ def of_duckdb(choices: Choices, table: Any, rows: list[Row]) -> tuple[Any, list[
     return connection.sql(twice), rows + rows
 
 
-@cache
 def _connection() -> Any:
+    """A new one: results of earlier tables that are still open would stop its queries."""
     connection = duckdb.connect()
     connection.execute("set threads to 1")
     return connection

@@ -15,8 +15,7 @@ from typing import Any, Final
 from rag_eval.errors import InputError
 from rag_eval.inputs.arrow.arrays import open_arrow
 from rag_eval.inputs.arrow.blocks import arrow_blocks
-from rag_eval.inputs.blocks import SampleError
-from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.inputs.samples import FieldNeeds, SampleError
 from tests.grounded_samples import Choices
 from tests.unit.inputs.test_arrow_arrays import _PRODUCERS, Producer, column, view
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from rag_eval.results.aggregates import ExactMoments
+from rag_eval.kernels.exact_moments import ExactMoments
 from rag_eval.retrieval import evaluate_arrays, evaluate_rankings
 from rag_eval.retrieval import kernels as ranking_door
 from rag_eval.stats import resampling

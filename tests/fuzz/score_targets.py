@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rag_eval
-from rag_eval.inputs import samples as sources
+from rag_eval.inputs import row_blocks as sources
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.samples import NullReason
 from tests.differential.test_grounded_block import assert_rows_equal_the_oracle

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import rag_eval
-from rag_eval.inputs import samples as sources
+from rag_eval.inputs import row_blocks as sources
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels import scoring as kernels
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS

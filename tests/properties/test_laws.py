@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import rag_eval
+from rag_eval.kernels.exact_moments import ExactMoments
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import OVERLAP_METRICS
-from rag_eval.results.aggregates import ExactMoments
 from tests.differential.test_overlap_block import OPTIONS
 from tests.oracle.sentences import split_sentences
 from tests.oracle.tokens import tokenize

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag_eval.scorers.omk.assertion_rules import word_count, word_counts
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions
 from rag_eval.scorers.omk.layers import layered_scores, ratio_to_score
-from rag_eval.scorers.omk.specs import METRICS
+from rag_eval.scorers.omk.specs import CODE_METRICS as METRICS
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n, tokens_of
-from rag_eval.scorers.omk.word_counts import word_count, word_counts
 from tests.strategies import texts
 
 COLUMNS: list[tuple[str, dict[str, Any]]] = [

@@ -119,15 +119,20 @@ def test_more_steps_at_the_end_never_help_where_the_order_is_strict(
     assert compare_trajectories([*full, *more], expected, ordering="strict").score <= before
 
 
-@given(steps(0), steps(0).filter(bool), steps(0), st.sampled_from(["relaxed", "unordered"]))
-def test_more_steps_at_the_end_never_hurt_where_it_is_not(
-    actual: list[dict[str, Any]],
-    expected: list[dict[str, Any]],
-    more: list[dict[str, Any]],
-    ordering: str,
+@given(steps(0), steps(0).filter(bool), steps(0))
+def test_more_steps_at_the_end_never_hurt_where_no_order_counts(
+    actual: list[dict[str, Any]], expected: list[dict[str, Any]], more: list[dict[str, Any]]
 ) -> None:
-    before = compare_trajectories(actual, expected, ordering=ordering).score
-    assert compare_trajectories([*actual, *more], expected, ordering=ordering).score >= before
+    before = compare_trajectories(actual, expected, ordering="unordered").score
+    assert compare_trajectories([*actual, *more], expected, ordering="unordered").score >= before
+
+
+def test_one_more_step_may_hurt_where_the_order_is_relaxed() -> None:
+    """The first step that fits is taken: a late ``b`` leaves those before it without a place."""
+    expected = [{"name": name, "stepType": "tool_call"} for name in "abaa"]
+    actual = [expected[0], expected[2], expected[3]]
+    assert compare_trajectories(actual, expected, ordering="relaxed").score == 0.75
+    assert compare_trajectories([*actual, expected[1]], expected, ordering="relaxed").score == 0.5
 
 
 @given(steps(), expectations)

@@ -21,6 +21,7 @@ RUNNERS = {"runs/git_state.py": ["subprocess"]}
 # Modules by name: those of the package, one of scikit-learn, and what the command line names.
 IMPORTERS = {
     "__init__.py",
+    "cli/program.py",
     "cli/user_code.py",
     "distributed.py",
     "calibration/probabilities.py",
@@ -33,13 +34,14 @@ IMPORTERS = {
 PATTERN_MAKERS = {
     "adapters/served_judge.py": "name",
     "scorers/regtrace/format_formulas.py": "re.escape(phrase)",
-    "scorers/regtrace/tone_formulas.py": "re.escape(phrase)",
+    "scorers/regtrace/formulas.py": "re.escape(phrase)",
 }
 # Files: what the caller names in an argument or an option, and lists of words of our own.
 OPENERS = {
     "golden/loading.py",
     "scorers/mastra/keyword_coverage.py",
     "scorers/sentiment_lexicon.py",
+    "scorers/texts.py",
 }
 ROOMS_OF_DATA = ("scorers/", "retrieval/", "golden/")
 

@@ -56,8 +56,8 @@ NUMPY_ROOMS = {
     *("estimators",),
 }
 NUMPY_MODULES = {
+    "judge.bias_checks": "columns of differences",
     "judge.length_correlation": "columns of scores and lengths",
-    "judge.paired_scores": "columns of differences",
     "options.cascade": "compares and maps whole columns",
     "plumbing.repeated_ids": "a table of 64-bit hashes",
 }
@@ -68,7 +68,7 @@ INHERITED = {
     "integrations.inspect_ai": {"inspect_ai"},
     "integrations.langchain": {"langchain", "langchain_classic"},
     "integrations.llamaindex": {"llama_index"},
-    "reports.score_figure": {"matplotlib"},
+    "reports.plot": {"matplotlib"},
 }
 # Only loaded by the command, and by pytest.
 COMMAND_LINE = {"click", "rich", "rich_click"}
@@ -79,6 +79,7 @@ NATIVE_DOORS = {
     "inputs.arrow.arrays": "the reader of Arrow streams",
     "inputs.arrow.texts": "texts gathered and checked before any kernel sees them",
     "inputs.json_blocks": "lines scanned before any row is decoded",
+    "kernels.exact_moments": "sums without rounding",
     "kernels.scoring": "checks, allocates, calls",
     "kernels.similarity": "pairs of texts",
     "retrieval.kernels": "rankings of many queries",
@@ -174,7 +175,7 @@ def test_modules_of_a_room_import_one_another_without_circles() -> None:
 
 
 def test_faces_of_results_are_functions_of_higher_rooms() -> None:
-    """The one place where a lower room names a higher: as texts, looked up when used."""
+    """They are texts, looked up when used: a wrong one would show only then."""
     for face, target in FACES.items():
         module, _, function = target.partition(":")
         assert callable(getattr(import_module(module), function)), face

@@ -154,6 +154,22 @@ def test_types_and_errors_load_nothing_heavy_either() -> None:
     assert [name for name in HEAVY if name in loaded] == []
 
 
+@pytest.mark.parametrize("profile", ["overlap", "grounded"])
+def test_the_first_evaluation_loads_few_modules(profile: str) -> None:
+    """One sample needs no files, tables, judges, scorers, calibrations or statistics."""
+    program = f"""
+import sys, rag_eval
+rag_eval.evaluate({{"question": "a", "answer": "A b.", "contexts": ["a b"]}}, profile={profile!r})
+print(*sys.modules)
+"""
+    ours = [name for name in run(program).split() if name.startswith("rag_eval")]
+    assert len(ours) <= MOST_MODULES, ours
+
+
+# Of ours, by one evaluation; a new one is better merged into a neighbour, or loaded where needed.
+MOST_MODULES = 47
+
+
 @pytest.mark.parametrize("module", ["rich", "click", "rich_click", "pandas", "sklearn", "scipy"])
 def test_an_evaluation_loads_nothing_of_the_command_line(module: str) -> None:
     program = """

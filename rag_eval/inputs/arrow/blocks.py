@@ -34,15 +34,9 @@ from rag_eval.inputs.arrow.texts import (
     texts_of,
 )
 from rag_eval.inputs.arrow.values import Reader, TextReader, value_reader, values_at
-from rag_eval.inputs.blocks import FileOrigin, SampleError
-from rag_eval.inputs.samples import (
-    TEXT_FIELDS,
-    FieldNeeds,
-    SampleLike,
-    pack_block,
-    read_rows,
-    sample_name,
-)
+from rag_eval.inputs.blocks import FileOrigin
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import TEXT_FIELDS, FieldNeeds, SampleError, SampleLike, sample_name
 from rag_eval.kernels.columns import SampleBatch
 
 _FIELDS: Final = (*TEXT_FIELDS, "id", "language")
@@ -327,7 +321,7 @@ class ArrowBlock:
         # The name of a column that is nearly right is part of what is said about a missing field.
         sample = {**dict.fromkeys(self.unread), **self.sample(index)}
         try:
-            pack_block(read_rows([sample], 0, needs), needs)
+            read_rows([sample], 0, needs).pack()
         except SampleError as error:
             return error.fault
         return None
@@ -376,7 +370,7 @@ class ArrowBlock:
         self._raise_first(np.flatnonzero(doubtful)[:1], needs, before=True)
         rows: list[SampleLike] = [self.sample(index) for index in range(len(self))]
         try:
-            return pack_block(read_rows(rows, self.first_row, needs), needs)
+            return read_rows(rows, self.first_row, needs).pack()
         except SampleError:
             self._raise_first(range(len(self)), needs)
             raise

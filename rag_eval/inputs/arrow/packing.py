@@ -22,8 +22,8 @@ from rag_eval.kernels.columns import (
     SampleBatch,
     TextColumn,
 )
-from rag_eval.kernels.grounded_settings import DETECT, language_number
 from rag_eval.kernels.languages import language_code
+from rag_eval.kernels.settings import DETECT, language_number
 
 # Longer ones are refused, with the words that a string of that length is refused with.
 _MAX_TEXT_BYTES: Final = 0x7FFFFF00

@@ -17,11 +17,6 @@ Rows: TypeAlias = range | Places
 _ALL_VALID: Final = np.empty(0, np.uint8)
 
 
-def is_texts(cells_format: str) -> bool:
-    """Whether cells of that type hold texts, or nothing but nulls."""
-    return cells_format in ("u", "U", "vu", "n")
-
-
 class Texts(Protocol):
     """Texts of a column of a batch.
 

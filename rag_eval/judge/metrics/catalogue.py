@@ -1,166 +1,222 @@
-"""The judged metrics: what each reads, asks and costs, and where it passes."""
+"""The judged metrics: what each reads, asks and costs; a row, an asker and some to judgements."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.judge.asking import Tally
-from rag_eval.judge.metrics import chunk_verdicts, claims, correctness, ratings, relevance
-from rag_eval.judge.metrics.judgements import Judgement
-from rag_eval.judge.metrics.row_steps import RowSteps
+from rag_eval.errors import InputError, suggestion
+from rag_eval.judge.asking import Asker
+from rag_eval.judge.failures import JudgeFailure
+from rag_eval.judge.metrics import chunk_verdicts, claims
+from rag_eval.judge.metrics.judgements import (
+    JudgedRow,
+    Judgement,
+    RowSteps,
+    has_word,
+    null,
+    together,
+    unasked_zero,
+)
+from rag_eval.judge.metrics.ratings import rated, rating_step, score_of
+from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Step
 from rag_eval.metrics.contract import JUDGE_STYLES, JudgedRule, JudgeStyle, Metric
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import OVERLAP_METRICS
+from rag_eval.plumbing.checked_values import one_of
+from rag_eval.samples import NullReason
 
 MetricFn: TypeAlias = Callable[[RowSteps, Tally], Awaitable[Judgement]]
+Precondition: TypeAlias = Callable[[JudgedRow], "Judgement | None"]
 
 # 3 of 5.
-RATING_THRESHOLD: Final = ratings.score_of(3)
-_ONE_CALL: Final = "1"
+RATING_THRESHOLD: Final = score_of(3)
 
 
-_CLAIM_METRICS: Final[dict[str, tuple[MetricFn, tuple[Step[Any], ...]]]] = {
-    "faithfulness": (claims.faithfulness, (claims.EXTRACT_CLAIMS, claims.VERIFY_CLAIMS)),
-    "answer_relevance": (relevance.answer_relevance, (relevance.ANSWER_STATEMENTS,)),
-    "context_precision": (chunk_verdicts.context_precision, (chunk_verdicts.USEFUL_CHUNKS,)),
-    "context_recall": (claims.context_recall, (claims.EXTRACT_CLAIMS, claims.VERIFY_CLAIMS)),
-    "context_relevance": (chunk_verdicts.context_relevance, (chunk_verdicts.RELEVANT_CHUNKS,)),
-    "answer_correctness": (
-        correctness.answer_correctness,
-        (claims.EXTRACT_CLAIMS, correctness.MATCH_CLAIMS),
-    ),
-    "hallucination_rate": (
-        claims.hallucination_rate,
-        (claims.EXTRACT_CLAIMS, claims.VERIFY_CLAIMS),
-    ),
-}
+# ---------------------------------------------------------------------------------- preconditions
+
+
+def _question(row: JudgedRow) -> Judgement | None:
+    return _lacking("question", row.question is None, has_word(row.question or ""))
+
+
+def _answer(row: JudgedRow) -> Judgement | None:
+    return _lacking("answer", row.answer is None, has_word(row.answer or ""))
+
+
+def _answer_or_zero(row: JudgedRow) -> Judgement | None:
+    if row.answer is not None and not has_word(row.answer):
+        return unasked_zero("The answer holds no word.")
+    return _answer(row)
+
+
+def _truth(row: JudgedRow) -> Judgement | None:
+    return _lacking("ground truth", not any(row.ground_truths), bool(row.truths))
+
+
+def _contexts(row: JudgedRow) -> Judgement | None:
+    if row.contexts is None:
+        return null(NullReason.MISSING_FIELD, "No contexts given.")
+    if not any(map(has_word, row.contexts)):
+        return unasked_zero("The contexts hold no word: nothing can carry the text.")
+    return None
+
+
+def _reference(row: JudgedRow) -> Judgement | None:
+    if row.truths:
+        return None
+    if row.contexts is None:
+        return null(NullReason.MISSING_FIELD, "No ground truth and no contexts given.")
+    return _contexts(row)
+
+
+def _lacking(what: str, is_missing: bool, holds_a_word: bool) -> Judgement | None:
+    if holds_a_word:
+        return None
+    reason = NullReason.MISSING_FIELD if is_missing else NullReason.NOTHING_TO_MEASURE
+    return null(reason, f"No {what} with a word to evaluate.")
+
+
+# -------------------------------------------------------------------------------------- the table
+
+
+class _Judged(NamedTuple):
+    """One metric; what its sample must have or may have, and how it is scored claim by claim."""
+
+    summary: str
+    fields: tuple[str, ...]
+    optional: tuple[str, ...]
+    settled_by: tuple[Precondition, ...]
+    calls: str = "1"
+    score: MetricFn | None = None
+    steps: tuple[Step[Any], ...] = ()
+
 
 _OF_ANSWER: Final = "1 + ceil(A/25), shared by faithfulness and hallucination_rate"
+_SUPPORT: Final = (claims.EXTRACT_CLAIMS, claims.VERIFY_CLAIMS)
 
-# Per metric: fields, those it can do without, calls and scoring in the claims style, and what it
-# measures.
-_WORDS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str, str, str]]] = {
-    "faithfulness": (
-        ("question", "answer", "contexts"),
-        ("question",),
-        _OF_ANSWER,
-        "Mean over the answer's claims of their support by the contexts: 1, partly 0.5, else 0",
+_SEVEN: Final = {
+    "faithfulness": _Judged(
         "How far the contexts support what the answer claims",
+        ("answer", "contexts"),
+        ("question",),
+        (_answer, _contexts),
+        _OF_ANSWER,
+        claims.faithfulness,
+        _SUPPORT,
     ),
-    "answer_relevance": (
+    "answer_relevance": _Judged(
+        "How well the answer answers the question",
         ("question", "answer"),
         (),
-        _ONE_CALL,
-        "Mean over the answer's statements: answers the question 1, partly 0.5, not 0; a refusal 0",
-        "How well the answer answers the question",
+        (_question, _answer_or_zero),
+        score=claims.answer_relevance,
+        steps=(claims.ANSWER_STATEMENTS,),
     ),
-    "context_precision": (
-        ("question", "contexts", "ground_truth"),
-        ("ground_truth",),
-        "ceil(C/25)",
-        "Average precision of the contexts' order, by their use for arriving at the ground truth",
+    "context_precision": _Judged(
         "How far the useful contexts come first",
+        ("question", "contexts"),
+        ("ground_truth",),
+        (_question, _contexts),
+        "ceil(C/25)",
+        chunk_verdicts.context_precision,
+        (chunk_verdicts.USEFUL_CHUNKS,),
     ),
-    "context_recall": (
-        ("question", "contexts", "ground_truth"),
-        ("question",),
-        "G * (1 + ceil(T/25)), the 1 shared with answer_correctness",
-        "Mean over the ground truth's claims of their support by the contexts; the best of several",
+    "context_recall": _Judged(
         "How many key facts of the ground truth the contexts hold",
+        ("contexts", "ground_truth"),
+        ("question",),
+        (_truth, _contexts),
+        "G * (1 + ceil(T/25)), the 1 shared with answer_correctness",
+        claims.context_recall,
+        _SUPPORT,
     ),
-    "context_relevance": (
+    "context_relevance": _Judged(
+        "How many of the contexts are relevant to the question",
         ("question", "contexts"),
         (),
+        (_question, _contexts),
         "ceil(C/25)",
-        "Share of the contexts that are relevant to the question",
-        "How many of the contexts are relevant to the question",
+        chunk_verdicts.context_relevance,
+        (chunk_verdicts.RELEVANT_CHUNKS,),
     ),
-    "answer_correctness": (
-        ("question", "answer", "ground_truth"),
-        ("question",),
-        "1 + G * (1 + ceil(A/25) * ceil(T/25)), the claims shared",
-        "F1 of the claims of answer and ground truth, each looked up in the other; best of several",
+    "answer_correctness": _Judged(
         "How far the answer agrees with the ground truth",
-    ),
-    "hallucination_rate": (
-        ("question", "answer", "contexts"),
+        ("answer", "ground_truth"),
         ("question",),
-        _OF_ANSWER,
-        "1 - share of the answer's claims that the contexts lack or contradict",
+        (_truth, _answer_or_zero),
+        "1 + G * (1 + ceil(A/25) * ceil(T/25)), the claims shared",
+        claims.answer_correctness,
+        (claims.EXTRACT_CLAIMS, claims.MATCH_CLAIMS),
+    ),
+    "hallucination_rate": _Judged(
         "How free the answer is of things that the contexts lack or contradict",
+        ("answer", "contexts"),
+        ("question",),
+        (_answer, _contexts),
+        _OF_ANSWER,
+        claims.hallucination_rate,
+        _SUPPORT,
     ),
 }
-
-_REFERENCE: Final = ("answer", "contexts", "ground_truth")
 _EITHER: Final = ("contexts", "ground_truth")
-_OMK_WORDS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]] = {
-    "omk.faithfulness": (
-        _REFERENCE,
-        _EITHER,
+_OMK: Final = {
+    "omk.faithfulness": _Judged(
         "How far the ground truth, or else the contexts, support the answer",
+        ("answer",),
+        _EITHER,
+        (_answer, _reference),
     ),
-    "omk.answer_relevancy": (
+    "omk.answer_relevancy": _Judged(
+        "How far the answer stays with the question and answers it",
         ("question", "answer"),
         (),
-        "How far the answer stays with the question and answers it",
+        (_question, _answer_or_zero),
     ),
-    "omk.context_recall": (
-        _REFERENCE,
-        _EITHER,
+    "omk.context_recall": _Judged(
         "How many key facts of the ground truth, or else of the contexts, the answer uses",
-    ),
-    "omk.semantic_similarity": (
-        _REFERENCE,
+        ("answer",),
         _EITHER,
-        "How close the answer's meaning is to that of the ground truth, or else of the contexts",
+        (_reference, _answer_or_zero),
     ),
+    "omk.semantic_similarity": _Judged(
+        "How close the answer's meaning is to that of the ground truth, or else of the contexts",
+        ("answer",),
+        _EITHER,
+        (_reference, _answer_or_zero),
+    ),
+}
+_METRICS: Final = {**_SEVEN, **_OMK}
+_RATINGS: Final = {
+    metric: rating_step(f"rating/{metric}" if metric in _SEVEN else metric.replace(".", "/"))
+    for metric in _METRICS
 }
 
 
-def _judged(
-    metric: str, fields: tuple[str, ...], optional: tuple[str, ...], summary: str, **more: Any
-) -> Metric:
+def _contract(metric: str, style: JudgeStyle) -> Metric:
+    judged, is_ours, by_claims = _METRICS[metric], metric in _SEVEN, style == "claims"
+    cost = judged.calls if by_claims else "1"
     return Metric(
         id=metric,
-        fields=tuple(name for name in fields if name not in optional),
-        optional=optional,
-        summary=summary,
+        fields=judged.fields,
+        optional=judged.optional,
+        summary=judged.summary,
         kind="judged",
         null_when="a field is missing, there is nothing to judge, or the judge failed",
         judged=f"{__name__}:rule_of",
-        **more,
+        threshold=OVERLAP_METRICS[metric].threshold if is_ours and by_claims else RATING_THRESHOLD,
+        cost=cost if is_ours else "1 call",
+        in_composite=is_ours,
+        source="" if is_ours else "omk 0.54",
     )
 
-
-def _metric(metric: str, style: JudgeStyle) -> Metric:
-    fields, optional, calls, _, summary = _WORDS[metric]
-    found = OVERLAP_METRICS[metric].threshold if style == "claims" else RATING_THRESHOLD
-    cost = calls if style == "claims" else _ONE_CALL
-    return _judged(metric, fields, optional, summary, threshold=found, cost=cost, in_composite=True)
-
-
-def _omk_metric(metric: str) -> Metric:
-    fields, optional, summary = _OMK_WORDS[metric]
-    return _judged(
-        metric,
-        fields,
-        optional,
-        summary,
-        threshold=RATING_THRESHOLD,
-        cost="1 call",
-        source="omk 0.54",
-    )
-
-
-OMK_METRICS: Final = tuple(map(_omk_metric, _OMK_WORDS))
 
 JUDGED_METRICS: Final[Mapping[JudgeStyle, Mapping[str, Metric]]] = MappingProxyType(
     {
-        style: {metric: _metric(metric, style) for metric in METRIC_IDS}
-        | {metric.id: metric for metric in OMK_METRICS}
+        style: {metric: _contract(metric, style) for metric in (*METRIC_IDS, *_OMK)}
         for style in JUDGE_STYLES
     }
 )
@@ -171,29 +227,19 @@ T that of a ground truth, G the number of ground truths, C that of chunks. ``cei
 without a claim.
 """
 
-SCORING: Final[Mapping[JudgeStyle, Mapping[str, str]]] = MappingProxyType(
-    {
-        "claims": {metric: words[3] for metric, words in _WORDS.items()},
-        "rating": dict.fromkeys(_WORDS, "A rating of 1 to 5 as 0 to 1"),
-    }
-)
-"""By style how the scores of the seven are counted."""
+OMK_METRICS: Final = tuple(JUDGED_METRICS["rating"][metric] for metric in _OMK)
 
 
 def metric_fn(metric: str, style: JudgeStyle) -> MetricFn:
     """What computes a metric."""
-    if metric in ratings.OMK_RATINGS:
-        return ratings.OMK_RATINGS[metric]
-    return _CLAIM_METRICS[metric][0] if style == "claims" else ratings.RATINGS[metric]
+    score = _METRICS[metric].score if style == "claims" else None
+    return score or partial(rated, _RATINGS[metric])
 
 
 def steps_of(metric: str, style: JudgeStyle) -> tuple[Step[Any], ...]:
     """The steps of a metric, in the order in which they are asked; metrics share some."""
-    if metric in ratings.OMK_RATINGS:
-        return (ratings.OMK_RATINGS[metric].step,)
-    if style == "claims":
-        return _CLAIM_METRICS[metric][1]
-    return (ratings.RATINGS[metric].step,)
+    steps = _METRICS[metric].steps if style == "claims" else ()
+    return steps or (_RATINGS[metric],)
 
 
 def rule_of(metric: str) -> JudgedRule:
@@ -202,3 +248,75 @@ def rule_of(metric: str) -> JudgedRule:
         metric={style: JUDGED_METRICS[style][metric] for style in JUDGE_STYLES},
         steps={style: steps_of(metric, style) for style in JUDGE_STYLES},
     )
+
+
+def settled(metric: str, row: JudgedRow) -> Judgement | None:
+    """What a metric gives without a judge; None where one has to be asked.
+
+    The rules are those of the grounded profile, so that a score that is null there is null here.
+    """
+    judgements = (precondition(row) for precondition in _METRICS[metric].settled_by)
+    return next((found for found in judgements if found is not None), None)
+
+
+async def judge_row(
+    asker: Asker,
+    row: JudgedRow,
+    metrics: Sequence[str],
+    style: JudgeStyle,
+    tallies: dict[str, Tally],
+) -> dict[str, Judgement]:
+    """Judge some metrics of a row, all at once.
+
+    Steps that metrics share are asked once and counted for the first of them, in the order of
+    ``metrics``. What a judgement fails with makes its own score null, and those that share the
+    step that failed.
+
+    Parameters
+    ----------
+    metrics : sequence of str
+        Keys of :data:`~rag_eval.judge.metrics.catalogue.JUDGED_METRICS`.
+    style : {"claims", "rating"}
+        How the seven metrics are asked for; those of ``omk`` are ratings in either.
+    tallies : dict of Tally
+        By metric; those that are not there are added.
+
+    Returns
+    -------
+    dict of Judgement
+        By metric, in the order of ``metrics``.
+
+    Raises
+    ------
+    JudgeUnavailableError
+        When the asker does: the judge cannot be used at all.
+    """
+    wanted = list(dict.fromkeys(metrics))
+    _check(wanted, style)
+    steps = RowSteps(asker, row)
+    judging = [
+        _judged(steps, metric, style, tallies.setdefault(metric, Tally())) for metric in wanted
+    ]
+    try:
+        found = await together(judging)
+    finally:
+        await steps.close()
+    return dict(zip(wanted, found, strict=True))
+
+
+async def _judged(steps: RowSteps, metric: str, style: JudgeStyle, tally: Tally) -> Judgement:
+    without_judge = settled(metric, steps.row)
+    if without_judge is not None:
+        return without_judge
+    try:
+        return await metric_fn(metric, style)(steps, tally)
+    except JudgeFailure as failure:
+        return null(failure.null_reason, str(failure))
+
+
+def _check(metrics: Sequence[str], style: str) -> None:
+    one_of(style, "the judge's style", JUDGE_STYLES)
+    for metric in metrics:
+        if metric not in JUDGED_METRICS["claims"]:
+            hint = suggestion(metric, JUDGED_METRICS["claims"])
+            raise InputError(f"no judged metric is called {metric!r}{hint}")

@@ -7,17 +7,15 @@ from typing import Final
 
 import msgspec
 
-from rag_eval.judge.asking import Tally
 from rag_eval.judge.metrics.imagining import REASON, texts_of
-from rag_eval.judge.metrics.judgements import Judgement, Verdict, measured
+from rag_eval.judge.metrics.judgements import Judgement, RowSteps, Verdict, measured
 from rag_eval.judge.metrics.replies import (
     YES_NO,
     YesNoLabel,
-    in_slices,
     label,
-    numbering_complaint,
+    verdicts_on,
 )
-from rag_eval.judge.metrics.row_steps import RowSteps, together
+from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields, Step
 
 
@@ -39,13 +37,8 @@ class ChunksReply(msgspec.Struct):
 
 
 def _imagined(fields: Fields) -> ChunksReply:
-    chunks = texts_of(fields, "chunk")
-    return ChunksReply(
-        [
-            ChunkVerdict(chunk=number, reason=REASON, verdict="yes")
-            for number, _ in enumerate(chunks)
-        ]
-    )
+    numbers = range(len(texts_of(fields, "chunk")))
+    return ChunksReply([ChunkVerdict(chunk=n, reason=REASON, verdict="yes") for n in numbers])
 
 
 RELEVANT_CHUNKS: Final = Step("relevant_chunks", ChunksReply, _imagined)
@@ -89,21 +82,7 @@ def _hits(verdicts: Sequence[Verdict]) -> list[bool]:
 async def _judged(
     steps: RowSteps, step: Step[ChunksReply], fields: Fields, tally: Tally
 ) -> list[Verdict]:
-    places = in_slices(range(len(steps.row.chunks)))
-    slices = [_judged_slice(steps, step, fields, tally, part) for part in places]
-    return [verdict for part in await together(slices) for verdict in part]
-
-
-async def _judged_slice(
-    steps: RowSteps, step: Step[ChunksReply], fields: Fields, tally: Tally, places: Sequence[int]
-) -> list[Verdict]:
-    def check(reply: ChunksReply) -> str | None:
-        return numbering_complaint((one.chunk for one in reply.verdicts), len(places), "chunk")
-
-    chunks = steps.row.chunks
-    asked: Fields = {**fields, "chunk": [chunks[place] for place in places]}
-    reply = await steps.ask(step, asked, tally, check)
+    found = await verdicts_on(steps, step, fields, "chunk", steps.row.chunks, tally)
     return [
-        Verdict("chunk", "", one.verdict, one.reason, places[one.chunk])
-        for one in sorted(reply.verdicts, key=lambda one: one.chunk)
+        Verdict("chunk", "", one.verdict, one.reason, place) for place, (_, one) in enumerate(found)
     ]

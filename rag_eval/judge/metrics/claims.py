@@ -1,30 +1,48 @@
-"""Texts to claims, claims to verdicts by the chunks, and the scores that count those verdicts."""
+"""Texts to claims or statements, these to verdicts, and the scores that count the verdicts."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import msgspec
 
-from rag_eval.judge.asking import Tally
 from rag_eval.judge.metrics.imagining import REASON, sentences, text_of, texts_of
-from rag_eval.judge.metrics.judgements import Judgement, Subject, Verdict, measured, null
+from rag_eval.judge.metrics.judgements import (
+    Judgement,
+    RowSteps,
+    Subject,
+    Verdict,
+    measured,
+    null,
+    together,
+    unasked_zero,
+)
 from rag_eval.judge.metrics.replies import (
+    ANSWERING,
+    MATCH,
     SUPPORT,
+    YES_NO,
+    AnsweringLabel,
+    MatchLabel,
     SupportLabel,
+    YesNoLabel,
     in_slices,
     label,
     numbering_complaint,
+    verdicts_on,
 )
-from rag_eval.judge.metrics.row_steps import RowSteps, together
+from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.samples import NullReason
 
 # Bounds the calls that a reply can cause.
 MOST_CLAIMS: Final = 200
+# Of verdicts on one claim by several slices of the other side, the first of these counts.
+_CLEAREST: Final = ("yes", "contradicted", "no")
 
 
 class ClaimsReply(msgspec.Struct):
@@ -56,16 +74,84 @@ def _imagined_claims(fields: Fields) -> ClaimsReply:
 
 
 def _imagined_support(fields: Fields) -> SupportReply:
+    numbers = range(len(texts_of(fields, "claim")))
     return SupportReply(
-        [
-            ClaimSupport(claim=number, reason=REASON, chunk=0, verdict="supported")
-            for number, _ in enumerate(texts_of(fields, "claim"))
-        ]
+        [ClaimSupport(claim=n, reason=REASON, chunk=0, verdict="supported") for n in numbers]
     )
 
 
 EXTRACT_CLAIMS: Final = Step("extract_claims", ClaimsReply, _imagined_claims, graded=False)
 VERIFY_CLAIMS: Final = Step("verify_claims", SupportReply, _imagined_support)
+
+
+class Statement(msgspec.Struct, kw_only=True):
+    """One statement of the answer and whether it answers the question."""
+
+    statement: str
+    reason: str = ""
+    verdict: AnsweringLabel
+
+    def __post_init__(self) -> None:
+        self.verdict = label(self.verdict, ANSWERING)
+
+
+class StatementsReply(msgspec.Struct):
+    """The answer as a whole and by statement."""
+
+    refusal: bool
+    statements: list[Statement]
+
+
+def _imagined_statements(fields: Fields) -> StatementsReply:
+    found = sentences(text_of(fields, "answer"))
+    return StatementsReply(
+        refusal=False,
+        statements=[Statement(statement=text, reason=REASON, verdict="yes") for text in found],
+    )
+
+
+ANSWER_STATEMENTS: Final = Step("answer_statements", StatementsReply, _imagined_statements)
+
+
+class AnswerClaim(msgspec.Struct, kw_only=True):
+    """Whether the ground truth states one claim of the answer."""
+
+    claim: int
+    reason: str = ""
+    verdict: MatchLabel
+
+    def __post_init__(self) -> None:
+        self.verdict = label(self.verdict, MATCH)
+
+
+class TruthClaim(msgspec.Struct, kw_only=True):
+    """Whether the answer gives one claim of the ground truth."""
+
+    claim: int
+    reason: str = ""
+    verdict: YesNoLabel
+
+    def __post_init__(self) -> None:
+        self.verdict = label(self.verdict, YES_NO)
+
+
+class MatchReply(msgspec.Struct):
+    """The verdicts on the claims of either side."""
+
+    answer_claims: list[AnswerClaim]
+    ground_truth_claims: list[TruthClaim]
+
+
+def _imagined_match(fields: Fields) -> MatchReply:
+    n_answer = len(texts_of(fields, "answer_claim"))
+    n_truth = len(texts_of(fields, "ground_truth_claim"))
+    return MatchReply(
+        [AnswerClaim(claim=number, reason=REASON, verdict="yes") for number in range(n_answer)],
+        [TruthClaim(claim=number, reason=REASON, verdict="yes") for number in range(n_truth)],
+    )
+
+
+MATCH_CLAIMS: Final = Step("match_claims", MatchReply, _imagined_match)
 
 
 # ------------------------------------------------------------------------- steps shared by metrics
@@ -99,25 +185,13 @@ def too_many(reply: ClaimsReply) -> str | None:
 async def _verified(
     steps: RowSteps, extracted: asyncio.Task[list[str]], subject: Subject, tally: Tally
 ) -> list[Verdict]:
-    claims = await extracted
-    found = await together(
-        [_verified_slice(steps, part, subject, tally) for part in in_slices(claims)]
-    )
-    return [verdict for part in found for verdict in part]
-
-
-async def _verified_slice(
-    steps: RowSteps, claims: Sequence[str], subject: Subject, tally: Tally
-) -> list[Verdict]:
-    def check(reply: SupportReply) -> str | None:
-        return numbering_complaint((one.claim for one in reply.verdicts), len(claims), "claim")
-
     chunks = steps.row.chunks
-    reply = await steps.ask(VERIFY_CLAIMS, {"chunk": chunks, "claim": claims}, tally, check)
+    fields: Fields = {"chunk": chunks}
+    found = await verdicts_on(steps, VERIFY_CLAIMS, fields, "claim", await extracted, tally)
     return [
         # A chunk that is not there is no evidence, and no reason to lose the verdict.
-        Verdict(subject, claims[one.claim], one.verdict, one.reason, _place(one.chunk, chunks))
-        for one in sorted(reply.verdicts, key=lambda one: one.claim)
+        Verdict(subject, claim, one.verdict, one.reason, _place(one.chunk, chunks))
+        for claim, one in found
     ]
 
 
@@ -133,7 +207,7 @@ async def faithfulness(steps: RowSteps, tally: Tally) -> Judgement:
     verdicts = await support_of(steps, steps.row.answer or "", "answer claim", tally)
     if not verdicts:
         return _claimless("answer")
-    return measured(mean_support(verdicts), _counted("answer claim", verdicts), verdicts)
+    return measured(*_supported("answer claim", verdicts), verdicts)
 
 
 async def hallucination_rate(steps: RowSteps, tally: Tally) -> Judgement:
@@ -141,37 +215,63 @@ async def hallucination_rate(steps: RowSteps, tally: Tally) -> Judgement:
     verdicts = await support_of(steps, steps.row.answer or "", "answer claim", tally)
     if not verdicts:
         return _claimless("answer")
-    carried = [one for one in verdicts if one.verdict in ("supported", "partial")]
-    explanation = _counted("answer claim", verdicts) + " 1 is no hallucination."
-    return measured(len(carried) / len(verdicts), explanation, verdicts)
+    n_carried = sum(one.verdict in ("supported", "partial") for one in verdicts)
+    _, explanation = _supported("answer claim", verdicts)
+    return measured(n_carried / len(verdicts), f"{explanation} 1 is no hallucination.", verdicts)
 
 
 async def context_recall(steps: RowSteps, tally: Tally) -> Judgement:
     """Mean support of a ground truth's claims by the chunks; of several, the best."""
     truths = steps.row.truths
     tasks = [support_of(steps, truth, "ground truth claim", tally) for truth in truths]
-    found = [await task for task in tasks]
-    best = best_of([mean_support(verdicts) if verdicts else None for verdicts in found])
-    if best is None:
+    known = [(place, found) for place, task in enumerate(tasks) if (found := await task)]
+    if not known:
         return _claimless("ground truth")
-    place, score = best
-    explanation = _counted("ground truth claim", found[place]) + of_several(place, len(truths))
-    return measured(score, explanation, found[place])
+    scored = [_supported("ground truth claim", verdicts) for _, verdicts in known]
+    best = _best(scored)
+    (place, verdicts), (score, explanation) = known[best], scored[best]
+    return measured(score, explanation + _of_several(place, len(truths)), verdicts)
 
 
-def mean_support(verdicts: Sequence[Verdict]) -> float:
-    """Mean of verdicts on claims: supported 1, partial 0.5, others 0."""
+async def answer_relevance(steps: RowSteps, tally: Tally) -> Judgement:
+    """Mean over the answer's statements: yes 1, partly 0.5, no 0; a refusal has 0."""
+    fields: Fields = {"question": steps.row.question or "", "answer": steps.row.answer or ""}
+    reply = await steps.ask(ANSWER_STATEMENTS, fields, tally, _no_statement)
+    verdicts = [
+        Verdict("statement", one.statement, one.verdict, one.reason) for one in reply.statements
+    ]
+    if reply.refusal:
+        return measured(0.0, "The answer declines to answer.", verdicts)
+    score, said = _counted(verdicts, ANSWERING)
+    explanation = f"{len(verdicts)} statement(s) of the answer, to the question: {said}."
+    return measured(score, explanation, verdicts)
+
+
+def _no_statement(reply: StatementsReply) -> str | None:
+    if reply.statements or reply.refusal:
+        return None
+    return "it must list at least one statement of the answer"
+
+
+def _supported(subject: Subject, verdicts: Sequence[Verdict]) -> tuple[float, str]:
+    """Mean of verdicts on claims, supported 1, partial 0.5, others 0, and how it came about."""
+    score, said = _counted(verdicts, SUPPORT)
+    return score, f"{len(verdicts)} {subject}(s) against the contexts: {said}."
+
+
+def _counted(verdicts: Sequence[Verdict], labels: Sequence[str]) -> tuple[float, str]:
+    """Mean of verdicts, the first label 1, the second 0.5, others 0, and how many have each."""
     counts = Counter(verdict.verdict for verdict in verdicts)
-    return (2 * counts["supported"] + counts["partial"]) / (2 * len(verdicts))
+    said = ", ".join(f"{counts[name]} {name}" for name in labels if counts[name])
+    return (2 * counts[labels[0]] + counts[labels[1]]) / (2 * len(verdicts)), said
 
 
-def best_of(scores: Sequence[float | None]) -> tuple[int, float] | None:
-    """Place and value of the first best score; None where there is none."""
-    known = [(place, score) for place, score in enumerate(scores) if score is not None]
-    return max(known, key=lambda one: one[1], default=None)
+def _best(scored: Sequence[tuple[float, str]]) -> int:
+    """Place of the first best score."""
+    return max(range(len(scored)), key=lambda place: scored[place][0])
 
 
-def of_several(place: int, n_truths: int) -> str:
+def _of_several(place: int, n_truths: int) -> str:
     """Which ground truth was taken, where there were several."""
     return f" Ground truth {place} of {n_truths}, counted from 0." if n_truths > 1 else ""
 
@@ -180,7 +280,82 @@ def _claimless(what: str) -> Judgement:
     return null(NullReason.NOTHING_TO_MEASURE, f"The {what} claims nothing.")
 
 
-def _counted(subject: Subject, verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(verdict.verdict for verdict in verdicts)
-    said = ", ".join(f"{counts[name]} {name}" for name in SUPPORT if counts[name])
-    return f"{len(verdicts)} {subject}(s) against the contexts: {said}."
+async def answer_correctness(steps: RowSteps, tally: Tally) -> Judgement:
+    """F1 of the answer's claims and a ground truth's; of several ground truths, the best."""
+    truths = steps.row.truths
+    extracted = claims_of(steps, steps.row.answer or "", tally)
+    tasks = [claims_of(steps, truth, tally) for truth in truths]
+    answer_claims = await extracted
+    truth_claims = [await task for task in tasks]
+    claiming = [place for place, claims in enumerate(truth_claims) if claims]
+    if not claiming:
+        return _claimless("ground truth")
+    if not answer_claims:
+        return unasked_zero("The answer claims nothing, the ground truth does.")
+    found = await together(
+        [_matched(steps, answer_claims, truth_claims[place], tally) for place in claiming]
+    )
+    scored = list(map(_f1, found))
+    place = _best(scored)
+    score, explanation = scored[place]
+    return measured(score, explanation + _of_several(claiming[place], len(truths)), found[place])
+
+
+async def _matched(
+    steps: RowSteps, answer_claims: Sequence[str], truth_claims: Sequence[str], tally: Tally
+) -> list[Verdict]:
+    """Verdicts on both sides; a claim is there when it is in one of the other side's slices."""
+    calls = itertools.product(in_slices(answer_claims), in_slices(truth_claims))
+    found = await together([_matched_slices(steps, ours, theirs, tally) for ours, theirs in calls])
+    clearest: dict[tuple[str, str], Verdict] = {}
+    for verdict in itertools.chain.from_iterable(found):
+        key = (verdict.subject, verdict.text)
+        known = clearest.get(key)
+        if known is None or _CLEAREST.index(verdict.verdict) < _CLEAREST.index(known.verdict):
+            clearest[key] = verdict
+    ours = [clearest["answer claim", claim] for claim in answer_claims]
+    return ours + [clearest["ground truth claim", claim] for claim in truth_claims]
+
+
+async def _matched_slices(
+    steps: RowSteps, answer_claims: Sequence[str], truth_claims: Sequence[str], tally: Tally
+) -> list[Verdict]:
+    def sides(reply: MatchReply) -> Iterator[tuple[Subject, Sequence[str], Sequence[Any]]]:
+        yield "answer claim", answer_claims, reply.answer_claims
+        yield "ground truth claim", truth_claims, reply.ground_truth_claims
+
+    def check(reply: MatchReply) -> str | None:
+        complaints = (
+            numbering_complaint((one.claim for one in verdicts), len(claims), subject)
+            for subject, claims, verdicts in sides(reply)
+        )
+        return next(filter(None, complaints), None)
+
+    fields: Fields = {
+        "question": steps.row.asked,
+        "answer_claim": answer_claims,
+        "ground_truth_claim": truth_claims,
+    }
+    reply = await steps.ask(MATCH_CLAIMS, fields, tally, check)
+    return [
+        Verdict(subject, claims[one.claim], one.verdict, one.reason)
+        for subject, claims, verdicts in sides(reply)
+        for one in verdicts
+    ]
+
+
+def _f1(verdicts: Sequence[Verdict]) -> tuple[float, str]:
+    """2 TP / (2 TP + FP + FN), and how it came about.
+
+    TP are the answer's claims that the ground truth states, FP its others, FN the ground truth's
+    claims that the answer lacks.
+    """
+    ours = [one.verdict for one in verdicts if one.subject == "answer claim"]
+    theirs = [one.verdict for one in verdicts if one.subject == "ground truth claim"]
+    hits, given = ours.count("yes"), theirs.count("yes")
+    against = f", {ours.count('contradicted')} contradicted" if "contradicted" in ours else ""
+    score = 2 * hits / (2 * hits + len(ours) - hits + len(theirs) - given)
+    return score, (
+        f"{hits} of {len(ours)} answer claim(s) stated by the ground truth{against}; "
+        f"{given} of {len(theirs)} of its claims given by the answer."
+    )

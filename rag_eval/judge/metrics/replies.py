@@ -1,12 +1,18 @@
-"""What replies are held to: labels of a known set, and one verdict for each number."""
+"""What replies are held to: labels of a known set, and one verdict for each number asked about."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Final, TypeAlias, TypeVar
+from itertools import chain
+from operator import attrgetter
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from msgspec import Meta
+
+from rag_eval.judge.metrics.judgements import RowSteps, together
+from rag_eval.judge.replies import Tally
+from rag_eval.judge.steps import Fields, Step
 
 Item = TypeVar("Item")
 
@@ -30,6 +36,29 @@ def in_slices(items: Sequence[Item]) -> list[Sequence[Item]]:
     """Items in runs that one call can be asked about; the last one may be shorter."""
     begins = range(0, len(items), VERDICTS_PER_CALL)
     return [items[begin : begin + VERDICTS_PER_CALL] for begin in begins]
+
+
+async def verdicts_on(
+    steps: RowSteps, step: Step[Any], fields: Fields, what: str, items: Sequence[Item], tally: Tally
+) -> list[tuple[Item, Any]]:
+    """Each item with its verdict, in order; the judge is asked about a slice at a time.
+
+    Parameters
+    ----------
+    what : str
+        The field that the items are, and that says in a verdict which of them it is on.
+    """
+    number = attrgetter(what)
+
+    async def asked(part: Sequence[Item]) -> list[tuple[Item, Any]]:
+        def check(reply: Any) -> str | None:
+            return numbering_complaint(map(number, reply.verdicts), len(part), what)
+
+        texts: Any = {**fields, what: part}
+        reply = await steps.ask(step, texts, tally, check)
+        return list(zip(part, sorted(reply.verdicts, key=number), strict=True))
+
+    return list(chain.from_iterable(await together([asked(part) for part in in_slices(items)])))
 
 
 def label(text: str, labels: Sequence[str]) -> str:

@@ -10,11 +10,12 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from rag_eval.plumbing.spelling import counted
 from rag_eval.stats.intervals import Interval
 from rag_eval.views.run_view import Histogram
 
 Side: TypeAlias = Literal["good", "bad", "plain"]
-_SideOf: TypeAlias = Callable[[float, float], Side]
+_IsBad: TypeAlias = Callable[[float, float], bool]
 
 WIDTH: Final = 300.0
 HEIGHT: Final = 64.0
@@ -44,7 +45,6 @@ class BarChart:
     low: str
     high: str
     line: str | None
-    most: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,11 @@ class Span:
 
 def score_chart(histogram: Histogram, threshold: float | None, rises: bool) -> BarChart:
     """The distribution of scores; bins on the wrong side of the threshold are bad."""
-
-    def side(begin: float, end: float) -> Side:
-        if threshold is None:
-            return "plain"
-        failed = end <= threshold + _NEAR if rises else begin >= threshold - _NEAR
-        return "bad" if failed else "good"
-
-    return _chart(histogram, side, threshold)
+    if threshold is None:
+        return _chart(histogram, None, None)
+    if rises:
+        return _chart(histogram, lambda _, end: end <= threshold + _NEAR, threshold)
+    return _chart(histogram, lambda begin, _: begin >= threshold - _NEAR, threshold)
 
 
 def difference_chart(differences: npt.NDArray[np.float64]) -> BarChart | None:
@@ -76,47 +73,38 @@ def difference_chart(differences: npt.NDArray[np.float64]) -> BarChart | None:
         return None
     reach = float(np.abs(moved).max())
     counts, _ = np.histogram(moved, bins=_DIFFERENCE_BINS, range=(-reach, reach))
-
-    def side(begin: float, end: float) -> Side:
-        return "bad" if (begin + end) / 2 < 0 else "good"
-
-    return _chart(Histogram(-reach, reach, tuple(counts.tolist())), side, 0.0)
+    histogram = Histogram(-reach, reach, tuple(counts.tolist()))
+    return _chart(histogram, lambda begin, end: begin + end < 0, 0.0)
 
 
-def _chart(histogram: Histogram, side: _SideOf, line: float | None) -> BarChart:
-    n_bins = max(len(histogram.counts), 1)
-    most = max(histogram.counts, default=0)
-    slot = WIDTH / n_bins
-    step = (histogram.high - histogram.low) / n_bins
+def _chart(histogram: Histogram, is_bad: _IsBad | None, line: float | None) -> BarChart:
+    """The bins; good or bad where that is asked of their ends."""
+    low, high, counts = histogram.low, histogram.high, histogram.counts
+    n_bins, most = max(len(counts), 1), max(counts, default=0)
+    slot, step = WIDTH / n_bins, (high - low) / n_bins
     bars = []
-    for place, count in enumerate(histogram.counts):
+    for place, count in enumerate(counts):
         if not count:
             continue
         height = max(HEIGHT * count / most, _LEAST_BAR)
-        begin = histogram.low + place * step
-        rows = "row" if count == 1 else "rows"
+        begin, end = low + place * step, low + place * step + step
+        side: Side = "plain" if is_bad is None else "bad" if is_bad(begin, end) else "good"
         bars.append(
             Bar(
-                _at(place * slot + _GAP / 2),
-                _at(HEIGHT - height),
-                _at(max(slot - _GAP, 0.5)),
-                _at(height),
-                side(begin, begin + step),
-                f"{begin:.3g} to {begin + step:.3g}: {count:,} {rows}",
+                x=_at(place * slot + _GAP / 2),
+                y=_at(HEIGHT - height),
+                width=_at(max(slot - _GAP, 0.5)),
+                height=_at(height),
+                side=side,
+                title=f"{begin:.3g} to {end:.3g}: {counted(count, 'row')}",
             )
         )
-    return BarChart(
-        bars,
-        f"{histogram.low:.3g}",
-        f"{histogram.high:.3g}",
-        _place(line, histogram.low, histogram.high),
-        most,
-    )
+    return BarChart(bars, f"{low:.3g}", f"{high:.3g}", _place(line, low, high))
 
 
 def spans(intervals: Sequence[Interval]) -> list[Span | None]:
     """Intervals of differences on one scale with 0 in its middle; None for no estimate."""
-    reach = _reach(intervals)
+    reach = reach_of(intervals) * 1.05 or 1.0
     zero = _at(WIDTH / 2)
     found: list[Span | None] = []
     for interval in intervals:
@@ -133,14 +121,15 @@ def spans(intervals: Sequence[Interval]) -> list[Span | None]:
     return found
 
 
-def _reach(intervals: Iterable[Interval]) -> float:
+def reach_of(intervals: Iterable[Interval]) -> float:
+    """How far from 0 the intervals go; 0 where there are none."""
     ends = [
         abs(end)
         for interval in intervals
         for end in (interval.estimate, interval.low, interval.high)
         if end is not None and math.isfinite(end)
     ]
-    return max(ends, default=0.0) * 1.05 or 1.0
+    return max(ends, default=0.0)
 
 
 def _place(value: float | None, low: float, high: float) -> str | None:

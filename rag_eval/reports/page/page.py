@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval._version import __version__
 from rag_eval.plumbing.durable_files import atomic_file
-from rag_eval.reports.page.comparison_parts import comparison_parts
-from rag_eval.reports.page.metric_cards import gates_in_order, metric_cards
-from rag_eval.reports.page.row_list import anchors_by_id, row_list
-from rag_eval.reports.page.row_parts import value_text
-from rag_eval.reports.page.security import policy, script_json
+from rag_eval.reports.page.row_list import anchors_by_id, row_list, value_text
+from rag_eval.reports.page.sections import comparison_parts, metric_cards
 from rag_eval.reports.page.templating import asset, rendered, trusted
 from rag_eval.reports.page.visible_text import short
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _MOST_SLICES: Final = 300
 _MOST_FAULTS: Final = 100
@@ -61,7 +64,7 @@ def page_html(view: RunView, *, title: str | None = None) -> str:
             script=trusted("script.js"),
             data=script_json(_data(view)),
             notes=(*view.summary.notes, *view.notes),
-            gates=gates_in_order(view.gates),
+            gates=sorted(view.gates, key=lambda gate: gate.held),
             cards=metric_cards(view),
             comparison=comparison,
             slices=view.slices[:_MOST_SLICES],
@@ -154,3 +157,41 @@ def _signature(view: RunView) -> list[tuple[str, str]]:
     found = signature.to_dict()
     options = found.pop("options")
     return [(str(name), value_text(value)) for name, value in {**found, **options}.items()]
+
+
+# -------------------------------------------------------------------------------------- security
+
+
+def policy(script: str, style: str) -> str:
+    """A Content-Security-Policy under which this script and this style work, and nothing else."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_hash(script)}'",
+            f"style-src '{_hash(style)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def script_json(value: Any) -> Markup:
+    """``value`` as JSON that can stand in a script element: nothing in it ends the element.
+
+    Raises
+    ------
+    ValueError
+        For NaN and infinities.
+    """
+    from markupsafe import Markup
+
+    # Beyond ASCII all is escaped, U+2028, U+2029 and lone surrogates among it.
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -166,13 +166,19 @@ def kept_ranges(length: int, spans: Sequence[tuple[int, int]], limit: int) -> li
     # Each has some characters at least, or a chunk with thousands of windows would show none.
     taken = sorted(set(spans))[: max(limit // _LEAST_SHARE, 1)]
     share = max(limit // len(taken), _LEAST_SHARE)
-    found: list[tuple[int, int]] = []
+    shown = []
     for begin, end in taken:
         around = max(share - (end - begin), 0) // 2
-        low = max(begin - around, 0)
-        high = min(min(end, begin + share) + around, length)
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], high))
+        shown.append((max(begin - around, 0), min(min(end, begin + share) + around, length)))
+    return joined_spans(shown)
+
+
+def joined_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that touch as one."""
+    joined: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
         else:
-            found.append((low, high))
-    return found
+            joined.append((begin, end))
+    return joined

@@ -7,13 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import MissingExtraError
-from rag_eval.reports.page.figures import (
-    exact_text,
-    interval_text,
-    score_text,
-    share_text,
-    signed_text,
-)
+from rag_eval.reports import figures
 from rag_eval.reports.page.visible_text import cut, short, visible, visible_plain
 
 if TYPE_CHECKING:
@@ -53,11 +47,13 @@ def environment() -> Environment:
         line=lambda text, limit: visible(short(text, limit)),
         plain_line=lambda text, limit: visible_plain(short(text, limit)),
         breakable=breakable,
-        score=score_text,
-        signed=signed_text,
-        share=share_text,
-        exact=exact_text,
-        interval=interval_text,
+        score=figures.score_text,
+        signed=figures.signed_text,
+        share=figures.share_text,
+        exact=figures.exact_text,
+        interval=figures.interval_text,
+        mean_interval=figures.mean_interval_text,
+        p_value=figures.p_value_text,
         count=lambda number: f"{number:,}",
     )
     return found

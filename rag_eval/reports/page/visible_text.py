@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from rag_eval.reports.plain_text import escaped
+
 if TYPE_CHECKING:
     from markupsafe import Markup
 
@@ -40,7 +42,7 @@ def visible(text: str) -> Markup | str:
 def visible_plain(text: str) -> str:
     """The same without markup, for attributes."""
     text = _as_text(text)
-    return _HIDDEN.sub(lambda found: "".join(map(_shown, found[0])), text)
+    return _HIDDEN.sub(lambda found: "".join(map(escaped, found[0])), text)
 
 
 def _as_text(value: object) -> str:
@@ -55,15 +57,8 @@ def _control(hidden: str) -> Markup:
     names = " ".join(f"U+{ord(character):04X}" for character in hidden[:8])
     if len(hidden) > 8:
         names += " …"
-    shown = "".join(map(_shown, hidden))
+    shown = "".join(map(escaped, hidden))
     return Markup('<span class="control" title="{}">{}</span>').format(names, shown)
-
-
-def _shown(character: str) -> str:
-    code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def cut(text: str, limit: int) -> tuple[str, int]:

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.rendering import fenced_prompt
 from rag_eval.judge.steps import load_template
-from rag_eval.scorers.javascript_json import parsed
-from rag_eval.scorers.javascript_strings import trimmed
+from rag_eval.scorers.javascript import parsed, trimmed
 
 # Both have to be the very ends of the reply.
 _FENCE_BEFORE: Final = re.compile(r"\A```(?:json)?", re.IGNORECASE)

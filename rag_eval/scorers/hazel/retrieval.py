@@ -6,67 +6,48 @@ no score in place of 0 or 1.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from rag_eval.metrics.contract import Fields, Scored, Scorer
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
 from rag_eval.plumbing.checked_values import one_of, whole_from_one
 
 _NO_RELEVANT: Final = "relevant_ids holds no relevant document"
 
-_Measure: TypeAlias = "Callable[[Any, Any], float]"
 
-
-def create_precision_at_k(*, k: int = 5, denominator: str = "returned") -> Scorer:
-    """``hazel.precision_at_k``."""
+def _precision_at_k(*, k: int = 5, denominator: Any = "returned") -> Scorer:
     from rag_eval.retrieval.ranked_lists import DENOMINATORS, precision_at_k
 
-    whole_from_one(k, "k")
     one_of(denominator, "denominator", DENOMINATORS)
-    return _scorer(
-        lambda retrieved, relevant: precision_at_k(
-            retrieved,
-            relevant,
-            k,
-            denominator=denominator,  # type: ignore[arg-type]
-        ),
-        k,
-    )
+    return _scorer(functools.partial(precision_at_k, denominator=denominator), k)
 
 
-def create_recall_at_k(*, k: int = 5) -> Scorer:
-    """``hazel.recall_at_k``."""
+def _recall_at_k(*, k: int = 5) -> Scorer:
     from rag_eval.retrieval.ranked_lists import recall_at_k
 
-    whole_from_one(k, "k")
-    return _scorer(lambda retrieved, relevant: recall_at_k(retrieved, relevant, k), k)
+    return _scorer(recall_at_k, k)
 
 
-def create_mrr() -> Scorer:
-    """``hazel.mrr``."""
-    from rag_eval.retrieval.ranked_lists import mean_reciprocal_rank
-
-    return _scorer(mean_reciprocal_rank, None)
-
-
-def create_ndcg_at_k(*, k: int = 5) -> Scorer:
-    """``hazel.ndcg_at_k``."""
+def _ndcg_at_k(*, k: int = 5) -> Scorer:
     from rag_eval.retrieval.ranked_lists import ndcg_at_k
 
-    whole_from_one(k, "k")
-    return _scorer(lambda retrieved, relevant: ndcg_at_k(retrieved, relevant, k), k)
+    return _scorer(ndcg_at_k, k)
 
 
-def create_answer_context_overlap() -> Scorer:
-    """``hazel.answer_context_overlap``."""
-    return Scorer(_word_overlap)
+def _mrr() -> Scorer:
+    from rag_eval.retrieval.ranked_lists import mean_reciprocal_rank
+
+    return _scorer(mean_reciprocal_rank)
 
 
-def _scorer(measure: _Measure, k: int | None) -> Scorer:
+def _scorer(measure: Callable[..., float], k: int | None = None) -> Scorer:
+    cutoff = () if k is None else (whole_from_one(k, "k"),)
+
     def score(fields: Fields) -> Scored:
         retrieved, relevant = fields["retrieved_ids"], _relevant(fields["relevant_ids"])
         # Ids are checked by the measure, before anything is said of them.
-        found = measure(retrieved, relevant)
+        found = measure(retrieved, relevant, *cutoff)
         if not relevant:
             return Scored.nothing(_NO_RELEVANT)
         distinct, wanted = list(dict.fromkeys(retrieved))[:k], set(relevant)
@@ -102,3 +83,51 @@ def _word_overlap(fields: Fields) -> Scored:
         n_found / len(words),
         explanation=f"{n_found} of {len(words)} words of the answer are in the contexts.",
     )
+
+
+_SOURCE: Final = "HazelJS @hazeljs/eval, commit 56f3b90"
+_RETRIEVAL: Final[dict[str, Any]] = {
+    "fields": ("retrieved_ids", "relevant_ids"),
+    "cost": "python",
+    "source": _SOURCE,
+    "null_when": "there is no relevant document",
+}
+
+METRICS: Final[tuple[Metric, ...]] = (
+    Metric(
+        id="hazel.precision_at_k",
+        summary="Share of relevant documents among the first k, or among all where fewer came",
+        create=_precision_at_k,
+        options={"k": 5, "denominator": "returned"},
+        **_RETRIEVAL,
+    ),
+    Metric(
+        id="hazel.recall_at_k",
+        summary="Share of the relevant documents that the first k hold",
+        create=_recall_at_k,
+        options={"k": 5},
+        **_RETRIEVAL,
+    ),
+    Metric(
+        id="hazel.mrr",
+        summary="One over the place of the first relevant document, 0 where none was retrieved",
+        create=_mrr,
+        **_RETRIEVAL,
+    ),
+    Metric(
+        id="hazel.ndcg_at_k",
+        summary="Discounted hits of the first k over the most there could be",
+        create=_ndcg_at_k,
+        options={"k": 5},
+        **_RETRIEVAL,
+    ),
+    Metric(
+        id="hazel.answer_context_overlap",
+        summary="Share of the answer's distinct words of three characters or more in the contexts",
+        create=lambda: Scorer(_word_overlap),
+        fields=("answer", "contexts"),
+        cost="python",
+        source=_SOURCE,
+        null_when="the answer has no such word",
+    ),
+)

@@ -6,23 +6,33 @@ there by a tagger of English and here by their forms, so that scores of prose di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rag_eval.errors import MissingExtraError
+from rag_eval.metrics.contract import Fields, Scored, Scorer
+from rag_eval.metrics.findings_column import RowScore, column_of
 from rag_eval.plumbing.checked_values import one_of
-from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
-from rag_eval.scorers.mastra.elements import element_coverage, text_elements
-from rag_eval.scorers.mastra.findings import Findings
+from rag_eval.samples import NullReason
+from rag_eval.scorers.mastra.elements import (
+    Lemmas,
+    element_coverage,
+    lemminflect_package,
+    text_elements,
+)
 from rag_eval.scorers.mastra.messages import Message
-from rag_eval.scorers.mastra.runs import Run, RunError
-from rag_eval.scorers.mastra.verb_forms import Lemmas, lemminflect_package
+from rag_eval.scorers.mastra.run_texts import NO_OUTPUT, SOURCE
+from rag_eval.scorers.mastra.runs import Run, RunError, run_of_messages
+from rag_eval.scorers.mastra.scorer import CodeScorer, Finding, Findings, code_metric
+from rag_eval.scorers.texts import cut
 
 ID: Final = "mastra.completeness"
 
 _CHOICES: Final = ("own", "lemminflect", "auto")
 _BETWEEN: Final = ", "
+_SHOWN: Final = 20
+_NO_INPUT: Final = Scored(None, NullReason.MISSING_FIELD, "Neither a question nor messages given.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +132,7 @@ def _completeness(wanted: Sequence[str], given: Sequence[str]) -> Completeness:
     )
 
 
-def create_completeness_scorer(*, lemmas: str = "own") -> CodeScorer[CompletenessOptions]:
+def create_completeness_scorer(*, lemmas: str = "own") -> CodeScorer:
     """The scorer of runs; all messages of either side are read, with ``", "`` between them."""
     return CodeScorer(ID, CompletenessOptions(lemmas=lemmas), _found)
 
@@ -139,3 +149,68 @@ def _found(run: Run, options: CompletenessOptions) -> Finding:
 def joined(messages: Sequence[Message]) -> str:
     """The texts of messages, whoever speaks."""
     return _BETWEEN.join(message.text for message in messages)
+
+
+# --------------------------------------------------------------------------------------- samples
+
+
+def _of_samples(lemmas: str = "own") -> Scorer:
+    chosen = CompletenessOptions(lemmas=lemmas).chosen
+
+    def row_score(fields: Fields) -> RowScore:
+        given, output = _texts(fields)
+        if given is None or output is None:
+            return NullReason.MISSING_FIELD
+        return element_coverage(text_elements(given, chosen), text_elements(output, chosen))
+
+    def score(fields: Fields) -> Scored:
+        return _scored(fields, chosen)
+
+    return Scorer(score, lambda rows: column_of(rows, row_score))
+
+
+def _texts(fields: Fields) -> tuple[str | None, str | None]:
+    """What came in and what went out; None where the sample does not say."""
+    if "messages" not in fields:
+        return fields.get("question"), fields.get("answer")
+    run = run_of_messages(fields["messages"])
+    return joined(run.input), joined(run.output)
+
+
+def _scored(fields: Fields, chosen: Lemmas) -> Scored:
+    given, output = _texts(fields)
+    if given is None or output is None:
+        return _NO_INPUT if given is None else NO_OUTPUT
+    found = completeness(given, output, lemmas=chosen)
+    total = found.element_counts.input
+    words = f"{round(found.score * total)} of {total} elements of the question are in the answer."
+    return Scored(found.score, NullReason.MEASURED, words, [_detail(found)])
+
+
+def _detail(found: Completeness) -> Mapping[str, Any]:
+    missing = found.missing_elements
+    return {
+        "check": "completeness",
+        "passed": found.score == 1,
+        "missing": _shown(missing),
+        "elementCounts": found.element_counts.to_dict(),
+    }
+
+
+def _shown(elements: Sequence[str]) -> list[str]:
+    more = [f"and {len(elements) - _SHOWN} more"] if len(elements) > _SHOWN else []
+    return [*(cut(element) for element in elements[:_SHOWN]), *more]
+
+
+METRICS: Final = (
+    code_metric(
+        ID,
+        _of_samples,
+        "Share of the words of the question, verbs by their infinitives, that are in the answer; 1"
+        " where neither has any",
+        optional=("question", "answer", "messages"),
+        options={"lemmas": "own"},
+        source=SOURCE,
+        null_when="there is no question or no answer, nor messages",
+    ),
+)

@@ -1,17 +1,20 @@
 """Elements of texts.  In: two texts, or their elements.  Out: elements, and how many are covered.
 
-Elements are all words of a text, verbs by their infinitives and without their auxiliaries.
+Elements are all words of a text, verbs by their infinitives and without their auxiliaries. The
+forms of English verbs are told by the words and endings of ``verbs.toml``.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.scorers.mastra.verb_forms import Lemmas, infinitive
+from rag_eval.plumbing.extras import package
+from rag_eval.scorers.texts import word_lists
 
 _SHORT: Final = 3
 # Longer elements are compared pair by pair: there are few of them in any text.
@@ -218,3 +221,122 @@ def _sizes_within(holder: str, sizes: Counter[int]) -> list[int]:
 
 def _parts(holder: str, size: int) -> Iterator[str]:
     return (holder[begin : begin + size] for begin in range(len(holder) - size + 1))
+
+
+# ----------------------------------------------------------------------------------- forms of verbs
+
+
+Lemmas: TypeAlias = Literal["own", "lemminflect"]
+
+
+_HUSHING: Final = ("sses", "shes", "ches", "xes", "zzes", "oes")
+_LONGEST_END: Final = 4
+# One syllable with a short vowel would have doubled its consonant: hop, hopping; hope, hoping.
+_HAS_LOST_E: Final = re.compile(r"(?:[^aeiouy]|qu)*[aeiouy][^aeiouwxy]")
+_HAS_VOWEL: Final = re.compile(r"[aeiouy]")
+# A longer word is no verb, and reading it would take long.
+_LONGEST_WORD: Final = 40
+
+
+def infinitive(word: str, lemmas: Lemmas = "own") -> str:
+    """The infinitive of a form of a verb; any other word as it is.
+
+    Parameters
+    ----------
+    word : str
+        In lower case.
+    lemmas : {"own", "lemminflect"}, default "own"
+        Irregular forms and endings that are known here, or the dictionary of lemminflect.
+
+    Notes
+    -----
+    No context is read: a word that can be a form of a verb is taken for one, but for plurals of
+    nouns.
+
+    Raises
+    ------
+    MissingExtraError
+        lemminflect was asked for and is not installed.
+    """
+    if len(word) > _LONGEST_WORD:
+        return word
+    return _looked_up(word) if lemmas == "lemminflect" else _reckoned(word)
+
+
+@functools.cache
+def _verb_words(name: str) -> frozenset[str]:
+    return frozenset(word_lists("mastra", "verbs")[name].split())
+
+
+@functools.cache
+def _irregular() -> Mapping[str, str]:
+    found = {}
+    for entry in word_lists("mastra", "verbs")["irregular"].replace("\n", ";").split(";"):
+        verb, _, forms = entry.partition(":")
+        found.update(dict.fromkeys(forms.split(), verb.strip()))
+    return found
+
+
+@functools.cache
+def _verbs_in_s() -> Mapping[str, str]:
+    return {_with_s(verb): verb for verb in _verb_words("usual_verbs")}
+
+
+def _with_s(verb: str) -> str:
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + ("es" if (verb + "es").endswith(_HUSHING) else "s")
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _reckoned(word: str) -> str:
+    found = _irregular().get(word)
+    if found is not None:
+        return found
+    if word in _verb_words("no_verbs") or len(word) < 4:
+        return word
+    if word.endswith("s"):
+        return _verbs_in_s().get(word, word)
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-3] + "y"
+    if word.endswith("ing"):
+        return _whole_verb(word[:-3], word)
+    if word.endswith("ed") and not word.endswith("eed"):
+        return _whole_verb(word[:-2], word)
+    return word
+
+
+def _whole_verb(stem: str, word: str) -> str:
+    """The infinitive of a form that lost its ending."""
+    if len(stem) < 2 or not _HAS_VOWEL.search(stem):
+        return word
+    if stem[-1] == stem[-2] and stem[-1] not in "aeiou":
+        return stem if stem[-1] in "lsfz" else stem[:-1]
+    if stem in _verb_words("e_never"):
+        return stem
+    if stem in _verb_words("e_lost") or _HAS_LOST_E.fullmatch(stem):
+        return stem + "e"
+    for size in range(_LONGEST_END, 0, -1):
+        end = stem[-size:]
+        if end in _verb_words("with_e"):
+            return stem + "e"
+        if end in _verb_words("without_e"):
+            return stem
+    return stem
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _looked_up(word: str) -> str:
+    # These are plurals of nouns as well, seldom: leaves, costs, does.
+    usual = _verbs_in_s().get(word) or _irregular().get(word)
+    if usual is not None:
+        return usual
+    found: Mapping[str, tuple[str, ...]] = lemminflect_package().getAllLemmas(word)
+    is_plural = word.endswith("s") and word not in found.get("NOUN", (word,))
+    verbs = found.get("VERB") or found.get("AUX")
+    return word if is_plural or not verbs else verbs[0]
+
+
+def lemminflect_package() -> Any:
+    """The package, or a MissingExtraError that names the extra which brings it."""
+    return package("lemminflect", "lemmas='lemminflect'", "lemmas")

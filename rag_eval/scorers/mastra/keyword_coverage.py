@@ -9,17 +9,30 @@ from __future__ import annotations
 import functools
 import re
 from importlib import resources
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from rag_eval.scorers.javascript_strings import SPACE, trimmed
-from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
+from rag_eval.metrics.contract import Fields, Scorer
+from rag_eval.scorers.javascript import SPACE, trimmed
 from rag_eval.scorers.mastra.options import NoOptions, settings_of
-from rag_eval.scorers.mastra.run_texts import input_text, output_text
+from rag_eval.scorers.mastra.run_texts import (
+    Found,
+    input_text,
+    output_text,
+    sample_texts,
+    scorer_of_texts,
+    text_metric,
+)
 from rag_eval.scorers.mastra.runs import Run
-from rag_eval.scorers.mastra.scorer import Options
+from rag_eval.scorers.mastra.scorer import CodeScorer, Finding, Options
+from rag_eval.scorers.texts import cut
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 ID: Final = "mastra.keyword_coverage"
 
+_SHOWN: Final = 20
 _STOP_WORDS: Final = "stop_words.txt"
 _ONE_SPACE: Final = re.compile(f"[{SPACE}]")
 _DROPPED: Final = dict.fromkeys(map(ord, '.,;!?():"“”‘’'))
@@ -125,9 +138,40 @@ def counts(found: KeywordCoverage) -> dict[str, Any]:
     }
 
 
-def create_keyword_coverage_scorer(options: Options = None, **more: Any) -> CodeScorer[NoOptions]:
+def create_keyword_coverage_scorer(options: Options = None, **more: Any) -> CodeScorer:
     """How many keywords of the input are in the output; 0 to 1, no judge, higher is better.
 
     It has no options. Without keywords in the input the score is 1.
     """
     return CodeScorer(ID, settings_of(NoOptions, ID, options, more), _found)
+
+
+def _keyword_coverage() -> Scorer:
+    def find(fields: Fields) -> Found:
+        found = keyword_coverage(*sample_texts(fields))
+        held = frozenset(found.matched_keywords)
+        missing = [word for word in found.reference_keywords if word not in held]
+        words = "The question has no keywords, so that none is missing."
+        if found.reference_keywords:
+            n_held, n_wanted = len(found.matched_keywords), len(found.reference_keywords)
+            words = f"{n_held} of {n_wanted} keywords of the question are in the answer."
+        shown = [cut(word) for word in missing[:_SHOWN]]
+        return found.coverage, words, {**counts(found), "missingKeywords": shown}
+
+    def coverages(left: list[str], right: list[str]) -> npt.NDArray[np.float64]:
+        import numpy as np
+
+        pairs = zip(left, right, strict=True)
+        return np.array([keyword_coverage(*pair).coverage for pair in pairs])
+
+    return scorer_of_texts(find, coverages)
+
+
+METRICS: Final = (
+    text_metric(
+        ID,
+        _keyword_coverage,
+        "Share of the question's keywords that the answer has; 1 where there are none",
+        cost="python",
+    ),
+)

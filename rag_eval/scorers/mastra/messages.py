@@ -51,11 +51,12 @@ def _message(value: object, owner: str) -> Message:
     texts = [text for part in body.parts if (text := _part_text(part)) is not None]
     own = body.text or (texts[-1] if texts else "")
     in_parts = _part_calls(body.parts, owner)
+    listed = [tool_call_of(call, owner) for call in body.calls]
     return Message(
         role=role,
         text=own,
         reasoning=body.reasoning or "\n".join(_part_reasonings(body.parts)),
-        tool_calls=tuple(_merged_calls(_listed_calls(body.calls, owner), in_parts)),
+        tool_calls=tuple(_merged_calls(listed, in_parts)),
         id=value.get("id"),
     )
 
@@ -120,10 +121,6 @@ def _part_calls(parts: Iterable[Any], owner: str) -> list[ToolCall]:
         for part in parts
         if isinstance(part, Mapping) and part.get("type") == "tool-invocation"
     ]
-
-
-def _listed_calls(calls: Iterable[Any], owner: str) -> list[ToolCall]:
-    return [tool_call_of(value, owner) for value in calls]
 
 
 def _merged_calls(listed: Sequence[ToolCall], in_parts: Sequence[ToolCall]) -> Iterable[ToolCall]:

@@ -12,13 +12,12 @@ import msgspec
 
 from rag_eval.errors import InputError, glance
 from rag_eval.judge.steps import Fields, Step
-from rag_eval.scorers.mastra.imagined import NOTE, REASON
-from rag_eval.scorers.mastra.options import check_numbers, checked_text, settings_of
+from rag_eval.scorers.mastra.judged import judged_spec
+from rag_eval.scorers.mastra.options import check_numbers, checked_text
 from rag_eval.scorers.mastra.runs import Run, RunError, assistant_text, user_text
 from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options, reason_step
-from rag_eval.scorers.mastra.verdicts import running_sum, shown
+from rag_eval.scorers.mastra.verdicts import NOTE, REASON, running_sum
 
-ID: Final = "mastra.noise_sensitivity"
 _DIMENSIONS: Final = (
     "content_accuracy",
     "completeness",
@@ -129,7 +128,6 @@ def _imagined(fields: Fields) -> Robustness:
 
 _ANALYZE: Final = Step("mastra/noise_sensitivity_analyze", Robustness, _imagined)
 _REASON: Final = reason_step("noise_sensitivity")
-STEPS: Final = (_REASON, _ANALYZE)
 
 
 async def _judged(interview: Interview, run: Run, settings: NoiseSensitivityOptions) -> float:
@@ -156,15 +154,23 @@ async def _judged(interview: Interview, run: Run, settings: NoiseSensitivityOpti
         ],
         "major_issues": analyzed.major_issues,
         "overall_assessment": analyzed.overall_assessment,
-        "score": shown(score),
     }
-    await interview.explain(_REASON, fields)
-    return score
+    return await interview.explained(_REASON, score, fields)
+
+
+NOISE_SENSITIVITY: Final = judged_spec(
+    "mastra.noise_sensitivity",
+    _judged,
+    NoiseSensitivityOptions,
+    (_REASON, _ANALYZE),
+    summary="How well the answer held against noise in the question",
+    fields=("question", "answer"),
+)
 
 
 def create_noise_sensitivity_scorer_llm(
     model: Model, options: Options = None, **more: Any
-) -> MastraScorer[NoiseSensitivityOptions]:
+) -> MastraScorer:
     """How well an answer held against noise in the question; 2 calls, 0 to 1, higher is better.
 
     The run's input is the clean question, its output the answer to the noisy one.
@@ -183,5 +189,4 @@ def create_noise_sensitivity_scorer_llm(
         ``penalties`` (``major_issue_per_item`` 0.1, ``max_major_issue_penalty`` 0.3),
         ``discrepancy_threshold`` 0.2.
     """
-    settings = settings_of(NoiseSensitivityOptions, ID, options, more)
-    return MastraScorer(ID, model, settings, _judged)
+    return NOISE_SENSITIVITY.create(model, options, **more)

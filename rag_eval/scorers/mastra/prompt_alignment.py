@@ -15,13 +15,11 @@ import msgspec
 from rag_eval.errors import InputError, glance
 from rag_eval.judge.metrics.imagining import sentences, text_of
 from rag_eval.judge.steps import Fields, Step
-from rag_eval.scorers.mastra.imagined import NOTE, REASON
-from rag_eval.scorers.mastra.options import checked_scale, settings_of
+from rag_eval.scorers.mastra.judged import judged_spec
+from rag_eval.scorers.mastra.options import checked_scale
 from rag_eval.scorers.mastra.runs import Run, RunError, assistant_text, system_prompt, user_text
 from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options, reason_step
-from rag_eval.scorers.mastra.verdicts import shown
-
-ID: Final = "mastra.prompt_alignment"
+from rag_eval.scorers.mastra.verdicts import NOTE, REASON
 
 EvaluationMode: TypeAlias = Literal["user", "system", "both"]
 
@@ -140,7 +138,6 @@ _ANALYZE: Final[dict[str, Step[Alignment]]] = {
     for mode in ("user", "system", "both")
 }
 _REASON: Final = reason_step("prompt_alignment")
-STEPS: Final = (_REASON, _ANALYZE["system"], _ANALYZE["both"], _ANALYZE["user"])
 
 
 def _prompts(run: Run, mode: EvaluationMode) -> dict[str, str]:
@@ -183,16 +180,26 @@ async def _judged(interview: Interview, run: Run, settings: PromptAlignmentOptio
     fields: Fields = {
         "prompts": list(prompts.values()),
         **_breakdown(analyzed),
-        "score": shown(score),
         "scale": settings.scale,
     }
-    await interview.explain(_REASON, fields)
-    return score
+    return await interview.explained(_REASON, score, fields)
+
+
+PROMPT_ALIGNMENT: Final = judged_spec(
+    "mastra.prompt_alignment",
+    _judged,
+    PromptAlignmentOptions,
+    (_REASON, _ANALYZE["system"], _ANALYZE["both"], _ANALYZE["user"]),
+    summary="How far the answer does as user and system prompt say",
+    fields=("question", "answer"),
+    n_calls=2,
+    sample_options={"evaluation_mode": "user"},
+)
 
 
 def create_prompt_alignment_scorer_llm(
     model: Model, options: Options = None, **more: Any
-) -> MastraScorer[PromptAlignmentOptions]:
+) -> MastraScorer:
     """How far the answer does as it was told; 2 calls, 0 to ``scale``, higher is better.
 
     Parameters
@@ -203,5 +210,4 @@ def create_prompt_alignment_scorer_llm(
         Whose prompt counts; a run that lacks it is an error.
     scale : float, default 1
     """
-    settings = settings_of(PromptAlignmentOptions, ID, options, more)
-    return MastraScorer(ID, model, settings, _judged)
+    return PROMPT_ALIGNMENT.create(model, options, **more)

@@ -1,17 +1,21 @@
 """Runs and samples -> the two texts that some scorers compare: what came in and what went out.
 
-All messages count, whoever speaks: their texts are joined, and an empty one leaves its place.
+All messages count, whoever speaks: their texts are joined, and an empty one leaves its place. A
+sample that lacks a text has no score; of a run it counts as an empty one, as in the package.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.metrics.contract import Column, Fields, Scored
-from rag_eval.samples import NullReason
+from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer
+from rag_eval.samples import MetricId, NullReason
 from rag_eval.scorers.mastra.runs import Run, RunError, run_of_messages
+from rag_eval.scorers.mastra.scorer import code_metric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 TEXT_FIELDS: Final = ("question", "answer", "messages")
 """What a sample may hold of them."""
+
+SOURCE: Final = "@mastra/evals 1.1.1"
 
 NO_OUTPUT: Final = Scored(None, NullReason.MISSING_FIELD, "Neither an answer nor messages given.")
 """The finding in a sample that does not say what went out."""
@@ -84,19 +90,41 @@ def _sample_output(run: Run) -> str:
     return output_text(run)
 
 
-def scored(find: Callable[[], tuple[float, str, Mapping[str, Any]]]) -> Scored:
-    """A score, a sentence and details as a finding; no score where the sample lacks a text."""
-    try:
-        score, explanation, details = find()
-    except RunError as error:
-        return Scored(None, error.null_reason, str(error))
-    return Scored(score, NullReason.MEASURED, explanation, (details,))
+Found: TypeAlias = "tuple[float, str, Mapping[str, Any]]"
+"""A score, a sentence and details."""
 
 
-def column_of_pairs(
-    rows: Sequence[Fields], scores_of: Callable[[list[str], list[str]], npt.NDArray[np.float64]]
+def scorer_of_texts(
+    find: Callable[[Fields], Found],
+    scores_of: Callable[[list[str], list[str]], npt.NDArray[np.float64]] | None = None,
+    signed: Mapping[str, Any] = MappingProxyType({}),
+) -> Scorer:
+    """A scorer of samples, whose score is null where the sample lacks a text.
+
+    Parameters
+    ----------
+    find : callable
+        What is found in a sample; raises a RunError where a text is missing.
+    scores_of : callable, optional
+        From what came in and what went out, of many samples, to their scores.
+    signed : mapping, optional
+        See :class:`~rag_eval.metrics.contract.Scorer`.
+    """
+
+    def score(fields: Fields) -> Scored:
+        try:
+            found, explanation, details = find(fields)
+        except RunError as error:
+            return Scored(None, error.null_reason, str(error))
+        return Scored(found, NullReason.MEASURED, explanation, (details,))
+
+    column = None if scores_of is None else functools.partial(_column_of_pairs, scores_of)
+    return Scorer(score, column, signed)
+
+
+def _column_of_pairs(
+    scores_of: Callable[[list[str], list[str]], npt.NDArray[np.float64]], rows: Sequence[Fields]
 ) -> Column:
-    """Scores of those rows that have both texts, by what compares two columns of texts."""
     import numpy as np
 
     scores = np.full(len(rows), math.nan)
@@ -113,3 +141,10 @@ def column_of_pairs(
     scores[places] = scores_of(left, right)
     reasons[places] = 0
     return scores, reasons
+
+
+def text_metric(id: MetricId, create: Callable[..., Scorer], summary: str, **more: Any) -> Metric:
+    """The contract of a scorer of these texts."""
+    nothing = "no message of the user, or none of the agent"
+    usual = {"optional": TEXT_FIELDS, "cost": "native", "source": SOURCE, "null_when": nothing}
+    return code_metric(id, create, summary, **{**usual, **more})

@@ -79,11 +79,12 @@ def run_of(source: Mapping[str, Any]) -> Run:
     if trajectory is not None and output is None:
         output = trajectory.get("rawOutput", trajectory.get("raw_output"))
     run_id = _either(source, "runId", "run_id")
+    contexts = source.get("contexts")
     return Run(
         input=given,
-        output=_output(output),
+        output=_messages(output, "assistant", "output"),
         system=system,
-        contexts=_contexts(source.get("contexts")),
+        contexts=None if contexts is None else tuple(listed_texts(contexts, "contexts of a run")),
         ground_truth=_either(source, "groundTruth", "ground_truth"),
         run_id=None if run_id is None else str(run_id),
         additional_context=_mapping(
@@ -106,13 +107,12 @@ def _mapping(value: object, owner: str) -> Mapping[str, Any] | None:
     return value
 
 
-def _contexts(value: object) -> tuple[str, ...] | None:
-    if value is None:
-        return None
+def listed_texts(value: object, name: str) -> list[str]:
+    """A list of strings, or an InputError that names it."""
     listed = isinstance(value, (list, tuple))
     if not listed or not all(isinstance(text, str) for text in value):  # type: ignore[attr-defined]
-        raise InputError(f"contexts of a run must be a list of strings, got {glance(value)}")
-    return tuple(value)  # type: ignore[arg-type]
+        raise InputError(f"{name} must be a list of strings, got {glance(value)}")
+    return list(value)  # type: ignore[call-overload,no-any-return]
 
 
 def _input(value: Any) -> tuple[tuple[Message, ...], tuple[str, ...]]:
@@ -132,10 +132,6 @@ def _input(value: Any) -> tuple[tuple[Message, ...], tuple[str, ...]]:
 def _system_texts(value: Any) -> list[str]:
     found = messages_of(value or (), "input.systemMessages")
     return [message.text for message in found if message.text]
-
-
-def _output(value: Any) -> tuple[Message, ...]:
-    return _messages(value, "assistant", "output")
 
 
 def _messages(value: Any, role: str, owner: str) -> tuple[Message, ...]:
@@ -167,19 +163,9 @@ def assistant_text(run: Run) -> str:
     return next(iter(assistant_texts(run)[::-1]), "")
 
 
-def input_texts(run: Run) -> list[str]:
-    """Texts of all messages that came in."""
-    return [message.text for message in run.input]
-
-
 def assistant_texts(run: Run) -> list[str]:
     """Texts of all assistant messages that say something, in order."""
     return [m.text for m in run.output if m.role == "assistant" and m.text.strip()]
-
-
-def reasoning_text(run: Run) -> str:
-    """What the assistant thought, message by message."""
-    return "\n".join(message.reasoning for message in run.output if message.reasoning)
 
 
 def system_prompt(run: Run) -> str:

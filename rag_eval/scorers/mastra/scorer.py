@@ -1,28 +1,31 @@
-"""What all scorers share: a run and a judge in, a score with its steps and its reason out."""
+"""What all scorers share: a run in, and a judge where one is asked; a score with its reason out."""
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from rag_eval.judge.asking import Asker, Tally
+from rag_eval.judge.asking import Asker
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.rendering import PromptStyle
-from rag_eval.judge.replies import JudgeFn
+from rag_eval.judge.replies import JudgeFn, Tally
 from rag_eval.judge.steps import Fields, Step
-from rag_eval.samples import NullReason
-from rag_eval.scorers.mastra.imagined import REASON
+from rag_eval.metrics.contract import Metric, Scorer
+from rag_eval.plumbing.javascript_numbers import round_half_up
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import MetricId, NullReason
 from rag_eval.scorers.mastra.runs import Run, run_of
+from rag_eval.scorers.mastra.verdicts import REASON, shown
 
 if TYPE_CHECKING:
-    from rag_eval.judge.limits import JudgeLimits
+    from rag_eval.judge.replies import JudgeLimits
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
-Settings = TypeVar("Settings")
 Check: TypeAlias = Callable[[Reply], "str | None"]
 
 Model: TypeAlias = "JudgeFn | str"
@@ -104,75 +107,77 @@ class MastraResult:
         return {name: item for name, item in found.items() if item is not None or name == "score"}
 
 
+def _result(
+    run: Run, found: Mapping[str, Any], nothing: NullReason = NullReason.MEASURED
+) -> MastraResult:
+    return MastraResult(
+        null_reason=nothing,
+        run_id=run.run_id or str(uuid.uuid4()),
+        run=run.source,
+        **{"message": "", "reason": None, **found},
+    )
+
+
 class Interview:
-    """The questions of one run to a judge, and what came of them."""
+    """The questions of one run to a judge, and what came of them.
+
+    Attributes
+    ----------
+    wants_reason : bool
+        Whether the judge is to be asked for a reason.
+    found : dict
+        Fields of the :class:`MastraResult` to come.
+    """
 
     def __init__(self, asker: Asker, tally: Tally, *, with_reason: bool = True) -> None:
         self._asker = asker
         self._tally = tally
-        self._with_reason = with_reason
-        self.reason: str | None = None
-        self.message = ""
-        self.preprocess_result: Any = None
-        self.analyze_result: Any = None
-        self.preprocess_prompt: str | None = None
-        self.analyze_prompt: str | None = None
-        self.reason_prompt: str | None = None
+        self.wants_reason = with_reason
+        self.found: dict[str, Any] = {}
 
     async def preprocess(
         self, step: Step[Reply], fields: Fields, check: Check[Reply] | None = None
     ) -> Reply:
         """The reply to the step that takes texts apart."""
-        asked = await self._asker.ask(step, fields, self._tally, check)
-        self.preprocess_prompt = asked.prompt
-        self.preprocess_result = msgspec.to_builtins(asked.value)
-        return asked.value
+        return await self._asked("preprocess", step, fields, check)
 
     async def analyze(
         self, step: Step[Reply], fields: Fields, check: Check[Reply] | None = None
     ) -> Reply:
         """The reply to the step that grades."""
+        return await self._asked("analyze", step, fields, check)
+
+    async def _asked(
+        self, place: str, step: Step[Reply], fields: Fields, check: Check[Reply] | None
+    ) -> Reply:
         asked = await self._asker.ask(step, fields, self._tally, check)
-        self.analyze_prompt = asked.prompt
-        self.analyze_result = msgspec.to_builtins(asked.value)
+        self.found[f"{place}_prompt"] = asked.prompt
+        self.found[f"{place}_result"] = msgspec.to_builtins(asked.value)
         return asked.value
 
-    @property
-    def wants_reason(self) -> bool:
-        """Whether the judge is to be asked for a reason."""
-        return self._with_reason
-
-    async def explain(self, step: Step[Reason], fields: Fields) -> None:
-        """Ask for the reason, if one is wanted; a score stands without one."""
-        if not self._with_reason:
-            return
+    async def explained(self, step: Step[Reason], score: float, fields: Fields) -> float:
+        """The score, for which a reason is asked if one is wanted; it stands without one."""
+        if not self.wants_reason:
+            return score
         try:
-            asked = await self._asker.ask(step, fields, self._tally)
+            asked = await self._asker.ask(step, {**fields, "score": shown(score)}, self._tally)
         except JudgeFailure as failure:
-            self.message = f"no reason: {failure}"
-            return
-        self.reason_prompt = asked.prompt
-        self.reason = asked.value.reason
+            self.found["message"] = f"no reason: {failure}"
+            return score
+        self.found |= {"generate_reason_prompt": asked.prompt, "reason": asked.value.reason}
+        return score
 
     def result(self, run: Run, score: float | None, nothing: NullReason) -> MastraResult:
         """All that was found."""
-        return MastraResult(
-            score=score,
-            null_reason=nothing,
-            message=self.message,
-            reason=self.reason,
-            run_id=run.run_id or str(uuid.uuid4()),
-            preprocess_result=self.preprocess_result,
-            analyze_result=self.analyze_result,
-            preprocess_prompt=self.preprocess_prompt,
-            analyze_prompt=self.analyze_prompt,
-            generate_reason_prompt=self.reason_prompt,
-            run=run.source,
-        )
+        return _result(run, {**self.found, "score": score}, nothing)
+
+
+Judged: TypeAlias = Callable[[Interview, Run, Any], Awaitable[float]]
+"""Asks the questions of one run, by the settings of a scorer, and makes the score."""
 
 
 @dataclass(frozen=True, slots=True)
-class MastraScorer(Generic[Settings]):
+class MastraScorer:
     """One of Mastra's scorers, with a judge and settings.
 
     Attributes
@@ -187,8 +192,8 @@ class MastraScorer(Generic[Settings]):
 
     id: str
     model: Model
-    settings: Settings
-    judged: Callable[[Interview, Run, Settings], Awaitable[float]] = field(repr=False)
+    settings: Any
+    judged: Judged = field(repr=False)
 
     async def score(
         self,
@@ -221,7 +226,7 @@ class MastraScorer(Generic[Settings]):
         try:
             score = await self.judged(interview, read, self.settings)
         except NothingToScoreError as nothing:
-            interview.message = str(nothing)
+            interview.found["message"] = str(nothing)
             return interview.result(read, None, nothing.null_reason)
         return interview.result(read, score, NullReason.MEASURED)
 
@@ -229,7 +234,7 @@ class MastraScorer(Generic[Settings]):
         self, run: Mapping[str, Any], *, limits: JudgeLimits | None = None
     ) -> MastraResult:
         """The result of one run, asked of the scorer's own judge; see :meth:`score`."""
-        from rag_eval.judge.limits import JudgeLimits
+        from rag_eval.judge.replies import JudgeLimits
         from rag_eval.judge.session import JudgeSession
 
         limits = JudgeLimits() if limits is None else limits
@@ -248,3 +253,88 @@ class MastraScorer(Generic[Settings]):
         from rag_eval.adapters.addresses import judge_from_address
 
         return judge_from_address(self.model, timeout_s=limits.call_timeout_s)
+
+
+# -------------------------------------------------------------------------- scorers without a judge
+
+
+class Findings:
+    """Base of the dataclasses that findings are."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values under Mastra's field names, without what is None."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {camel_case(name): _plain(item) for name, item in found.items() if item is not None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Findings):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def round_to_two_decimals(value: float) -> float:
+    """The nearest hundredth, after 2^-52 was added: 1.005 becomes 1.01.
+
+    NaN and infinities stay what they are.
+    """
+    return round_half_up(value + sys.float_info.epsilon, 2)
+
+
+class Finding(NamedTuple):
+    """What a scorer found in a run.
+
+    Attributes
+    ----------
+    score : float
+    preprocess_result, analyze_result : mapping or None
+        Under Mastra's names.
+    reason : str or None
+    """
+
+    score: float
+    preprocess_result: dict[str, Any] | None = None
+    reason: str | None = None
+    analyze_result: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeScorer:
+    """One of Mastra's scorers that asks no judge, with settings.
+
+    Attributes
+    ----------
+    id : str
+    settings : dataclass
+        The options, merged over the defaults.
+    """
+
+    id: str
+    settings: Any
+    found: Callable[[Run, Any], Finding] = field(repr=False)
+
+    def run(self, run: Mapping[str, Any]) -> MastraResult:
+        """The result of one run.
+
+        Parameters
+        ----------
+        run : mapping
+            See :func:`rag_eval.scorers.mastra.runs.run_of`.
+
+        Raises
+        ------
+        InputError
+            When the run lacks what the scorer reads, or holds what it cannot read.
+        """
+        read = run_of(run)
+        finding = self.found(read, self.settings)
+        return _result(read, finding._asdict())
+
+
+def code_metric(id: MetricId, create: Callable[..., Scorer], summary: str, **more: Any) -> Metric:
+    """The contract of a scorer that asks no judge, and says itself what a sample lacks."""
+    return Metric(id=id, summary=summary, create=create, fields=(), **{"cost": "python", **more})

@@ -9,17 +9,15 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from rag_eval.errors import InputError, glance
+from rag_eval.errors import InputError
 from rag_eval.judge.metrics.imagining import sentences, text_of, texts_of
 from rag_eval.judge.steps import Fields, Step
-from rag_eval.scorers.mastra.contexts import check_callable
-from rag_eval.scorers.mastra.imagined import NOTE
-from rag_eval.scorers.mastra.options import checked_scale, settings_of
+from rag_eval.plumbing.checked_values import whole_from_one
+from rag_eval.scorers.mastra.judged import NEWER, judged_spec
+from rag_eval.scorers.mastra.options import check_callable, check_text, checked_scale
 from rag_eval.scorers.mastra.runs import Run, assistant_text, user_text
 from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options, reason_step
-from rag_eval.scorers.mastra.verdicts import share_of, shown
-
-ID: Final = "mastra.summarization"
+from rag_eval.scorers.mastra.verdicts import NOTE, share_of, shown
 
 SourceExtractor: TypeAlias = Callable[[Any, Any], "str | Awaitable[str]"]
 """From a run's ``input`` and ``output``, as they were given, to a text."""
@@ -64,12 +62,10 @@ class SummarizationOptions:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.source is not None and not isinstance(self.source, str):
-            raise InputError(f"source must be a text, got {type(self.source).__name__}")
+        if self.source is not None:
+            check_text(self.source, "source")
         check_callable(self.source_extractor, "source_extractor")
-        asked = self.max_questions
-        if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
-            raise InputError(f"max_questions must be a whole number from 1 on, got {glance(asked)}")
+        whole_from_one(self.max_questions, "max_questions")
         checked_scale(self.scale)
 
 
@@ -114,7 +110,6 @@ def _imagined_coverage(fields: Fields) -> Coverage:
 _SOURCE: Final = Step("mastra/summarization_source", SourceFindings, _imagined_findings)
 _COVERAGE: Final = Step("mastra/summarization_coverage", Coverage, _imagined_coverage)
 _REASON: Final = reason_step("summarization")
-STEPS: Final = (_COVERAGE, _REASON, _SOURCE)
 
 
 async def _source(run: Run, settings: SummarizationOptions) -> str:
@@ -149,16 +144,23 @@ async def _judged(interview: Interview, run: Run, settings: SummarizationOptions
         ],
         "alignment": shown(alignment_score(found.alignment)),
         "coverage": shown(coverage_score(coverage, len(questions))),
-        "score": shown(score),
         "scale": settings.scale,
     }
-    await interview.explain(_REASON, fields)
-    return score
+    return await interview.explained(_REASON, score, fields)
 
 
-def create_summarization_scorer(
-    model: Model, options: Options = None, **more: Any
-) -> MastraScorer[SummarizationOptions]:
+SUMMARIZATION: Final = judged_spec(
+    "mastra.summarization",
+    _judged,
+    SummarizationOptions,
+    (_COVERAGE, _REASON, _SOURCE),
+    summary="The lower of a summary's truth to its source and its coverage of it",
+    fields=("question", "answer"),
+    source=NEWER,
+)
+
+
+def create_summarization_scorer(model: Model, options: Options = None, **more: Any) -> MastraScorer:
     """The lower of a summary's truth to its source and its coverage; 3 calls, 0 to ``scale``.
 
     Parameters
@@ -173,4 +175,4 @@ def create_summarization_scorer(
         The most questions that coverage is measured with.
     scale : float, default 1
     """
-    return MastraScorer(ID, model, settings_of(SummarizationOptions, ID, options, more), _judged)
+    return SUMMARIZATION.create(model, options, **more)

@@ -7,18 +7,25 @@ licence does not permit that, so scores differ unless that one is given.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
-from rag_eval.errors import InputError
-from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
-from rag_eval.scorers.mastra.options import settings_of
-from rag_eval.scorers.mastra.run_texts import output_text
+from rag_eval.metrics.contract import Fields, Scorer
+from rag_eval.scorers.mastra.options import check_text, settings_of
+from rag_eval.scorers.mastra.run_texts import (
+    SOURCE,
+    Found,
+    output_text,
+    sample_output,
+    scorer_of_texts,
+    text_metric,
+)
 from rag_eval.scorers.mastra.runs import Run
-from rag_eval.scorers.mastra.scorer import Options
-from rag_eval.scorers.sentiment_lexicon import Lexicon, load_lexicon, sentiment
+from rag_eval.scorers.mastra.scorer import CodeScorer, Finding, Findings, Options
+from rag_eval.scorers.mastra.verdicts import running_sum
+from rag_eval.scorers.sentiment_lexicon import Lexicon, lexicon_digest, load_lexicon, sentiment
 
 ID: Final = "mastra.tone_consistency"
 _ENDS: Final = re.compile("[.!?]+")
@@ -40,9 +47,8 @@ class ToneConsistencyOptions:
     lexicon: Mapping[str, float] | str | Path | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        tone = self.reference_tone
-        if tone is not None and not isinstance(tone, str):
-            raise InputError(f"reference_tone must be a text, got {type(tone).__name__}")
+        if self.reference_tone is not None:
+            check_text(self.reference_tone, "reference_tone")
         # Once, and not for each run.
         object.__setattr__(self, "lexicon", load_lexicon(self.lexicon))
 
@@ -52,7 +58,8 @@ class ToneConsistencyOptions:
         return cast(Lexicon, self.lexicon)
 
 
-class ToneMatch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ToneMatch(Findings):
     """How near a tone is to that of a reference: sentiment by token, and their difference."""
 
     score: float
@@ -60,30 +67,14 @@ class ToneMatch(NamedTuple):
     reference_sentiment: float
     difference: float
 
-    def to_dict(self) -> dict[str, float]:
-        """The findings under Mastra's names."""
-        return {
-            "score": self.score,
-            "responseSentiment": self.response_sentiment,
-            "referenceSentiment": self.reference_sentiment,
-            "difference": self.difference,
-        }
 
-
-class ToneStability(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ToneStability(Findings):
     """How steady a tone is: mean and variance of the sentences' sentiments by token."""
 
     score: float
     avg_sentiment: float
     sentiment_variance: float
-
-    def to_dict(self) -> dict[str, float]:
-        """The findings under Mastra's names."""
-        return {
-            "score": self.score,
-            "avgSentiment": self.avg_sentiment,
-            "sentimentVariance": self.sentiment_variance,
-        }
 
 
 def tone_consistency(
@@ -117,8 +108,8 @@ def tone_match(output: str, reference: str, lexicon: Lexicon) -> ToneMatch:
 def tone_stability(output: str, lexicon: Lexicon) -> ToneStability:
     """How steady the tone of a text is, from sentence to sentence."""
     values = [sentiment(each, lexicon).comparative for each in _sentences(output)]
-    mean = _mean(values)
-    variance = _mean([(value - mean) ** 2 for value in values])
+    mean = running_sum(values) / len(values)
+    variance = running_sum((value - mean) ** 2 for value in values) / len(values)
     return ToneStability(max(0.0, 1 - variance), mean, variance)
 
 
@@ -133,22 +124,12 @@ def _sentences(text: str) -> list[str]:
     return found or [text]
 
 
-def _mean(values: Sequence[float]) -> float:
-    # Left to right in plain doubles: sum compensates from Python 3.12 on.
-    total = 0.0
-    for value in values:
-        total += value
-    return total / len(values)
-
-
 def _found(run: Run, settings: ToneConsistencyOptions) -> Finding:
     found = tone_of(output_text(run), settings)
     return Finding(found.score, analyze_result=found.to_dict())
 
 
-def create_tone_consistency_scorer(
-    options: Options = None, **more: Any
-) -> CodeScorer[ToneConsistencyOptions]:
+def create_tone_consistency_scorer(options: Options = None, **more: Any) -> CodeScorer:
     """How steady the tone of the output is, or how near to a reference; 0 to 1, no judge.
 
     Parameters
@@ -161,3 +142,35 @@ def create_tone_consistency_scorer(
         Words and how positive they are; None is the list that comes along.
     """
     return CodeScorer(ID, settings_of(ToneConsistencyOptions, ID, options, more), _found)
+
+
+def _tone_consistency(
+    reference_tone: str | None = None,
+    lexicon: Mapping[str, float] | str | Path | None = None,
+) -> Scorer:
+    settings = ToneConsistencyOptions(reference_tone=reference_tone, lexicon=lexicon)
+    # What a file holds, and not its name, is what could change a score.
+    signed = {} if lexicon is None else {"lexicon": lexicon_digest(settings.words)}
+
+    def find(fields: Fields) -> Found:
+        found = tone_of(sample_output(fields), settings)
+        if isinstance(found, ToneMatch):
+            words = f"The tone of the answer is {found.difference:.2f} from that of the reference."
+        else:
+            words = f"From sentence to sentence the tone varies by {found.sentiment_variance:.2f}."
+        return found.score, words, found.to_dict()
+
+    return scorer_of_texts(find, signed=signed)
+
+
+METRICS: Final = (
+    text_metric(
+        ID,
+        _tone_consistency,
+        "How steady the tone of the answer is, or how near to that of a reference text",
+        options={"reference_tone": None, "lexicon": None},
+        cost="python",
+        source=f"{SOURCE}, with another lexicon",
+        null_when="no message of the agent",
+    ),
+)

@@ -13,14 +13,25 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
-from rag_eval.scorers.mastra.findings import Findings
-from rag_eval.scorers.mastra.options import settings_of
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
+from rag_eval.metrics.findings_column import RowScore, column_of
+from rag_eval.samples import NullReason
+from rag_eval.scorers.mastra.options import check_flags, settings_of
 from rag_eval.scorers.mastra.runs import Run, RunError
-from rag_eval.scorers.mastra.scorer import Options
-from rag_eval.scorers.tool_calls import UNWRITTEN
+from rag_eval.scorers.mastra.scorer import CodeScorer, Finding, Findings, Options
+from rag_eval.scorers.tool_calls import (
+    CALL_FIELDS,
+    EXPECTED,
+    NO_CALLS,
+    UNWRITTEN,
+    check,
+    names_called,
+    names_expected,
+)
 
 ID: Final = "mastra.tool_call_accuracy"
+
+_NO_CALLS_EXPECTED: Final = "No call is expected and others are allowed; with strict_mode none is."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +58,7 @@ class ToolCallExpectation:
         listed = order is None or isinstance(order, (list, tuple))
         if not listed or not all(isinstance(name, str) for name in order or ()):
             raise InputError("expected_tool_order must be a list of names")
-        if not isinstance(self.strict_mode, bool):
-            kind = type(self.strict_mode).__name__
-            raise InputError(f"strict_mode must be true or false, got {kind}")
+        check_flags(self, "strict_mode")
 
     @property
     def says_nothing(self) -> bool:
@@ -133,9 +142,7 @@ def _found(run: Run, wanted: ToolCallExpectation) -> Finding:
     return Finding(tool_call_accuracy_score(names, wanted), result)
 
 
-def create_tool_call_accuracy_scorer_code(
-    options: Options = None, **more: Any
-) -> CodeScorer[ToolCallExpectation]:
+def create_tool_call_accuracy_scorer_code(options: Options = None, **more: Any) -> CodeScorer:
     """Whether the right tools were called; 0 or 1, no judge, higher is better.
 
     Parameters
@@ -158,3 +165,76 @@ def create_tool_call_accuracy_scorer_code(
     if wanted.says_nothing:
         raise InputError(f"{ID} needs expected_tool or expected_tool_order")
     return CodeScorer(ID, wanted, _found)
+
+
+# ----------------------------------------------------------------------------------------- samples
+
+
+def _tool_call_accuracy(
+    expected_tool: str | None = None,
+    expected_tool_order: Sequence[str] | None = None,
+    strict_mode: bool = False,
+) -> Scorer:
+    wanted = ToolCallExpectation(
+        expected_tool=expected_tool,
+        expected_tool_order=expected_tool_order,
+        strict_mode=strict_mode,
+    )
+
+    def row_score(fields: Fields) -> RowScore:
+        names = names_called(fields)
+        if wanted.says_nothing and EXPECTED not in fields:
+            return NullReason.MISSING_FIELD
+        order = names_expected(fields) if wanted.says_nothing else expected_tool_order
+        if names is None:
+            return NullReason.MISSING_FIELD
+        return _calls_score(names, order, wanted)
+
+    def score(fields: Fields) -> Scored:
+        return _calls_scored(fields, wanted, row_score(fields))
+
+    return Scorer(score, lambda rows: column_of(rows, row_score))
+
+
+def _calls_score(
+    names: Sequence[str], order: Sequence[str] | None, wanted: ToolCallExpectation
+) -> RowScore:
+    if not order:
+        if wanted.expected_tool:
+            return tool_call_accuracy_score(names, wanted)
+        # A list without names says that no tool is to be called, and only strictly is that a rule.
+        return float(not names) if wanted.strict_mode else NullReason.NOTHING_TO_MEASURE
+    return float(order_kept(names, order, strict=wanted.strict_mode))
+
+
+def _calls_scored(fields: Fields, wanted: ToolCallExpectation, found: RowScore) -> Scored:
+    names = names_called(fields)
+    if names is None:
+        return NO_CALLS
+    if found is NullReason.MISSING_FIELD:
+        return Scored(None, found, "No expected tool calls given.")
+    if isinstance(found, NullReason):
+        return Scored(None, found, _NO_CALLS_EXPECTED)
+    order = names_expected(fields) if wanted.says_nothing else wanted.expected_tool_order
+    expected = list(order or ([wanted.expected_tool] if wanted.expected_tool else []))
+    only = " and no other" if wanted.strict_mode else ""
+    kept = "were called" if found else "were not called"
+    explanation = f"The expected tools{only}, in their order, {kept}."
+    details = [check("tool_calls", bool(found), expected, names)]
+    return Scored(found, NullReason.MEASURED, explanation, details)
+
+
+METRICS: Final = (
+    Metric(
+        id=ID,
+        summary="1 where the expected tool, or tools in their order, were called, else 0",
+        create=_tool_call_accuracy,
+        fields=(),
+        optional=(*CALL_FIELDS, EXPECTED),
+        options={"expected_tool": None, "expected_tool_order": None, "strict_mode": False},
+        cost="python",
+        source="@mastra/evals 1.1.1, with a true order test",
+        null_when="no calls given, or none expected",
+        version=2,
+    ),
+)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.scorers.mastra.findings import Findings
-from rag_eval.scorers.mastra.rounding import round_to_two_decimals
+from rag_eval.scorers.mastra.scorer import Findings, round_to_two_decimals
 from rag_eval.scorers.mastra.trajectory_expectations import TrajectoryExpectation, expectation_of
 from rag_eval.scorers.mastra.trajectory_steps import Trajectory, TrajectoryStep, trajectory_of
 

@@ -1,7 +1,8 @@
 """Steps that were taken and steps that are expected -> how many of these were taken, in order.
 
 The rules are those of @mastra/evals 1.10.2. Steps are looked up by name, type and values, so that
-long trajectories take time in proportion to their length.
+long trajectories take time in proportion to their length. A sample of which no steps are expected
+has no score; a run scores 0, as in the package.
 """
 
 from __future__ import annotations
@@ -13,18 +14,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from rag_eval.scorers.mastra.findings import Findings
-from rag_eval.scorers.mastra.options import settings_of
-from rag_eval.scorers.mastra.rounding import round_to_two_decimals
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
+from rag_eval.samples import NullReason
+from rag_eval.scorers.mastra.options import settings_of, settings_of_values
+from rag_eval.scorers.mastra.runs import Run
+from rag_eval.scorers.mastra.scorer import (
+    CodeScorer,
+    Finding,
+    Findings,
+    Options,
+    round_to_two_decimals,
+)
 from rag_eval.scorers.mastra.trajectory_expectations import (
     ExpectedStep,
     Ordering,
     TrajectoryExpectation,
-    check_flag,
-    check_ordering,
+    checked_flag,
+    checked_ordering,
     expectation_of,
 )
-from rag_eval.scorers.mastra.trajectory_steps import TrajectoryStep, trajectory_of
+from rag_eval.scorers.mastra.trajectory_steps import (
+    NO_EXPECTATION,
+    NO_STEPS,
+    TRAJECTORY_FIELDS,
+    Trajectory,
+    TrajectoryStep,
+    part_of,
+    trajectory_of,
+    trajectory_of_run,
+    trajectory_of_sample,
+)
 
 _SURPLUS_COST: Final = 0.5
 _REPEAT_COST: Final = 0.1
@@ -46,8 +65,8 @@ class ComparisonOptions:
     allow_repeated_steps: bool | None = None
 
     def __post_init__(self) -> None:
-        check_ordering(self.ordering)
-        check_flag(self.allow_repeated_steps, "allow_repeated_steps")
+        checked_ordering(self.ordering)
+        checked_flag(self.allow_repeated_steps, "allow_repeated_steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,3 +275,123 @@ def _unordered(actual: Sequence[TrajectoryStep], expected: Sequence[ExpectedStep
 
 
 _MATCHERS: Final = {"strict": _strict, "relaxed": _relaxed, "unordered": _unordered}
+
+
+# ------------------------------------------------------------------------------ trajectory accuracy
+
+
+ID: Final = "mastra.trajectory_accuracy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryAccuracyCodeOptions:
+    """What is expected, and how trajectories are compared.
+
+    Attributes
+    ----------
+    expected_trajectory : TrajectoryExpectation, list or mapping, or None
+        None leaves it to the run.
+    comparison_options : ComparisonOptions or mapping
+    """
+
+    expected_trajectory: Any = None
+    comparison_options: Any = None
+
+    def __post_init__(self) -> None:
+        options = self.comparison_options
+        if not isinstance(options, ComparisonOptions):
+            options = settings_of(ComparisonOptions, f"{ID}: comparison_options", options)
+        object.__setattr__(self, "comparison_options", options)
+        if self.expected_trajectory is not None:
+            read = chosen(expectation_of(self.expected_trajectory), options)
+            object.__setattr__(self, "expected_trajectory", read)
+
+    def expectation(self, of_the_run: object) -> TrajectoryExpectation:
+        """What is expected of a run that says this of itself; its steps may be None.
+
+        Steps that are given here go before those of the run; its order and repeats go first.
+        """
+        own = expectation_of(of_the_run)
+        static: TrajectoryExpectation | None = self.expected_trajectory
+        if static is None:
+            return chosen(TrajectoryExpectation(), self.comparison_options).overridden(own)
+        said = TrajectoryExpectation(
+            ordering=own.ordering, allow_repeated_steps=own.allow_repeated_steps
+        )
+        return static.overridden(said)
+
+
+def accuracy_of(
+    trajectory: Trajectory, options: TrajectoryAccuracyCodeOptions, of_the_run: object
+) -> tuple[TrajectoryComparison | None, TrajectoryExpectation]:
+    """The comparison, None where no steps are expected; and what it was made with."""
+    expectation = options.expectation(of_the_run)
+    if expectation.steps is None:
+        return None, expectation
+    return compared(trajectory.steps, expectation), expectation
+
+
+def _found(run: Run, options: TrajectoryAccuracyCodeOptions) -> Finding:
+    trajectory = trajectory_of_run(run)
+    comparison, expectation = accuracy_of(trajectory, options, run.expected_trajectory)
+    result: dict[str, Any] = {} if comparison is None else {"comparison": comparison.to_dict()}
+    result["actualStepNames"] = trajectory.names
+    result["expectedStepNames"] = [step.name for step in expectation.steps or ()]
+    return Finding(0.0 if comparison is None else comparison.score, result)
+
+
+def create_trajectory_accuracy_scorer_code(options: Options = None, **more: Any) -> CodeScorer:
+    """How far the steps of an agent are those that were expected; 0 to 1, no judge.
+
+    Parameters
+    ----------
+    options : mapping, optional
+        The options under their names here or in camelCase.
+    expected_trajectory : list of mapping, or mapping, optional
+        The steps that are expected; None takes those of the run, and a run without scores 0.
+    comparison_options : mapping, optional
+        ``ordering`` and ``allow_repeated_steps``, see :func:`compare_trajectories`. A run that
+        says these itself goes first.
+    """
+    return CodeScorer(ID, settings_of(TrajectoryAccuracyCodeOptions, ID, options, more), _found)
+
+
+def _trajectory_accuracy(expected_trajectory: Any = None, comparison_options: Any = None) -> Scorer:
+    options = settings_of_values(
+        TrajectoryAccuracyCodeOptions,
+        ID,
+        {"expected_trajectory": expected_trajectory, "comparison_options": comparison_options},
+    )
+
+    def score(fields: Fields) -> Scored:
+        trajectory = trajectory_of_sample(fields)
+        if trajectory is None:
+            return NO_STEPS
+        found, _ = accuracy_of(trajectory, options, fields.get("expected_trajectory"))
+        if found is None:
+            reason = NullReason.MISSING_FIELD
+            return Scored(None, reason, f"{NO_EXPECTATION} an option.")
+        return Scored(found.score, NullReason.MEASURED, _words(found), [part_of("accuracy", found)])
+
+    return Scorer(score)
+
+
+def _words(found: TrajectoryComparison) -> str:
+    text = f"{found.matched_steps} of {found.total_expected_steps} expected steps were taken"
+    return f"{text}, {found.total_actual_steps} steps in all."
+
+
+METRICS: Final = (
+    Metric(
+        id=ID,
+        summary="Share of the expected steps that were taken, in order unless told otherwise",
+        create=_trajectory_accuracy,
+        fields=(),
+        optional=TRAJECTORY_FIELDS,
+        options={"expected_trajectory": None, "comparison_options": None},
+        cost="python",
+        source="@mastra/evals 1.10.2",
+        null_when="no steps given, or none expected",
+        version=2,
+    ),
+)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.plumbing.checked_values import flag
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.scorers.mastra.options import checked_number
 from rag_eval.scorers.mastra.trajectory_steps import (
@@ -133,17 +134,17 @@ def expectation_of(source: object, owner: str = "expected_trajectory") -> Trajec
     return _Reader().expectation(source, owner, DEEPEST)
 
 
-def check_ordering(value: object, owner: str = "ordering") -> None:
-    """Check that an ordering is one, or None."""
+def checked_ordering(value: object, owner: str = "ordering") -> object:
+    """An ordering, or None."""
     if value is not None and value not in ORDERINGS:
         found = repr(value)[:80] if isinstance(value, str) else type(value).__name__
         raise InputError(f"{owner} must be one of {', '.join(ORDERINGS)}, got {found}")
+    return value
 
 
-def check_flag(value: object, owner: str) -> None:
-    """Check that a setting is True, False or None."""
-    if value is not None and not isinstance(value, bool):
-        raise InputError(f"{owner} must be true or false, got {type(value).__name__}")
+def checked_flag(value: object, owner: str) -> object:
+    """A setting that is True, False or None."""
+    return None if value is None else flag(value, owner)
 
 
 class _Reader:
@@ -215,16 +216,6 @@ _SPELLINGS: Final = {
 }
 
 
-def _ordering(value: object, owner: str) -> object:
-    check_ordering(value, owner)
-    return value
-
-
-def _flag(value: object, owner: str) -> object:
-    check_flag(value, owner)
-    return value
-
-
 def _names(value: object, owner: str) -> tuple[str, ...]:
     listed = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
     if not listed or not all(isinstance(name, str) for name in value):  # type: ignore[attr-defined]
@@ -239,9 +230,9 @@ def _sequences(value: object, owner: str) -> tuple[tuple[str, ...], ...]:
 
 
 _CHECKS: Final = {
-    "ordering": _ordering,
-    "allow_repeated_steps": _flag,
-    "no_redundant_calls": _flag,
+    "ordering": checked_ordering,
+    "allow_repeated_steps": checked_flag,
+    "no_redundant_calls": checked_flag,
     "blacklisted_tools": _names,
     "blacklisted_sequences": _sequences,
 }

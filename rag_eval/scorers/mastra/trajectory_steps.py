@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
+from rag_eval.metrics.contract import Fields, Scored
 from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import NullReason
 from rag_eval.scorers.mastra.options import checked_number
 from rag_eval.scorers.mastra.runs import Run, run_of, tool_calls
-from rag_eval.scorers.mastra.step_values import value_text
-from rag_eval.scorers.tool_calls import ToolCall
+from rag_eval.scorers.tool_calls import CALL_FIELDS, ToolCall, calls_made
 
 DEEPEST: Final = 64
 """How many levels of steps a trajectory or an expectation may have."""
@@ -20,6 +23,13 @@ DEEPEST: Final = 64
 MOST_STEPS: Final = 1_000_000
 """How many steps a trajectory or an expectation may have, those within others included."""
 
+DEEPEST_VALUE: Final = 200
+"""How many lists and mappings a value of a step may be nested."""
+
+MOST_ITEMS: Final = 1_000_000
+"""How many items the lists and mappings of a value may have in all."""
+
+_WRITE: Final = json.JSONEncoder(separators=(",", ":")).encode
 _NO_VALUES: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -249,3 +259,68 @@ def trajectory_of_run(run: Run) -> Trajectory:
     """What was done in a run."""
     source = taken_steps(run) if run.trajectory is None else run.trajectory
     return trajectory_of(source)
+
+
+# ----------------------------------------------------------------------------------------- samples
+
+
+TRAJECTORY_FIELDS: Final = ("trajectory", *CALL_FIELDS, "expected_trajectory")
+"""What a sample may hold of trajectories."""
+
+NO_STEPS: Final = Scored(
+    None, NullReason.MISSING_FIELD, "Neither a trajectory nor tool calls nor messages given."
+)
+"""The finding in a sample that does not say what was done."""
+
+NO_EXPECTATION: Final = "No trajectory is expected: give expected_trajectory, in the sample or as"
+
+
+def trajectory_of_sample(fields: Fields) -> Trajectory | None:
+    """What was done; None where the sample does not say."""
+    if "trajectory" in fields:
+        return trajectory_of(fields["trajectory"])
+    calls = calls_made(fields)
+    return None if calls is None else trajectory_of(steps_of_calls(calls))
+
+
+def part_of(name: str, found: Any) -> dict[str, Any]:
+    """A part of a finding as a detail of a score."""
+    return {"check": f"trajectory.{name}", "passed": found.score == 1, **found.to_dict()}
+
+
+# ----------------------------------------------------------------------------------------- values
+
+
+def value_text(value: object) -> str:
+    """A JSON value as text.
+
+    The order of keys counts, as it does there; 1 and 1.0 are one number, and numbers that are not
+    finite are null.
+
+    Raises
+    ------
+    InputError
+        When it is nested deeper than ``DEEPEST_VALUE``, has more than ``MOST_ITEMS`` items, or
+        holds what JSON has no form for.
+    """
+    try:
+        return _WRITE(_json_value(value, DEEPEST_VALUE, [MOST_ITEMS]))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"no JSON value: {error}") from None
+
+
+def _json_value(value: object, deepest: int, left: list[int]) -> Any:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return int(value) if value.is_integer() else value
+    if not isinstance(value, (Mapping, list, tuple)):
+        return value
+    # Counted and not remembered: lists that share their parts grow without end as text.
+    left[0] -= len(value)
+    if not deepest or left[0] < 0:
+        limits = f"{DEEPEST_VALUE} levels or {MOST_ITEMS:,} items"
+        raise TypeError(f"it has more than {limits}")
+    if isinstance(value, Mapping):
+        return {key: _json_value(item, deepest - 1, left) for key, item in value.items()}
+    return [_json_value(item, deepest - 1, left) for item in value]

@@ -1,22 +1,22 @@
 """A trajectory and all that is expected of it -> one score, from steps, cost and forbidden tools.
 
-The rules are those of @mastra/evals 1.10.2.
+The rules are those of @mastra/evals 1.10.2. A sample of which nothing is expected has no score.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rag_eval.errors import InputError
+from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
 from rag_eval.plumbing.javascript_numbers import round_half_up
-from rag_eval.scorers.mastra.code_scorer import CodeScorer, Finding
-from rag_eval.scorers.mastra.findings import Findings
-from rag_eval.scorers.mastra.options import settings_of
+from rag_eval.samples import NullReason
+from rag_eval.scorers.mastra.options import settings_of, settings_of_values
 from rag_eval.scorers.mastra.runs import Run
-from rag_eval.scorers.mastra.scorer import Options
+from rag_eval.scorers.mastra.scorer import CodeScorer, Finding, Findings, Options
 from rag_eval.scorers.mastra.trajectory_checks import (
     ToolFailureAnalysis,
     TrajectoryBlacklist,
@@ -35,10 +35,19 @@ from rag_eval.scorers.mastra.trajectory_expectations import (
     TrajectoryExpectation,
     expectation_of,
 )
-from rag_eval.scorers.mastra.trajectory_steps import Trajectory, trajectory_of_run
+from rag_eval.scorers.mastra.trajectory_steps import (
+    NO_EXPECTATION,
+    NO_STEPS,
+    TRAJECTORY_FIELDS,
+    Trajectory,
+    part_of,
+    trajectory_of_run,
+    trajectory_of_sample,
+)
 
 ID: Final = "mastra.trajectory"
 _OWN, _NESTED = 0.7, 0.3
+_PARTS: Final = ("accuracy", "efficiency", "tool_failures", "blacklist")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +60,7 @@ class TrajectoryWeights:
     blacklist: float = 0.1
 
     def __post_init__(self) -> None:
-        for name in ("accuracy", "efficiency", "tool_failures", "blacklist"):
+        for name in _PARTS:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 raise InputError(f"weight of {name} must be a number, got {type(value).__name__}")
@@ -93,14 +102,10 @@ class TrajectoryEvaluation(Findings):
 
     def parts(self) -> Iterator[tuple[str, float]]:
         """The parts that count, and their scores."""
-        if self.accuracy is not None:
-            yield "accuracy", self.accuracy.score
-        if self.efficiency is not None:
-            yield "efficiency", self.efficiency.score
-        if self.tool_failures is not None and self.tool_failures.patterns:
-            yield "tool_failures", self.tool_failures.score
-        if self.blacklist is not None:
-            yield "blacklist", self.blacklist.score
+        for name in _PARTS:
+            part = getattr(self, name)
+            if part is not None and (name != "tool_failures" or part.patterns):
+                yield name, part.score
 
     @property
     def violated(self) -> bool:
@@ -192,22 +197,18 @@ def reason_of(evaluation: TrajectoryEvaluation, score: float) -> str:
     lines = [f"Score {score:.2f}."]
     if evaluation.violated:
         lines[0] = f"Score {score:.2f}: something forbidden was used."
-    lines += [_LINES[name](evaluation) for name, _ in evaluation.parts()]
+    lines += [_LINES[name](getattr(evaluation, name)) for name, _ in evaluation.parts()]
     lines += [f"- within {each.step_name}: {each.score:.2f}" for each in evaluation.nested or ()]
     return "\n".join(lines)
 
 
-def _accuracy_line(evaluation: TrajectoryEvaluation) -> str:
-    found = evaluation.accuracy
-    assert found is not None
+def _accuracy_line(found: TrajectoryComparison) -> str:
     text = f"- accuracy {found.score:.2f}: {found.matched_steps} of {found.total_expected_steps}"
     text += " expected steps were taken"
     return text + (f"; missing: {_listed(found.missing_steps)}" if found.missing_steps else "")
 
 
-def _efficiency_line(evaluation: TrajectoryEvaluation) -> str:
-    found = evaluation.efficiency
-    assert found is not None
+def _efficiency_line(found: TrajectoryEfficiency) -> str:
     faults = [
         f"{name} over the budget"
         for name, over in (
@@ -222,16 +223,12 @@ def _efficiency_line(evaluation: TrajectoryEvaluation) -> str:
     return f"- efficiency {found.score:.2f}: {', '.join(faults) or 'no budget was exceeded'}"
 
 
-def _failures_line(evaluation: TrajectoryEvaluation) -> str:
-    found = evaluation.tool_failures
-    assert found is not None
+def _failures_line(found: ToolFailureAnalysis) -> str:
     tools = _listed(tuple(pattern.tool_name for pattern in found.patterns))
     return f"- tool failures {found.score:.2f}: {found.total_retries} retries of {tools}"
 
 
-def _blacklist_line(evaluation: TrajectoryEvaluation) -> str:
-    found = evaluation.blacklist
-    assert found is not None
+def _blacklist_line(found: TrajectoryBlacklist) -> str:
     used = [*found.violated_tools, *(" > ".join(names) for names in found.violated_sequences)]
     what = f"used: {_listed(used)}" if used else "nothing forbidden was used"
     return f"- blacklist {found.score:.2f}: {what}"
@@ -242,7 +239,7 @@ def _listed(names: Sequence[str]) -> str:
     return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"
 
 
-_LINES: Final = {
+_LINES: Final[Mapping[str, Callable[[Any], str]]] = {
     "accuracy": _accuracy_line,
     "efficiency": _efficiency_line,
     "tool_failures": _failures_line,
@@ -258,9 +255,7 @@ def _found(run: Run, options: TrajectoryScorerOptions) -> Finding:
     return Finding(score, evaluation.to_dict(), reason_of(evaluation, score))
 
 
-def create_trajectory_scorer_code(
-    options: Options = None, **more: Any
-) -> CodeScorer[TrajectoryScorerOptions]:
+def create_trajectory_scorer_code(options: Options = None, **more: Any) -> CodeScorer:
     """All that can be said of a trajectory in one score; 0 to 1, no judge, higher is better.
 
     Parameters
@@ -281,3 +276,42 @@ def create_trajectory_scorer_code(
     steps, their mean counts 0.3 and the level itself 0.7.
     """
     return CodeScorer(ID, settings_of(TrajectoryScorerOptions, ID, options, more), _found)
+
+
+def _trajectory_whole(defaults: Any = None, weights: Any = None) -> Scorer:
+    given = {"defaults": defaults} | ({} if weights is None else {"weights": weights})
+    options = settings_of_values(TrajectoryScorerOptions, ID, given)
+    options.defaults.check_limits()
+
+    def score(fields: Fields) -> Scored:
+        trajectory = trajectory_of_sample(fields)
+        if trajectory is None:
+            return NO_STEPS
+        own = expectation_of(fields.get("expected_trajectory"))
+        evaluation = evaluate_trajectory(
+            trajectory, options.defaults.overridden(own), options.weights
+        )
+        if not any(evaluation.parts()):
+            return Scored.nothing(f"{NO_EXPECTATION} the option defaults.")
+        found = evaluation.score(options.weights)
+        details = [part_of(name, getattr(evaluation, name)) for name, _ in evaluation.parts()]
+        details += [part_of("nested", each) for each in evaluation.nested or ()]
+        return Scored(found, NullReason.MEASURED, reason_of(evaluation, found), details)
+
+    return Scorer(score)
+
+
+METRICS: Final = (
+    Metric(
+        id=ID,
+        summary="Steps, budgets, repeated failures and forbidden tools of a trajectory in one",
+        create=_trajectory_whole,
+        fields=(),
+        optional=TRAJECTORY_FIELDS,
+        options={"defaults": None, "weights": None},
+        cost="python",
+        source="@mastra/evals 1.10.2",
+        null_when="no steps given, or nothing expected",
+        version=2,
+    ),
+)

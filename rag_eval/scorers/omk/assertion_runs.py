@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.scorers.javascript_json import written
+from rag_eval.scorers.javascript import written
 
 RUN_FIELDS: Final = (
     "answer",

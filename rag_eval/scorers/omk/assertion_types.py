@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from rag_eval.scorers.javascript_strings import trimmed, utf16_length
+from rag_eval.scorers.javascript import trimmed, utf16_length
 from rag_eval.scorers.omk import assertion_rules as rules
 from rag_eval.scorers.omk import parameters as p
-from rag_eval.scorers.omk.assertion_rules import Measure, Verdict
+from rag_eval.scorers.omk.assertion_rules import Measure, Verdict, word_count, word_counts
 from rag_eval.scorers.omk.parameters import Parameter, Values
-from rag_eval.scorers.omk.word_counts import word_count, word_counts
 
 Layer: TypeAlias = Literal["fact", "behavior"]
 
@@ -71,174 +71,119 @@ _LEAST: Final = rules.at_least("value")
 _ENOUGH: Final = rules.at_least("threshold")
 
 
-def _fact(
-    name: str,
-    reads: str,
-    wanted: str,
-    parameters: tuple[Parameter, ...],
-    measure: Callable[[Values], Measure],
-    holds: Callable[[Values], Verdict],
-) -> AssertionType:
-    return AssertionType(name, "fact", reads, parameters, measure, holds, wanted)
+_ANSWER: Final = "output"
+_CALLS: Final = "tool_calls"
 
 
-def _behavior(
+def _type(
+    layer: Layer,
     name: str,
-    reads: str,
     wanted: str,
     parameters: tuple[Parameter, ...],
-    measure: Callable[[Values], Measure],
     holds: Callable[[Values], Verdict],
+    measure: Callable[[Values], Measure] = rules.itself,
+    reads: str = _ANSWER,
 ) -> AssertionType:
-    return AssertionType(name, "behavior", reads, parameters, measure, holds, wanted)
+    return AssertionType(name, layer, reads, parameters, measure, holds, wanted)
+
+
+_fact = partial(_type, "fact")
+_behavior = partial(_type, "behavior")
 
 
 def _of_one_tool(
-    name: str, wanted: str, measure: Callable[[Values], Measure], holds: Callable[[Values], Verdict]
+    name: str, wanted: str, holds: Callable[[Values], Verdict], measure: Callable[[Values], Measure]
 ) -> AssertionType:
     """About the calls of one tool: "Tool:text", where the text may hold colons."""
-    return AssertionType(
-        name, "fact", _CALLS, (p.TEXT,), measure, holds, wanted, fault=rules.names_no_tool
-    )
+    kind = _fact(name, wanted, (p.TEXT,), holds, measure, _CALLS)
+    return replace(kind, fault=rules.names_no_tool)
 
 
-_ANSWER: Final = "output"
-_CALLS: Final = "tool_calls"
+def _at_least(
+    name: str, unit: str, measure: Callable[[Values], Measure], reads: str = _ANSWER
+) -> AssertionType:
+    return _behavior(name, f"at least {{value}} {unit}", (p.AMOUNT,), _LEAST, measure, reads)
+
+
+def _at_most(
+    name: str, unit: str, measure: Callable[[Values], Measure], reads: str = _ANSWER
+) -> AssertionType:
+    return _behavior(name, f"at most {{value}} {unit}", (p.AMOUNT,), rules.at_most, measure, reads)
+
+
 _GOLD: Final = (p.REFERENCE, p.SHARE)
 _TABLE: Final = (
-    _fact("contains", _ANSWER, "has {value!r:.80}", (p.TEXT,), rules.itself, rules.has),
-    _fact(
-        "not_contains",
-        _ANSWER,
-        "does not have {value!r:.80}",
-        (p.TEXT,),
-        rules.itself,
-        rules.has_not,
-    ),
-    _fact(
-        "contains_all",
-        _ANSWER,
-        "has all of {values!r:.80}",
-        (p.TEXTS,),
-        rules.itself,
-        rules.has_all,
-    ),
-    _fact(
-        "contains_any",
-        _ANSWER,
-        "has one of {values!r:.80}",
-        (p.TEXTS,),
-        rules.itself,
-        rules.has_any,
-    ),
-    _fact("equals", _ANSWER, "is {value!r:.80}", (p.TEXT,), _TRIMMED, rules.equals),
-    _fact("not_equals", _ANSWER, "is not {value!r:.80}", (p.TEXT,), _TRIMMED, rules.differs),
+    _fact("contains", "has {value!r:.80}", (p.TEXT,), rules.has),
+    _fact("not_contains", "does not have {value!r:.80}", (p.TEXT,), rules.opposite(rules.has)),
+    _fact("contains_all", "has all of {values!r:.80}", (p.TEXTS,), rules.has_each(all)),
+    _fact("contains_any", "has one of {values!r:.80}", (p.TEXTS,), rules.has_each(any)),
+    _fact("equals", "is {value!r:.80}", (p.TEXT,), rules.equals, _TRIMMED),
+    _fact("not_equals", "is not {value!r:.80}", (p.TEXT,), rules.opposite(rules.equals), _TRIMMED),
     _fact(
         "regex",
-        _ANSWER,
         "matches {pattern!r:.80} with the flags {flags!r:.20}",
         (p.PATTERN, p.FLAGS),
-        rules.itself,
         rules.matches,
     ),
-    _fact(
-        "json_valid", _ANSWER, "is JSON", (), rules.plainly(rules.json_fault), rules.nothing_found
-    ),
+    _fact("json_valid", "is JSON", (), rules.nothing_found, rules.plainly(rules.json_fault)),
     _fact(
         "json_schema",
-        _ANSWER,
         "is JSON of the schema",
         (p.SCHEMA,),
-        rules.schema_errors,
         rules.nothing_found,
+        rules.schema_errors,
     ),
     _fact(
-        "rouge_n_min",
-        _ANSWER,
-        "ROUGE-{n} of at least {threshold}",
-        (*_GOLD, p.GRAM),
-        rules.rouge,
-        _ENOUGH,
+        "rouge_n_min", "ROUGE-{n} of at least {threshold}", (*_GOLD, p.GRAM), _ENOUGH, rules.rouge
     ),
-    _fact("bleu_min", _ANSWER, "BLEU of at least {threshold}", _GOLD, rules.bleu_score, _ENOUGH),
+    _fact("bleu_min", "BLEU of at least {threshold}", _GOLD, _ENOUGH, rules.bleu_score),
     _fact(
         "levenshtein_max",
-        _ANSWER,
         "at most {value} edits from the reference",
         (p.REFERENCE, p.AMOUNT),
+        rules.at_most,
         rules.distance,
-        rules.at_most,
     ),
-    _of_one_tool("tool_output_contains", "gave {value!r:.80}", _OUTPUTS, rules.some_call_has),
-    _of_one_tool("tool_input_contains", "was given {value!r:.80}", _INPUTS, rules.some_call_has),
+    _of_one_tool("tool_output_contains", "gave {value!r:.80}", rules.some_call_has, _OUTPUTS),
+    _of_one_tool("tool_input_contains", "was given {value!r:.80}", rules.some_call_has, _INPUTS),
     _of_one_tool(
-        "tool_input_not_contains", "was never given {value!r:.80}", _INPUTS, rules.no_call_has
+        "tool_input_not_contains",
+        "was never given {value!r:.80}",
+        rules.opposite(rules.some_call_has),
+        _INPUTS,
     ),
+    _behavior("starts_with", "starts with {value!r:.80}", (p.TEXT,), rules.starts),
+    _behavior("ends_with", "ends with {value!r:.80}", (p.TEXT,), rules.ends),
+    _at_least("min_length", "characters", _LENGTH),
+    _at_most("max_length", "characters", _LENGTH),
+    _at_least("word_count_min", "words", _WORDS),
+    _at_most("word_count_max", "words", _WORDS),
+    _at_most("cost_max", "USD", rules.itself, "cost_usd"),
+    _at_most("latency_max", "milliseconds", rules.itself, "latency_ms"),
+    replace(
+        _at_least("turns_min", "turns", rules.itself, "n_turns"), holds_unknown=rules.least_is_zero
+    ),
+    _at_most("turns_max", "turns", rules.itself, "n_turns"),
     _behavior(
-        "starts_with", _ANSWER, "starts with {value!r:.80}", (p.TEXT,), rules.itself, rules.starts
-    ),
-    _behavior("ends_with", _ANSWER, "ends with {value!r:.80}", (p.TEXT,), rules.itself, rules.ends),
-    _behavior("min_length", _ANSWER, "at least {value} characters", (p.AMOUNT,), _LENGTH, _LEAST),
-    _behavior(
-        "max_length", _ANSWER, "at most {value} characters", (p.AMOUNT,), _LENGTH, rules.at_most
-    ),
-    _behavior("word_count_min", _ANSWER, "at least {value} words", (p.AMOUNT,), _WORDS, _LEAST),
-    _behavior(
-        "word_count_max", _ANSWER, "at most {value} words", (p.AMOUNT,), _WORDS, rules.at_most
-    ),
-    _behavior(
-        "cost_max", "cost_usd", "at most {value} USD", (p.AMOUNT,), rules.itself, rules.at_most
-    ),
-    _behavior(
-        "latency_max",
-        "latency_ms",
-        "at most {value} milliseconds",
-        (p.AMOUNT,),
-        rules.itself,
-        rules.at_most,
-    ),
-    AssertionType(
-        "turns_min",
-        "behavior",
-        "n_turns",
-        (p.AMOUNT,),
-        rules.itself,
-        _LEAST,
-        "at least {value} turns",
-        rules.least_is_zero,
-    ),
-    _behavior(
-        "turns_max", "n_turns", "at most {value} turns", (p.AMOUNT,), rules.itself, rules.at_most
-    ),
-    _behavior(
-        "tools_called", _CALLS, "calls all of {values!r:.80}", (p.TEXTS,), _CALLED, rules.called
+        "tools_called", "calls all of {values!r:.80}", (p.TEXTS,), rules.called, _CALLED, _CALLS
     ),
     _behavior(
         "tools_not_called",
-        _CALLS,
         "calls none of {values!r:.80}",
         (p.TEXTS,),
-        _CALLED,
         rules.not_called,
-    ),
-    _behavior(
-        "tools_count_min", _CALLS, "at least {value} calls of tools", (p.AMOUNT,), _COUNT, _LEAST
-    ),
-    _behavior(
-        "tools_count_max",
+        _CALLED,
         _CALLS,
-        "at most {value} calls of tools",
-        (p.AMOUNT,),
-        _COUNT,
-        rules.at_most,
     ),
+    _at_least("tools_count_min", "calls of tools", _COUNT, _CALLS),
+    _at_most("tools_count_max", "calls of tools", _COUNT, _CALLS),
     _behavior(
         "mock_hit",
-        "mock_hits",
         "at least {threshold} hits of the mock {value!r:.80}",
         (p.MOCK, p.HITS),
-        rules.hits,
         _ENOUGH,
+        rules.hits,
+        "mock_hits",
     ),
 )
 

@@ -12,30 +12,15 @@ from rag_eval.scorers.omk.assertion_reading import (
     CustomCheck,
     Finding,
     Helpers,
-    JudgedAssertion,
     Prepared,
     read_assertion,
     read_assertions,
     verdict_of,
 )
-from rag_eval.scorers.omk.assertion_runs import AssertionCall, AssertionRun, run_of_fields
+from rag_eval.scorers.omk.assertion_runs import AssertionRun, run_of_fields
 from rag_eval.scorers.omk.assertion_types import Layer
-from rag_eval.scorers.omk.layers import layer_of, ratio_to_score, share_passed
-from rag_eval.scorers.short_texts import cut
-
-__all__ = [
-    "AssertionCall",
-    "AssertionResult",
-    "AssertionRun",
-    "AssertionScore",
-    "JudgedAssertion",
-    "check_assertion",
-    "check_assertions",
-    "layer_of",
-    "score_of",
-    "shown",
-    "validate_assertions",
-]
+from rag_eval.scorers.omk.layers import ratio_to_score, share_passed
+from rag_eval.scorers.texts import cut
 
 RunLike: TypeAlias = "AssertionRun | Mapping[str, Any] | str"
 """A run, the fields of a sample by their snake_case names, or an output alone."""
@@ -206,14 +191,7 @@ def _run(run: RunLike) -> AssertionRun:
 
 
 def _unchecked(prepared: Prepared) -> AssertionResult:
-    return AssertionResult(
-        prepared.type,
-        None,
-        prepared.weight,
-        _NOT_CHECKED.format(prepared.type),
-        prepared.layer,
-        prepared.expected,
-    )
+    return _of(prepared, None, _NOT_CHECKED.format(prepared.type))
 
 
 def _result(prepared: Prepared, run: AssertionRun, helpers: Helpers) -> AssertionResult:
@@ -223,15 +201,14 @@ def _result(prepared: Prepared, run: AssertionRun, helpers: Helpers) -> Assertio
         raise InputError(f"{prepared.place} ({prepared.type}): {error}") from None
     passed = verdict_of(prepared, finding) is True
     actual = shown(finding.actual)
-    return AssertionResult(
-        prepared.type,
-        passed,
-        prepared.weight,
-        "" if passed else _message(prepared, finding, actual),
-        prepared.layer,
-        prepared.expected,
-        actual,
-    )
+    return _of(prepared, passed, "" if passed else _message(prepared, finding, actual), actual)
+
+
+def _of(
+    prepared: Prepared, passed: bool | None, message: str, actual: Any = None
+) -> AssertionResult:
+    weight, layer, expected = prepared.weight, prepared.layer, prepared.expected
+    return AssertionResult(prepared.type, passed, weight, message, layer, expected, actual)
 
 
 def _message(prepared: Prepared, finding: Finding, actual: Any) -> str:

@@ -10,18 +10,7 @@ from rag_eval.errors import InputError, glance
 from rag_eval.plumbing.checked_values import is_number
 from rag_eval.plumbing.javascript_numbers import fixed_number
 from rag_eval.scorers.omk.assertion_types import layer_of
-from rag_eval.stats.omk_statistics import plain_mean
-
-__all__ = [
-    "composite",
-    "layer_gates",
-    "layer_of",
-    "layered_scores",
-    "mean_score",
-    "normalize_capability",
-    "ratio_to_score",
-    "share_passed",
-]
+from rag_eval.stats.omk.means import plain_mean
 
 GATE: Final = 3.5
 """What the average of every layer has to reach."""

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError, glance
 from rag_eval.plumbing.checked_values import is_number
-from rag_eval.scorers.javascript_strings import trimmed
+from rag_eval.scorers.javascript import trimmed
 
 Values: TypeAlias = Mapping[str, Any]
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from rag_eval.errors import InputError, glance
+from rag_eval.judge.metrics.catalogue import OMK_METRICS
 from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer
 from rag_eval.metrics.findings_column import column_of_verdicts
 from rag_eval.plumbing.checked_values import is_number
@@ -20,11 +21,11 @@ from rag_eval.scorers.omk.assertion_reading import (
     leaf_finder,
     read_assertions,
 )
-from rag_eval.scorers.omk.assertion_runs import RUN_FIELDS, run_of_fields
+from rag_eval.scorers.omk.assertion_runs import RUN_FIELDS, AssertionRun, run_of_fields
 from rag_eval.scorers.omk.assertion_types import TYPES, AssertionType
 from rag_eval.scorers.omk.assertions import AssertionScore, score_of, shown
 from rag_eval.scorers.omk.layers import GATE, layered_scores
-from rag_eval.scorers.omk.text_specs import TEXT_SPECS
+from rag_eval.scorers.omk.text_metrics import TEXT_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,25 +39,28 @@ _ALL: Final = 1.0
 # ------------------------------------------------------------------------- assertions of samples
 
 
-def _found(fields: Fields, checks: Mapping[str, CustomCheck]) -> AssertionScore:
-    prepared = read_assertions(fields["assertions"])
-    return score_of(prepared, run_of_fields(fields), Helpers(None, checks))
+def _of_assertions(scored: Callable[[Fields, AssertionScore], Scored]) -> Callable[..., Scorer]:
+    """Makes a scorer from what is found of a sample and of its assertions."""
 
+    def create(checks: Mapping[str, CustomCheck] | None = None) -> Scorer:
+        if checks is None:
+            checks = {}
+        if not isinstance(checks, Mapping) or not all(map(callable, checks.values())):
+            raise InputError("checks must map names to functions")
+        helpers = Helpers(None, checks)
 
-def _checks(checks: object) -> Mapping[str, CustomCheck]:
-    if checks is None:
-        return {}
-    if not isinstance(checks, Mapping) or not all(map(callable, checks.values())):
-        raise InputError("checks must map names to functions")
-    return checks
+        def score(fields: Fields) -> Scored:
+            prepared = read_assertions(fields.get("assertions", ()))
+            run = run_of_fields(fields) if "assertions" in fields else AssertionRun()
+            return scored(fields, score_of(prepared, run, helpers))
+
+        return Scorer(score)
+
+    return create
 
 
 def _details(found: AssertionScore) -> list[dict[str, Any]]:
     return [result.to_dict() for result in found.results]
-
-
-def _counts(found: AssertionScore) -> str:
-    return _counted(found.n_passed, found.n_checked, len(found.results))
 
 
 def _counted(n_passed: int, n_checked: int, n_all: int) -> str:
@@ -64,113 +68,89 @@ def _counted(n_passed: int, n_checked: int, n_all: int) -> str:
     return f"{n_passed} of {n_checked} assertions passed{left_out if n_all > n_checked else ''}"
 
 
-def _create_assertions(checks: Mapping[str, CustomCheck] | None = None) -> Scorer:
-    known = _checks(checks)
-
-    def score(fields: Fields) -> Scored:
-        found = _found(fields, known)
-        if found.ratio is None:
-            return _none_checked(found)
-        return Scored(found.ratio, explanation=_counts(found), details=_details(found))
-
-    return Scorer(score)
+def _all_of_them(_: Fields, found: AssertionScore) -> Scored:
+    if found.ratio is None:
+        return _none_checked(found)
+    counts = _counted(found.n_passed, found.n_checked, len(found.results))
+    return Scored(found.ratio, explanation=counts, details=_details(found))
 
 
-def _create_layer(layer: str) -> Callable[..., Scorer]:
-    def create(checks: Mapping[str, CustomCheck] | None = None) -> Scorer:
-        known = _checks(checks)
+def _of_layer(layer: str) -> Callable[[Fields, AssertionScore], Scored]:
+    def scored(_: Fields, found: AssertionScore) -> Scored:
+        rating = layered_scores(found.details)[layer]
+        details = [d for d in _details(found) if d["layer"] == layer]
+        if rating is None:
+            return Scored.nothing(f"no assertion of the {layer} layer was checked")
+        outcomes = [detail["passed"] for detail in details]
+        n_checked = len(outcomes) - outcomes.count(None)
+        explanation = _counted(outcomes.count(True), n_checked, len(outcomes))
+        return Scored(rating, explanation=explanation, details=details)
 
-        def score(fields: Fields) -> Scored:
-            found = _found(fields, known)
-            rating = layered_scores(found.details)[layer]
-            details = [d for d in _details(found) if d["layer"] == layer]
-            if rating is None:
-                return Scored.nothing(f"no assertion of the {layer} layer was checked")
-            outcomes = [detail["passed"] for detail in details]
-            n_checked = len(outcomes) - outcomes.count(None)
-            explanation = _counted(outcomes.count(True), n_checked, len(outcomes))
-            return Scored(rating, explanation=explanation, details=details)
-
-        return Scorer(score)
-
-    return create
+    return scored
 
 
-def _create_composite(checks: Mapping[str, CustomCheck] | None = None) -> Scorer:
-    known = _checks(checks)
-
-    def score(fields: Fields) -> Scored:
-        judged = fields.get("judge_score")
-        if "assertions" not in fields and judged is None:
-            return Scored(None, NullReason.MISSING_FIELD, "neither assertions nor judge_score")
-        if judged is not None and not (is_number(judged) and 1 <= judged <= 5):
-            raise InputError(f"judge_score must be a number from 1 to 5, got {glance(judged)}")
-        found = _found(fields, known) if "assertions" in fields else AssertionScore(None, ())
-        layers = layered_scores(found.details, judged)
-        shown_layers = [f"{name} {value:g}" for name, value in layers.items() if value]
-        if not layers["composite"]:
-            return _none_checked(found)
-        return Scored(
-            layers["composite"], explanation=", ".join(shown_layers), details=_details(found)
-        )
-
-    return Scorer(score)
+def _composite(fields: Fields, found: AssertionScore) -> Scored:
+    judged = fields.get("judge_score")
+    if "assertions" not in fields and judged is None:
+        return Scored(None, NullReason.MISSING_FIELD, "neither assertions nor judge_score")
+    if judged is not None and not (is_number(judged) and 1 <= judged <= 5):
+        raise InputError(f"judge_score must be a number from 1 to 5, got {glance(judged)}")
+    layers = layered_scores(found.details, judged)
+    shown_layers = ", ".join(f"{name} {value:g}" for name, value in layers.items() if value)
+    if not layers["composite"]:
+        return _none_checked(found)
+    return Scored(layers["composite"], explanation=shown_layers, details=_details(found))
 
 
 def _none_checked(found: AssertionScore) -> Scored:
     why = "all need a judge or are of no layer" if found.results else "there are none"
-    return Scored(
-        None, NullReason.NOTHING_TO_MEASURE, f"no assertion counts: {why}", _details(found)
+    explanation = f"no assertion counts: {why}"
+    return Scored(None, NullReason.NOTHING_TO_MEASURE, explanation, _details(found))
+
+
+def _assertion_metric(
+    name: str, summary: str, scored: Callable[[Fields, AssertionScore], Scored], **more: Any
+) -> Metric:
+    contract = {
+        "fields": ("assertions",),
+        "optional": RUN_FIELDS,
+        "threshold": GATE,
+        "range": (1.0, 5.0),
+        "null_when": "no assertion of the layer was checked",
+    }
+    return Metric(
+        id=f"omk.{name}",
+        summary=summary,
+        create=_of_assertions(scored),
+        options=_ALONE,
+        cost="python",
+        source=_SOURCE,
+        version=2,
+        **{**contract, **more},
     )
 
 
+_LAYER: Final = "1 + 4 times the share of the assertions about {} that hold, by weight"
 _ASSERTION_SPECS: Final = (
-    Metric(
-        id="omk.assertions",
-        summary="Weight of the sample's assertions that hold, of the weight of all",
-        create=_create_assertions,
-        fields=("assertions",),
-        optional=RUN_FIELDS,
-        options=_ALONE,
+    _assertion_metric(
+        "assertions",
+        "Weight of the sample's assertions that hold, of the weight of all",
+        _all_of_them,
         threshold=_ALL,
-        cost="python",
-        source=_SOURCE,
+        range=(0.0, 1.0),
         null_when="no assertion was checked",
-        version=2,
     ),
-    Metric(
-        id="omk.composite",
-        summary="Mean of the layers that there are: fact, behaviour, and the judge's score",
-        create=_create_composite,
+    _assertion_metric(
+        "composite",
+        "Mean of the layers that there are: fact, behaviour, and the judge's score",
+        _composite,
         fields=(),
         optional=("assertions", "judge_score", *RUN_FIELDS),
-        options=_ALONE,
-        threshold=GATE,
-        range=(1.0, 5.0),
-        cost="python",
-        source=_SOURCE,
         null_when="no assertion of a layer was checked, and there is no judge_score",
-        version=2,
     ),
-    *(
-        Metric(
-            id=f"omk.{name}",
-            summary=f"1 + 4 times the share of the assertions about {about} that hold, by weight",
-            create=_create_layer(layer),
-            fields=("assertions",),
-            optional=RUN_FIELDS,
-            options=_ALONE,
-            threshold=GATE,
-            range=(1.0, 5.0),
-            cost="python",
-            source=_SOURCE,
-            null_when="no assertion of the layer was checked",
-            version=2,
-        )
-        for name, layer, about in (
-            ("fact", "fact", "what was said"),
-            ("behaviour", "behavior", "how it was said and done"),
-        )
+    _assertion_metric("fact", _LAYER.format("what was said"), _of_layer("fact")),
+    _assertion_metric(
+        "behaviour", _LAYER.format("how it was said and done"), _of_layer("behavior")
     ),
 )
 
@@ -263,9 +243,11 @@ def _type_spec(kind: AssertionType) -> Metric:
     )
 
 
-METRICS: Final[tuple[Metric, ...]] = (
+CODE_METRICS: Final[tuple[Metric, ...]] = (
     *_ASSERTION_SPECS,
-    *TEXT_SPECS,
+    *TEXT_METRICS,
     *(_type_spec(kind) for kind in TYPES.values() if kind.name not in _MEASURED),
 )
 """All of omk that needs no judge."""
+
+METRICS: Final = (*OMK_METRICS, *CODE_METRICS)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.kernels.similarity import levenshtein
-
-__all__ = ["bleu", "levenshtein", "rouge_n", "tokens_of"]
+from rag_eval.metrics.contract import Column, Fields, Metric, Scored, Scorer, truths_of
+from rag_eval.plumbing.checked_values import whole_from_one
+from rag_eval.samples import NullReason
 
 _LONGEST_GRAM: Final = 4
 # A word of ASCII, or one character of the script that writes without spaces.
@@ -108,3 +108,88 @@ def _shared(found: list[int], wanted: list[int]) -> int:
     """How many of the wanted are found; each counts as often as both have it."""
     have = Counter(found)
     return sum(min(count, have[gram]) for gram, count in Counter(wanted).items() if gram in have)
+
+
+# --------------------------------------------------------------------------------------- contracts
+
+
+def _create_rouge_n(n: int = 1) -> Scorer:
+    whole_from_one(n, "n")
+    lacking = f"the ground truth has fewer than {n} tokens"
+    return _best(lambda text, truth: rouge_n(text, truth, n), n, f"ROUGE-{n} recall", lacking)
+
+
+def _create_bleu() -> Scorer:
+    return _best(bleu, 1, "BLEU", "the ground truth has no token")
+
+
+def _best(measure: Callable[[str, str], float], n_tokens: int, called: str, lacking: str) -> Scorer:
+    """The best over the ground truths that have so many tokens."""
+
+    def score(fields: Fields) -> Scored:
+        truths = [truth for truth in truths_of(fields) if len(tokens_of(truth)) >= n_tokens]
+        if not truths:
+            return Scored.nothing(lacking)
+        best = max(measure(fields["answer"], truth) for truth in truths)
+        return Scored(best, explanation=f"{called} {best:.3f}")
+
+    return Scorer(score)
+
+
+def _create_levenshtein() -> Scorer:
+    def score(fields: Fields) -> Scored:
+        from rag_eval.kernels.similarity import levenshtein
+
+        best = min(levenshtein(fields["answer"], truth) for truth in truths_of(fields))
+        return Scored(float(best), explanation=f"{best} edits from the ground truth")
+
+    return Scorer(score, _distances)
+
+
+def _distances(rows: Sequence[Fields]) -> Column:
+    """All pairs through the kernel at once, and the least of each row."""
+    import numpy as np
+
+    from rag_eval.kernels.similarity import levenshteins
+
+    truths = [truths_of(row) for row in rows]
+    answers = [row["answer"] for row, own in zip(rows, truths, strict=True) for _ in own]
+    distances = levenshteins(answers, [truth for own in truths for truth in own])
+    scores = np.full(len(rows), np.nan)
+    owners = np.repeat(np.arange(len(rows)), [len(own) for own in truths])
+    np.fmin.at(scores, owners, distances.astype(np.float64))
+    return scores, np.full(len(rows), NullReason.MEASURED, dtype=np.uint8)
+
+
+_COMPARED: Final[dict[str, Any]] = {"fields": ("answer", "ground_truth"), "source": "omk 0.54"}
+
+TEXT_METRICS: Final = (
+    Metric(
+        id="omk.rouge_n",
+        summary="Share of the ground truth's n-grams that the answer has",
+        create=_create_rouge_n,
+        options={"n": 1},
+        threshold=0.5,
+        cost="python",
+        null_when="the ground truth has fewer than n tokens",
+        **_COMPARED,
+    ),
+    Metric(
+        id="omk.bleu",
+        summary="Precision of the answer's n-grams for n of 1 to 4, less for short answers",
+        create=_create_bleu,
+        threshold=0.5,
+        cost="python",
+        null_when="the ground truth has no token",
+        **_COMPARED,
+    ),
+    Metric(
+        id="omk.levenshtein",
+        summary="Characters to insert, delete or replace to make the ground truth of the answer",
+        create=_create_levenshtein,
+        higher_is_better=False,
+        range=(0.0, float("inf")),
+        **_COMPARED,
+    ),
+)
+"""The answer against the ground truth, of several the best."""

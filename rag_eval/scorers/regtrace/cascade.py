@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import from_zero, number, share
-from rag_eval.scorers.javascript_strings import SPACES, well_formed
+from rag_eval.scorers.javascript import SPACES, well_formed
 
 Severity: TypeAlias = Literal["pass", "warn", "fail"]
 
@@ -278,7 +278,7 @@ def detect_metrics(output: str) -> list[str]:
 
     JSON has a tone where it looks like prose: it has a full stop, and five words or more.
     """
-    from rag_eval.scorers.regtrace.json_comparison import is_json
+    from rag_eval.scorers.regtrace.format_formulas import is_json
 
     # As the tool splits, white space at an end counts as one word more.
     looks_like_prose = "." in output and len(SPACES.split(output)) >= _PROSE_WORDS

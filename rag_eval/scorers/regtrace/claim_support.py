@@ -24,7 +24,7 @@ from rag_eval.scorers.regtrace.clauses import (
     overlap,
     word_counts,
 )
-from rag_eval.scorers.short_texts import cut
+from rag_eval.scorers.texts import cut
 
 if TYPE_CHECKING:
     from rag_eval.kernels.scoring import Evidence
@@ -119,22 +119,21 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
         claims are more than ``MOST_SENTENCES`` or would be held against more than ``MOST_PAIRS``
         places.
     """
-    import numpy as np
-
-    from rag_eval.inputs.samples import FieldNeeds, read_rows
+    from rag_eval.inputs.row_texts import read_rows
+    from rag_eval.inputs.samples import FieldNeeds
     from rag_eval.kernels import scoring as kernels
-    from rag_eval.kernels.grounded_settings import GroundedSettings
     from rag_eval.kernels.languages import LISTED
-    from rag_eval.metrics.seven import metric_numbers
+    from rag_eval.kernels.scoring import metric_numbers
+    from rag_eval.kernels.settings import GroundedSettings
 
     needs = FieldNeeds.of(("faithfulness",), "grounded")
-    metrics = np.array(metric_numbers(("faithfulness",)), np.int64)
+    metrics = metric_numbers(("faithfulness",))
     settings = GroundedSettings()
     for first in range(0, len(rows), _BLOCK_ROWS):
         block = rows[first : first + _BLOCK_ROWS]
         for row in block:
             _check_size(row)
-        batch = read_rows([_sample(row) for row in block], first, needs).pack(needs)
+        batch = read_rows([_sample(row) for row in block], first, needs).pack()
         for place, row in enumerate(block):
             if not any(map(has_word, row.references)):
                 yield None

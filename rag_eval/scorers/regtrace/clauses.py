@@ -1,17 +1,21 @@
-"""Texts -> clauses with their content words, numbers, names, and whether they deny something."""
+"""Texts -> clauses with their content words, numbers, names, and whether they deny something.
+
+What denies, in the languages that have a list, is in ``negation.toml``.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Final
 
-from rag_eval.scorers.regtrace.negation import is_negated
+from rag_eval.scorers.texts import word_lists
 
 # A comma inside of a number ends nothing, nor does a full stop without a blank. Every cut begins
 # with a letter of one class, for which the search skips all others; a run of marks is tried once.
@@ -196,3 +200,69 @@ def _stems(token: str) -> list[str]:
                 word = word[:-1]
             break
     return [word.removesuffix("e") if len(word) > 3 else word]
+
+
+# ------------------------------------------------------------------------------------------ denials
+
+
+# Two of them make a statement; elsewhere they go together and still deny.
+_CANCELLING: Final = frozenset(("en", "de", "nl", "sv", "da", "no"))
+
+# Scripts that write no space between words, with what denies in them.
+_UNSPACED_DENIALS: Final = re.compile(r"[不没沒无無未非]|ない|ません|なかった|않|없|아니|못|ไม่")
+_CYRILLIC: Final = re.compile(r"[\u0400-\u04ff]")
+
+
+def is_negated(words: Sequence[str], text: str, language: str) -> bool:
+    """Whether a clause denies something.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Its words in lower case, apostrophes straight.
+    text : str
+        The clause itself, for scripts without spaces.
+    language : str
+        Code of its language; "und" where it is not known.
+    """
+    if language == "und":
+        if _CYRILLIC.search(text):
+            language = "ru"
+        else:
+            return len(_UNSPACED_DENIALS.findall(text)) % 2 == 1
+    listed = _words(language)
+    if not listed:
+        return len(_UNSPACED_DENIALS.findall(text)) % 2 == 1
+    n_negations = _count(words, listed, language)
+    return n_negations % 2 == 1 if language in _CANCELLING else n_negations > 0
+
+
+@functools.cache
+def _words(language: str) -> frozenset[str]:
+    """What denies in a language; empty where it has no list."""
+    return frozenset(word_lists("regtrace", "negation")["words"].get(language, "").split())
+
+
+@functools.cache
+def _exceptions(language: str) -> Mapping[str, frozenset[str]]:
+    """By a word that denies: what follows where it does not."""
+    listed = word_lists("regtrace", "negation")["exceptions"].get(language, {})
+    return {word: frozenset(following.split()) for word, following in listed.items()}
+
+
+def _count(words: Sequence[str], listed: frozenset[str], language: str) -> int:
+    exceptions = _exceptions(language)
+    count = 0
+    for place, word in enumerate(words):
+        following = words[place + 1] if place + 1 < len(words) else ""
+        if word == "nor" and "neither" in words[:place]:
+            continue
+        if word in listed:
+            # "No. 5" is a number, not a denial.
+            is_label = word == "no" and language == "en" and following[:1].isdigit()
+            count += not is_label and following not in exceptions.get(word, ())
+        else:
+            count += (language == "en" and word.endswith("n't")) or (
+                language == "fr" and word.startswith("n'")
+            )
+    return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.scorers.short_texts import cut
+from rag_eval.scorers.texts import cut
 
 MOST_SHOWN: Final = 10
 Finding: TypeAlias = dict[str, Any]
@@ -79,18 +79,16 @@ def _sentence(one: AssertionDetail) -> str:
     return f"expected {one.expected or 'nothing'}, got {one.actual or 'nothing'}"
 
 
-def finding(
-    check: str,
-    passed: bool,
-    *,
-    expected: str | None = None,
-    actual: str | None = None,
-    message: str = "",
-) -> Finding:
-    """One check and how it went; empty values are left out."""
-    return detail(
-        check, passed, expected=expected or None, actual=actual or None, message=message or None
-    ).document()
+def finding(check: str, passed: bool, **values: str | None) -> Finding:
+    """One check and how it went; what is empty is left out.
+
+    Parameters
+    ----------
+    values : str
+        ``expected``, ``actual`` and ``message``.
+    """
+    given = {name: value or None for name, value in values.items()}
+    return detail(check, passed, **given).document()
 
 
 def limited(check: str, found: Sequence[Finding], n_all: int) -> list[Finding]:

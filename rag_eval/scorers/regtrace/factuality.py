@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.contract import Column, Fields, Scored
 from rag_eval.metrics.findings_column import column_of_findings
+from rag_eval.plumbing.checked_values import flag
 from rag_eval.plumbing.strict_json import JsonFault, parse_json
 from rag_eval.samples import NullReason
 from rag_eval.scorers.regtrace.claim_support import Claim, ClaimRow, claims_of, counted
@@ -23,7 +24,7 @@ from rag_eval.scorers.regtrace.details import (
     judged_by,
     limited,
 )
-from rag_eval.scorers.regtrace.factuality_formulas import Mode, checked_mode
+from rag_eval.scorers.regtrace.formulas import Mode, checked_mode
 from rag_eval.scorers.regtrace.json_structure import (
     ABSENT,
     Comparison,
@@ -74,9 +75,7 @@ class FactualitySettings:
             raise InputError(
                 f"claim_extraction_depth must be shallow or deep, got {glance(depth)}{hint}"
             )
-        if not isinstance(self.rag_faithfulness_only, bool):
-            kind = type(self.rag_faithfulness_only).__name__
-            raise InputError(f"rag_faithfulness_only must be true or false, got {kind}")
+        flag(self.rag_faithfulness_only, "rag_faithfulness_only")
 
 
 def json_structural(actual: str, expected: str) -> Comparison:
@@ -258,11 +257,9 @@ def _structure(answer: str, truths: Sequence[str]) -> Scored | None:
     is_json, found = _value(answer)
     if not is_json:
         return None
-    return structure_scored(max((compare_json(value, found) for value in wanted), key=_score))
-
-
-def _score(comparison: Comparison) -> float:
-    return comparison.score
+    return structure_scored(
+        max((compare_json(value, found) for value in wanted), key=lambda one: one.score)
+    )
 
 
 def _explicit_structure(answer: str, truths: Sequence[str]) -> Scored:

@@ -13,8 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.plumbing.javascript_numbers import shortest
-from rag_eval.scorers.javascript_json import written
-from rag_eval.scorers.javascript_strings import trimmed
+from rag_eval.scorers.javascript import trimmed, written
 
 Kind: TypeAlias = Literal["missing", "extra", "type_mismatch", "wrong"]
 

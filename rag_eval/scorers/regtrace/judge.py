@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.replies import Usage
 from rag_eval.plumbing.javascript_numbers import round_half_up
-from rag_eval.scorers.javascript_json import number_of, parsed
-from rag_eval.scorers.javascript_strings import SPACE, trimmed
+from rag_eval.scorers.javascript import SPACE, number_of, parsed, trimmed
 from rag_eval.scorers.regtrace.json_structure import printed
 
 _FENCE_BEFORE: Final = re.compile(r"\A```[a-zA-Z]*\n?")

@@ -16,13 +16,14 @@ from msgspec import Meta
 
 from rag_eval.inputs.sample_fields import fields_of
 from rag_eval.inputs.samples import SampleLike
-from rag_eval.judge.asking import Asker, Tally
+from rag_eval.judge.asking import Asker
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.metrics.claims import ClaimsReply, too_many
 from rag_eval.judge.metrics.imagining import REASON, sentences, text_of, texts_of
+from rag_eval.judge.metrics.judgements import together
 from rag_eval.judge.metrics.ratings import HIGHEST, LOWEST, score_of
 from rag_eval.judge.metrics.replies import in_slices, label, numbering_complaint
-from rag_eval.judge.metrics.row_steps import together
+from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields as Texts
 from rag_eval.judge.steps import Step
 from rag_eval.metrics.contract import (
@@ -38,10 +39,10 @@ from rag_eval.scorers.regtrace import factuality, tone
 from rag_eval.scorers.regtrace.claim_support import VERDICTS, Claim
 from rag_eval.scorers.regtrace.details import finding, judged_by
 from rag_eval.scorers.regtrace.factuality import FactualitySettings
+from rag_eval.scorers.regtrace.formulas import DIMENSIONS
 from rag_eval.scorers.regtrace.judge import RegtraceJudgement
-from rag_eval.scorers.regtrace.meaning_specs import METRICS
+from rag_eval.scorers.regtrace.specs import METRICS
 from rag_eval.scorers.regtrace.tone import ToneSettings
-from rag_eval.scorers.regtrace.tone_formulas import DIMENSIONS
 
 Judge: TypeAlias = Callable[..., Awaitable[Scored]]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
-from rag_eval.plumbing.checked_values import from_zero, one_of, share, whole_from_zero
+from rag_eval.plumbing.checked_values import flag, from_zero, one_of, share, whole_from_zero
 from rag_eval.scorers.regtrace.cascade import CaseResult, SuiteResult
 
 RegressionStatus: TypeAlias = Literal["clean", "warning", "critical"]
@@ -53,9 +53,7 @@ class QualityGates:
         for metric, least in self.metric_score_minimums.items():
             share(least, f"metric_score_minimums of {metric!r}")
         whole_from_zero(self.max_failed_test_cases, "max_failed_test_cases")
-        if not isinstance(self.regression_gate, bool):
-            kind = type(self.regression_gate).__name__
-            raise InputError(f"regression_gate must be true or false, got {kind}")
+        flag(self.regression_gate, "regression_gate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

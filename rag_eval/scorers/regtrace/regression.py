@@ -284,6 +284,7 @@ METRICS: Final[tuple[Metric, ...]] = (
             "baseline_score": None,
         },
         threshold=1.0,
+        compares_runs=True,
         cost="python",
         source="Regtrace, metrics reference",
     ),

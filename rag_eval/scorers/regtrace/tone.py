@@ -1,13 +1,14 @@
 """Tone.  In: an answer and a text to sound like.  Out: how much it does, dimension by dimension.
 
 As Regtrace documents it: a weighted mean of five dimensions, each held against what is expected.
-What the tool's code computes instead is ``regtrace.tone_heuristic``.
+What the tool's code computes instead is ``regtrace.tone_heuristic``. Languages are detected as the
+grounded profile does it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -16,10 +17,8 @@ from rag_eval.metrics.contract import Column, Fields, Scored
 from rag_eval.metrics.findings_column import column_of_findings
 from rag_eval.scorers.regtrace.details import Finding, finding
 from rag_eval.scorers.regtrace.factuality import texts_of
-from rag_eval.scorers.regtrace.text_languages import languages_of
-from rag_eval.scorers.regtrace.tone_formulas import DIMENSIONS, Dimension, length_score
-from rag_eval.scorers.regtrace.tone_voice import Voice, VoiceReader
-from rag_eval.scorers.regtrace.tone_words import checked_lexicon
+from rag_eval.scorers.regtrace.formulas import DIMENSIONS, Dimension, length_score
+from rag_eval.scorers.regtrace.tone_voice import Voice, VoiceReader, checked_lexicon
 
 THRESHOLD: Final = 0.7
 FALLBACK_CONFIDENCE: Final = 0.7
@@ -218,24 +217,21 @@ def _languages(samples: Sequence[Fields]) -> list[str]:
 # ---------------------------------------------------------------------------------- the dimensions
 
 
-def _formality(answer: Voice, model: Voice) -> DimensionScore:
-    expected, actual = model.register, answer.register
-    return DimensionScore(
-        1 - abs(expected - actual), f"register {expected:.2f}", f"register {actual:.2f}"
-    )
+def _nearness(trait: str, called: str) -> Callable[[Voice, Voice], DimensionScore]:
+    """How near two voices are in a trait that goes from 0 to 1."""
+
+    def score(answer: Voice, model: Voice) -> DimensionScore:
+        expected, actual = getattr(model, trait), getattr(answer, trait)
+        difference = abs(expected - actual)
+        return DimensionScore(1 - difference, f"{called} {expected:.2f}", f"{called} {actual:.2f}")
+
+    return score
 
 
 def _sentiment(answer: Voice, model: Voice) -> DimensionScore:
     expected, actual = model.sentiment, answer.sentiment
     score = 1 - abs(expected - actual) / 2
     return DimensionScore(score, _sentiment_words(expected), _sentiment_words(actual))
-
-
-def _assertiveness(answer: Voice, model: Voice) -> DimensionScore:
-    expected, actual = model.assertiveness, answer.assertiveness
-    return DimensionScore(
-        1 - abs(expected - actual), f"certainty {expected:.2f}", f"certainty {actual:.2f}"
-    )
 
 
 def _persona(answer: Voice, model: Voice) -> DimensionScore:
@@ -254,9 +250,9 @@ def _verbosity(answer: Voice, model: Voice) -> DimensionScore:
 
 
 _RULES: Final = {
-    "formality": _formality,
+    "formality": _nearness("register", "register"),
     "sentiment": _sentiment,
-    "assertiveness": _assertiveness,
+    "assertiveness": _nearness("assertiveness", "certainty"),
     "persona_consistency": _persona,
     "verbosity": _verbosity,
 }
@@ -282,3 +278,52 @@ def _shown(name: Dimension, found: DimensionScore) -> Finding:
         actual=found.actual,
         message=f"{name} {found.score:.2f}",
     )
+
+
+# ---------------------------------------------------------------------------------------- languages
+
+
+_BLOCK_ROWS: Final = 512
+# More of a text does not change what its language is.
+_MOST_READ: Final = 2000
+
+
+def languages_of(texts: Sequence[str], tags: Sequence[str | None]) -> list[str]:
+    """The code of each text's language; that of its tag where it has one.
+
+    ``und`` where it is not known. Detection knows some forty languages and takes short texts in
+    Latin letters for English.
+
+    Raises
+    ------
+    InputError
+        For a tag that begins with no known language.
+    """
+    from rag_eval.kernels.languages import language_code
+
+    found = [language_code(tag) if tag else "" for tag in tags]
+    unknown = [place for place, code in enumerate(found) if not code]
+    for first in range(0, len(unknown), _BLOCK_ROWS):
+        places = unknown[first : first + _BLOCK_ROWS]
+        codes = _detected([texts[place][:_MOST_READ] for place in places])
+        for place, code in zip(places, codes, strict=True):
+            found[place] = code
+    return found
+
+
+def _detected(texts: Sequence[str]) -> list[str]:
+    from rag_eval.inputs.row_texts import read_rows
+    from rag_eval.inputs.samples import FieldNeeds
+    from rag_eval.kernels import scoring as kernels
+    from rag_eval.kernels.languages import LISTED
+    from rag_eval.kernels.scoring import metric_numbers
+    from rag_eval.kernels.settings import GroundedSettings
+
+    needs = FieldNeeds.of(("faithfulness",), "grounded")
+    batch = read_rows([{"answer": text, "contexts": []} for text in texts], 0, needs).pack()
+    metrics = metric_numbers(("faithfulness",))
+    settings = GroundedSettings()
+    return [
+        LISTED[kernels.grounded_details(batch, row, settings, metrics).language]
+        for row in range(len(texts))
+    ]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rag_eval.calibration.files import read_calibrations, write_calibrations
 from rag_eval.calibration.fitting import Calibration, calibrate
 from rag_eval.errors import InputError
-from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.options.signature import Signature
 
 SIGNATURE = Signature.of(("faithfulness",), OverlapSettings())

@@ -23,7 +23,7 @@ import rag_eval
 from rag_eval.calibration.fitting import Calibration, CalibrationWarning, calibrate
 from rag_eval.calibration.probabilities import IsotonicMap, LogisticMap
 from rag_eval.errors import InputError, MissingExtraError, SignatureMismatchError
-from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.options.signature import Signature
 from rag_eval.results.batch import BatchEvalResult
 

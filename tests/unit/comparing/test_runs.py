@@ -20,9 +20,10 @@ from rag_eval.comparing.disagreements import disagreement_line, disagreements
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.plumbing import json_text
 from rag_eval.reports.comparison import findings as report_lines
+from rag_eval.results.reading import MissingIdsError
+from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.run_files import read_run
-from rag_eval.runs.run_rows import MissingIdsError
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.stats.power import minimum_detectable_effect
 
 _Column = Sequence[float | None]

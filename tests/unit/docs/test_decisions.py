@@ -16,7 +16,7 @@ import rag_eval
 from rag_eval.cli.program import program
 from rag_eval.gating import policies
 from rag_eval.gating.against import GUARD
-from rag_eval.gating.verdicts import POLICIES
+from rag_eval.samples import POLICIES
 from tests.docs_pages import ROOT, update_tool
 
 PAGE = ROOT / "docs" / "decisions.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rag_eval.gating.false_alarm_rates import RATES
+from rag_eval.gating.tools.false_alarm_rates import RATES
 from tests.docs_pages import ROOT
 
 RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")

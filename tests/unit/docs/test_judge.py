@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from rag_eval.judge.failures import JUDGE_FAILURES
-from rag_eval.judge.metrics import JUDGED_METRICS, steps_of
-from rag_eval.judge.metrics.catalogue import SCORING
+from rag_eval.judge.metrics.catalogue import JUDGED_METRICS, steps_of
 from rag_eval.judge.steps import Step
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import all_metrics
@@ -16,6 +15,21 @@ from tests.docs_pages import ROOT
 
 PAGE = ROOT / "docs" / "judge.md"
 README = ROOT / "README.md"
+
+SCORING = {
+    "faithfulness": "Mean over the answer's claims of their support by the contexts: 1, partly "
+    "0.5, else 0",
+    "answer_relevance": "Mean over the answer's statements: answers the question 1, partly 0.5, "
+    "not 0; a refusal 0",
+    "context_precision": "Average precision of the contexts' order, by their use for arriving at "
+    "the ground truth",
+    "context_recall": "Mean over the ground truth's claims of their support by the contexts; the "
+    "best of several",
+    "context_relevance": "Share of the contexts that are relevant to the question",
+    "answer_correctness": "F1 of the claims of answer and ground truth, each looked up in the "
+    "other; best of several",
+    "hallucination_rate": "1 - share of the answer's claims that the contexts lack or contradict",
+}
 
 NULLS = {
     NullReason.JUDGE_FAILED: "the function raised, the server refused the call for good, or the "
@@ -44,7 +58,7 @@ def calls_table() -> str:
         spec, rating = (JUDGED_METRICS[style][metric] for style in ("claims", "rating"))
         fields = [*spec.fields, *(f"({name})" for name in spec.optional)]
         thresholds = f"{spec.threshold:g}, {rating.threshold:g}"
-        words = (SCORING["claims"][metric], spec.cost)
+        words = (SCORING[metric], spec.cost)
         rows.append([f"`{metric}`", ", ".join(fields), *words, thresholds])
     head = ["metric", "reads (if there)", "score, claims", "calls, claims"]
     head += ["passes from, claims and rating"]

@@ -9,7 +9,7 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.results.batch import BatchEvalResult
-from rag_eval.scoring.evaluation import evaluate_batch
+from rag_eval.scoring.evaluator import evaluate_batch
 
 GOOD = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
 BAD = {"question": "red fox", "answer": "blue whale sings.", "contexts": ["red fox."]}

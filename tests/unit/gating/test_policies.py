@@ -14,8 +14,8 @@ from benchmarks.statistics.__main__ import PAGE
 from benchmarks.statistics.populations import LUMPS, PairedPopulation
 from rag_eval.errors import InputError
 from rag_eval.gating import gate
-from rag_eval.gating.false_alarm_rates import N_REPLICATES, POLICIES, RATES, SEED, TIES
-from rag_eval.gating.false_alarms import false_alarm_rate
+from rag_eval.gating.tools.false_alarm_rates import N_REPLICATES, POLICIES, RATES, SEED, TIES
+from rag_eval.gating.tools.policies import false_alarm_rate
 from rag_eval.reports.gate import policy_lines
 from rag_eval.stats.differences import difference_lower_bound
 from rag_eval.stats.paired import sign_flip_test
@@ -164,90 +164,7 @@ def test_non_inferior_needs_a_margin(margin: Any) -> None:
         gate(run(0.0), old(), policy="non-inferior", margin=margin)
 
 
-# ---------------------------------------------------------------------------------- other tools
-
-
-def test_node_looks_at_plain_means() -> None:
-    assert gate(run(-0.049), old(), policy="node").status == "HELD"
-    report = gate(run(-0.051), old(), policy="node")
-    assert (report.status, report.passed) == ("REGRESS", False)
-    assert "(more than 0.050)" in report.reason
-    assert gate(run(-0.051), old(), policy="node", margin=0.06).passed
-    # Rows that are not in both count there.
-    apart = scored_run("new", {"faithfulness": [*OLD, *([0.0] * N)]})
-    assert not gate(apart, old(), policy="node").passed
-    assert gate(apart, old()).passed
-
-
-def test_node_takes_the_direction_of_a_metric_from_the_file() -> None:
-    before = scored_run("old", {"mine": OLD}, lower_is_better=frozenset({"mine"}))
-    after = scored_run("new", {"mine": OLD + 0.1})
-    assert not gate(after, before, policy="node").passed
-    assert gate(before, after, policy="node").passed
-
-
-@pytest.mark.parametrize(
-    ("shift", "status"), [(0.0, "clean"), (-0.04, "warning"), (-0.1, "critical"), (0.3, "clean")]
-)
-def test_regtrace_looks_at_the_relative_change(shift: float, status: str) -> None:
-    # The mean is about 0.5: 0.04 is 8 % of it, 0.1 is 20 %.
-    report = gate(run(shift), old(), policy="regtrace")
-    assert (report.status, report.passed) == (status, status == "clean")
-
-
-def test_regtrace_with_tolerances_lets_the_metrics_decide() -> None:
-    columns = {"faithfulness": OLD, "context_recall": OLD}
-    moved = {"faithfulness": OLD * 0.9, "context_recall": OLD * 1.1}
-    before, after = scored_run("old", columns), scored_run("new", moved)
-    assert gate(after, before, policy="regtrace").status == "clean"
-    tolerant = gate(after, before, policy="regtrace", margin={"context_recall": 0.02})
-    assert (tolerant.status, tolerant.passed) == ("warning", False)
-    assert gate(after, before, policy="regtrace", margin={"faithfulness": 0.2}).passed
-
-
-def test_regtrace_leaves_out_rows_that_the_baseline_lacks() -> None:
-    more = scored_run("new", {"faithfulness": [*OLD, *([0.0] * 100)]})
-    report = gate(more, old(), policy="regtrace")
-    assert report.status == "clean"
-    assert "100 rows that old lacks are in no score" in report.notices
-
-
-@pytest.mark.parametrize(
-    ("level", "shift", "n", "base"),
-    [
-        ("PROGRESS", 0.1, N, 0.3),
-        ("CAUTIOUS", 0.1, N, 0.0),
-        ("CAUTIOUS", 0.02, N, 0.3),
-        ("NOISE", 0.0, N, 0.3),
-        ("UNDERPOWERED", 0.0, 15, 0.3),
-        ("REGRESS", -0.05, N, 0.3),
-    ],
-)
-def test_omk_passes_on_progress_alone(level: str, shift: float, n: int, base: float) -> None:
-    wiggle = WIGGLE[:n] - WIGGLE[:n].mean()
-    before = scored_run("old", {"faithfulness": OLD[:n] + base})
-    after = scored_run("new", {"faithfulness": OLD[:n] + base + wiggle + shift})
-    report = gate(after, before, policy="omk")
-    assert (report.status, report.passed) == (level, level == "PROGRESS")
-    assert report.false_alarms is not None
-    assert report.false_alarms.rate > 0.9
-
-
-def test_tools_by_composites_need_composites() -> None:
-    nothing = [math.nan] * N
-    before = scored_run("old", {"faithfulness": OLD}, composite=nothing)
-    for policy in ("omk", "regtrace"):
-        with pytest.raises(InputError, match="composite"):
-            gate(run(0.0), before, policy=policy)
-
-
-def test_regtrace_needs_composites_on_the_rows_of_both() -> None:
-    half = [0.5] * 5 + [math.nan] * 5
-    names = [f"q{row}" for row in (0, 1, 2, 3, 4, 20, 21, 22, 23, 24)]
-    before = scored_run("old", {"faithfulness": [0.5] * 10}, composite=half)
-    after = scored_run("new", {"faithfulness": [0.5] * 10}, composite=half[::-1], ids=names)
-    with pytest.raises(InputError, match="of the rows in both, one of them has none"):
-        gate(after, before, policy="regtrace")
+# ----------------------------------------------------------------------------------- all policies
 
 
 @pytest.mark.parametrize("policy", ["no-regression", "non-inferior", "regtrace", "node"])

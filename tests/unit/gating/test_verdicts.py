@@ -15,10 +15,10 @@ from rag_eval.gating import Guards, NamedBaseline, gate, gate_stored, store_base
 from rag_eval.gating.stored import gate_against_store
 from rag_eval.reports.console import console_for
 from rag_eval.reports.gate import gate_markdown, print_gate
+from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.git_state import GitState
-from rag_eval.runs.scored_run import NOT_JUDGED
 from rag_eval.runs.store import RunStore
-from rag_eval.scoring.evaluation import evaluate_batch
+from rag_eval.scoring.evaluator import evaluate_batch
 from tests.scored_runs import scored_run
 
 FOX = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_eval import get_ngrams, tokenize
@@ -85,6 +85,8 @@ TEXTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=9).map(" ".join)
     st.sampled_from([0.1, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9, 1.0]),
     st.integers(1, 3),
 )
+# What comes between a duplicate and its repetition may be nearer to the repetition.
+@example(["b c", "a b", "a", "a b"], 0.1, 1)
 def test_they_are_those_of_the_definition(texts: list[str], threshold: float, n: int) -> None:
     data = dataset(*texts)
     assert listed(near_duplicates(data, threshold, n=n)) == by_definition(data, threshold, n)

@@ -15,12 +15,13 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.arrow import blocks as module
 from rag_eval.inputs.arrow.arrays import open_arrow
 from rag_eval.inputs.arrow.blocks import ArrowBlock, arrow_blocks
-from rag_eval.inputs.blocks import SampleError
-from rag_eval.inputs.samples import FieldNeeds, RowBlock, pack_block, read_rows, sample_blocks
+from rag_eval.inputs.row_blocks import RowBlock, sample_blocks
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.kernels.columns import SampleBatch
-from rag_eval.kernels.profiles import score_batch, settings_of
+from rag_eval.kernels.scoring import metric_numbers, score_batch
+from rag_eval.kernels.settings import settings_of
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
-from rag_eval.metrics.seven import metric_numbers
 from rag_eval.samples import MetricId, Profile
 
 pa = pytest.importorskip("pyarrow")
@@ -72,7 +73,7 @@ def needs_of(profile: Profile, metrics: tuple[MetricId, ...]) -> FieldNeeds:
 
 def scores_of(batch: SampleBatch, needs: FieldNeeds) -> list[tuple[bytes, bytes]]:
     """Scores and null reasons, row by row, to the bit."""
-    metrics = np.array(metric_numbers(sorted(needs.metrics)), np.int64)
+    metrics = metric_numbers(tuple(sorted(needs.metrics)))
     scores, reasons = score_batch(batch, settings_of({"profile": needs.profile}), metrics)
     return [(row.tobytes(), why.tobytes()) for row, why in zip(scores, reasons, strict=True)]
 
@@ -99,7 +100,7 @@ def expected(rows: list[Row], needs: FieldNeeds) -> Any:
     packed: list[Any] = [[], []]
     try:
         for block in sample_blocks(list(rows), needs):
-            both = content(pack_block(block, needs), needs)
+            both = content(block.pack(needs), needs)
             packed = [packed[0] + both[0], packed[1] + both[1]]
     except InputError as error:
         return str(error)
@@ -243,8 +244,8 @@ def test_rows_that_are_picked(made: tuple[Any, list[Row]], data: st.DataObject) 
         try:
             chosen = [rows[index] for index in indices]
             for index in range(len(chosen)):
-                pack_block(read_rows(chosen[index : index + 1], 0, needs), needs)
-            wanted: Any = content(pack_block(read_rows(chosen, 0, needs), needs), needs)
+                read_rows(chosen[index : index + 1], 0, needs).pack()
+            wanted: Any = content(read_rows(chosen, 0, needs).pack(), needs)
         except SampleError as error:
             wanted = error.fault
         assert packed == wanted

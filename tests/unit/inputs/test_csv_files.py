@@ -16,7 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.csv_files import text_list
 from rag_eval.inputs.opened import Input, InputOptions, Position
-from rag_eval.inputs.samples import RowBlock
+from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.tables import table_rows
 
 HEADER = "id,question,answer,contexts\n"

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval import EvalSample
-from rag_eval.inputs.blocks import SampleError
+from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.sample_fields import FieldColumns, block_fields, field_columns, plain_columns
-from rag_eval.inputs.samples import RowBlock
+from rag_eval.inputs.samples import SampleError
 
 NAMES = ("question", "answer", "contexts", "ground_truth", "tool_calls", "n_turns", "label_x")
 SPELLINGS = (*NAMES, "groundTruth", "toolCalls", "nTurns", "labelX", "other")

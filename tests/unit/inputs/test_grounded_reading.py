@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
-from rag_eval.inputs import samples as sources
-from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows, sample_blocks
+from rag_eval.inputs import row_texts
+from rag_eval.inputs.row_blocks import sample_blocks
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.samples import EvalSample, MetricId
 
@@ -53,7 +55,7 @@ def outcome(samples: list[Any], needs: FieldNeeds) -> Any:
     """The packed columns, or what is said of the first bad sample."""
     try:
         (block,) = sample_blocks(samples, needs)
-        batch = pack_block(block, needs)
+        batch = block.pack(needs)
     except InputError as error:
         return str(error)
     assert batch.grounded is not None
@@ -63,7 +65,7 @@ def outcome(samples: list[Any], needs: FieldNeeds) -> Any:
 
 
 def read_field_by_field(samples: list[Any], needs: FieldNeeds) -> bool:
-    return sources._read_plain_grounded(sources.RowBlock(0, samples), needs)
+    return row_texts._read_plain_grounded(row_texts.RowTexts(needs, samples))
 
 
 @pytest.mark.parametrize("metrics", METRICS)
@@ -113,9 +115,9 @@ def test_what_is_read_field_by_field(other: Row) -> None:
 )
 def test_what_is_read_row_by_row(other: Row) -> None:
     needs = FieldNeeds.of(ALL_METRIC_IDS, "grounded")
-    block = sources.RowBlock(0, [SOUND, other])
-    assert not sources._read_plain_grounded(block, needs)
-    assert block == sources.RowBlock(0, [SOUND, other])  # untouched
+    texts = row_texts.RowTexts(needs, [SOUND, other])
+    assert not row_texts._read_plain_grounded(texts)
+    assert texts == row_texts.RowTexts(needs, [SOUND, other])  # untouched
     assert not read_field_by_field([SOUND], needs)
 
 

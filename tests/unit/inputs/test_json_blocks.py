@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rag_eval.inputs import json_blocks, json_files
-from rag_eval.inputs.blocks import FileOrigin, SampleError
+from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
 from rag_eval.inputs.opened import START, Input, InputOptions, Position
-from rag_eval.inputs.samples import FieldNeeds, RowBlock
+from rag_eval.inputs.row_blocks import RowBlock
+from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.inputs.schemas.fields import FieldMap, field_map
-from rag_eval.kernels.profiles import score_batch, settings_of
+from rag_eval.kernels.scoring import metric_numbers, score_batch
+from rag_eval.kernels.settings import settings_of
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
-from rag_eval.metrics.seven import metric_numbers
 from rag_eval.scoring.faulty_rows import pack_file_block
 from tests import strategies
 
@@ -132,7 +132,7 @@ def read(
 
 def scores_of(batch: Any, needs: FieldNeeds) -> list[bytes]:
     """Scores and null reasons, row by row, to the bit."""
-    metrics = np.array(metric_numbers(sorted(needs.metrics)), np.int64)
+    metrics = metric_numbers(tuple(sorted(needs.metrics)))
     scores, reasons = score_batch(batch, settings_of({"profile": needs.profile}), metrics)
     return [row.tobytes() + why.tobytes() for row, why in zip(scores, reasons, strict=True)]
 

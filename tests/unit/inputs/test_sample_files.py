@@ -14,7 +14,7 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin, SampleBlock
 from rag_eval.inputs.opened import Input
-from rag_eval.inputs.samples import SHARED_BLOCK_BYTES
+from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES
 
 SAMPLE = {"id": "a", "question": "q?", "answer": "A b.", "contexts": ["A b c."]}
 LINE = json.dumps(SAMPLE).encode()

@@ -30,7 +30,7 @@ FOLDER = Path(__file__).parents[3] / "rag_eval" / "integrations"
 # Classes of these inherit from those of the tool: without it there is nothing to import.
 INHERITING = ("deepeval", "inspect_ai", "langchain", "llamaindex")
 LAZY = ("datasets", "langsmith", "mlflow", "ragas")
-SHARED = {"__init__", "scoring", "tool_package", "tool_rows"}
+SHARED = {"__init__", "scoring", "tool_rows"}
 PACKAGES = {
     "datasets",
     "deepeval",
@@ -114,15 +114,15 @@ def test_options_are_those_of_the_library() -> None:
     (found,) = SampleScorer("faithfulness", {"thresholds": {"faithfulness": 0.0}}).score(
         UNSUPPORTED
     )
-    assert (found.threshold, found.passed) == (0.0, True)
+    assert (found.facts["threshold"], found.passed) == (0.0, True)
     with pytest.raises(TypeError, match="profil"):
         SampleScorer("faithfulness", {"profil": "overlap"})
 
 
 def test_the_direction_of_a_metric_is_told() -> None:
     more, fewer = SampleScorer(["faithfulness", "unsupported_numbers"], {}).score(UNSUPPORTED)
-    assert (more.higher_is_better, fewer.higher_is_better) == (True, False)
-    assert fewer.facts() == {"higher_is_better": False}
+    assert (more.facts["higher_is_better"], fewer.facts["higher_is_better"]) == (True, False)
+    assert fewer.facts == {"higher_is_better": False}
 
 
 def test_a_reason_names_failing_sentences_and_is_safe_to_print() -> None:

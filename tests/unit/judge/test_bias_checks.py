@@ -19,11 +19,12 @@ from rag_eval.judge.bias_checks import (
     Order,
     PositionReport,
     debias_check,
+    paired_scores,
     position_check,
     sensitivity,
 )
 from rag_eval.judge.length_correlation import length_partial_correlation
-from rag_eval.judge.paired_scores import paired_scores
+from rag_eval.stats.index_sources import Resampling
 
 # ------------------------------------------------------------------------------- paired scores
 
@@ -33,7 +34,10 @@ def test_the_interval_is_that_of_pairs_drawn_one_by_one() -> None:
     usual, changed = generator.random(25), generator.random(25)
     names = [f"q{n}" for n in range(25)]
     found = paired_scores(
-        names, usual.tolist(), changed.tolist(), seed=7, n_resamples=300, level=0.9
+        names,
+        usual.tolist(),
+        changed.tolist(),
+        resampling=Resampling(seed=7, n_resamples=300, level=0.9),
     )
     drawn = np.random.default_rng(7).integers(25, size=(300, 25))
     means = (changed - usual)[drawn].mean(axis=1)
@@ -331,7 +335,9 @@ def test_the_interval_of_shuffles_is_that_of_their_pairs() -> None:
     rows = {f"q{n}": [0.9, 0.5 - n / 100, n / 77] for n in range(24)}
     report = shuffle(OrderJudge(FIRST_ONLY), rows, seed=5, n_resamples=70, level=0.8)
     names, usual, changed = zip(*report.scores.pairs, strict=True)
-    assert report.scores == paired_scores(names, usual, changed, seed=5, n_resamples=70, level=0.8)
+    assert report.scores == paired_scores(
+        names, usual, changed, resampling=Resampling(seed=5, n_resamples=70, level=0.8)
+    )
 
 
 def test_rows_with_one_order_are_left_out() -> None:
@@ -433,7 +439,8 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
     held = 0
     for seed in range(150):
         report = length_partial_correlation(
-            *made(60, bias=0.0, seed=seed), seed=seed, n_resamples=200, level=0.9
+            *made(60, bias=0.0, seed=seed),
+            resampling=Resampling(seed=seed, n_resamples=200, level=0.9),
         )
         assert report.correlation is not None
         assert report.correlation.low is not None
@@ -488,16 +495,30 @@ def test_without_a_correlation_there_is_none(
 
 def test_resamples_of_too_few_different_rows_are_not_counted() -> None:
     """Three different rows always leave 1 or -1, which would widen the interval to all of it."""
-    report = length_partial_correlation([1, 2, 3, 4], [2, 1, 4, 3], [1, 4, 2, 3], n_resamples=500)
+    report = length_partial_correlation(
+        [1, 2, 3, 4], [2, 1, 4, 3], [1, 4, 2, 3], resampling=Resampling(n_resamples=500)
+    )
     assert report.correlation is not None
     assert report.correlation.n_resamples < 100  # 4!/4**4 of them draw all four
 
 
 def test_the_seed_and_the_level_make_the_interval() -> None:
     columns = made(30, bias=0.5)
-    first = length_partial_correlation(*columns, seed=1, n_resamples=60, level=0.8)
-    assert length_partial_correlation(*columns, seed=1, n_resamples=60, level=0.8) == first
-    assert length_partial_correlation(*columns, seed=2, n_resamples=60, level=0.8) != first
+    first = length_partial_correlation(
+        *columns, resampling=Resampling(seed=1, n_resamples=60, level=0.8)
+    )
+    assert (
+        length_partial_correlation(
+            *columns, resampling=Resampling(seed=1, n_resamples=60, level=0.8)
+        )
+        == first
+    )
+    assert (
+        length_partial_correlation(
+            *columns, resampling=Resampling(seed=2, n_resamples=60, level=0.8)
+        )
+        != first
+    )
     assert first.correlation is not None
     assert (first.correlation.level, first.correlation.n_resamples) == (0.8, 60)
 

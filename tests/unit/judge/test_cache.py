@@ -562,7 +562,7 @@ def test_the_warning_of_a_failed_write_comes_on_the_thread_of_a_caller(path: Pat
     cache.put(b"l", REPLY)
     with one_warning("no such table"):
         deadline = time.monotonic() + 30
-        while not cache._is_off and time.monotonic() < deadline:
+        while cache._fault is None and time.monotonic() < deadline:
             time.sleep(0.02)
         cache.put(b"m", REPLY)
     assert_off(cache)

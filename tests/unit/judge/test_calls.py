@@ -15,11 +15,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from rag_eval.judge import loop_calls
+from rag_eval.judge import foreign_calls
 from rag_eval.judge.calls import Caller
 from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
-from rag_eval.judge.faults import fault_of, retry_after_s
-from rag_eval.judge.loop_calls import LoopCalls
+from rag_eval.judge.foreign_calls import LoopCalls, ThreadCalls
 from rag_eval.judge.replies import (
     MAX_REPLY_BYTES,
     JudgeIdentity,
@@ -27,9 +26,8 @@ from rag_eval.judge.replies import (
     Usage,
     n_bytes,
 )
-from rag_eval.judge.retrying import given_up
+from rag_eval.judge.retrying import fault_of, given_up, retry_after_s
 from rag_eval.judge.steps import Step
-from rag_eval.judge.thread_calls import ThreadCalls
 
 
 class Verdict(msgspec.Struct):
@@ -200,7 +198,7 @@ def test_a_judge_that_hides_its_cancellation_has_timed_out_all_the_same() -> Non
 def test_a_coroutine_that_ignores_its_cancellation_is_left_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(loop_calls, "_GRACE_S", 0.01)
+    monkeypatch.setattr(foreign_calls, "_GRACE_S", 0.01)
     coroutines = LoopCalls()
 
     async def main() -> None:

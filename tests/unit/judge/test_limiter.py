@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
-from rag_eval.judge.limiter import Bucket, Limiter, Pace
-from rag_eval.judge.limits import JudgeLimits
-from rag_eval.judge.slots import Slots
+from rag_eval.judge.limiter import Bucket, Limiter, Pace, Slots
+from rag_eval.judge.replies import JudgeLimits
+from rag_eval.options.judging import limits_of
 
 
 class Clock:
@@ -30,12 +30,12 @@ class Clock:
 
 
 def test_limits_of_nothing_are_the_defaults() -> None:
-    assert JudgeLimits.of({}) == JudgeLimits()
-    assert JudgeLimits.of({"concurrency": None, "profile": "grounded"}) == JudgeLimits()
+    assert limits_of({}) == JudgeLimits()
+    assert limits_of({"concurrency": None, "profile": "grounded"}) == JudgeLimits()
 
 
 def test_limits_are_read_from_options() -> None:
-    limits = JudgeLimits.of({"concurrency": 9, "budget_usd": 2, "call_timeout_s": 1.5})
+    limits = limits_of({"concurrency": 9, "budget_usd": 2, "call_timeout_s": 1.5})
     assert limits == JudgeLimits(concurrency=9, budget_usd=2.0, call_timeout_s=1.5)
 
 
@@ -57,7 +57,7 @@ def test_limits_are_read_from_options() -> None:
 )
 def test_a_limit_that_cannot_be_is_named(name: str, value: Any, message: str) -> None:
     with pytest.raises(InputError) as raised:
-        JudgeLimits.of({name: value})
+        limits_of({name: value})
     assert str(raised.value) == message
 
 

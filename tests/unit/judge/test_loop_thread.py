@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import pytest
 
 from rag_eval.judge import loop_thread
-from rag_eval.judge.workers import run_jobs
+from rag_eval.judge.loop_thread import run_jobs
 
 
 async def here() -> tuple[threading.Thread, asyncio.AbstractEventLoop]:
@@ -178,7 +178,7 @@ def test_a_call_that_hangs_does_not_keep_the_process() -> None:
     code = """
 import asyncio, time
 from rag_eval.judge import loop_thread
-from rag_eval.judge.thread_calls import ThreadCalls
+from rag_eval.judge.foreign_calls import ThreadCalls
 threads = ThreadCalls()
 async def hang():
     await asyncio.wait_for(threads.call(lambda prompt: time.sleep(600), "prompt"), 0.05)

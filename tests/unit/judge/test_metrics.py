@@ -12,21 +12,16 @@ import pytest
 
 import rag_eval
 from rag_eval.errors import InputError
-from rag_eval.judge.asking import DryAsker, Tally
+from rag_eval.judge.asking import DryAsker
 from rag_eval.judge.failures import JudgeFailure, JudgeUnavailableError
-from rag_eval.judge.metrics import (
-    JUDGED_METRICS,
-    JudgedRow,
-    Judgement,
-    judge_row,
-    steps_of,
-)
-from rag_eval.judge.metrics.catalogue import OMK_METRICS, SCORING
+from rag_eval.judge.metrics.catalogue import JUDGED_METRICS, OMK_METRICS, judge_row, steps_of
 from rag_eval.judge.metrics.chunk_verdicts import average_precision
 from rag_eval.judge.metrics.imagining import sentences
+from rag_eval.judge.metrics.judgements import JudgedRow, Judgement
 from rag_eval.judge.metrics.replies import numbering_complaint
 from rag_eval.judge.reading import value_of
 from rag_eval.judge.rendering import PromptStyle
+from rag_eval.judge.replies import Tally
 from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.samples import NullReason
@@ -664,7 +659,6 @@ def test_the_catalogue_has_every_judged_metric() -> None:
     omk = [metric.id for metric in OMK_METRICS]
     for style in JUDGE_STYLES:
         assert list(JUDGED_METRICS[style]) == [*METRIC_IDS, *omk]
-        assert list(SCORING[style]) == list(METRIC_IDS)
     for metric, spec in JUDGED_METRICS["rating"].items():
         assert spec.id == metric
         assert spec.fields

@@ -66,7 +66,7 @@ def test_a_price_is_of_a_million_tokens() -> None:
         ({"m": {"input": -1, "output": 2}}, "prices: 'm': input must be 0 or above, got -1"),
         (
             {"m": {"input": 1, "output": float("nan")}},
-            "prices: 'm': output must be 0 or above, got nan",
+            "prices: 'm': output must be finite, got nan",
         ),
         ({"": {"input": 1, "output": 2}}, "prices: '' is no name of a model"),
         ({5: {"input": 1, "output": 2}}, "prices: 5 is no name of a model"),

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from rag_eval.judge.asking import Tally
-from rag_eval.judge.metrics import JUDGED_METRICS, JudgedRow, Judgement, judge_row, steps_of
-from rag_eval.judge.metrics.ratings import OMK_RATINGS, RATINGS, score_of
+from rag_eval.judge.metrics.catalogue import JUDGED_METRICS, OMK_METRICS, judge_row, steps_of
+from rag_eval.judge.metrics.judgements import JudgedRow, Judgement
+from rag_eval.judge.metrics.ratings import score_of
+from rag_eval.judge.replies import Tally
 from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.samples import NullReason
@@ -24,6 +25,8 @@ ROW = JudgedRow(
     ground_truths=["TRUTH-ZERO", "TRUTH-ONE"],
 )
 TEXTS = ("QUESTION", "ANSWER", "CHUNK-ZERO", "CHUNK-ONE", "TRUTH-ZERO", "TRUTH-ONE")
+OMK = [metric.id for metric in OMK_METRICS]
+RATINGS = {metric: steps_of(metric, "rating")[0] for metric in JUDGED_METRICS["rating"]}
 CHUNKS = {"CHUNK-ZERO", "CHUNK-ONE"}
 TRUTHS = {"TRUTH-ZERO", "TRUTH-ONE"}
 
@@ -118,7 +121,7 @@ def test_omk_goes_by_the_contexts_without_a_ground_truth(metric: str) -> None:
         assert "CHUNK-ZERO\n\nCHUNK-ONE" in prompt
 
 
-@pytest.mark.parametrize("metric", OMK_RATINGS)
+@pytest.mark.parametrize("metric", OMK)
 def test_omk_needs_no_contexts_where_there_is_a_ground_truth(metric: str) -> None:
     row = JudgedRow("QUESTION-TEXT", "ANSWER-TEXT", None, ["TRUTH-ZERO"])
     assert judged(StepJudge(), row, metric)[metric].score == 0.75
@@ -139,7 +142,7 @@ def test_omk_asks_nobody_without_a_reference(metric: str) -> None:
 
 def test_an_answer_without_a_word_uses_no_fact() -> None:
     asker = StepJudge()
-    found = judged(asker, JudgedRow("q", " ", ["c"], ["t"]), *OMK_RATINGS)
+    found = judged(asker, JudgedRow("q", " ", ["c"], ["t"]), *OMK)
     assert {metric: one.score for metric, one in found.items()} == {
         "omk.faithfulness": None,
         "omk.answer_relevancy": 0.0,
@@ -153,8 +156,8 @@ def test_an_answer_without_a_word_uses_no_fact() -> None:
 def test_omk_metrics_are_ratings_in_either_style() -> None:
     for style in JUDGE_STYLES:
         asker = StepJudge()
-        found = judged(asker, ROW, *OMK_RATINGS, style=style)
-        assert sorted(asker.steps) == sorted(rated.step.name for rated in OMK_RATINGS.values())
+        found = judged(asker, ROW, *OMK, style=style)
+        assert sorted(asker.steps) == sorted(RATINGS[metric].name for metric in OMK)
         assert {one.score for one in found.values()} == {0.75}
 
 
@@ -167,23 +170,27 @@ def test_the_styles_share_no_prompt_of_the_seven() -> None:
     assert len(names["rating"]) == 7
 
 
-@pytest.mark.parametrize("metric", [*RATINGS, *OMK_RATINGS])
+@pytest.mark.parametrize("metric", RATINGS)
 def test_every_rating_has_an_anchor(metric: str) -> None:
-    body = (RATINGS.get(metric) or OMK_RATINGS[metric]).step.template.body
+    body = RATINGS[metric].template.body
     anchors = [line for line in body.splitlines() if line[:1].isdigit()]
     assert [anchor[:3] for anchor in anchors] == ["5: ", "4: ", "3: ", "2: ", "1: "]
     assert len(set(anchors)) == 5
 
 
-@pytest.mark.parametrize("metric", [*RATINGS, *OMK_RATINGS])
+@pytest.mark.parametrize("metric", RATINGS)
 def test_a_prompt_takes_what_its_metric_reads(metric: str) -> None:
-    rated = RATINGS.get(metric) or OMK_RATINGS[metric]
-    assert rated.step.template.variables == set(rated.reads)
+    reads = {
+        "chunk" if name == "contexts" else name for name in JUDGED_METRICS["rating"][metric].reads
+    }
+    if "ground_truth" in reads and metric in OMK:
+        reads = reads - {"ground_truth", "chunk"} | {"reference"}
+    assert RATINGS[metric].template.variables == reads
 
 
 def test_no_prompt_is_left_over() -> None:
     folder = resources.files("rag_eval.judge") / "prompts"
-    for part, ratings in (("rating", RATINGS), ("omk", OMK_RATINGS)):
-        files = {file.name for file in (folder / part).iterdir()}
-        wanted = {f"{rated.step.name.partition('/')[2]}.md" for rated in ratings.values()}
-        assert files == wanted
+    for part in ("rating", "omk"):
+        files = {f"{part}/{file.name}" for file in (folder / part).iterdir()}
+        steps = {f"{step.name}.md" for step in RATINGS.values()}
+        assert files == {name for name in steps if name.startswith(f"{part}/")}

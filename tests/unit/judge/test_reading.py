@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rag_eval.judge import marked_json
+from rag_eval.judge import reading
 from rag_eval.judge.failures import FailureKind, JudgeFailure
 from rag_eval.judge.reading import marked_object, read_reply, value_of
 from rag_eval.judge.replies import JudgeReply
@@ -304,7 +304,7 @@ class Work:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.tries = self.scans = 0
-        decoded, is_open = marked_json._decoded, marked_json._is_open
+        decoded, is_open = reading._decoded, reading._is_open
 
         def counted(text: str, start: int) -> tuple[dict[str, Any], int]:
             self.tries += 1
@@ -314,8 +314,8 @@ class Work:
             self.scans += 1
             return is_open(text, start)
 
-        monkeypatch.setattr(marked_json, "_decoded", counted)
-        monkeypatch.setattr(marked_json, "_is_open", scanned)
+        monkeypatch.setattr(reading, "_decoded", counted)
+        monkeypatch.setattr(reading, "_is_open", scanned)
 
 
 MEGABYTE = 1 << 20

@@ -16,8 +16,9 @@ import numpy.typing as npt
 import pytest
 
 from rag_eval._native import overlap_block
-from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
-from rag_eval.kernels.overlap_settings import OverlapSettings
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.kernels.settings import OverlapSettings, overlap_arguments
 from rag_eval.metrics.ids import METRIC_IDS
 from tests.differential.test_overlap_block import ROWS, WANTED, giant
 from tests.oracle import overlap
@@ -39,7 +40,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
 def score(rows: list[Sample], seed: int, settings: OverlapSettings | None = None) -> Scores:
     """Scores of all metrics by the kernel itself, a null left 0."""
     needs = FieldNeeds.of(METRIC_IDS)
-    batch = pack_block(read_rows(rows, 0, needs), needs)
+    batch = read_rows(rows, 0, needs).pack()
     scores = np.full((len(rows), 7), -7.0)
     overlap_block.score_block(
         *(
@@ -49,7 +50,7 @@ def score(rows: list[Sample], seed: int, settings: OverlapSettings | None = None
         ),
         batch.row_contexts,
         np.arange(7),
-        *(settings or OverlapSettings()).kernel_arguments,
+        *overlap_arguments(settings or OverlapSettings()),
         seed,
         0,
         len(rows),

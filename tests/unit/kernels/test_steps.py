@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from rag_eval import evaluate_batch
-from rag_eval.inputs.samples import FieldNeeds, pack_block, read_rows
+from rag_eval.inputs.row_texts import read_rows
+from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels import scoring
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 
@@ -43,7 +44,7 @@ def test_ranges_are_all_rows_in_order_and_only_single_rows_take_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     needs = FieldNeeds.of(METRIC_IDS, "overlap")
-    batch = pack_block(read_rows(ROWS, 0, needs), needs)
+    batch = read_rows(ROWS, 0, needs).pack()
     assert scoring._steps(batch, 0, batch.n_rows) == [(0, batch.n_rows, False)]
     monkeypatch.setattr(scoring, "_QUICK_BYTES", 0)
     monkeypatch.setattr(scoring, "_QUICK_PAIRS", 1 << 14)

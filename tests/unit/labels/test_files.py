@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.labels.comparing_labels import compare_labels
-from rag_eval.labels.contamination import contamination_warnings, is_contaminated
+from rag_eval.labels.comparing_labels import compare_labels, contamination_warnings, is_contaminated
 from rag_eval.labels.gold_dataset import read_gold_dataset
 from rag_eval.labels.label_files import check_labels, compare_label_files
 from rag_eval.labels.label_sets import LabelSet, read_labels
-from rag_eval.labels.score_columns import ScoreColumn, column_of_omk_report, column_of_run
+from rag_eval.labels.omk_gold import column_of_omk_report
+from rag_eval.labels.score_columns import ScoreColumn, column_of_run
 from rag_eval.labels.templates import FILES, write_template
-from rag_eval.runs.scored_run import NOT_JUDGED, ScoredRun
+from rag_eval.results.verdicts import NOT_JUDGED
+from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.stats import pearson, spearman, weighted_kappa
 from rag_eval.stats.krippendorff import krippendorff_alpha
 

@@ -17,7 +17,8 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.inputs import json_files
 from rag_eval.jobs import file_scoring as score_files
-from rag_eval.jobs.file_scoring import ScoreFileReport, score_file
+from rag_eval.jobs.file_reports import ScoreFileReport
+from rag_eval.jobs.file_scoring import score_file
 from rag_eval.outputs import parts
 from rag_eval.outputs.journal import Journal
 from rag_eval.outputs.parts import OutputError, PartedFile
@@ -839,7 +840,7 @@ def test_a_disk_that_is_full(
     def full(self: Any, chunk: bytes) -> None:
         nonlocal n_writes
         n_writes += 1
-        if n_writes > 8:
+        if n_writes > 5:
             raise OSError(28, "No space left on device")
         write(self, chunk)
 

@@ -12,7 +12,7 @@ from rag_eval.errors import SignatureMismatchError
 from rag_eval.pytest_plugin.item_scores import ItemScores
 from rag_eval.pytest_plugin.session_run import Recorded, read_records, session_run
 from rag_eval.reports.recorded_scores import ScoredTest, summary_lines
-from rag_eval.runs.scored_run import NOT_JUDGED
+from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.samples import NullReason
 from rag_eval.testing import assert_rag, listening
 

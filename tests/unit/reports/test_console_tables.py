@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rag_eval.jobs.file_run import RunReport, run_file
+from rag_eval.jobs.file_reports import RunReport
+from rag_eval.jobs.file_run import run_file
 from rag_eval.jobs.file_scoring import score_file
-from rag_eval.reports.console import console_for, print_run, print_score_file
-from rag_eval.reports.run_table import RunTable
+from rag_eval.reports.console import RunTable, console_for, print_run, print_score_file
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 METRICS = ["faithfulness", "unsupported_numbers", "context_recall"]

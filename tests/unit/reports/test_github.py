@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from rag_eval.errors import InputError
+from rag_eval.reports.code_hosts import annotations, step_summary, write_github
 from rag_eval.reports.console import console_for, number_table, print_line
-from rag_eval.reports.github import annotations, step_summary, write_github
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.reports.run_markdown import run_markdown
 from rag_eval.views.outcomes import FailedCheck, Outcome, run_outcomes

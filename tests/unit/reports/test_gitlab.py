@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rag_eval.inputs.blocks import RowFault
-from rag_eval.reports.gitlab import code_quality
+from rag_eval.reports.code_hosts import code_quality
 from rag_eval.views.outcomes import Outcome, row_outcomes, run_outcomes
 from tests.run_views import BAD, GOOD, HOSTILE_TEXTS, hostile_view, view_of
 

@@ -20,8 +20,7 @@ from click.testing import CliRunner, Result
 from rag_eval import evaluate_batch
 from rag_eval.cli.program import program
 from rag_eval.plumbing.csv_cells import unguarded_cell
-from rag_eval.reports.github import annotations, step_summary
-from rag_eval.reports.gitlab import code_quality
+from rag_eval.reports.code_hosts import annotations, code_quality, step_summary
 from rag_eval.reports.junit import junit_xml
 from rag_eval.reports.page.page import page_html
 from rag_eval.reports.run_markdown import run_markdown

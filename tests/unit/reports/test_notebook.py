@@ -18,9 +18,9 @@ from rag_eval import BatchEvalResult, EvalSample, compare, evaluate, evaluate_ba
 from rag_eval.gating import Guards, gate
 from rag_eval.metrics.own import metric
 from rag_eval.metrics.registry import unregister
-from rag_eval.reports.notebook import _joined
 from rag_eval.reports.notebook_batch import summary_html
 from rag_eval.reports.notebook_elements import RED
+from rag_eval.reports.page.passages import joined_spans
 from rag_eval.results.row import EvalSignal
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
@@ -424,4 +424,4 @@ def test_windows_that_overlap_are_marked_once() -> None:
 
 
 def test_windows_inside_of_others_do_not_end_them() -> None:
-    assert _joined([(20, 30), (2, 5), (0, 10), (10, 12)]) == [(0, 12), (20, 30)]
+    assert joined_spans([(20, 30), (2, 5), (0, 10), (10, 12)]) == [(0, 12), (20, 30)]

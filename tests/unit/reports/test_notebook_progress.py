@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rag_eval import evaluate_batch, score_file
-from rag_eval.reports import notebook_progress
-from rag_eval.reports.notebook_progress import ProgressBar, live_progress
+from rag_eval.reports import progress as shown_progress
+from rag_eval.reports.progress import ProgressBar, live_progress
 from rag_eval.scoring.progress import Progress
 
 ROWS = [{"question": "q", "answer": "a", "contexts": ["a"]}] * 3
@@ -101,7 +101,7 @@ def test_updates_come_no_faster_than_a_person_can_see(
     notebook: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr(notebook_progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(shown_progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     with live_progress() as show:
         assert show is not None
         for done in range(1, 101):

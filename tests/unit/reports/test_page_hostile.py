@@ -11,8 +11,7 @@ import pytest
 import rag_eval
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.inputs.blocks import RowFault
-from rag_eval.reports.page.page import page_html
-from rag_eval.reports.page.security import script_json
+from rag_eval.reports.page.page import page_html, script_json
 from rag_eval.reports.page.visible_text import visible, visible_plain
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView

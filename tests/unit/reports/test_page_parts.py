@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
 import rag_eval
-from rag_eval.reports.page import row_list as sizes
-from rag_eval.reports.page.charts import WIDTH, difference_chart, score_chart, spans
-from rag_eval.reports.page.figures import (
+from rag_eval.reports.figures import (
     exact_text,
     interval_text,
     p_value_text,
@@ -24,6 +22,8 @@ from rag_eval.reports.page.figures import (
     share_text,
     signed_text,
 )
+from rag_eval.reports.page import row_list as sizes
+from rag_eval.reports.page.charts import WIDTH, difference_chart, score_chart, spans
 from rag_eval.reports.page.page import page_html
 from rag_eval.reports.page.passages import Window, chunk_pieces, kept_ranges, sentence_pieces
 from rag_eval.reports.page.row_list import row_list, show_command

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_eval.reports.passages import Passage, passage_text
+from rag_eval.reports.show import Passage, passage_text
 
 MARKS = ("«", "»")
 

@@ -134,7 +134,7 @@ def test_a_figure_knows_its_picture_and_pyplot_is_left_alone(batch: BatchEvalRes
 def test_without_matplotlib_the_extra_is_named(
     batch: BatchEvalResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "rag_eval.reports.score_figure", raising=False)
+    monkeypatch.delitem(sys.modules, "rag_eval.reports.plot", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rag-eval-native\[plot\]'"):
         batch.plot()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rag_eval.jobs.file_run import run_file
-from rag_eval.reports.progress_bar import RecentRate, rest_text, shown_progress
+from rag_eval.reports.progress import RecentRate, rest_text, shown_progress
 from rag_eval.scoring.progress import Progress
 from tests.fluent_judge import FluentJudge
 

@@ -12,7 +12,7 @@ from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.inputs.blocks import RowFault
 from rag_eval.reports.run_markdown import run_markdown
 from rag_eval.samples import NullReason
-from rag_eval.scoring.evaluation import evaluate_batch
+from rag_eval.scoring.evaluator import evaluate_batch
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
 from tests.run_views import BAD, GOOD, HOSTILE_TEXTS, hostile_view, view_of

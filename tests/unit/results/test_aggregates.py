@@ -15,8 +15,8 @@ import scipy.stats
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rag_eval.kernels.exact_moments import ExactMoments
 from rag_eval.results.aggregates import (
-    ExactMoments,
     ScoreStatistics,
     aggregate_composite,
     aggregate_metric,
@@ -126,7 +126,7 @@ def test_merging_is_free_of_order(parts: list[list[float]], choose: random.Rando
 def test_more_rows_than_are_added_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     values = [0.1 * i for i in range(50)] + [math.nan] * 3
     wanted = state(moments(values))
-    monkeypatch.setattr("rag_eval.results.aggregates._FLUSH_ROWS", 7)
+    monkeypatch.setattr("rag_eval.kernels.exact_moments._FLUSH_ROWS", 7)
     assert state(moments(values)) == wanted
 
 

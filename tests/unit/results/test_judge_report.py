@@ -16,7 +16,7 @@ import rag_eval
 from rag_eval.calibration.applied import calibrated
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.jobs.file_run import run_file
-from rag_eval.judge.asking import Tally
+from rag_eval.judge.replies import Tally
 from rag_eval.options.plan import make_plan
 from rag_eval.reports.judging import print_estimate, print_judging
 from rag_eval.results.batch import BatchEvalResult

@@ -12,9 +12,9 @@ import pytest
 
 import rag_eval
 from rag_eval.errors import InputError, SignatureMismatchError, TextsNotKeptError
+from rag_eval.results.reading import MissingIdsError
 from rag_eval.runs.baseline_files import write_baseline_file
 from rag_eval.runs.run_files import read_run, run_of_result
-from rag_eval.runs.run_rows import MissingIdsError
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import EvalSample, NullReason
 
@@ -383,7 +383,7 @@ def test_bad_result_rows(tmp_path: Path, row: Any, message: str) -> None:
         ("t.json", '{"results":[\n3\n],"aggregates":{}}', r"results\[0\]: wanted an object"),
         ("t.json", '{"results":[\n{"sample":{"id":1},"metrics":{}}\n', "ends before its summary"),
         ("t.json", '{"results":[\n],"aggregates":{}}', "has a summary and no rows"),
-        ("t.json", '{"results": [3]}', r"results\[0\]: wanted a sample and its metrics"),
+        ("t.json", '{"results": [3]}', r"results\[0\]: wanted an object, got 3"),
         ("t.csv", "id,name\n1,x\n", "no column is named like a metric .columns: id, name."),
         ("t.parquet", "x", "is not sound Parquet"),
     ],

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.samples import NullReason
-from rag_eval.scorers.mastra.completeness import completeness, create_completeness_scorer
-from rag_eval.scorers.mastra.completeness_specs import METRICS
-from rag_eval.scorers.mastra.elements import element_coverage, text_elements
+from rag_eval.scorers.mastra.completeness import METRICS, completeness, create_completeness_scorer
+from rag_eval.scorers.mastra.elements import element_coverage, infinitive, text_elements
 from rag_eval.scorers.mastra.runs import RunError
-from rag_eval.scorers.mastra.verb_forms import infinitive
 
 LEMMAS = ["own", "lemminflect"]
 

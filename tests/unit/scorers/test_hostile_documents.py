@@ -14,19 +14,19 @@ from rag_eval.metrics.contract import Metric, Scored
 from rag_eval.plumbing.strict_json import JsonFault, json_depth, parse_json
 from rag_eval.scorers.json_schemas import SchemaError, validator
 from rag_eval.scorers.omk.assertions import check_assertion
-from rag_eval.scorers.regtrace import format_specs, meaning_specs
+from rag_eval.scorers.regtrace import specs
 from rag_eval.scorers.regtrace.format import format_score
+from rag_eval.scorers.regtrace.format_checks import (
+    MOST_CHARACTERS,
+    MOST_LINES,
+    markdown_structure,
+)
 from rag_eval.scorers.regtrace.format_formulas import (
     markdown_features,
     phrase_penalty,
     regex_match,
     term_coverage,
-)
-from rag_eval.scorers.regtrace.json_comparison import value_similarity
-from rag_eval.scorers.regtrace.markdown_structure import (
-    MOST_CHARACTERS,
-    MOST_LINES,
-    markdown_structure,
+    value_similarity,
 )
 
 # Generous, so that only what grows faster than its input is caught.
@@ -230,9 +230,7 @@ def scored(spec: Metric, fields: dict[str, Any]) -> Scored | None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-@pytest.mark.parametrize(
-    "spec", [*format_specs.METRICS, *meaning_specs.METRICS], ids=lambda spec: str(spec.id)
-)
+@pytest.mark.parametrize("spec", specs.METRICS, ids=lambda spec: str(spec.id))
 def test_every_scorer_comes_to_an_end(spec: Metric, name: str) -> None:
     hostile = DOCUMENTS[name]
     for answer, truth in ((hostile, "A plain text."), ("A plain text.", hostile)):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_eval.scorers.regtrace.markdown_structure import (
+from rag_eval.scorers.regtrace.format_checks import (
     _may_be_structured,
     _parser,
     _structure,

@@ -5,18 +5,27 @@ from __future__ import annotations
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.scorers.mastra.answer_similarity import (
+from rag_eval.scorers.mastra.answers import (
     AnswerSimilarityOptions,
     Comparison,
     Match,
     answer_similarity_score,
 )
-from rag_eval.scorers.mastra.context_precision import ChunkVerdict, context_precision_score
-from rag_eval.scorers.mastra.context_relevance import (
+from rag_eval.scorers.mastra.chunks import (
     ChunkRating,
     ChunkRatings,
+    ChunkVerdict,
     RelevancePenalties,
+    context_precision_score,
     context_relevance_score,
+)
+from rag_eval.scorers.mastra.criteria import criteria_of
+from rag_eval.scorers.mastra.judged_agents import (
+    CallVerdicts,
+    StepVerdict,
+    TrajectoryVerdicts,
+    tool_call_accuracy_score,
+    trajectory_accuracy_score,
 )
 from rag_eval.scorers.mastra.noise_sensitivity import (
     Dimension,
@@ -24,15 +33,8 @@ from rag_eval.scorers.mastra.noise_sensitivity import (
     Robustness,
     noise_sensitivity_score,
 )
-from rag_eval.scorers.mastra.rubric import criteria_of
 from rag_eval.scorers.mastra.summarization import QuestionVerdict, coverage_score
-from rag_eval.scorers.mastra.tool_call_accuracy import CallVerdicts, tool_call_accuracy_score
-from rag_eval.scorers.mastra.toxicity import toxicity_score
-from rag_eval.scorers.mastra.trajectory_accuracy import (
-    StepVerdict,
-    TrajectoryVerdicts,
-    trajectory_accuracy_score,
-)
+from rag_eval.scorers.mastra.verdicts import share_of_yes
 
 
 def ratings(*given: tuple[str, bool]) -> ChunkRatings:
@@ -71,7 +73,7 @@ def test_a_score_is_not_rounded() -> None:
 
 
 def test_without_verdicts_there_is_no_toxicity() -> None:
-    assert toxicity_score([]) is None
+    assert share_of_yes([], 1.0) is None
 
 
 def test_steps_that_are_missing_are_charged_and_extra_ones_are_not() -> None:

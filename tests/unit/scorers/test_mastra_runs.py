@@ -13,17 +13,16 @@ from rag_eval.scorers.mastra import (
     create_answer_similarity_scorer,
     create_bias_scorer,
     create_tool_call_accuracy_scorer_code,
+    extract_input_messages,
+    get_reasoning_from_run_output,
 )
-from rag_eval.scorers.mastra.context_relevance import ContextRelevanceOptions
-from rag_eval.scorers.mastra.contexts import context_or_tools, extracted
-from rag_eval.scorers.mastra.options import settings_of
+from rag_eval.scorers.mastra.chunks import ContextRelevanceOptions
+from rag_eval.scorers.mastra.options import context_or_tools, extracted, settings_of
 from rag_eval.scorers.mastra.runs import (
     RunError,
     assistant_text,
     assistant_texts,
     ground_truth_text,
-    input_texts,
-    reasoning_text,
     run_of,
     run_of_sample,
     system_prompt,
@@ -73,7 +72,7 @@ def test_the_first_user_message_and_the_last_assistant_message_that_says_somethi
         }
     )
     assert user_text(run) == "one"
-    assert input_texts(run) == ["one", "two"]
+    assert extract_input_messages(run.source["input"]) == ["one", "two"]
     assert assistant_text(run) == "at seven"
     assert assistant_texts(run) == ["let me check", "at seven"]
 
@@ -86,7 +85,7 @@ def test_system_prompts_are_no_input_messages() -> None:
     }
     run = run_of({"input": given})
     assert system_prompt(run) == "a\n\nb\n\nc"
-    assert input_texts(run) == ["q"]
+    assert extract_input_messages(run.source["input"]) == ["q"]
 
 
 def test_reasoning_is_read_from_the_message_or_from_its_parts() -> None:
@@ -99,7 +98,7 @@ def test_reasoning_is_read_from_the_message_or_from_its_parts() -> None:
             ]
         }
     )
-    assert reasoning_text(run) == "own\nfirst\nthen"
+    assert get_reasoning_from_run_output(run.source["output"]) == "own\nfirst\nthen"
 
 
 def test_a_missing_text_is_empty() -> None:

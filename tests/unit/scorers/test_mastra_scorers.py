@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.judge.asking import Asked, DryAsker, Reply, Tally
+from rag_eval.judge.asking import Asked, DryAsker, Reply
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.rendering import PromptStyle
+from rag_eval.judge.replies import Tally
 from rag_eval.judge.steps import Fields, Step
 from rag_eval.metrics.registry import known_metric_ids
 from rag_eval.samples import EvalSample, NullReason

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError
 from rag_eval.metrics.contract import Metric, Scored
 from rag_eval.samples import NullReason
-from rag_eval.scorers.mastra.content_similarity import (
-    content_similarity,
-    create_content_similarity_scorer,
-)
+from rag_eval.scorers.mastra import keyword_coverage as keyword_coverages
+from rag_eval.scorers.mastra import similarity
+from rag_eval.scorers.mastra import tone_consistency as tones
 from rag_eval.scorers.mastra.keyword_coverage import (
     _without_tags,
     create_keyword_coverage_scorer,
@@ -27,8 +26,9 @@ from rag_eval.scorers.mastra.keyword_coverage import (
 )
 from rag_eval.scorers.mastra.run_texts import input_text, output_text
 from rag_eval.scorers.mastra.runs import run_of
-from rag_eval.scorers.mastra.text_specs import METRICS
-from rag_eval.scorers.mastra.textual_difference import (
+from rag_eval.scorers.mastra.similarity import (
+    content_similarity,
+    create_content_similarity_scorer,
     create_textual_difference_scorer,
     textual_difference,
 )
@@ -38,6 +38,7 @@ from rag_eval.scorers.mastra.tone_consistency import (
 )
 from tests import strategies
 
+METRICS = (*similarity.METRICS, *keyword_coverages.METRICS, *tones.METRICS)
 BY_ID = {spec.id: spec for spec in METRICS}
 PAIRED = [spec for spec in METRICS if spec.id != "mastra.tone_consistency"]
 ROW = {"question": "When does the ferry leave?", "answer": "The ferry leaves at seven."}

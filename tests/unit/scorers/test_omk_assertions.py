@@ -13,13 +13,13 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.metrics.contract import Metric
 from rag_eval.samples import NullReason
-from rag_eval.scorers.javascript_strings import utf16_length
+from rag_eval.scorers.javascript import utf16_length
 from rag_eval.scorers.omk.assertion_reading import JudgedAssertion
+from rag_eval.scorers.omk.assertion_rules import word_count, word_counts
 from rag_eval.scorers.omk.assertion_runs import AssertionCall, AssertionRun, run_of_fields
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions, validate_assertions
-from rag_eval.scorers.omk.specs import METRICS
+from rag_eval.scorers.omk.specs import CODE_METRICS as METRICS
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n, tokens_of
-from rag_eval.scorers.omk.word_counts import word_count, word_counts
 
 BY_ID = {spec.id: spec for spec in METRICS}
 CALLS = [

@@ -9,13 +9,18 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.scorers.omk.assertion_runs import AssertionRun
-from rag_eval.scorers.omk.assertion_types import ALL_TYPES, CUSTOM, SET
-from rag_eval.scorers.omk.file_claims import fact_with_paths, path_claims, verified_rate
-from rag_eval.scorers.omk.grading import Grade, RubricQuestion, grade
+from rag_eval.scorers.omk.assertion_types import ALL_TYPES, CUSTOM, SET, layer_of
+from rag_eval.scorers.omk.grading import (
+    Grade,
+    RubricQuestion,
+    fact_with_paths,
+    grade,
+    path_claims,
+    verified_rate,
+)
 from rag_eval.scorers.omk.layers import (
     composite,
     layer_gates,
-    layer_of,
     layered_scores,
     normalize_capability,
     ratio_to_score,

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError
 from rag_eval.metrics.contract import Metric
 from rag_eval.samples import NullReason
-from rag_eval.scorers.mastra import checks
-from rag_eval.scorers.mastra.check_specs import METRICS
+from rag_eval.scorers import mastra as checks
+from rag_eval.scorers.mastra import call_checks, text_checks
 
+METRICS = (*text_checks.METRICS, *call_checks.METRICS)
 BY_ID: dict[str, Metric] = {str(spec.id): spec for spec in METRICS}
 
 

@@ -15,7 +15,7 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.contract import Scored
 from rag_eval.samples import NullReason
 from rag_eval.scorers.regtrace.claim_support import ClaimRow, Verdict, claims_of
-from rag_eval.scorers.regtrace.clauses import ClausedText, numbers_of
+from rag_eval.scorers.regtrace.clauses import ClausedText, is_negated, numbers_of
 from rag_eval.scorers.regtrace.details import MOST_FINDINGS
 from rag_eval.scorers.regtrace.factuality import (
     FactualitySettings,
@@ -23,14 +23,13 @@ from rag_eval.scorers.regtrace.factuality import (
     factuality_column,
     json_structural,
 )
-from rag_eval.scorers.regtrace.factuality_formulas import MODES
+from rag_eval.scorers.regtrace.formulas import MODES
 from rag_eval.scorers.regtrace.json_structure import (
     compare_json,
     compare_json_as_code,
     n_leaves,
 )
-from rag_eval.scorers.regtrace.meaning_specs import METRICS
-from rag_eval.scorers.regtrace.negation import is_negated
+from rag_eval.scorers.regtrace.specs import MEANING_METRICS as METRICS
 
 PARIS = "Paris is the capital of France."
 SHIPS = "The warehouse in Rotterdam ships 240 pallets every Tuesday."

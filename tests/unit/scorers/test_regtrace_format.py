@@ -22,7 +22,7 @@ from rag_eval.scorers.regtrace.format_formulas import (
     phrase_penalty,
     term_coverage,
 )
-from rag_eval.scorers.regtrace.format_specs import METRICS
+from rag_eval.scorers.regtrace.specs import FORMAT_METRICS as METRICS
 from rag_eval.scorers.safe_patterns import UnsupportedPatternError
 
 BY_ID = {spec.id: spec for spec in METRICS}

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.judge.asking import DryAsker, Tally
+from rag_eval.judge.asking import DryAsker
 from rag_eval.judge.failures import JudgeFailure
 from rag_eval.judge.metrics.claims import MOST_CLAIMS
 from rag_eval.judge.rendering import PromptStyle
+from rag_eval.judge.replies import Tally
 from rag_eval.metrics.contract import JudgedRule, Scored
 from rag_eval.samples import NullReason
 from rag_eval.scorers.regtrace.factuality import claims_score, fallen_back
-from rag_eval.scorers.regtrace.factuality_formulas import ngram_factuality
+from rag_eval.scorers.regtrace.formulas import CONFIDENCE, ngram_factuality, tone_heuristic
 from rag_eval.scorers.regtrace.judge import RegtraceJudgement
 from rag_eval.scorers.regtrace.judged import (
     JudgedOrNative,
@@ -25,8 +26,7 @@ from rag_eval.scorers.regtrace.judged import (
     judged_tone,
     rule_of,
 )
-from rag_eval.scorers.regtrace.meaning_specs import METRICS
-from rag_eval.scorers.regtrace.tone_formulas import CONFIDENCE, tone_heuristic
+from rag_eval.scorers.regtrace.specs import MEANING_METRICS as METRICS
 from tests.conformance.other_tools import cases, same
 from tests.step_judge import StepJudge
 

@@ -13,20 +13,19 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError
 from rag_eval.metrics.contract import Scored
 from rag_eval.samples import NullReason
-from rag_eval.scorers.javascript_strings import utf16_length
-from rag_eval.scorers.regtrace.meaning_specs import METRICS
-from rag_eval.scorers.regtrace.text_languages import languages_of
-from rag_eval.scorers.regtrace.tone import ToneScorer, ToneSettings, weighed
-from rag_eval.scorers.regtrace.tone_formulas import (
+from rag_eval.scorers.javascript import utf16_length
+from rag_eval.scorers.regtrace.formulas import (
     DIMENSIONS,
     length_score,
     tone_heuristic,
     verbosity,
 )
-from rag_eval.scorers.regtrace.tone_voice import VoiceReader
-from rag_eval.scorers.regtrace.tone_words import (
+from rag_eval.scorers.regtrace.specs import MEANING_METRICS as METRICS
+from rag_eval.scorers.regtrace.tone import ToneScorer, ToneSettings, languages_of, weighed
+from rag_eval.scorers.regtrace.tone_voice import (
     LISTS,
     PhraseList,
+    VoiceReader,
     checked_lexicon,
     heuristic_words,
     words_of,

@@ -18,7 +18,7 @@ from rag_eval.metrics.measure_names import canonical_name
 from rag_eval.retrieval import answer_context_overlap, evaluate_rankings, precision_at_k
 from rag_eval.samples import NullReason
 from rag_eval.scorers import ir
-from rag_eval.scorers.hazel.specs import METRICS
+from rag_eval.scorers.hazel.retrieval import METRICS
 
 LISTED = [metric.id for metric in ir.METRICS]
 HAZEL = {spec.id: spec for spec in METRICS}

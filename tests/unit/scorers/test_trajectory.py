@@ -13,9 +13,13 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.contract import Metric, Scored, Scorer
 from rag_eval.plumbing.spelling import snake_case
 from rag_eval.samples import NullReason
-from rag_eval.scorers.hazel import agent_specs as hazel
-from rag_eval.scorers.mastra import agent_specs as mastra
-from rag_eval.scorers.mastra import step_values, trajectory_steps
+from rag_eval.scorers.hazel import trajectory as hazel
+from rag_eval.scorers.mastra import (
+    tool_call_accuracy_code,
+    trajectory_comparison,
+    trajectory_steps,
+    trajectory_unified,
+)
 from rag_eval.scorers.mastra.trajectory_expectations import expectation_of
 from rag_eval.scorers.mastra.trajectory_steps import DEEPEST, trajectory_of
 from rag_eval.trajectory import (
@@ -32,7 +36,8 @@ from rag_eval.trajectory import (
     trajectory_score,
 )
 
-SPECS = {spec.id: spec for spec in (*hazel.METRICS, *mastra.METRICS)}
+MODULES = (hazel, tool_call_accuracy_code, trajectory_comparison, trajectory_unified)
+SPECS = {spec.id: spec for module in MODULES for spec in module.METRICS}
 MANY = 100_000
 
 
@@ -230,10 +235,10 @@ def test_a_structure_that_holds_itself_is_refused() -> None:
 def test_steps_that_share_their_children_do_not_take_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert (trajectory_steps.MOST_STEPS, step_values.MOST_ITEMS) == (1_000_000, 1_000_000)
+    assert (trajectory_steps.MOST_STEPS, trajectory_steps.MOST_ITEMS) == (1_000_000, 1_000_000)
     # Reached in milliseconds, and as far from what there is: 2 to the power of 40.
     monkeypatch.setattr(trajectory_steps, "MOST_STEPS", 20_000)
-    monkeypatch.setattr(step_values, "MOST_ITEMS", 20_000)
+    monkeypatch.setattr(trajectory_steps, "MOST_ITEMS", 20_000)
     inner = [{"name": "leaf"}]
     value: list[Any] = [1]
     for _ in range(40):

@@ -26,7 +26,7 @@ from rag_eval.errors import (
     TextsNotKeptError,
     UnsupportedModeError,
 )
-from rag_eval.inputs import samples as sources
+from rag_eval.inputs import row_blocks as sources
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import EvalSample, NullReason
@@ -205,9 +205,11 @@ def test_each_function_knows_its_own_options() -> None:
         rag_eval.evaluate(GOOD, threads=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="create_evaluator has no option 'metric'; did you mean"):
         rag_eval.create_evaluator(metric=["faithfulness"])  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="heuristic has no option 'thresholds'"):
+    with pytest.raises(TypeError, match="compute_metric has no option 'thresholds'"):
         rag_eval.compute_metric("faithfulness", GOOD, thresholds={})  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="heuristic has no option 'ngram_weigth'; did you mean"):
+    with pytest.raises(
+        TypeError, match="score_faithfulness has no option 'ngram_weigth'; did you mean"
+    ):
         rag_eval.score_faithfulness(GOOD, ngram_weigth=1)
 
 

@@ -17,11 +17,10 @@ from rag_eval.calibration.probabilities import IsotonicMap
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.jobs.file_scoring import score_file
-from rag_eval.judge.metrics import JUDGED_METRICS
+from rag_eval.judge.metrics.catalogue import JUDGED_METRICS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.options.cascade import (
     audited,
-    band_options,
     is_verdict_only,
     judge_threshold,
     uncertain,
@@ -86,7 +85,8 @@ def test_a_band_of_the_callers_is_of_native_scores_and_goes_before_the_calibrati
     scores = column(0.0, 0.1, 0.11, 0.5, NAN)
     assert uncertain(plan, "context_recall", scores).tolist() == [True, True, False, False, False]
     assert uncertain(plan, "faithfulness", scores).tolist() == [False, False, False, True, False]
-    assert band_options(plan)["cascadeBand"] == {
+    assert plan.judging is not None
+    assert plan.judging.signature_options(plan.calibrations)["cascadeBand"] == {
         "faithfulness": {"probability": [0.2, 0.8]},
         "context_recall": [0.0, 0.1],
     }

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.blocks import SampleError
-from rag_eval.inputs.samples import FieldNeeds, RowBlock
+from rag_eval.inputs.row_blocks import RowBlock
+from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.options.plan import make_plan
 from rag_eval.plumbing.checked_values import thread_count
 from rag_eval.plumbing.interrupts import StopFlag
 from rag_eval.scoring import engine
-from rag_eval.scoring.engine import score_blocks
+from rag_eval.scoring.engine import score_blocks, scored_block
 
 PLAN = make_plan(["faithfulness"], {})
 NEEDS = FieldNeeds.of(PLAN.columns)
@@ -45,7 +45,7 @@ class Rows:
             row = {"question": "q", "answer": f"a {number}.", "contexts": [f"a {number}"]}
             yield RowBlock(number, [row], text_bytes=self.n_bytes)
 
-    def pack(self, block: Any) -> Any:
+    def score(self, block: Any) -> Any:
         number = block.first_row
         if number in self.gates:
             assert self.gates[number].wait(TIMEOUT)
@@ -54,10 +54,10 @@ class Rows:
         batch = block.pack(NEEDS)
         with self._lock:
             self.n_packed += 1
-        return block, batch
+        return scored_block(block, batch, PLAN)
 
     def scored(self, threads: int, **options: Any) -> Any:
-        return score_blocks(self.blocks(), PLAN, NEEDS, threads, self.pack, **options)
+        return score_blocks(self.blocks(), self.score, threads, **options)
 
 
 def eventually(is_so: Callable[[], bool]) -> None:
@@ -151,7 +151,7 @@ def test_a_giant_does_not_stop_the_rows_behind_it(monkeypatch: pytest.MonkeyPatc
                 block.text_bytes = 5000
             yield block
 
-    thread, numbers = consume(score_blocks(blocks(), PLAN, NEEDS, 2, rows.pack))
+    thread, numbers = consume(score_blocks(blocks(), rows.score, 2))
     eventually(lambda: rows.n_packed == 61)
     time.sleep(0.05)
     assert rows.n_packed == 61  # 1,000 + 2 * 5,000 bytes less the giant's own, and one more
@@ -210,7 +210,7 @@ def test_rows_before_ctrl_c_come_first(threads: int) -> None:
     found: list[int] = []
 
     def take() -> None:
-        scored = score_blocks(blocks(), PLAN, NEEDS, threads, rows.pack, reads_apart=True)
+        scored = score_blocks(blocks(), rows.score, threads, reads_apart=True)
         found.extend(block.rows.first_row for block in scored)
 
     with pytest.raises(KeyboardInterrupt):
@@ -236,7 +236,7 @@ def test_ctrl_c_does_not_wait_for_a_giant(monkeypatch: pytest.MonkeyPatch) -> No
     found: list[int] = []
 
     def take() -> None:
-        scored = score_blocks(blocks(), PLAN, NEEDS, 1, rows.pack, reads_apart=True)
+        scored = score_blocks(blocks(), rows.score, 1, reads_apart=True)
         found.extend(block.rows.first_row for block in scored)
 
     with pytest.raises(KeyboardInterrupt):

@@ -21,9 +21,9 @@ from rag_eval.errors import (
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.jobs.file_scoring import score_file
 from rag_eval.jobs.record_batches import BatchScorer
-from rag_eval.judge.metrics import JUDGED_METRICS
+from rag_eval.judge.loop_thread import run_jobs
+from rag_eval.judge.metrics.catalogue import JUDGED_METRICS
 from rag_eval.judge.replies import JudgeReply
-from rag_eval.judge.workers import run_jobs
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.samples import NullReason

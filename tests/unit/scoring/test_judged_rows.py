@@ -12,11 +12,11 @@ import pytest
 
 import rag_eval
 from rag_eval.errors import InputError
-from rag_eval.judge.asking import Tally
-from rag_eval.judge.replies import JudgeReply
+from rag_eval.judge.replies import JudgeReply, Tally
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.results.judged import JudgedScore, OneJudgement, combined
+from rag_eval.results.judged import JudgedScore
 from rag_eval.samples import EvalSample, NullReason
+from rag_eval.scoring.judgements import OneJudgement, combined
 from tests.fluent_judge import FluentJudge, read_prompt
 from tests.judging import reply_with
 

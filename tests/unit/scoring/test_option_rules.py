@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rag_eval
+from rag_eval.distributed import BatchScorer
+from rag_eval.jobs.judge_estimates import estimate_judging
 
 ROWS = [
     {"question": "Where is it?", "answer": "It is in Rome.", "contexts": ["It is in Rome."]},
@@ -30,6 +36,10 @@ def calls(tmp_path: Path) -> dict[str, Callable[..., Any]]:
         "score_file": lambda **options: rag_eval.score_file(
             data, tmp_path / "out.jsonl", METRICS, **options
         ),
+        "estimate_judging": lambda **options: estimate_judging(
+            data, METRICS, mode="llm", judge=lambda prompt: "", **options
+        ),
+        "BatchScorer": lambda **options: BatchScorer(METRICS, **options),
     }
 
 
@@ -41,6 +51,88 @@ def test_a_misspelt_option_is_named_with_the_nearest_by_every_call(
             TypeError, match=f"^{name} has no option 'thresholdz'; did you mean 'thresholds'\\?$"
         ):
             call(thresholdz={})
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"profile": "groundet"}, "profile must be 'overlap' or 'grounded', got 'groundet'; did you"),
+    ({"thresholds": 0.5}, "thresholds must be a mapping of metrics, got float"),
+    ({"thresholds": {"faithfullness": 1}}, "did you mean 'faithfulness'"),
+    ({"thresholds": {"faithfulness": "high"}}, "thresholds['faithfulness'] must be a number"),
+    ({"composite_threshold": "0.5"}, "composite_threshold must be a number, got str"),
+    ({"compositeThreshold": float("nan")}, "composite_threshold must be finite, got nan"),
+    ({"heuristic": [1]}, "heuristic must be a mapping, got list"),
+    ({"heuristic": {"ngram_sizes": [-1]}}, "heuristic option ngram_sizes must hold sizes from 0"),
+    ({"composite_weights": {"faithfulness": 1e101}}, "must be at most 1e+100"),
+]
+OF_JUDGES: list[tuple[dict[str, Any], str]] = [
+    ({"judge_repeat": 0}, "judge_repeat must be a whole number from 1 on, got 0"),
+    ({"audit_share": 1.5}, "audit_share must be between 0 and 1, got 1.5"),
+    ({"judge_style": "claim"}, "judge_style must be 'claims' or 'rating', got 'claim'"),
+    ({"length_debias": "no"}, "length_debias must be true or false, got 'no'"),
+    ({"retries": -1}, "retries must be a whole number from 0 on, got -1"),
+    ({"judge_seed": 0.5}, "judge_seed must be a whole number, got 0.5"),
+]
+OF_MANY_ROWS: list[tuple[dict[str, Any], str]] = [
+    ({"threads": 0}, "threads must be a whole number from 1 on, got 0"),
+    ({"threads": "2"}, "threads must be a whole number from 1 on, got '2'"),
+]
+OF_FILES: list[tuple[dict[str, Any], str]] = [
+    ({"quantiles": "exac"}, "quantiles must be 'exact' or 'sketch', got 'exac'"),
+    ({"skip_invalid": 1}, "skip_invalid must be true or false, got 1"),
+    ({"gold_separator": ""}, "gold_separator must be a text that is not empty, got ''"),
+    ({"max_row_bytes": 0}, "max_row_bytes must be a whole number from 1 on, got 0"),
+]
+
+
+def test_a_wrong_value_has_the_same_message_in_every_call(
+    calls: dict[str, Callable[..., Any]],
+) -> None:
+    files = {"run_file", "score_file", "estimate_judging"}
+    for name, call in calls.items():
+        faults = [*WRONG]
+        faults += [] if name == "BatchScorer" else OF_JUDGES
+        faults += [] if name == "evaluate" else OF_MANY_ROWS
+        faults += OF_FILES if name in files else []
+        for options, message in faults:
+            with pytest.raises(rag_eval.errors.InputError, match=re.escape(message)):
+                call(**options)
+
+
+def test_an_option_that_is_not_used_is_checked_all_the_same(
+    calls: dict[str, Callable[..., Any]],
+) -> None:
+    """No judge is asked here, no baseline given and no row kept."""
+    for call in (calls["evaluate_batch"], calls["run_file"]):
+        for options in ({"judge_repeat": "x"}, {"regression_threshold": "x"}):
+            with pytest.raises(rag_eval.errors.InputError, match="must be a"):
+                call(**options)
+    with pytest.raises(rag_eval.errors.InputError, match="worst must be a whole number from 0 on"):
+        calls["run_file"](worst=-1)
+    with pytest.raises(rag_eval.errors.InputError, match="columns must be a list of names"):
+        calls["score_file"](columns="question")
+
+
+def test_one_metric_and_an_evaluator_follow_the_same_rules() -> None:
+    row = {**ROWS[0], "ground_truth": "Rome"}
+    compute = partial(rag_eval.compute_metric, "faithfulness", row)
+    evaluator = rag_eval.create_evaluator(metrics=METRICS)
+    with pytest.raises(TypeError, match=r"^compute_metric has no option 'ngram_size'; did you"):
+        compute(ngram_size=[1])
+    with pytest.raises(TypeError, match=r"^evaluate has no option 'thresholdz'; did you mean"):
+        evaluator.evaluate(row, thresholdz={})  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^score_faithfulness has no option 'bogus'"):
+        rag_eval.score_faithfulness(row, bogus=1)
+    message = "heuristic option ngram_sizes must hold sizes from 0 on, got -1"
+    for call in (
+        lambda **options: compute(**options),
+        lambda **options: evaluator.evaluate(row, heuristic=options),
+        lambda **options: evaluator.evaluate_batch([row], heuristic=options),
+    ):
+        with pytest.raises(rag_eval.errors.InputError, match=message):
+            call(ngramSizes=[-1])
+    assert compute(ngramSizes=[1]) == replace(
+        evaluator.evaluate(row, heuristic={"ngram_sizes": [1]}).metrics.faithfulness
+    )
 
 
 def test_options_are_taken_in_camel_case_by_every_call(
@@ -83,3 +175,11 @@ def test_a_threshold_below_zero_asks_for_a_rise_of_either_call(
     assert batch.regressions[0].regressed
     report = calls["run_file"](baseline=baseline, regression_threshold=-0.5)
     assert report.result.regressions[0].regressed
+
+
+def test_a_switch_of_numpy_is_a_switch() -> None:
+    found = rag_eval.evaluate_batch(ROWS, METRICS, keep_texts=np.bool_(False))  # type: ignore[arg-type]
+    with pytest.raises(rag_eval.errors.TextsNotKeptError):
+        found.results[0]
+    with pytest.raises(rag_eval.errors.InputError, match="keep_texts must be true or false, got 1"):
+        rag_eval.evaluate_batch(ROWS, METRICS, keep_texts=1)  # type: ignore[arg-type]

@@ -12,8 +12,7 @@ from benchmarks.statistics.paired_draws import Draws, lumps
 from benchmarks.statistics.tests import coverage
 from rag_eval.errors import InputError
 from rag_eval.stats import difference_interval, difference_lower_bound
-from rag_eval.stats.skewed_bounds import skewed_lower_bounds
-from rag_eval.stats.skewness import skewed_p_values
+from rag_eval.stats.skewness import skewed_lower_bounds, skewed_p_values
 
 
 def test_rows_get_a_gain_and_a_loss_more() -> None:

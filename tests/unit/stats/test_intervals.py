@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import special
 
 from rag_eval.errors import InputError
+from rag_eval.stats.distributions import student_quantile
 from rag_eval.stats.intervals import Interval, normal_reach, score_bounds, wilson_interval
-from rag_eval.stats.student import student_quantile
 from rag_eval.stats.worst_case_means import worst_case_mean
 
 # ----------------------------------------------------------------------------------- intervals

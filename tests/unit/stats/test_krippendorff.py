@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
+from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.krippendorff import (
     MEASUREMENTS,
     Measurement,
@@ -134,7 +135,7 @@ def test_ratings_are_not_changed() -> None:
     ratings = np.array([[1.0, 2.0, np.nan], [2.0, 2.0, 4.0]])
     before = ratings.copy()
     krippendorff_alpha(ratings, measurement="ordinal")
-    alpha_with_interval(ratings, n_resamples=10)
+    alpha_with_interval(ratings, resampling=Resampling(n_resamples=10))
     assert np.array_equal(ratings, before, equal_nan=True)
 
 
@@ -148,7 +149,7 @@ def test_the_interval_is_that_of_units_put_together_one_by_one(measurement: Meas
     drawn = np.random.default_rng(9).integers(n_units, size=(100, n_units))
     copied = [krippendorff_alpha(ratings[:, units], measurement=measurement) for units in drawn]
     found = alpha_with_interval(
-        ratings, measurement=measurement, seed=9, n_resamples=100, level=0.8
+        ratings, measurement=measurement, resampling=Resampling(seed=9, n_resamples=100, level=0.8)
     )
     assert found is not None
     assert found.estimate == krippendorff_alpha(ratings, measurement=measurement)
@@ -165,7 +166,9 @@ def test_the_interval_of_values_that_are_all_different(measurement: Measurement)
     drawn = np.random.default_rng(1).integers(700, size=(5, 700))
     copied = [krippendorff_alpha(ratings[:, units], measurement=measurement) for units in drawn]
     found = alpha_with_interval(
-        ratings, measurement=measurement, level=0.5, indices=[drawn[:2], drawn[2:]]
+        ratings,
+        measurement=measurement,
+        resampling=Resampling(level=0.5, indices=[drawn[:2], drawn[2:]]),
     )
     assert found is not None
     assert [found.low, found.high] == pytest.approx(np.quantile(copied, [0.25, 0.75]), rel=1e-9)
@@ -175,7 +178,9 @@ def test_the_interval_of_values_that_are_all_different(measurement: Measurement)
 @pytest.mark.parametrize("measurement", MEASUREMENTS)
 def test_many_resamples_without_variety_leave_no_interval(measurement: Measurement) -> None:
     found = alpha_with_interval(
-        [[0.1, 0.1, 0.7], [0.1, 0.1, 0.3]], measurement=measurement, n_resamples=400
+        [[0.1, 0.1, 0.7], [0.1, 0.1, 0.3]],
+        measurement=measurement,
+        resampling=Resampling(n_resamples=400),
     )
     assert found is not None
     assert found.estimate == krippendorff_alpha(
@@ -191,7 +196,9 @@ def test_many_resamples_without_variety_leave_no_interval(measurement: Measureme
 def test_a_few_resamples_without_variety_are_left_out(measurement: Measurement) -> None:
     """The squares of 0.1, ten times, do not quite cancel: an alpha of thousands came of it."""
     left, right = [0.1] * 10 + [0.7, 0.7, 0.9, 0.8], [0.1] * 10 + [0.3, 0.7, 0.8, 0.9]
-    found = alpha_with_interval([left, right], measurement=measurement, n_resamples=2000)
+    found = alpha_with_interval(
+        [left, right], measurement=measurement, resampling=Resampling(n_resamples=2000)
+    )
     assert found is not None
     assert found.low is not None
     assert found.high is not None
@@ -205,7 +212,7 @@ def test_degenerate_resamples_are_counted_to_the_edge_of_what_is_allowed() -> No
     sound, flat = [0, 1, 2, 3], [0, 1, 1, 0]
     for n_flat, has_bounds in ((5, True), (6, False)):
         drawn = np.array([flat] * n_flat + [sound] * (100 - n_flat))
-        found = alpha_with_interval(ratings, indices=[drawn])
+        found = alpha_with_interval(ratings, resampling=Resampling(indices=[drawn]))
         assert found is not None
         assert found.n_undefined == n_flat
         assert (found.low is not None) is has_bounds

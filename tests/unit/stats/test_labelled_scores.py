@@ -13,7 +13,7 @@ import scipy.stats
 from rag_eval import stats
 from rag_eval.errors import InputError
 from rag_eval.stats import Interval, bootstrap, group_bootstrap, group_numbers, wilson_interval
-from rag_eval.stats.distributions import normal_cdf, normal_quantile, t_cdf, t_quantile
+from rag_eval.stats.distributions import normal_cdf, normal_quantile, t_quantile
 
 Weights = npt.NDArray[np.int64]
 
@@ -178,15 +178,10 @@ def test_quantiles_of_student_and_of_the_normal_distribution() -> None:
         assert normal_quantile(probability) == pytest.approx(
             scipy.stats.norm.ppf(probability), abs=1e-12
         )
-        assert t_quantile(probability, math.inf) == normal_quantile(probability)
         for df in (0.5, 1, 4.7, 200):
             wanted = scipy.stats.t.ppf(probability, df)
             assert t_quantile(probability, df) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
-            assert t_cdf(wanted, df) == pytest.approx(probability, rel=1e-9)
     assert normal_cdf(-30) == pytest.approx(scipy.stats.norm.cdf(-30), rel=1e-12)
-    assert t_cdf(1.5, math.inf) == normal_cdf(1.5)
     for wrong in (0, 1, math.nan):
         with pytest.raises(InputError, match="probability must be above 0 and below 1"):
             t_quantile(wrong, 3)
-    with pytest.raises(InputError, match="degrees of freedom must be above 0, got 0"):
-        t_quantile(0.5, 0)

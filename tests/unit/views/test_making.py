@@ -19,12 +19,11 @@ from rag_eval.errors import InputError
 from rag_eval.jobs.file_run import run_file
 from rag_eval.metrics import own as own_metrics
 from rag_eval.metrics.registry import unregister
-from rag_eval.views.histograms import N_BINS
+from rag_eval.views.distributions import MOST_VALUES, N_BINS, slices_of
 from rag_eval.views.making import view_of_batch, view_of_file
 from rag_eval.views.row_choice import RowChoice
 from rag_eval.views.run_view import RunView
 from rag_eval.views.sentences import answer_sentences, shown_truth, truth_sentences
-from rag_eval.views.slicing import MOST_VALUES, slices_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 TRIAL = {

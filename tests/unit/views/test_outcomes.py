@@ -11,7 +11,8 @@ from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.inputs.blocks import RowFault
 from rag_eval.results.row import EvalSignal
-from rag_eval.scoring.evaluation import evaluate, evaluate_batch
+from rag_eval.scoring.evaluation import evaluate
+from rag_eval.scoring.evaluator import evaluate_batch
 from rag_eval.views.findings import row_findings
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.outcomes import (

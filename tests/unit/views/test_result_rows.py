@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from rag_eval.results.reading import ResultFile
 from rag_eval.scoring.evaluation import evaluate
-from rag_eval.views.result_rows import Overview, ResultFile, overview
+from rag_eval.views.result_rows import Overview, overview
 
 SAMPLE = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
 BAD = {**SAMPLE, "answer": "A blue whale sings."}

@@ -1,0 +1,44 @@
+"""What commands print: a result in the form that was asked for, and remarks on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def print_json(value: Any, *, indent: int | None = None) -> None:
+    """A value as JSON, on a line of its own."""
+    from rag_eval.plumbing import json_text
+
+    sys.stdout.flush()  # what was printed before goes the same way, in its order
+    sys.stdout.buffer.write(json_text.dumps(value, indent=indent) + b"\n")
+
+
+def print_found(
+    form: str,
+    value: Callable[[], Any],
+    table: Callable[[], object],
+    *,
+    markdown: Callable[[], str] = str,
+    notes: Iterable[str] = (),
+) -> None:
+    """Print a result as ``--format`` says, and notes on it on stderr."""
+    if form == "json":
+        print_json(value())
+    elif form == "markdown":
+        print(markdown(), end="")
+    else:
+        table()
+    if notes := list(notes):
+        from rag_eval.reports.console import console_for, print_notes
+
+        print_notes(notes, console_for(sys.stderr))
+
+
+def print_warnings(remarks: Iterable[str]) -> None:
+    """Remarks that nobody should miss."""
+    from rag_eval.reports.plain_text import plain_text
+
+    for remark in remarks:
+        print(f"warning: {plain_text(remark)}", file=sys.stderr)

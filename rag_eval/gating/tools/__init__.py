@@ -1,0 +1,1 @@
+"""Policies of other tools, by those tools' rules."""

@@ -1,0 +1,233 @@
+"""omk's verdict.  In: its report of a control and treatments.  Out: a level; does it ship."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from rag_eval.errors import InputError, glance
+from rag_eval.plumbing.checked_values import is_number, number
+from rag_eval.plumbing.json_records import JsonRecord
+from rag_eval.scorers.omk.layers import GATE, composite, layer_gates
+from rag_eval.stats.omk.repeats import stability_cv
+
+OmkLevel: TypeAlias = Literal["PROGRESS", "NOISE", "UNDERPOWERED", "CAUTIOUS", "REGRESS", "SOLO"]
+
+TRIVIAL: Final = 0.1
+"""Differences below it count for nothing, on scores from 1 to 5."""
+
+# The best first; of several treatments the worst decides.
+_RANKS: Final[tuple[OmkLevel, ...]] = (
+    "PROGRESS",
+    "NOISE",
+    "UNDERPOWERED",
+    "CAUTIOUS",
+    "REGRESS",
+)
+_ENOUGH_SAMPLES: Final = 20
+_AGREEING: Final = 0.4
+_STEADY_CV: Final = 0.15
+_LEAST_HOLDOUT: Final = 3
+_OVERFIT: Final = 0.5
+_GAP_RATE: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class OmkPair(JsonRecord):
+    """One treatment against the control."""
+
+    control: str
+    treatment: str
+    level: OmkLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OmkVerdict:
+    """The verdict on a report.
+
+    Attributes
+    ----------
+    level : {"PROGRESS", "NOISE", "UNDERPOWERED", "CAUTIOUS", "REGRESS", "SOLO"}
+        Of the worst treatment, and lowered from PROGRESS to CAUTIOUS where repeats scatter or
+        the gain is not there on rows held out. SOLO where there is no treatment.
+    pairs : tuple of OmkPair
+        One for each treatment, in their order.
+    ships : bool
+        PROGRESS, or SOLO with every layer above the gate. The tool exits with 0 then, and only
+        then.
+    overfitting : bool
+        A treatment is better by more than 0.5 on the rows it was made with than on those held out.
+    gap_signal : bool
+        A fifth of the samples or more ran into missing knowledge. Decides nothing.
+    """
+
+    level: OmkLevel
+    pairs: tuple[OmkPair, ...]
+    ships: bool
+    overfitting: bool = False
+    gap_signal: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, ``per_pair`` null where there is none."""
+        return {
+            "level": self.level,
+            "per_pair": [pair.to_dict() for pair in self.pairs] or None,
+            "ships": self.ships,
+            "overfitting": self.overfitting,
+            "gap_signal": self.gap_signal,
+        }
+
+
+def omk_verdict(
+    report: Mapping[str, Any], *, trivial: float = TRIVIAL, gate_threshold: float = GATE
+) -> OmkVerdict:
+    """The verdict of omk 0.54 on one of its reports.
+
+    For each treatment, in this order: without an interval a difference of less than 0.1 is NOISE,
+    a gain CAUTIOUS and a loss REGRESS. An interval that holds 0 is UNDERPOWERED for fewer than 20
+    samples or while repeats are not saturated, and NOISE otherwise. An interval below 0 is REGRESS;
+    one above it PROGRESS, but CAUTIOUS where a layer of the treatment misses the gate, the gain
+    is trivial, or judges of either side agree badly (Pearson below 0.4).
+
+    PROGRESS takes no number of samples: a handful with equal differences will do. And a level other
+    than PROGRESS fails the build, so most builds in which nothing changed are red.
+
+    Parameters
+    ----------
+    report : mapping
+        ``meta`` (``variants``, the control first; ``sampleCount``; ``pairComparisons``),
+        ``summary`` by variant, and where there are any ``variance`` and ``analysis``.
+    trivial : float, default 0.1
+        A significant gain below it is CAUTIOUS.
+    gate_threshold : float, default 3.5
+        What the average of each layer has to reach.
+
+    Raises
+    ------
+    InputError
+        When the report lacks a part or a number.
+    """
+    trivial = number(trivial, "trivial")
+    meta, summary = _part(report, "meta"), _part(report, "summary")
+    variants = [str(name) for name in meta.get("variants", ())]
+    gates = layer_gates(summary, gate_threshold)["per_variant"]
+    gap_signal = any(_has_gap(found) for found in _inner(report, "analysis", "gapReports").values())
+    if len(variants) < 2:
+        held = all(gates.get(name, False) for name in variants)
+        return OmkVerdict(level="SOLO", pairs=(), ships=held, gap_signal=gap_signal)
+    control, *treatments = variants
+    pairs = tuple(
+        OmkPair(control, name, _level(report, control, name, gates.get(name, False), trivial))
+        for name in treatments
+    )
+    level = max((pair.level for pair in pairs), key=_RANKS.index)
+    overfitting = _overfits(report, treatments)
+    if level == "PROGRESS" and (overfitting or _scatters(report)):
+        level = "CAUTIOUS"
+    return OmkVerdict(
+        level=level,
+        pairs=pairs,
+        ships=level == "PROGRESS",
+        overfitting=overfitting,
+        gap_signal=gap_signal,
+    )
+
+
+def _part(report: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = report.get(name)
+    if not isinstance(found, Mapping):
+        raise InputError(f"an omk report needs an object {name!r}, got {glance(found)}")
+    return found
+
+
+def _inner(report: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    """An object inside objects; an empty one where any of them is absent."""
+    found: Any = report
+    for name in names:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _level(
+    report: Mapping[str, Any], control: str, treatment: str, gate_held: bool, trivial: float
+) -> OmkLevel:
+    meta, summary = report["meta"], report["summary"]
+    before, after = summary.get(control, {}), summary.get(treatment, {})
+    interval = next(
+        (
+            pair.get("diffBootstrapCI")
+            for pair in meta.get("pairComparisons") or ()
+            if (pair.get("control"), pair.get("treatment")) == (control, treatment)
+        ),
+        None,
+    )
+    if interval is None:
+        return _without_interval(_composite(after) - _composite(before))
+    estimate = number(interval.get("estimate"), f"estimate of {treatment}")
+    if not interval.get("significant"):
+        return "UNDERPOWERED" if _too_few(report, treatment) else "NOISE"
+    if estimate < 0:
+        return "REGRESS"
+    doubtful = not gate_held or estimate < trivial or _disagree(before) or _disagree(after)
+    return "CAUTIOUS" if doubtful else "PROGRESS"
+
+
+def _without_interval(difference: float) -> OmkLevel:
+    if abs(difference) < TRIVIAL:
+        return "NOISE"
+    return "CAUTIOUS" if difference > 0 else "REGRESS"
+
+
+def _composite(summary: Mapping[str, Any]) -> float:
+    """Its composite score; of the layers where it has none, 0 without any."""
+    given = summary.get("avgCompositeScore")
+    if given is not None:
+        return number(given, "avgCompositeScore")
+    layers = (summary.get(f"avg{name}Score") for name in ("Fact", "Behavior", "Judge"))
+    return composite(*layers) or 0.0
+
+
+def _too_few(report: Mapping[str, Any], treatment: str) -> bool:
+    count = report["meta"].get("sampleCount")
+    if not is_number(count):
+        raise InputError(f"meta.sampleCount must be a number, got {glance(count)}")
+    found = _inner(report, "variance", "saturation", "verdicts", treatment)
+    unsaturated = found.get("saturated") is False and found.get("confidence") != "high"
+    return count < _ENOUGH_SAMPLES or unsaturated
+
+
+def _disagree(summary: Mapping[str, Any]) -> bool:
+    correlation = _inner(summary, "judgeAgreement").get("pearson")
+    return is_number(correlation) and correlation < _AGREEING
+
+
+def _scatters(report: Mapping[str, Any]) -> bool:
+    if not _inner(report, "variance", "perVariant") or "runs" not in report["variance"]:
+        return False
+    found = stability_cv(report)
+    return found is not None and found["cv"] > _STEADY_CV
+
+
+def _overfits(report: Mapping[str, Any], treatments: list[str]) -> bool:
+    holdout = _inner(report, "analysis", "holdout")
+    if holdout.get("disabled"):
+        return False
+    return any(_gains_by_training(_inner(holdout, "perVariant", name)) for name in treatments)
+
+
+def _gains_by_training(found: Mapping[str, Any]) -> bool:
+    names = ("trainScorable", "holdoutScorable", "trainScore", "holdoutScore")
+    values: list[float] = [found[name] for name in names if is_number(found.get(name))]
+    if len(values) < len(names):
+        return False
+    n_train, n_holdout, train, holdout = values
+    return min(n_train, n_holdout) >= _LEAST_HOLDOUT and train - holdout > _OVERFIT
+
+
+def _has_gap(found: Any) -> bool:
+    """A rate that says which test set it is of; others say nothing."""
+    if not isinstance(found, Mapping) or not is_number(found.get("gapRate")):
+        return False
+    named = bool(found.get("testSetPath") and found.get("testSetHash"))
+    return named and found["gapRate"] >= _GAP_RATE

@@ -1,0 +1,1 @@
+"""Golden datasets in the files of other tools."""

@@ -1,0 +1,126 @@
+"""Rows that came as objects, cut into blocks; their texts are read here and packed when scored."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, TypeAlias
+
+from rag_eval.errors import InputError
+from rag_eval.inputs.blocks import FileOrigin
+from rag_eval.inputs.row_texts import RowTexts, raise_first_fault, read_rows, row_name
+from rag_eval.inputs.samples import FieldNeeds, SampleError, SampleLike, id_of
+from rag_eval.kernels.columns import SampleBatch
+
+RowBlocks: TypeAlias = "Generator[RowBlock, None, None]"
+
+# Texts of one block, on one thread: small enough for the second-level cache, large enough that the
+# cost of a call does not show.
+BLOCK_BYTES: Final = 1 << 17
+# On several threads: each block takes the interpreter's lock from one thread to another a few
+# times, at some 50 microseconds. So there are fewer, short enough still for Ctrl-C to get its turn.
+SHARED_BLOCK_BYTES: Final = 1 << 20
+_FIRST_BLOCK_ROWS: Final = 16
+_MAX_BLOCK_ROWS: Final = 1024
+
+
+@dataclass(slots=True)
+class RowBlock:
+    """Some consecutive rows as they came, and their texts once they are read.
+
+    See :class:`~rag_eval.inputs.blocks.SampleBlock`. ``text_bytes`` is known of rows from a file;
+    ``renamed`` gives our name of a column of the file.
+    """
+
+    first_row: int
+    rows: list[SampleLike]
+    origin: FileOrigin | None = None
+    text_bytes: int = 0
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    texts: RowTexts | None = None
+    id_values: list[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def n_bytes(self) -> int:
+        """How long the block's texts are, about: one context in eight stands for all."""
+        if self.text_bytes:
+            return self.text_bytes
+        if self.texts is None:
+            return 1
+        sampled = [text for text in self.texts.contexts[::8] if isinstance(text, str)]
+        texts = sampled or [text for text in self.texts.answer if isinstance(text, str)]
+        return 1 + sum(map(len, texts)) * (8 if sampled else 1)
+
+    def name(self, index: int) -> str:
+        """How errors call the row at ``index``."""
+        return row_name(self.rows[index], index, self.first_row, self.origin)
+
+    def sample(self, index: int) -> SampleLike:
+        """The row at ``index``, as it came."""
+        return self.rows[index]
+
+    def ids(self) -> list[Any]:
+        """The id of each row, None where it has none."""
+        if self.id_values is None:
+            self.id_values = [id_of(row) for row in self.rows]
+        return self.id_values
+
+    def values(self, name: str) -> list[Any]:
+        """A column of the input under its own name; None where a row lacks it."""
+        key = self.renamed.get(name, name)
+        return [row.get(key) if isinstance(row, Mapping) else None for row in self.rows]
+
+    def plain_rows(self, names: Sequence[str]) -> list[dict[str, Any]] | None:
+        """All rows, if they are dicts that hold columns of these names as the input has them."""
+        if not self.renamed.keys().isdisjoint(names) or set(map(type, self.rows)) != {dict}:
+            return None
+        return self.rows  # type: ignore[return-value]  # the line before has checked
+
+    def pack(self, needs: FieldNeeds) -> SampleBatch:
+        """The texts as kernels read them, read from the rows first where that was not done."""
+        texts = self.texts or read_rows(self.rows, self.first_row, needs, self.origin)
+        return texts.pack()
+
+    def fault(self, index: int, needs: FieldNeeds) -> str | None:
+        """What is wrong with one row; None when it can be scored."""
+        try:
+            read_rows([self.rows[index]], 0, needs).pack()
+        except SampleError as error:
+            return error.fault
+        return None
+
+    def taken(self, indices: Sequence[int]) -> RowBlock:
+        """Some of the rows, to be read again."""
+        return RowBlock(
+            self.first_row,
+            [self.rows[index] for index in indices],
+            None if self.origin is None else self.origin.taken(indices),
+            self.text_bytes,
+            self.renamed,
+        )
+
+
+def sample_blocks(
+    samples: Iterable[SampleLike], needs: FieldNeeds, threads: int = 1
+) -> Iterator[RowBlock]:
+    """Cut samples into blocks of a size that suits the number of threads.
+
+    How many rows that is follows from the block before; scores do not depend on it.
+    """
+    rows = iter(samples)
+    block_bytes = BLOCK_BYTES if threads == 1 else SHARED_BLOCK_BYTES
+    first_row, n_rows = 0, _FIRST_BLOCK_ROWS
+    while block_rows := list(islice(rows, n_rows)):
+        try:
+            texts = read_rows(block_rows, first_row, needs)
+        except InputError:
+            raise_first_fault(block_rows, first_row, needs)
+            raise
+        block = RowBlock(first_row, block_rows, texts=texts)
+        yield block
+        first_row += len(block_rows)
+        n_rows = max(1, min(_MAX_BLOCK_ROWS, n_rows * block_bytes // block.n_bytes))

@@ -1,0 +1,110 @@
+"""Scored blocks -> the results of their rows as JSON, for a result file, a callback or both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from rag_eval.options.plan import Plan
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.durable_files import atomic_file, followed, is_replaced
+from rag_eval.results.files import row_json
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.explaining import scored_row
+from rag_eval.scoring.scorer_columns import row_fields
+
+
+class ResultWriter:
+    """A sink that explains every row.
+
+    Writes what :func:`rag_eval.results.files.json_parts` gives. A file named ``.jsonl`` gets one
+    row a line, any other the rows as an array and the summary.
+
+    Parameters
+    ----------
+    plan : Plan
+    evaluated_at : str
+    path : Path, optional
+        The result file.
+    on_row : callable, optional
+        Gets each row as one line of JSON.
+    details : bool
+        With the scores of chunks and sentences and their evidence.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        evaluated_at: str,
+        *,
+        path: Path | None,
+        on_row: Callable[[bytes], object] | None,
+        details: bool,
+    ) -> None:
+        self._plan = plan
+        self._evaluated_at = evaluated_at
+        self._path = path
+        self._on_row = on_row
+        self._details = details
+        self._rows: list[bytes] = []
+        self._file: IO[bytes] | None = None
+        self._lines = path is not None and _unpacked(path).name.endswith(".jsonl")
+        self._before = b"" if self._lines else b'{"results":[\n'
+
+    def written(self, *, interrupted: bool) -> Path | None:
+        """Where the result file goes; never over an older one when the run was interrupted."""
+        if self._path is None or not interrupted or not is_replaced(self._path):
+            return self._path
+        output = followed(self._path) if self._path.is_symlink() else self._path
+        whole = _unpacked(output)
+        packed = output.name.removeprefix(whole.name)
+        return whole.with_name(f"{whole.stem}.partial{whole.suffix}{packed}")
+
+    @contextmanager
+    def opened(self, is_interrupted: Callable[[], bool]) -> Iterator[None]:
+        """The result file, which takes its name when the block ends well."""
+        if self._path is None:
+            yield
+            return
+        with atomic_file(
+            self._path, place=lambda: self.written(interrupted=is_interrupted()) or Path()
+        ) as self._file:
+            yield
+
+    def prepare(self, scored: ScoredBlock, first_row: int) -> None:
+        """Explain the rows of a block."""
+        if self._path is None and self._on_row is None:
+            return
+        self._rows = [self._row(scored, index, first_row) for index in range(len(scored.scores))]
+        if self._on_row is not None:
+            for row in self._rows:
+                self._on_row(row)
+
+    def _row(self, scored: ScoredBlock, index: int, first_row: int) -> bytes:
+        number = first_row + index
+        judged = None if scored.judged is None else scored.judged[index]
+        fields = row_fields(scored.rows, index, self._plan)
+        sample = scored.rows.sample(index)
+        row = scored_row(sample, scored.batch, index, self._plan, judged, fields)
+        result = row.same_as(number, scored.scores[index]).explained(self._evaluated_at)
+        return row_json(result, number, details=self._details)
+
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
+        """Append the rows of the block that was explained last."""
+        if self._file is None or not self._rows:
+            return
+        separator = b"\n" if self._lines else b",\n"
+        self._file.write(self._before + separator.join(self._rows))
+        self._before = separator
+
+    def finish(self, summary: Callable[[], Mapping[str, Any]]) -> None:
+        """Write what comes after the rows, of which there was at least one."""
+        if self._file is not None:
+            end = b"\n" if self._lines else b"\n]," + json_text.dumps(summary())[1:] + b"\n"
+            self._file.write(end)
+
+
+def _unpacked(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".gz"))

@@ -1,0 +1,254 @@
+"""What a judge is asked, within what limits: options of judging."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypedDict
+
+from rag_eval.judge.replies import JudgeFn, JudgeLimits
+from rag_eval.metrics.contract import JUDGE_STYLES, JudgeStyle
+from rag_eval.options.declared import (
+    ANY,
+    BY_METRIC,
+    FILE_OR_OBJECT,
+    FLAG,
+    FROM_ZERO,
+    POSITIVE,
+    SHARE,
+    WHOLE_FROM_ONE,
+    WHOLE_FROM_ZERO,
+    Kind,
+    Option,
+    choice,
+    declared,
+    document,
+    whole_number,
+)
+from rag_eval.samples import EvaluationMode
+
+OnJudgeFailure: TypeAlias = Literal["null", "heuristic"]
+PromptBodies: TypeAlias = str | Mapping[str, str]
+"""The body of a metric's last prompt, or the bodies of some of its steps."""
+
+Band: TypeAlias = tuple[float, float]
+
+# Rows of which a person would probably say neither yes nor no.
+UNCERTAIN: Final[Band] = (0.2, 0.8)
+_LIMITS: Final = JudgeLimits()
+_WHO_JUDGES: Final = (
+    "the judge comes from --judge, an argument or RAG_EVAL_JUDGE, never from a file that came with "
+    "the data, which could send texts and keys anywhere"
+)
+
+
+class PromptOverrides(TypedDict, total=False):
+    """Bodies of prompts per metric: of its last step, or by the name of the step.
+
+    A body has the ``$variables`` of the one it replaces; what frames it stays ours. Scorers of
+    other tools go by their ids, such as ``mastra.bias``, in a plain mapping.
+    """
+
+    faithfulness: PromptBodies
+    answer_relevance: PromptBodies
+    context_precision: PromptBodies
+    context_recall: PromptBodies
+    context_relevance: PromptBodies
+    answer_correctness: PromptBodies
+    hallucination_rate: PromptBodies
+
+
+class JudgeOptions(TypedDict, total=False):
+    """Options of judging; None and missing mean the default."""
+
+    mode: Annotated[
+        EvaluationMode | None,
+        Option(
+            choice("heuristic", "llm", "hybrid", "cascade"),
+            "Who scores: the kernels; a judge; a judge for some metrics; or a judge for the "
+            "rows that {profile=grounded} leaves uncertain.",
+            default="heuristic",
+            more="A hybrid judges the metrics of {metric_modes}, by default faithfulness, "
+            "answer_relevance and hallucination_rate. A cascade implies {profile=grounded}.",
+            noted=True,
+        ),
+    ]
+    judge: Annotated[
+        JudgeFn | str | None,
+        Option(
+            ANY,
+            "Takes a prompt and gives a reply, or an address: ``openai:MODEL``, "
+            "``anthropic:MODEL``, or ``http://127.0.0.1:11434/v1#MODEL``.",
+            takes="callable or str",
+            flag_help="openai:MODEL, anthropic:MODEL or http://127.0.0.1:11434/v1#MODEL "
+            "[$RAG_EVAL_JUDGE].",
+            metavar="ADDRESS",
+            no_toml=_WHO_JUDGES,
+        ),
+    ]
+    judges: Annotated[
+        Sequence[JudgeFn | str] | None,
+        Option(
+            ANY,
+            "Several judges, whose mean counts, with how far they agree.",
+            takes="sequence of judges",
+            flag="--judge-models",
+            metavar="A,B,…",
+            no_toml=_WHO_JUDGES,
+        ),
+    ]
+    metric_modes: Annotated[
+        Mapping[str, Literal["heuristic", "llm"]] | None,
+        Option(
+            BY_METRIC,
+            "llm or heuristic per metric, over {mode}.",
+            metavar="METRIC=llm,…",
+            noted=True,
+        ),
+    ]
+    judge_style: Annotated[
+        JudgeStyle | None,
+        Option(
+            choice(*JUDGE_STYLES),
+            "Claim by claim, or one rating from 1 to 5 per metric.",
+            default="claims",
+            noted=True,
+        ),
+    ]
+    judge_repeat: Annotated[
+        int | None,
+        Option(
+            WHOLE_FROM_ONE,
+            "Judge everything so many times, and take the mean.",
+            default=1,
+            noted=True,
+        ),
+    ]
+    length_debias: Annotated[
+        bool | None,
+        Option(
+            FLAG,
+            "Tell the judge that length is no merit.",
+            default=True,
+            flag="--no-length-debias",
+            flag_help="Leave out of prompts that length is no merit.",
+            noted=True,
+        ),
+    ]
+    on_judge_failure: Annotated[
+        OnJudgeFailure | None,
+        Option(
+            choice("null", "heuristic"),
+            "What a failed judgement leaves: a null, or the native score, marked.",
+            default="null",
+            noted=True,
+        ),
+    ]
+    prompt_overrides: Annotated[
+        PromptOverrides | Mapping[str, PromptBodies] | None,
+        Option(
+            BY_METRIC,
+            "Bodies of prompts, per metric or per metric and step, with the same ``$variables``.",
+            more="Metrics share steps, such as the check of claims: a body holds for all metrics "
+            "that ask the step.",
+            flag="--prompt",
+            flag_help="Body of a prompt from a file; it has the $variables of the one it replaces.",
+            metavar="METRIC[/STEP]=FILE",
+            no_toml="prompts come from --prompt",
+        ),
+    ]
+    cascade_band: Annotated[
+        Band | Mapping[str, Band] | None,
+        Option(
+            Kind("two numbers, or a table of them by metric", (list, dict)),
+            "Native scores between which a cascade asks the judge.",
+            unset="probability 0.2 to 0.8 by {calibration}",
+            takes="(low, high) or mapping of these",
+            metavar="[METRIC=]LOW:HIGH",
+            noted=True,
+        ),
+    ]
+    audit_share: Annotated[
+        float | None,
+        Option(
+            SHARE,
+            "Share of the rows outside the band that a cascade judges all the same.",
+            default=0.02,
+            noted=True,
+        ),
+    ]
+    judge_seed: Annotated[
+        int | None,
+        Option(
+            # What the draw of audited rows is a function of.
+            whole_number(largest=2**64 - 1),
+            "Seed of the draw of the rows that {audit_share} adds.",
+            default=0,
+            noted=True,
+        ),
+    ]
+    concurrency: Annotated[
+        int | None, Option(WHOLE_FROM_ONE, "Judge calls in flight.", default=_LIMITS.concurrency)
+    ]
+    call_timeout_s: Annotated[
+        float | None,
+        Option(
+            POSITIVE,
+            "Seconds per call.",
+            default=_LIMITS.call_timeout_s,
+            flag="--call-timeout",
+            metavar="S",
+        ),
+    ]
+    run_timeout_s: Annotated[
+        float | None,
+        Option(POSITIVE, "Seconds after which no call begins.", flag="--run-timeout", metavar="S"),
+    ]
+    retries: Annotated[
+        int | None,
+        Option(
+            WHOLE_FROM_ZERO,
+            "Tries after the first, where a server fails or limits the rate.",
+            default=_LIMITS.retries,
+        ),
+    ]
+    requests_per_minute: Annotated[float | None, Option(POSITIVE, "Rate of calls.")]
+    tokens_per_minute: Annotated[float | None, Option(POSITIVE, "Rate of tokens.")]
+    max_calls: Annotated[
+        int | None,
+        Option(WHOLE_FROM_ZERO, "Most calls of the run.", more="No call begins after so many."),
+    ]
+    budget_usd: Annotated[
+        float | None, Option(FROM_ZERO, "No call begins once so much is spent; needs {prices}.")
+    ]
+    max_parse_failures: Annotated[
+        int | None, Option(WHOLE_FROM_ZERO, "End the run after more replies that cannot be read.")
+    ]
+    prices: Annotated[
+        Mapping[str, Mapping[str, float]] | str | Path | None,
+        Option(
+            FILE_OR_OBJECT,
+            'USD per million tokens: ``{"gpt-5": {"input": 1.25, "output": 10}}``, or a file of '
+            "that.",
+            takes="mapping or path",
+            flag_help='USD per million tokens, TOML or JSON: ["gpt-5"] input = 1.25, output = 10.',
+        ),
+    ]
+    judge_cache: Annotated[
+        Any,
+        Option(
+            ANY,
+            "SQLite file of replies, made when it is not there; none by default.",
+            takes="path or JudgeCache",
+            more="A ``rag_eval.judge.JudgeCache`` has caps of size and age of its own.",
+            no_flag="{cache}, {cache_file} and {cache_max_age} make it",
+            no_toml="the cache comes from --cache-file",
+        ),
+    ]
+
+
+def asks_for_judging(options: Mapping[str, Any]) -> bool:
+    """Whether a call's options, by their own names, say anything of a judge or a scorer."""
+    asking = {*declared(JudgeOptions), "scorer_options"}
+    return any(name in asking and value is not None for name, value in options.items())
+
+
+document(JudgeOptions)

@@ -1,0 +1,327 @@
+"""What calls are asked for: options of ``evaluate``, of batches and of evaluators."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, TypeAlias, TypedDict
+
+from rag_eval.kernels.settings import STEMMERS, OverlapSettings, Stemmer
+from rag_eval.options.declared import (
+    ANY,
+    FILE_OR_OBJECT,
+    FLAG,
+    NUMBER,
+    NUMBER_BY_METRIC,
+    TEXT,
+    WHOLE_FROM_ONE,
+    Kind,
+    Option,
+    document,
+)
+from rag_eval.options.judge_types import JudgeOptions
+from rag_eval.samples import PROFILES, Profile
+
+ProgressFn: TypeAlias = Callable[[int, "int | None"], object]
+
+
+class MetricThresholds(TypedDict, total=False):
+    """Threshold per metric; a score passes from its threshold on.
+
+    Where lower is better, as for some diagnostics, it passes up to its threshold.
+    """
+
+    faithfulness: float
+    answer_relevance: float
+    context_precision: float
+    context_recall: float
+    context_relevance: float
+    answer_correctness: float
+    hallucination_rate: float
+    context_utilization: float
+    noise_sensitivity: float
+    claim_recall: float
+    self_knowledge: float
+    unsupported_numbers: float
+    unsupported_names: float
+
+
+# The settings of the profile check them, by names that say whose options they are.
+_OVERLAP_NUMBER: Final = Kind("a number", (int, float))
+_OVERLAP_NUMBERS: Final = Kind("an array of numbers", (list,))
+_DEFAULTS: Final = OverlapSettings()
+
+
+class HeuristicOptions(TypedDict, total=False):
+    """Parameters of the overlap profile; None and missing mean the default."""
+
+    claim_support_threshold: Annotated[
+        float | None,
+        Option(
+            _OVERLAP_NUMBER,
+            "Unigram overlap from which hallucination_rate calls a sentence supported.",
+            default=_DEFAULTS.claim_support_threshold,
+        ),
+    ]
+    chunk_relevance_threshold: Annotated[
+        float | None,
+        Option(
+            _OVERLAP_NUMBER,
+            "Weighted overlap from which context_relevance calls a chunk relevant.",
+            default=_DEFAULTS.chunk_relevance_threshold,
+        ),
+    ]
+    sentence_coverage_threshold: Annotated[
+        float | None,
+        Option(
+            _OVERLAP_NUMBER,
+            "Unigram overlap from which context_recall calls a sentence covered.",
+            default=_DEFAULTS.sentence_coverage_threshold,
+        ),
+    ]
+    ngram_weight: Annotated[
+        float | None,
+        Option(
+            _OVERLAP_NUMBER,
+            "Share of n-grams in answer_relevance; the sum with {tfidf_weight} must not be 0.",
+            default=_DEFAULTS.ngram_weight,
+        ),
+    ]
+    tfidf_weight: Annotated[
+        float | None,
+        Option(
+            _OVERLAP_NUMBER, "Share of TF-IDF in answer_relevance.", default=_DEFAULTS.tfidf_weight
+        ),
+    ]
+    ngram_sizes: Annotated[
+        Sequence[float] | None,
+        Option(
+            _OVERLAP_NUMBERS,
+            "N-gram sizes of the weighted overlap (faithfulness, context_relevance).",
+            default=_DEFAULTS.ngram_sizes,
+        ),
+    ]
+    ngram_weights: Annotated[
+        Sequence[float | None] | None,
+        Option(
+            _OVERLAP_NUMBERS,
+            "One per size; a missing one and None count 1, surplus ones are ignored.",
+            default=_DEFAULTS.ngram_weights,
+        ),
+    ]
+
+
+class ScoringOptions(TypedDict, total=False):
+    """What is computed, without a judge; None and missing mean the default."""
+
+    profile: Annotated[
+        Profile | None,
+        Option(
+            Kind("a string", (str,), choices=PROFILES),
+            "How metrics are computed: as rag-eval-node-ts does, or so that scores agree with "
+            "people.",
+            default="overlap",
+            more="Each profile has default thresholds of its own.",
+            noted=True,
+        ),
+    ]
+    language: Annotated[
+        str | None,
+        Option(
+            Kind("a language tag", (str,)),
+            "Language of all samples, for {profile=grounded}.",
+            unset="detected for each",
+            metavar="TAG",
+            noted=True,
+        ),
+    ]
+    stemmer: Annotated[
+        Stemmer | None,
+        Option(
+            Kind("a string", (str,), choices=STEMMERS),
+            "Stems of {profile=grounded}; snowball needs the extra lang.",
+            default="light",
+            more="The light ones are English, those of Snowball for every language that it knows.",
+            noted=True,
+        ),
+    ]
+    calibration: Annotated[
+        Any,
+        Option(
+            FILE_OR_OBJECT,
+            "Thresholds and probabilities from rag-eval calibrate.",
+            takes="Calibration, path, mapping or list of these",
+            more="Fills ``MetricResult.probability``, and sets the threshold of its metric unless "
+            "{thresholds} has one.",
+        ),
+    ]
+    thresholds: Annotated[
+        MetricThresholds | Mapping[str, float | None] | None,
+        Option(NUMBER_BY_METRIC, "Score from which a sample passes, per metric.", noted=True),
+    ]
+    composite_threshold: Annotated[
+        float | None,
+        Option(
+            NUMBER,
+            "Composite score from which a sample passes.",
+            unset="0.6, grounded 0.5",
+            noted=True,
+        ),
+    ]
+    composite_weights: Annotated[
+        Mapping[str, float | None] | None,
+        Option(
+            NUMBER_BY_METRIC,
+            "Weights in the composite score.",
+            unset="1 each",
+            flag="--weights",
+            noted=True,
+        ),
+    ]
+    heuristic: Annotated[
+        HeuristicOptions | Mapping[str, Any] | None,
+        Option(
+            Kind("a table", (dict,), form=HeuristicOptions),
+            "Parameters of the overlap profile.",
+            takes="HeuristicOptions",
+            no_flag="rag-eval.toml has room for its tables",
+            noted=True,
+        ),
+    ]
+    scorer_options: Annotated[
+        Mapping[str, Mapping[str, Any]] | None,
+        Option(
+            Kind("a table of scorers", (dict,)),
+            "Options of the scorers of other tools among the metrics, by their ids, such as "
+            '``{"mastra.noise_sensitivity": {"baseline_response": "..."}}``.',
+            flag_help="Options of a scorer such as mastra.noise_sensitivity: "
+            'SCORER={"name": value}.',
+            metavar="SCORER=JSON",
+        ),
+    ]
+
+
+class EvaluateOptions(ScoringOptions, JudgeOptions, total=False):
+    """Options of :func:`rag_eval.evaluate`: what is computed, and what a judge is asked."""
+
+
+class WorkOptions(TypedDict, total=False):
+    """How the work on many rows is done, and told of."""
+
+    threads: Annotated[
+        int | None,
+        Option(
+            WHOLE_FROM_ONE,
+            "Threads of native work.",
+            unset="all cores",
+            more="Cores are those that this process may use. Scores do not depend on it.",
+        ),
+    ]
+    on_progress: Annotated[
+        ProgressFn | bool | None,
+        Option(
+            ANY,
+            "Called with (completed, total) at most every 50 ms and at the end.",
+            takes="callable or True",
+            more="The total is None where it is not known, and of files an estimate by the share "
+            "of the data that was read. True shows a bar, in a notebook or on a terminal.",
+            no_flag="a command shows its own bar, unless {quiet}",
+            no_toml="it is a function",
+        ),
+    ]
+
+
+class SchemaOptions(TypedDict, total=False):
+    """Where in the data our fields are."""
+
+    schema: Annotated[
+        str | None,
+        Option(
+            TEXT,
+            "Whose field names the data has, such as ragas or deepeval.",
+            more="Dicts in memory have ours unless {schema} or {mapping} is given.",
+            unset="recognised",
+            metavar="NAME",
+            noted=True,
+        ),
+    ]
+    mapping: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            Kind("a table of fields", (dict,)),
+            "Our field to its column or path in the data, such as "
+            '``{"question": "user_input"}``, or ``"docs[].text"`` in nested data.',
+            flag="--map",
+            flag_help="Where a field is: question=user_input, or contexts=docs[].text in nested "
+            "data.",
+            metavar="FIELD=COLUMN,…",
+            noted=True,
+        ),
+    ]
+
+
+class RegressionOptions(TypedDict, total=False):
+    """How a run is compared with an earlier one."""
+
+    regression_threshold: Annotated[
+        float | None,
+        Option(
+            NUMBER, "By how much a mean may drop against the baseline.", default=0.05, noted=True
+        ),
+    ]
+    allow_signature_mismatch: Annotated[
+        bool | None,
+        Option(FLAG, "Accept a baseline that was scored under other settings.", default=False),
+    ]
+
+
+class BatchEvaluateOptions(
+    EvaluateOptions, SchemaOptions, WorkOptions, RegressionOptions, total=False
+):
+    """Options of :func:`rag_eval.evaluate_batch`, besides those of :func:`rag_eval.evaluate`."""
+
+    baseline_result: Annotated[
+        Any,
+        Option(
+            ANY,
+            "An earlier run, as an object, as loaded from its JSON file, or the name of that file.",
+            takes="BatchEvalResult, mapping, str or Path",
+            no_flag="give {baseline} to a run",
+            no_toml="use ``baseline``",
+        ),
+    ]
+    keep_texts: Annotated[
+        bool | None,
+        Option(
+            FLAG,
+            "Keep what rows need to be opened later.",
+            default=True,
+            no_flag="a command opens no rows later",
+            no_toml="a command opens no rows later",
+        ),
+    ]
+
+
+class MetricsOptions(TypedDict, total=False):
+    """What is computed, where no argument of its own says it."""
+
+    metrics: Annotated[
+        Sequence[str] | None,
+        Option(
+            Kind("an array of metric ids", (list,)),
+            "Metrics to compute.",
+            unset="the seven",
+            metavar="A,B,…",
+        ),
+    ]
+
+
+class EvaluatorConfig(BatchEvaluateOptions, MetricsOptions, total=False):
+    """Options of :func:`rag_eval.create_evaluator`: those of a batch, and the metrics."""
+
+
+document(HeuristicOptions)
+document(ScoringOptions)
+document(EvaluateOptions)
+document(WorkOptions)
+document(SchemaOptions)
+document(RegressionOptions)
+document(BatchEvaluateOptions, EvaluateOptions)
+document(EvaluatorConfig, BatchEvaluateOptions)

@@ -1,0 +1,92 @@
+"""Numbers in; the few characters that stand for them in reports out."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.summaries import MeanScore
+from rag_eval.stats.intervals import Interval
+
+NONE: Final = "–"
+
+
+def number_text(value: float | None, digits: int = 2, sign: str = "") -> str:
+    """So many decimals; a dash for none."""
+    return NONE if value is None or math.isnan(value) else f"{value:{sign}.{digits}f}"
+
+
+def bounds_text(found: Interval, digits: int = 2, between: str = ", ") -> str:
+    """``0.79, 0.86``; empty where there are none."""
+    if found.low is None or found.high is None:
+        return ""
+    return f"{found.low:.{digits}f}{between}{found.high:.{digits}f}"
+
+
+def known_bounds(found: Interval | None) -> str:
+    """``[0.79, 0.86]``, or ``[too few]``; empty where none was asked for."""
+    if found is None:
+        return ""
+    bounds = "" if found.too_few else bounds_text(found)
+    return f"[{bounds or 'too few'}]"
+
+
+def mean_text(mean: MeanScore) -> str:
+    """``0.83 (412/500)``; the share is left out where it is not known."""
+    text = number_text(mean.mean)
+    return text if mean.n is None else f"{text} ({mean.n}/{mean.n_rows})"
+
+
+def score_text(value: float | None) -> str:
+    """Two decimals; a dash for none, and powers of ten for what is far outside of 0 to 1."""
+    if value is None or math.isnan(value):
+        return NONE
+    return f"{value:.2f}" if abs(value) < 100_000 else f"{value:.3g}"
+
+
+def signed_text(value: float | None) -> str:
+    """Three decimals and a sign."""
+    if value is None or math.isnan(value):
+        return NONE
+    text = f"{value:+.3f}" if abs(value) < 100_000 else f"{value:+.3g}"
+    return text.replace("-", "−")
+
+
+def share_text(value: float | None) -> str:
+    """Per cent, one decimal where it is not whole; 100 and 0 only where they are exact."""
+    if value is None or math.isnan(value):
+        return NONE
+    text = f"{value:.1%}"
+    if text == "100.0%" and value != 1:
+        return "> 99.9%"
+    if text == "0.0%" and value != 0:
+        return "< 0.1%"
+    return text.replace(".0%", "%")
+
+
+def interval_text(interval: Interval | None, *, signed: bool = False) -> str:
+    """``0.79 to 0.86``, or why there is none."""
+    if interval is None:
+        return "no interval"
+    if interval.too_few or interval.low is None or interval.high is None:
+        return "too few rows"
+    shown = signed_text if signed else score_text
+    return f"{shown(interval.low)} to {shown(interval.high)}"
+
+
+def mean_interval_text(aggregate: MetricAggregate | CompositeAggregate) -> str:
+    """The interval of a mean; says so where there is no mean."""
+    return "no scores" if math.isnan(aggregate.mean) else interval_text(aggregate.interval)
+
+
+def p_value_text(value: float) -> str:
+    """Three decimals; below the least of them, just that."""
+    return "< 0.001" if value < 0.0005 else f"{value:.3f}"
+
+
+def exact_text(value: float | None) -> str:
+    """As a script sorts it: six decimals, empty for none."""
+    if value is None or not math.isfinite(value):
+        return ""
+    return f"{value:.6f}" if abs(value) < 1e15 else repr(float(value))

@@ -1,0 +1,145 @@
+"""A run in; what its page shows of metrics and of a comparison, as templates read it, out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.tested_changes import MetricChange, Slice
+from rag_eval.errors import RagEvalError
+from rag_eval.metrics.catalogue import entry_of
+from rag_eval.metrics.registry import higher_is_better
+from rag_eval.reports.figures import score_text
+from rag_eval.reports.page.charts import BarChart, difference_chart, score_chart, spans
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.summaries import COMPOSITE
+from rag_eval.samples import MetricId
+from rag_eval.views.run_view import RunView
+
+_MOST_MOVED: Final = 10
+_MOST_SLICES: Final = 100
+_COMPOSITE: Final = "The weighted mean of a row's scores; nulls are left out."
+
+
+# --------------------------------------------------------------------------------------- metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricCard:
+    """One metric, or the composite score, over the run.
+
+    Attributes
+    ----------
+    summary : str
+        What the metric reads.
+    failed : bool
+        A gate of it failed.
+    chart : BarChart or None
+        None where nothing has a score.
+    """
+
+    name: str
+    summary: str
+    found: MetricAggregate | CompositeAggregate
+    rises: bool
+    threshold: float | None
+    failed: bool
+    chart: BarChart | None
+
+    @property
+    def chart_text(self) -> str:
+        """The chart in one sentence."""
+        found = self.found
+        text = (
+            f"{self.name}: scores of {found.n:,} of {found.n_rows:,} rows from "
+            f"{score_text(found.min)} to {score_text(found.max)}, median {score_text(found.median)}"
+        )
+        if self.threshold is None:
+            return text
+        return f"{text}; threshold {score_text(self.threshold)}"
+
+
+def metric_cards(view: RunView) -> list[MetricCard]:
+    """The metrics in the order asked for, and the composite score."""
+    failed = {gate.metric_id for gate in view.gates if not gate.held}
+    cards = []
+    for name, found in (*view.summary.aggregates.items(), (COMPOSITE, None)):
+        rises = found is None or higher_is_better(name)
+        histogram, threshold = view.histograms.get(name), view.thresholds.get(name)
+        card = MetricCard(
+            name=name,
+            summary=_COMPOSITE if found is None else _summary(name, view),
+            found=view.summary.composite_aggregate if found is None else found,
+            rises=rises,
+            threshold=threshold,
+            failed=name in failed,
+            chart=None if histogram is None else score_chart(histogram, threshold, rises),
+        )
+        cards.append(card)
+    return cards
+
+
+def _summary(metric: MetricId, view: RunView) -> str:
+    """What the metric reads, by the profile of the run."""
+    signature = view.summary.signature
+    is_grounded = signature is not None and signature.profile == "grounded"
+    try:
+        return entry_of(metric, "grounded" if is_grounded else "overlap").summary
+    except (RagEvalError, StopIteration):  # another caller's own, in a result file
+        return ""
+
+
+# ------------------------------------------------------------------------------------ comparison
+
+
+def comparison_parts(comparison: RunComparison, anchors: Mapping[str, str]) -> dict[str, Any]:
+    """Tables of all rows and of slices, and how rows moved; ``anchors`` are their places by id."""
+    grouped = groupby(comparison.changes, lambda change: change.slice)
+    tables = [_table(within, list(changes)) for within, changes in grouped]
+    return {
+        "comparison": comparison,
+        "tables": tables[: _MOST_SLICES + 1],
+        "n_more_tables": max(0, len(tables) - _MOST_SLICES - 1),
+        "movements": list(_movements(comparison, anchors)) if comparison.paired else [],
+    }
+
+
+def _table(within: Slice | None, changes: list[MetricChange]) -> dict[str, Any]:
+    """All rows, or those of one slice; ``found`` is what the tests found there, in words."""
+    verdicts = Counter(change.verdict for change in changes)
+    n_worse, n_better = verdicts["regression"], verdicts["improvement"]
+    told = [
+        f"{n} {name}{'s' if n > 1 else ''}"
+        for name, n in (("regression", n_worse), ("improvement", n_better))
+        if n
+    ]
+    return {
+        "title": "All rows" if within is None else f"{within.field}: {within.value}",
+        "is_slice": within is not None,
+        "found": ", ".join(told) or "nothing found",
+        "has_regression": n_worse > 0,
+        "lines": list(zip(changes, spans([one.difference for one in changes]), strict=True)),
+    }
+
+
+def _movements(comparison: RunComparison, anchors: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """How the rows of each metric moved; no chart where none did."""
+    for change in comparison.changes:
+        if change.slice is not None or not change.n_pairs:
+            continue
+        counts = [(name, n) for name, n in change.rows.items() if n]
+        told = ", ".join(f"{n:,} {name}" for name, n in counts)
+        yield {
+            "name": change.name,
+            "chart": difference_chart(comparison.improvements(change.name)),
+            "chart_text": f"{change.name}: paired differences of {change.n_pairs:,} rows; {told}",
+            "counts": counts,
+            "rows": [
+                (row, (row.new > row.old) == change.higher_is_better, anchors.get(row.id))
+                for row in comparison.moved_rows(change.name, _MOST_MOVED)
+            ],
+        }

@@ -1,0 +1,189 @@
+"""Progress of a run in; what shows it on a terminal or in a notebook, out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, Literal, TypeAlias
+
+from rag_eval.options.types import ProgressFn
+
+State: TypeAlias = Literal["running", "done", "stopped"]
+
+# Each update is a message to the browser.
+_INTERVAL_S: Final = 0.2
+# The rate is that of the last seconds: rows that an earlier run scored, or whose replies are known,
+# pass in no time and say nothing about the others.
+_WINDOW_S: Final = 15.0
+# Replies of a slow judge come further apart than that.
+_LEAST_REPORTS: Final = 5
+
+
+class RecentRate:
+    """Rows per second over the last reports."""
+
+    def __init__(self, now: float) -> None:
+        self._reports = deque([(now, 0)])
+
+    def add(self, now: float, completed: int) -> float:
+        """The rate after so many rows; 0 where no time has passed."""
+        reports = self._reports
+        reports.append((now, completed))
+        while len(reports) > _LEAST_REPORTS and now - reports[1][0] >= _WINDOW_S:
+            reports.popleft()
+        began, before = reports[0]
+        return (completed - before) / (now - began) if now > began else 0.0
+
+
+@contextmanager
+def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
+    """A callback that shows on stderr how far a run is; None when nobody would see it."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.completed:,} samples"),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[rest]}"),
+    )
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as progress:
+        task = progress.add_task("", total=None, rate="", rest="")
+        recent = RecentRate(time.monotonic())
+
+        def show(completed: int, total: int | None) -> None:
+            rate = recent.add(time.monotonic(), completed)
+            rest = rest_text(completed, total, rate)
+            progress.update(task, completed=completed, rate=_rate_text(rate), rest=rest)
+
+        yield show
+
+
+def _rate_text(rate: float) -> str:
+    """``1,234/s``, ``0.4/s``: a judge takes its time."""
+    return f"{rate:,.0f}/s" if rate >= 10 or not rate else f"{rate:.1f}/s"
+
+
+def rest_text(completed: int, total: int | None, rate: float) -> str:
+    """``62%, 0:03:20 to go``; nothing where the end is not known."""
+    if not total or not rate:
+        return ""
+    seconds = round(max(0, total - completed) / rate)
+    return f"{completed / total:.0%}, {timedelta(seconds=seconds)} to go"
+
+
+# ----------------------------------------------------------------------------------- in notebooks
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressBar:
+    """A run at one moment, as a notebook shows it.
+
+    Attributes
+    ----------
+    completed : int
+        Rows done.
+    total : int or None
+        None where that is not known.
+    elapsed_s : float
+    state : {"running", "done", "stopped"}
+    """
+
+    completed: int
+    total: int | None
+    elapsed_s: float
+    state: State
+
+    def __str__(self) -> str:
+        rows = f"{self.completed:,}"
+        if self.total and self.state != "done":
+            rows += f" of {self.total:,}"
+        rate = self.completed / self.elapsed_s if self.elapsed_s else 0.0
+        parts = [f"{rows} samples", f"{rate:,.0f}/s"]
+        if self.state == "running":
+            parts.append(rest_text(self.completed, self.total, rate))
+        else:
+            parts.append(f"{self.state} after {timedelta(seconds=round(self.elapsed_s))}")
+        return ", ".join(part for part in parts if part)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from rag_eval.reports.notebook_elements import element, html_of
+
+        value = {"value": f"{self.completed}", "max": f"{self.total}"} if self.total else {}
+        if self.state == "done":
+            value = {"value": "1", "max": "1"}
+        look = "width:16em;vertical-align:middle;margin-right:8px"
+        bar = element("progress", look, **value, **{"aria-label": "samples scored"})
+        text = element("span", "font-variant-numeric:tabular-nums", str(self))
+        return html_of(element("div", "", bar, text))
+
+
+def live_progress() -> AbstractContextManager[ProgressFn | None]:
+    """A callback that shows how far a run is; None where nobody would see it.
+
+    In a notebook it is one output that is written anew; elsewhere the bar of a terminal.
+    """
+    return _notebook_progress() if _in_notebook() else shown_progress(quiet=False)
+
+
+def _in_notebook() -> bool:
+    """Whether outputs go to a front end that shows HTML."""
+    package: Any = sys.modules.get("IPython")  # a kernel has imported it
+    shell = None if package is None else package.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+@contextmanager
+def _notebook_progress() -> Iterator[ProgressFn]:
+    shown = _Shown()
+    try:
+        yield shown.advance
+    except BaseException:
+        shown.end("stopped")
+        raise
+    shown.end("done")
+
+
+class _Shown:
+    """The output of one cell."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._last = -_INTERVAL_S
+        self._handle: Any = None
+        self._completed = 0
+        self._total: int | None = None
+
+    def advance(self, completed: int, total: int | None) -> None:
+        self._completed, self._total = completed, total
+        now = time.monotonic()
+        if now - self._last >= _INTERVAL_S:
+            self._last = now
+            self._show("running")
+
+    def end(self, state: State) -> None:
+        # A run that ends before its first row has nothing to show.
+        if self._handle is not None:
+            self._show(state)
+
+    def _show(self, state: State) -> None:
+        elapsed = time.monotonic() - self._begun
+        bar = ProgressBar(self._completed, self._total, elapsed, state)
+        if self._handle is None:
+            from IPython import display
+
+            front_end: Any = display  # its functions have no types
+            self._handle = front_end.display(bar, display_id=True)
+        else:
+            self._handle.update(bar)

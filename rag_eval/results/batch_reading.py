@@ -1,0 +1,274 @@
+"""A result file in; the batch that it holds, or an error that names the row and the field, out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing.json_fields import Fields
+from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
+from rag_eval.results.batch import BatchEvalResult, BatchSummary
+from rag_eval.results.reading import ResultFile
+from rag_eval.results.row import ByMetric, EvalResult
+from rag_eval.results.row_reading import (
+    cost_of,
+    metric_or_none,
+    regressions_of,
+    result_of,
+    signature_of,
+)
+from rag_eval.results.score_columns import ScoreColumns
+from rag_eval.results.score_rows import ScoreRow
+from rag_eval.samples import MetricId, NullReason
+from rag_eval.stats.intervals import Interval
+
+
+def read_batch(source: str | bytes | Path) -> BatchEvalResult:
+    """Read a file of results with all its rows, or its text when it is bytes or has a brace first.
+
+    Parameters
+    ----------
+    source : path, str or bytes
+        As for :class:`~rag_eval.results.reading.ResultFile`. A file of rows alone, as JSON lines,
+        has the statistics of these; one of rag-eval-node-ts has no signature.
+
+    Raises
+    ------
+    InputError
+        When it holds no results; the message names the row and the field.
+    """
+    is_text = isinstance(source, str) and source.lstrip()[:1] == "{"
+    given = source.encode("utf-8", "surrogatepass") if is_text else source  # type: ignore[union-attr]
+    return batch_of_file(ResultFile(given), rows_needed=False)
+
+
+def batch_of_file(file: ResultFile, *, rows_needed: bool = True) -> BatchEvalResult:
+    """All rows of a file in memory, with its summary; without one it is counted from the rows."""
+    results: list[EvalResult] = []
+    signature: Signature | None = None
+    for place, row in file.result_rows(needed=rows_needed):
+        found = Fields(row, place)
+        try:
+            result = result_of(found, signature_of(found))
+        except InputError as error:
+            raise InputError(f"{file.source} is no batch result: {error}") from None
+        # One object for all rows of a run: it may be larger than a row.
+        if result.signature == signature:
+            result = replace(result, signature=signature)
+        signature = result.signature
+        results.append(result)
+    try:
+        if "aggregates" in file.said:
+            return batch_of(results, file.said)
+        return _counted(results, file.said)
+    except InputError as error:
+        raise InputError(f"{file.source} is no batch result: {error}") from None
+
+
+def _counted(results: list[EvalResult], said: Mapping[str, Any]) -> BatchEvalResult:
+    tally = Tally()
+    for result in results:
+        tally.add(result)
+    summary = tally.summary(said)
+    scores, reasons, _ = tally.columns.matrices()
+    return BatchEvalResult(
+        **{one.name: getattr(summary, one.name) for one in fields(BatchSummary)},
+        scores=scores,
+        null_reasons=reasons,
+        composite_scores=np.array(tally.columns.composite),
+        sample_passed=np.array(tally.columns.passed) == 1,
+        results=results,
+    )
+
+
+class Tally:
+    """Scores and verdicts of results, added one by one.
+
+    Attributes
+    ----------
+    thresholds : dict of float or None
+        Of each metric so far, that of the first row that has one.
+    columns : ScoreColumns
+    """
+
+    def __init__(self, metrics: Iterable[MetricId] = ()) -> None:
+        self.thresholds: dict[MetricId, float | None] = dict.fromkeys(metrics)
+        self.columns = ScoreColumns(len(self.thresholds))
+        self._last: EvalResult | None = None
+
+    def add(self, result: EvalResult) -> None:
+        """Take in a row."""
+        for metric, found in result.metrics.items():
+            if self.thresholds.get(metric) is None:
+                self.thresholds[metric] = found.threshold
+        self.columns.add(_scores_of(result, self.thresholds))
+        self._last = result
+
+    def summary(self, beside: Mapping[str, Any]) -> BatchSummary:
+        """The statistics of the rows, of which there was at least one."""
+        assert self._last is not None
+        n_rows, n_passed = len(self.columns.passed), sum(self.columns.passed)
+        notes = beside.get("notes")
+        return BatchSummary(
+            metrics=tuple(self.thresholds),
+            n_rows=n_rows,
+            n_passed=n_passed,
+            aggregates=ByMetric(self.columns.aggregates(self.thresholds)),
+            composite_aggregate=self.columns.composite_aggregate(),
+            passed=n_passed == n_rows,
+            total_duration_ms=0,
+            evaluated_at=self._last.evaluated_at,
+            signature=self._last.signature,
+            notes=list(map(str, notes)) if isinstance(notes, list) else [],
+        )
+
+
+def _scores_of(result: EvalResult, metrics: Iterable[MetricId]) -> ScoreRow:
+    found = [result.metrics.get(metric) for metric in metrics]
+    return ScoreRow(
+        place="",
+        id=None,
+        scores=[_nan(None if one is None else one.score) for one in found],
+        null_reasons=[NullReason.SKIPPED if one is None else one.null_reason for one in found],
+        verdicts=[one is not None and one.passed is True for one in found],
+        composite=_nan(result.composite_score),
+        passed=result.passed,
+        values=(),
+    )
+
+
+def _nan(score: float | None) -> float:
+    return math.nan if score is None else score
+
+
+def batch_of(results: list[EvalResult], summary: Mapping[str, Any]) -> BatchEvalResult:
+    """Rows of a result file with what it says beside them.
+
+    Raises
+    ------
+    InputError
+        Where that is not what it has to be; the message names the field.
+    """
+    file = Fields(summary)
+    found = {
+        metric: entry
+        for name, entry in file.needed("aggregates").items()
+        if (metric := metric_or_none(name)) is not None
+    }
+    columns = ScoreColumns(len(found))
+    for result in results:
+        columns.add(_scores_of(result, found))
+    scores, reasons, _ = columns.matrices()
+    composite, passed = np.array(columns.composite), np.array(columns.passed) == 1
+    return BatchEvalResult(
+        metrics=tuple(found),
+        n_rows=len(results),
+        n_passed=int(passed.sum()),
+        scores=scores,
+        null_reasons=reasons,
+        composite_scores=composite,
+        sample_passed=passed,
+        results=results,
+        aggregates=ByMetric(
+            {metric: _aggregate(metric, entry, len(results)) for metric, entry in found.items()}
+        ),
+        composite_aggregate=_composite(file.inner("compositeAggregate"), composite),
+        passed=file.flag_or_none("passed") is True,
+        total_cost=cost_of(file.inner("totalCost")),
+        total_duration_ms=file.count("totalDurationMs"),
+        regressions=regressions_of(file),
+        evaluated_at=file.text("evaluatedAt"),
+        signature=signature_of(file),
+        notes=list(file.texts("notes")),
+    )
+
+
+def read_row(row: Mapping[str, Any]) -> EvalResult:
+    """One row of a result file, with the signature that it has itself.
+
+    Raises
+    ------
+    InputError
+        When it is none; the message names the field.
+    """
+    found = Fields(row)
+    try:
+        return result_of(found, signature_of(found))
+    except InputError as error:
+        raise InputError(f"is no row of a result: {error}") from None
+
+
+_STATISTICS: Final = {
+    "mean": "mean",
+    "median": "median",
+    "min": "min",
+    "max": "max",
+    "std_dev": "stdDev",
+}
+
+
+def _numbers(entry: Fields, n: int) -> dict[str, Any]:
+    # Columns of verdicts have null for them.
+    found = {name: entry.number_or_none(key) for name, key in _STATISTICS.items()}
+    return {
+        name: math.nan if not n or value is None else float(value) for name, value in found.items()
+    }
+
+
+def _aggregate(metric: MetricId, entry: Fields, n_rows: int) -> MetricAggregate:
+    null_rate = _share(entry, "nullRate")
+    # A summary may come without its rows: then only "some" and "none" can be told apart.
+    n = round((1 - null_rate) * n_rows) if n_rows else int(null_rate < 1)
+    return MetricAggregate(
+        metric_id=metric,
+        n=n,
+        n_rows=n_rows,
+        pass_rate=_share(entry, "passRate"),
+        null_rate=null_rate,
+        interval=_interval(entry, n if n_rows else 0),
+        **_numbers(entry, n),
+    )
+
+
+def _composite(entry: Fields, scores: npt.NDArray[np.float64]) -> CompositeAggregate:
+    n = int(np.count_nonzero(~np.isnan(scores)))
+    return CompositeAggregate(
+        n=n,
+        n_rows=len(scores),
+        pass_rate=_share(entry, "passRate"),
+        interval=_interval(entry, n),
+        **_numbers(entry, n),
+    )
+
+
+def _share(entry: Fields, name: str) -> float:
+    found = entry.number_or_none(name)
+    if found is not None and not 0 <= found <= 1:
+        entry.refuse(name, "a number from 0 to 1")
+    return float(found or 0)
+
+
+def _interval(entry: Fields, n: int) -> Interval | None:
+    """That of the mean, which files of other tools and of earlier versions do not have."""
+    if not n or entry.get("meanInterval") is None:
+        return None
+    found = entry.inner("meanInterval")
+    low, high = found.number_or_none("low"), found.number_or_none("high")
+    return Interval(
+        estimate=_numbers(entry, n)["mean"],
+        low=None if low is None else float(low),
+        high=None if high is None else float(high),
+        level=float(found.number("level")),
+        n_resamples=0,
+        n_groups=n,
+        method=found.text_or_none("method"),
+        too_few=found.flag_or_none("tooFew") is True,
+    )

@@ -1,0 +1,14 @@
+from rag_eval.scoring.evaluation import aevaluate as aevaluate
+from rag_eval.scoring.evaluation import compute_metric as compute_metric
+from rag_eval.scoring.evaluation import evaluate as evaluate
+from rag_eval.scoring.evaluation import score_answer_correctness as score_answer_correctness
+from rag_eval.scoring.evaluation import score_answer_relevance as score_answer_relevance
+from rag_eval.scoring.evaluation import score_context_precision as score_context_precision
+from rag_eval.scoring.evaluation import score_context_recall as score_context_recall
+from rag_eval.scoring.evaluation import score_context_relevance as score_context_relevance
+from rag_eval.scoring.evaluation import score_faithfulness as score_faithfulness
+from rag_eval.scoring.evaluation import score_hallucination_rate as score_hallucination_rate
+from rag_eval.scoring.evaluator import Evaluator as Evaluator
+from rag_eval.scoring.evaluator import aevaluate_batch as aevaluate_batch
+from rag_eval.scoring.evaluator import create_evaluator as create_evaluator
+from rag_eval.scoring.evaluator import evaluate_batch as evaluate_batch

@@ -1,0 +1,161 @@
+"""Scored blocks -> sinks, one block after the other: the one loop of all calls with many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from rag_eval.errors import Interrupted
+from rag_eval.judge.failures import JudgeUnavailableError
+from rag_eval.options.plan import Plan
+from rag_eval.plumbing.interrupts import StopFlag, deferred_interrupts, in_thread
+from rag_eval.scoring.engine import ScoredBlock
+from rag_eval.scoring.progress import Progress
+
+if TYPE_CHECKING:
+    from rag_eval.results.judge_report import JudgeReport
+    from rag_eval.scoring.judge_runs import JudgeRun
+
+OpenJudge: TypeAlias = "Callable[[Plan], AbstractContextManager[JudgeRun]]"
+
+
+class Sink(Protocol):
+    """Where scored blocks go."""
+
+    def add(self, scored: ScoredBlock, first_row: int) -> object:
+        """Take a block, whose first row is row ``first_row`` of the run."""
+        ...
+
+
+class ScoringLoop:
+    """The rows of one call on their way from kernels, and a judge if there is one, into sinks.
+
+    Parameters
+    ----------
+    plan : Plan
+    native : generator of ScoredBlock
+        The blocks with the scores of kernels and scorers, in order.
+    progress : Progress, optional
+        Told how many rows are done.
+    share_done : callable, optional
+        Tells what share of the input so many rows are, where the input does not tell its length.
+    n_rows : int
+        Rows that an earlier run has left in the sinks.
+    is_whole : bool
+        A row is in all sinks or in none: Ctrl-C waits until a block is in the last of them.
+    stop : StopFlag, optional
+        That of ``native``, to end it from an event loop.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that are in the sinks.
+    stopped : KeyboardInterrupt, JudgeUnavailableError or None
+        What ended the loop before the data came to its end.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        native: Generator[ScoredBlock, None, None],
+        progress: Progress | None = None,
+        *,
+        share_done: Callable[[int], float | None] | None = None,
+        n_rows: int = 0,
+        is_whole: bool = False,
+        stop: StopFlag | None = None,
+    ) -> None:
+        self._plan = plan
+        self._native = native
+        self._progress = progress
+        self._share_done = share_done
+        self._held_back = deferred_interrupts if is_whole else nullcontext
+        self._stop = stop
+        self._judge: JudgeRun | None = None
+        self.n_rows = n_rows
+        self.stopped: KeyboardInterrupt | JudgeUnavailableError | None = None
+
+    def score(
+        self,
+        *sinks: Sink,
+        prepare: Callable[[ScoredBlock, int], object] | None = None,
+        open_judge: OpenJudge | None = None,
+    ) -> None:
+        """Pass blocks on to the end of the data, or until Ctrl-C or the loss of the judge.
+
+        ``prepare`` gets each block before the sinks: what takes long is done there, where Ctrl-C
+        can end it. ``open_judge`` opens what stands in for the judges of the plan.
+        """
+        with self._noting_its_end(), closing(self._blocks(open_judge)) as blocks:
+            for scored in blocks:
+                if prepare is not None:
+                    prepare(scored, self.n_rows)
+                self._pass_on(scored, sinks)
+
+    async def ascore(self, *sinks: Sink) -> None:
+        """As :meth:`score`, with the judge asked in the event loop of the caller."""
+        from rag_eval.scoring.judge_runs import opened_judge
+
+        with self._noting_its_end():
+            native: list[ScoredBlock] = await in_thread(
+                self._stop or StopFlag(), list, self._native
+            )
+            with opened_judge(self._plan, self._reached) as self._judge:
+                async for scored in self._judge.ablocks(native):
+                    self._pass_on(scored, sinks)
+
+    def raise_stopped(self, partial: Any = None) -> None:
+        """Raise what ended the loop early, if anything did, with the results that there are."""
+        if self.stopped is None:
+            return
+        if partial is None:
+            raise self.stopped
+        if isinstance(self.stopped, KeyboardInterrupt):
+            raise Interrupted(f"interrupted after {self.n_rows:,} samples", partial) from None
+        self.stopped.partial = partial
+        raise self.stopped
+
+    def judge_report(self) -> JudgeReport | None:
+        """What judging took and found; None where no judge was asked."""
+        return None if self._judge is None else self._judge.report()
+
+    def _pass_on(self, scored: ScoredBlock, sinks: tuple[Sink, ...]) -> None:
+        with self._held_back():
+            for sink in sinks:
+                sink.add(scored, self.n_rows)
+            self.n_rows += len(scored.scores)
+        self._reached(self.n_rows)
+
+    @contextmanager
+    def _noting_its_end(self) -> Iterator[None]:
+        try:
+            with self._progress or nullcontext():
+                if self.n_rows:
+                    self._reached(self.n_rows)
+                yield
+        except (KeyboardInterrupt, JudgeUnavailableError) as error:
+            self.stopped = error
+
+    def _reached(self, n_rows: int) -> None:
+        if self._progress is None:
+            return
+        share = None if self._share_done is None else self._share_done(n_rows)
+        self._progress.reached(n_rows, share)
+
+    def _blocks(self, open_judge: OpenJudge | None) -> Generator[ScoredBlock, None, None]:
+        return self._native if self._plan.judging is None else self._judged(open_judge)
+
+    def _judged(self, open_judge: OpenJudge | None) -> Generator[ScoredBlock, None, None]:
+        # Imported where a judge is asked: an event loop takes longer to import than to score.
+        from rag_eval.scoring.judge_runs import opened_judge
+
+        first = self.n_rows
+        with (
+            closing(self._native) as native,
+            (open_judge or opened_judge)(self._plan) as self._judge,
+            closing(
+                self._judge.blocks(native, lambda n_done: self._reached(first + n_done))
+            ) as judged,
+        ):
+            yield from judged

@@ -1,0 +1,62 @@
+"""Flags that are no options of a form: their defaults are those of the functions they stand for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import click
+import pytest
+
+from rag_eval.calibration.labelled_files import calibrate_files
+from rag_eval.cli.program import program
+from rag_eval.comparing.two_runs import compare
+from rag_eval.gating.against import gate
+from rag_eval.golden.near_duplicates import near_duplicates
+from rag_eval.golden.runner import run_golden_dataset
+from rag_eval.golden.split import split_golden_dataset
+from rag_eval.jobs.judge_checks import check_judge
+from rag_eval.labels.estimating import estimate_labels
+from rag_eval.labels.label_files import compare_label_files
+from rag_eval.labels.sampling import sample_for_labels
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "calibrate": calibrate_files,
+    "compare": compare,
+    "estimate": estimate_labels,
+    "gate": gate,
+    "golden dedupe": near_duplicates,
+    "golden run": run_golden_dataset,
+    "golden split": split_golden_dataset,
+    "judge debias-check": check_judge,
+    "labels compare": compare_label_files,
+    "labels sample": sample_for_labels,
+}
+# Flags with another name than the parameter.
+RENAMED = {"ngrams": "n", "rows": "n_rows", "shuffles": "n_shuffles", "timeout": "timeout_s"}
+
+
+def command(path: str) -> click.Command:
+    found: click.Command = program
+    for name in path.split():
+        assert isinstance(found, click.Group)
+        inner = found.get_command(click.Context(found), name)
+        assert inner is not None
+        found = inner
+    return found
+
+
+@pytest.mark.parametrize("path", FUNCTIONS)
+def test_defaults_are_those_of_the_function(path: str) -> None:
+    parameters = inspect.signature(FUNCTIONS[path]).parameters
+    compared = 0
+    for flag in command(path).params:
+        assert flag.name is not None
+        parameter = parameters.get(RENAMED.get(flag.name, flag.name))
+        if not isinstance(flag, click.Option) or parameter is None or flag.multiple:
+            continue
+        if parameter.default not in (None, inspect.Parameter.empty):
+            compared += 1
+            assert flag.to_info_dict()["default"] == parameter.default, flag.name
+    assert compared
