@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py pyproject.toml
 
-.PHONY: demo test adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
+.PHONY: demo test test-deep adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
 
 demo: $(VENV)/demo.stamp
 	@mkdir -p out
@@ -14,8 +14,13 @@ demo: $(VENV)/demo.stamp
 		--html out/handbook.html --output out/handbook.json || [ $$? -eq 1 ]
 	@echo 'The report, to open in a browser: out/handbook.html'
 
+# All that protects behaviour, on all cores.
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --dist worksteal
+
+# Volumes, long searches and full disks: for a schedule, or before a release.
+test-deep: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n logical --dist worksteal -m deep
 
 # Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
 engines: $(VENV)-engines/test.stamp

@@ -3,4 +3,10 @@
 from rag_eval.cli import main
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        # Where an interrupt, though caught since, came in code that the library makes from text
+        # (of a dataclass, say), Python ends itself by SIGINT in place of the code above. It forgets
+        # that once it runs other code from text.
+        exec("")

@@ -168,3 +168,16 @@ def test_rows_before_the_giant_are_kept(command: str, threads: int, tmp_path: Pa
         records = read_journal(tmp_path / "results.jsonl.parts" / "journal").records
         kept = sum(record["rows"] for record in records[1:])
     assert 0 < kept <= N_SMALL, (out, err)
+
+
+def test_an_interrupt_in_code_that_python_makes_from_text_has_the_usual_exit_code(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "hasty.py").write_text('exec("raise KeyboardInterrupt")\n')
+    ended = subprocess.run(
+        [sys.executable, "-m", "rag_eval", "--import", "hasty", "metrics"],
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"},
+    )
+    assert ended.returncode == 130, ended.stderr.decode()
