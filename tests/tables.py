@@ -49,8 +49,8 @@ def every_row(
         # pytest asks the signature for fixtures, and looks at what is wrapped first.
         signature = inspect.signature(test)
         rest = [p for name, p in signature.parameters.items() if name not in arguments]
-        del over_all_rows.__wrapped__  # type: ignore[attr-defined]
-        over_all_rows.__signature__ = signature.replace(parameters=rest)
+        vars(over_all_rows).pop("__wrapped__")
+        vars(over_all_rows)["__signature__"] = signature.replace(parameters=rest)
         return over_all_rows
 
     return decorated
