@@ -18,9 +18,9 @@ demo: $(VENV)/demo.stamp
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n logical --dist worksteal
 
-# Volumes, long searches and full disks: for a schedule, or before a release.
+# Volumes, full disks, and every property with many examples: for a schedule, or before a release.
 test-deep: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n logical --dist worksteal -m deep
+	$(BIN)/python -m pytest -n logical --dist worksteal --hypothesis-profile many -m 'deep or hypothesis'
 
 # Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
 engines: $(VENV)-engines/test.stamp
@@ -88,7 +88,7 @@ BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _nativ
 	examples setup.py pyproject.toml README.md Makefile
 
 sanitize: sanitized
-	$(SANITIZED_PYTHON) -m pytest --timeout=1200 $(KERNEL_TESTS)
+	$(SANITIZED_PYTHON) -m pytest --timeout=1200 --hypothesis-profile many -m '' $(KERNEL_TESTS)
 
 # For SECONDS, with the inputs of SEED; FUZZ is for other arguments: see tests/fuzz/README.md.
 SECONDS ?= 600
@@ -123,7 +123,7 @@ checked: $(VENV)/lint.stamp
 	$(BESIDE) | tar -xf - -C build/checked
 	cd build/checked && env \
 		RAG_EVAL_TESTED_BUILD=checked RAG_EVAL_TESTED_FOLDER="$(CURDIR)/build/checked" \
-		$(abspath $(BIN))/python -m pytest --timeout=1200 $(KERNEL_TESTS)
+		$(abspath $(BIN))/python -m pytest --timeout=1200 --hypothesis-profile many -m '' $(KERNEL_TESTS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -6,11 +6,21 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# A busy machine is no failure. On top of the profile that Hypothesis chose, another one in CI.
-settings.register_profile("untimed", settings(), deadline=None)
-settings.load_profile("untimed")
+# A busy machine is no failure, and neither are slow or long examples. On top of the profile that
+# Hypothesis chose, another one in CI. No test sets ``max_examples``: the profile does.
+settings.register_profile(
+    "few",
+    settings(),
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.register_profile(
+    "many", settings.get_profile("few"), max_examples=500, derandomize=False, print_blob=True
+)
+settings.load_profile("few")
 
 # Jobs in the background of a shell ignore it, and so would all that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rag_eval
@@ -27,7 +27,7 @@ from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.kernels.settings import GroundedSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.samples import NullReason
-from tests.differential.test_overlap_block import SLOW, assert_same_bits, joined_sample
+from tests.differential.test_overlap_block import assert_same_bits, joined_sample
 from tests.grounded_samples import (
     CONTRACTIONS,
     LONG_WORDS,
@@ -201,7 +201,6 @@ def test_the_comparison_sees_a_wrong_span_and_a_wrong_bit() -> None:
 # ------------------------------------------------------------------------------------ the oracle
 
 
-@settings(max_examples=200, **SLOW)
 @given(st.lists(grounded_samples(), min_size=1, max_size=3))
 def test_all_metrics_equal_the_oracle(rows: list[Sample]) -> None:
     result = scored(rows)
@@ -212,13 +211,11 @@ def test_all_metrics_equal_the_oracle(rows: list[Sample]) -> None:
     assert result.null_reasons.tolist() == nulls
 
 
-@settings(max_examples=250, **SLOW)
 @given(grounded_samples())
 def test_evidence_equals_the_oracle(row: Sample) -> None:
     assert_rows_equal_the_oracle([row])
 
 
-@settings(max_examples=120, **SLOW)
 @given(grounded_texts(), grounded_texts())
 def test_any_two_texts_held_against_each_other(left: str, right: str) -> None:
     both = {"question": right, "answer": left, "contexts": [right, left], "ground_truth": right}
@@ -251,7 +248,6 @@ def test_plain_samples_equal_the_oracle(seed: int) -> None:
     assert_rows_equal_the_oracle(rows)
 
 
-@settings(max_examples=100, **SLOW)
 @given(st.lists(grounded_samples(), min_size=1, max_size=3))
 def test_words_equal_the_oracle(rows: list[Sample]) -> None:
     """What a stemmer is asked for: every distinct word of a language, numbers for what they are."""
@@ -366,7 +362,6 @@ def with_euro(row: Sample) -> Sample:
     return {name: value if name == "language" else longer(value) for name, value in row.items()}
 
 
-@settings(max_examples=150, **SLOW)
 @given(grounded_samples().map(in_ascii))
 def test_texts_in_ascii_are_read_as_others_are(row: Sample) -> None:
     """The two ways into words: 64 bytes at a time, and code point by code point."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
@@ -24,7 +24,7 @@ from tests.differential.test_grounded_block import (
     null_reason,
     scored,
 )
-from tests.differential.test_overlap_block import SLOW, assert_same_bits, joined_sample
+from tests.differential.test_overlap_block import assert_same_bits, joined_sample
 from tests.grounded_samples import grounded_samples, plain_corpus
 from tests.oracle.grounded_diagnostics import (
     DIAGNOSTICS,
@@ -70,7 +70,6 @@ def assert_diagnosed(rows: Sequence[Sample], metrics: Sequence[str] = DIAGNOSTIC
 # ------------------------------------------------------------------------------------ the oracle
 
 
-@settings(max_examples=200, **SLOW)
 @given(grounded_samples())
 def test_diagnostics_equal_the_oracle(row: Sample) -> None:
     assert_diagnosed([row])
@@ -96,7 +95,6 @@ def test_a_diagnostic_alone(metric: str) -> None:
     assert_diagnosed(ROWS[:60], [metric])
 
 
-@settings(max_examples=60, **SLOW)
 @given(grounded_samples())
 def test_the_seven_are_the_same_beside_diagnostics(row: Sample) -> None:
     """They are counted first, and the evidence is found anew."""
@@ -123,7 +121,6 @@ def test_the_corpus_with_all_thirteen() -> None:
     assert_same_bits(np.ascontiguousarray(found[:, 7:]), as_matrix(wanted))
 
 
-@settings(max_examples=80, **SLOW)
 @given(grounded_samples())
 def test_causes_of_nulls_equal_the_oracle(row: Sample) -> None:
     found, wanted = details_of(row, DIAGNOSTICS), diagnosis(row)

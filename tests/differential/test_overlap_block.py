@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rag_eval
@@ -46,8 +46,6 @@ OPTIONS = heuristic_options().filter(
         and not {1e-300, -1} <= set(given.get("ngram_weights") or ())
     )
 )
-# One example scores up to four samples character by character in plain Python.
-SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
 
 def joined(value: Any) -> Any:
@@ -94,7 +92,6 @@ def test_the_comparison_sees_a_last_bit_and_a_null() -> None:
 # --------------------------------------------------------------------------------- the oracle
 
 
-@settings(max_examples=250, **SLOW)
 @given(st.lists(samples(), min_size=1, max_size=4), OPTIONS)
 def test_all_metrics_equal_the_oracle(rows: list[Sample], options: dict[str, Any]) -> None:
     result = rag_eval.evaluate_batch(rows, heuristic=options, threads=1)
@@ -142,7 +139,6 @@ def test_a_final_sigma_at_the_end_of_a_sentence(text: str) -> None:
 ODD_SIZES = st.lists(st.sampled_from([0, 0.5, 1, 1.5, 2, 2.5, 3, 40, 2**31]), max_size=4)
 
 
-@settings(max_examples=80, **SLOW)
 @given(samples(), ODD_SIZES, st.lists(st.sampled_from([0.7, 1, 0, -0.5, None]), max_size=4))
 def test_sizes_of_no_token_fractional_and_never_reached(
     row: Sample, sizes: list[float], weights: list[float | None]
@@ -315,7 +311,6 @@ def assert_words(result: rag_eval.EvalResult, row: Sample) -> None:
         assert all(signal.context_chunk_index is None for signal in found.signals)
 
 
-@settings(max_examples=120, **SLOW)
 @given(samples())
 def test_opened_rows_say_what_the_oracle_counts(row: Sample) -> None:
     opened = rag_eval.evaluate_batch(iter([row]), threads=1).results[0]
@@ -332,7 +327,6 @@ def test_opened_rows_of_a_batch_say_what_the_oracle_counts() -> None:
             assert_words(result, row)
 
 
-@settings(max_examples=80, **SLOW)
 @given(samples(), OPTIONS)
 def test_details_equal_the_oracle_under_any_options(row: Sample, options: dict[str, Any]) -> None:
     needs = FieldNeeds.of(METRIC_IDS)
@@ -432,7 +426,6 @@ def test_metrics_in_any_order_and_twice(seed: int) -> None:
     assert_same_bits(found.scores, np.ascontiguousarray(WANTED[:, columns]))
 
 
-@settings(max_examples=60, **SLOW)
 @given(samples(), OPTIONS, st.permutations(METRIC_IDS), st.integers(1, 7))
 def test_a_subset_under_any_options_equals_the_oracle(
     row: Sample, options: dict[str, Any], metrics: list[str], n_metrics: int

@@ -10,7 +10,7 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.metrics.measure_names import KINDS, WITH_CUTOFF, WITHOUT_CUTOFF
@@ -72,7 +72,6 @@ def arrays_of(rows: list[tuple[list[int], dict[int, int]]]) -> list[Any]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     rows,
     st.sampled_from((None, *CUTOFFS)),

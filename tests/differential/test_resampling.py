@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_eval._native import resampling as kernel
@@ -17,7 +17,6 @@ SEEDS = st.one_of(st.integers(0, 5), st.integers(0, 2**200))
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False, allow_subnormal=False)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 140), st.integers(1, 9), st.integers(1, 5), SEEDS, st.data())
 def test_the_kernel_is_the_oracle(
     n_rows: int, n_columns: int, n_resamples: int, seed: int, data: st.DataObject

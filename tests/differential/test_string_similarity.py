@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rapidfuzz.distance import LCSseq, Levenshtein
 
@@ -25,9 +25,6 @@ PAIRS = st.one_of(
 )
 COLUMNS = st.lists(PAIRS, max_size=4)
 
-# Whole matrices in plain Python, on machines that do other things, too.
-SLOW = settings(deadline=None)
-
 # Rows of words and of strips, and one more or less.
 SIZES = [0, 1, 2, 62, 63, 64, 65, 126, 127, 128, 129, 447, 503, 504, 505, 511, 512, 513, 1023, 1600]
 ALPHABETS = {
@@ -40,7 +37,6 @@ ALPHABETS = {
 }
 
 
-@SLOW
 @given(PAIRS)
 @example(("\ufeffa\u2003b\u0085", "ab\x85"))
 @example(("\x1ca", "a"))
@@ -49,20 +45,17 @@ def test_dice_similarity(pair: tuple[str, str]) -> None:
     assert string_similarity.dice_similarity(*pair) == oracle.dice_similarity(*pair)
 
 
-@SLOW
 @given(PAIRS)
 def test_longest_common_subsequence(pair: tuple[str, str]) -> None:
     assert string_similarity.lcs_length(*pair) == oracle.lcs_length(*pair)
     assert string_similarity.lcs_ratio(*pair) == oracle.lcs_ratio(*pair)
 
 
-@SLOW
 @given(PAIRS)
 def test_levenshtein(pair: tuple[str, str]) -> None:
     assert string_similarity.levenshtein(*pair) == oracle.levenshtein(*pair)
 
 
-@SLOW
 @given(COLUMNS)
 def test_columns_are_their_rows(rows: list[tuple[str, str]]) -> None:
     left, right = [row[0] for row in rows], [row[1] for row in rows]
@@ -121,7 +114,6 @@ def test_the_cut_into_blocks_changes_nothing(
     )
 
 
-@SLOW
 @given(PAIRS, TEXTS)
 def test_laws(pair: tuple[str, str], third: str) -> None:
     left, right = pair

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import unicodedata2
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rag_eval
@@ -38,8 +38,6 @@ IDENTITY = ("faithfulness", "hallucination_rate", "context_recall", "answer_corr
 # What is found in chunks: it can only grow with them.
 SUPPORT = ("faithfulness", "hallucination_rate", "context_recall")
 LISTED_TAGS = st.sampled_from([*STOP_WORDS, "und", "is"])
-
-examples = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def scores_of(sample: Sample, **options: Any) -> dict[str, float | None]:
@@ -80,7 +78,6 @@ def test_sentences_against_themselves_are_perfect(tag: str) -> None:
         assert_perfect(SENTENCES[tag][1], question="How many hens?", **more)
 
 
-@examples
 @given(grounded_texts(), st.none() | grounded_texts(), st.none() | LISTED_TAGS)
 def test_any_text_against_itself_is_perfect(
     text: str, question: str | None, tag: str | None
@@ -197,7 +194,6 @@ def test_another_figure_never_raises_faithfulness(seed: int) -> None:
 # -------------------------------------------------------------------------------------- range
 
 
-@examples
 @given(grounded_samples())
 def test_scores_lie_between_0_and_1(sample: Sample) -> None:
     for score in scores_of(sample).values():
@@ -212,7 +208,6 @@ def test_scores_lie_between_0_and_1(sample: Sample) -> None:
 # --------------------------------------------------------------------------- chunks and truths
 
 
-@examples
 @given(grounded_samples(), st.lists(grounded_texts(), min_size=1, max_size=3), LISTED_TAGS)
 def test_one_more_chunk_never_takes_support_away(sample: Sample, more: list[str], tag: str) -> None:
     """In a language that is given: more text may tell another one. And without labels, which make
@@ -228,7 +223,6 @@ def test_one_more_chunk_never_takes_support_away(sample: Sample, more: list[str]
         assert (found[metric] or 0) >= (fewer[metric] or 0)
 
 
-@examples
 @given(grounded_samples(), st.randoms(use_true_random=False))
 def test_the_order_of_chunks_matters_to_precision_alone(
     sample: Sample, choose: random.Random
@@ -250,7 +244,6 @@ def test_the_order_of_chunks_matters_to_precision_alone(
     assert found == (None if wanted is None else tuple(wanted[i] for i in order))
 
 
-@examples
 @given(grounded_samples())
 def test_repeated_chunks_support_no_more(sample: Sample) -> None:
     once = scores_of(sample)
@@ -262,7 +255,6 @@ def test_repeated_chunks_support_no_more(sample: Sample) -> None:
         assert again[metric] == once[metric]
 
 
-@examples
 @given(grounded_samples(), st.randoms(use_true_random=False))
 def test_the_order_of_ground_truths_does_not_matter(sample: Sample, choose: random.Random) -> None:
     truths = sample.get("ground_truth")
@@ -394,7 +386,6 @@ def test_same_bits_under_any_seed(seed: int, monkeypatch: pytest.MonkeyPatch) ->
     assert_same_bits(scored(ROWS, metrics=ALL_METRIC_IDS).scores, ALL)
 
 
-@examples
 @given(st.lists(grounded_samples(), min_size=1, max_size=3), st.data())
 def test_split_and_one_by_one(rows: list[Sample], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(rows)))
@@ -416,7 +407,6 @@ def undated(result: rag_eval.EvalResult) -> dict[str, Any]:
 # ------------------------------------------------------------------------- the other profile
 
 
-@examples
 @given(overlap_samples(), grounded_samples())
 def test_the_overlap_profile_is_left_as_it_was(sample: Sample, other: Sample) -> None:
     """Nothing that one profile sets up is used by the other."""
@@ -429,7 +419,6 @@ def test_the_overlap_profile_is_left_as_it_was(sample: Sample, other: Sample) ->
     assert str(after.signature) == str(before.signature)
 
 
-@examples
 @given(grounded_samples(), st.sampled_from([*NAMES, *NUMBERS]))
 def test_unknown_fields_do_not_matter(sample: Sample, value: str) -> None:
     extended = {**sample, "id": value, "metadata": {"answer": value}, "context": [value]}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rag_eval
@@ -27,8 +27,6 @@ BEST_CONTEXT = ("faithfulness", "context_recall", "hallucination_rate")
 # A cosine is not clamped: identical texts give 1 up to rounding of a few terms.
 COSINE_TOLERANCE = 1e-12
 
-examples = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
 
 def scores_of(sample: Sample, **options: Any) -> dict[str, float | None]:
     """Scores by metric, from one evaluation."""
@@ -43,7 +41,6 @@ def matrix(rows: list[Sample], **options: Any) -> bytes:
 # -------------------------------------------------------------------------- a text and itself
 
 
-@examples
 @given(texts(lone_surrogates=False) | prose())
 def test_one_sentence_against_itself_is_perfect(text: str) -> None:
     sentences = split_sentences(text)
@@ -65,7 +62,6 @@ def test_one_sentence_against_itself_is_perfect(text: str) -> None:
         assert found["context_precision"] == 0.0
 
 
-@examples
 @given(texts(lone_surrogates=False) | prose(), prose())
 def test_a_text_held_against_its_own_sentences_is_supported(text: str, question: str) -> None:
     sentences = split_sentences(text)
@@ -77,7 +73,6 @@ def test_a_text_held_against_its_own_sentences_is_supported(text: str, question:
         assert found[metric] == 1.0
 
 
-@examples
 @given(samples())
 def test_an_answer_without_sentences(sample: Sample) -> None:
     """Departure 1: nothing was claimed, so nothing is unsupported, if there are contexts."""
@@ -89,7 +84,6 @@ def test_an_answer_without_sentences(sample: Sample) -> None:
 # -------------------------------------------------------------------------------------- range
 
 
-@examples
 @given(samples())
 def test_scores_lie_between_0_and_1(sample: Sample) -> None:
     found = scores_of(sample)
@@ -109,7 +103,6 @@ def test_scores_lie_between_0_and_1(sample: Sample) -> None:
 # ----------------------------------------------------------------------------------- symmetry
 
 
-@examples
 @given(samples())
 def test_the_parts_of_answer_relevance_are_symmetric(sample: Sample) -> None:
     swapped = {"question": sample["answer"], "answer": sample["question"]}
@@ -123,7 +116,6 @@ def test_the_parts_of_answer_relevance_are_symmetric(sample: Sample) -> None:
     assert part(sample, cosine) == pytest.approx(part(swapped, cosine), abs=COSINE_TOLERANCE)
 
 
-@examples
 @given(samples())
 def test_answer_correctness_is_symmetric(sample: Sample) -> None:
     answer, truth = sample["answer"], sample.get("groundTruth")
@@ -137,7 +129,6 @@ def test_answer_correctness_is_symmetric(sample: Sample) -> None:
 # ------------------------------------------------------------------------------ rows of a batch
 
 
-@examples
 @given(st.lists(samples(), min_size=1, max_size=6), st.randoms(use_true_random=False))
 def test_the_order_of_samples_orders_the_rows(rows: list[Sample], choose: random.Random) -> None:
     order = choose.sample(range(len(rows)), len(rows))
@@ -158,7 +149,6 @@ def undated(result: rag_eval.EvalResult) -> dict[str, Any]:
     return written
 
 
-@examples
 @given(
     st.lists(samples(), min_size=1, max_size=4),
     OPTIONS,
@@ -192,7 +182,6 @@ def test_a_batch_is_its_samples_one_by_one(
     assert batch.passed == all(batch.sample_passed)
 
 
-@examples
 @given(st.lists(samples(), min_size=2, max_size=6), st.data())
 def test_split_and_concatenated(rows: list[Sample], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(rows)))
@@ -214,7 +203,6 @@ def test_split_and_concatenated(rows: list[Sample], data: st.DataObject) -> None
 # ------------------------------------------------------------------------------------ contexts
 
 
-@examples
 @given(samples(), OPTIONS, st.randoms(use_true_random=False))
 def test_the_order_of_contexts(
     sample: Sample, options: dict[str, Any], choose: random.Random
@@ -230,7 +218,6 @@ def test_the_order_of_contexts(
             assert permuted[metric] == straight[metric]
 
 
-@examples
 @given(samples(), OPTIONS, st.integers(1, 3))
 def test_repeated_contexts_add_nothing(sample: Sample, options: dict[str, Any], times: int) -> None:
     once = scores_of(sample, heuristic=options)
@@ -239,7 +226,6 @@ def test_repeated_contexts_add_nothing(sample: Sample, options: dict[str, Any], 
         assert again[metric] == once[metric]
 
 
-@examples
 @given(samples(), st.lists(prose(), min_size=1, max_size=2))
 def test_one_more_context_never_takes_support_away(sample: Sample, more: list[str]) -> None:
     assume(sample["contexts"])
@@ -252,7 +238,6 @@ def test_one_more_context_never_takes_support_away(sample: Sample, more: list[st
 # ------------------------------------------------------------------------------- unread fields
 
 
-@examples
 @given(samples(), st.sampled_from([None, 5, b"x", ["y"], {"z": 1}]))
 def test_fields_that_a_metric_does_not_read_do_not_matter(sample: Sample, other: object) -> None:
     for metric, spec in OVERLAP_METRICS.items():
@@ -266,7 +251,6 @@ def test_fields_that_a_metric_does_not_read_do_not_matter(sample: Sample, other:
         assert matrix([changed], metrics=[metric]) == wanted
 
 
-@examples
 @given(samples(), st.text(max_size=5), st.text(max_size=5))
 def test_unknown_fields_do_not_matter(sample: Sample, name: str, value: str) -> None:
     assume(name not in {*sample, "groundTruth", "ground_truth"})
@@ -277,7 +261,6 @@ def test_unknown_fields_do_not_matter(sample: Sample, name: str, value: str) -> 
 # ---------------------------------------------------------------------------------- thresholds
 
 
-@examples
 @given(samples(), st.floats(0, 1), st.floats(0, 1))
 def test_stricter_limits_never_raise_a_share(sample: Sample, left: float, right: float) -> None:
     low, high = sorted((left, right))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.scorers.omk.assertion_rules import word_count, word_counts
@@ -32,7 +32,6 @@ COLUMNS: list[tuple[str, dict[str, Any]]] = [
 ]
 BY_ID = {spec.id: spec for spec in METRICS}
 
-examples = settings(max_examples=60, deadline=None)
 weights = st.floats(1e-3, 1e3)
 short = st.text("ab 今.", max_size=12)
 checks = st.builds(
@@ -48,7 +47,6 @@ checks = st.builds(
 )
 
 
-@examples
 @given(st.lists(texts(), max_size=6), st.sampled_from(COLUMNS), st.booleans())
 def test_a_column_is_its_rows(answers: list[str], column: Any, negated: bool) -> None:
     name, options = column
@@ -58,13 +56,11 @@ def test_a_column_is_its_rows(answers: list[str], column: Any, negated: bool) ->
     assert scorer.column(rows)[0].tolist() == [scorer.score(row).score for row in rows]
 
 
-@examples
 @given(st.lists(texts(), max_size=6))
 def test_words_are_counted_alike_one_by_one_and_all_at_once(many: list[str]) -> None:
     assert word_counts(many) == [word_count(text) for text in many]
 
 
-@examples
 @given(texts(), st.sampled_from([row for row in COLUMNS if row[0] != "regex"]))
 def test_not_turns_an_assertion_about_a_known_output_round(text: str, column: Any) -> None:
     name, options = column
@@ -72,7 +68,6 @@ def test_not_turns_an_assertion_about_a_known_output_round(text: str, column: An
     assert check_assertion({"type": name, **options, "not": True}, text).passed is not straight
 
 
-@examples
 @given(st.lists(checks, min_size=1, max_size=6), short)
 def test_sets_are_and_and_or(children: list[dict[str, Any]], text: str) -> None:
     met = [check_assertion(child, text).passed for child in children]
@@ -81,7 +76,6 @@ def test_sets_are_and_and_or(children: list[dict[str, Any]], text: str) -> None:
         assert check_assertion(whole, text).passed is wanted
 
 
-@examples
 @given(st.lists(checks, min_size=1, max_size=6), short)
 def test_a_score_is_a_share_of_weight(assertions: list[dict[str, Any]], text: str) -> None:
     found = check_assertions(assertions, text)
@@ -92,7 +86,6 @@ def test_a_score_is_a_share_of_weight(assertions: list[dict[str, Any]], text: st
     assert layered_scores(found.details)["composite"] == found.score == ratio_to_score(found.ratio)
 
 
-@examples
 @given(short, short, st.integers(1, 5))
 def test_rouge_is_the_definition(candidate: str, reference: str, n: int) -> None:
     found, wanted = (
@@ -103,14 +96,12 @@ def test_rouge_is_the_definition(candidate: str, reference: str, n: int) -> None
     assert rouge_n(candidate, reference, n) == (shared / len(wanted) if wanted else 0)
 
 
-@examples
 @given(st.text("ab 今.", max_size=40), st.text("ab 今.", max_size=40))
 def test_bleu_is_a_share_and_1_of_a_text_and_itself(candidate: str, reference: str) -> None:
     assert 0 <= bleu(candidate, reference) <= 1
     assert bleu(candidate, candidate) == (1.0 if len(tokens_of(candidate)) >= 4 else 0.0)
 
 
-@examples
 @given(st.floats(0, 1))
 def test_ratings_are_within_half_a_step_of_the_ratio(ratio: float) -> None:
     assert abs(ratio_to_score(ratio) - (1 + 4 * ratio)) <= 0.005 + 1e-12

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rag_eval import BatchEvalResult, EvalResult, evaluate, evaluate_batch
@@ -37,8 +37,6 @@ READINGS = st.fixed_dictionaries(
         "stemmer": st.sampled_from(["light", "snowball"]),
     }
 )
-
-examples = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -103,7 +101,6 @@ def truths(sample: Any) -> list[str]:
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(data=st.data())
-@examples
 def test_sentences_lie_in_order_in_their_text_and_add_up_to_the_scores(
     profile: Any, data: st.DataObject
 ) -> None:
@@ -148,7 +145,6 @@ _HALVES = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(data=st.data())
-@settings(examples, max_examples=10)
 def test_a_result_read_from_its_file_shows_the_same(profile: Any, data: st.DataObject) -> None:
     samples = data.draw(st.lists(any_samples(profile), min_size=1, max_size=3))
     # JSON writes two halves of a character, one after the other, as it writes the character.
@@ -186,7 +182,7 @@ def test_a_file_has_the_view_of_the_batch_it_was_written_from(profile: Any, tmp_
     found: list[Sample] = []
 
     @given(sample=any_samples(profile))
-    @settings(examples, max_examples=20, database=None, derandomize=True)
+    @settings(database=None, derandomize=True)
     def collect(sample: Sample) -> None:
         found.append({**sample, "id": f"q{len(found)}", "metadata": {"part": len(found) % 3}})
 

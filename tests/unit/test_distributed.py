@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval import calibrate, distributed, evaluate_batch
@@ -71,7 +71,6 @@ def test_scores_are_those_of_one_process(profile: Profile, threads: int | None) 
     assert scored_ids(scorer, [batch_of(rows)], rows) == expected(rows, profile=profile)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     profile=st.sampled_from(PROFILES),
     cuts=st.lists(st.integers(0, 120), max_size=6).map(sorted),

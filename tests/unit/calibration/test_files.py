@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.calibration.files import read_calibrations, write_calibrations
@@ -293,7 +293,6 @@ PLACES = [(name,) for name in FAITHFULNESS.to_dict()] + [
 
 
 @given(st.sampled_from(PLACES), JSON, st.sampled_from([FAITHFULNESS, LOGISTIC]))
-@settings(deadline=None)
 def test_no_value_does_worse_than_an_error(
     place: tuple[str, ...], value: object, calibration: Calibration
 ) -> None:

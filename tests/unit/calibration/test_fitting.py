@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
@@ -183,7 +183,6 @@ def test_the_same_call_gives_the_same_calibration() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 80), st.integers(1, 17))
-@settings(max_examples=60, deadline=None)
 def test_maps_are_those_of_scikit_learn(seed: int, n: int, digits: int) -> None:
     generator = np.random.default_rng(seed)
     scores = generator.random(n).round(digits)
@@ -205,7 +204,6 @@ ROWS = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=
 
 
 @given(ROWS, st.sampled_from(METHODS), st.lists(st.floats(-2, 3), min_size=1, max_size=20))
-@settings(max_examples=150, deadline=None)
 def test_laws(rows: list[tuple[float, bool]], method: Any, asked: list[float]) -> None:
     scores, good = [score for score, _ in rows], [label for _, label in rows]
     assume(any(good) and not all(good))

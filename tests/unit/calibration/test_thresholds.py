@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, precision_score
 
@@ -50,14 +50,12 @@ def chosen(rows: list[Row], precision: float | None) -> float:
 
 
 @given(ROWS, PRECISIONS)
-@settings(deadline=None)
 def test_thresholds(rows: list[Row], precision: float | None) -> None:
     found = labelled(rows).thresholds(weights(rows), precision)
     np.testing.assert_array_equal(found, [chosen(rows, precision)])
 
 
 @given(ROWS, ROWS, PRECISIONS)
-@settings(deadline=None)
 def test_weightings_do_not_touch_one_another(
     rows: list[Row], others: list[Row], precision: float | None
 ) -> None:
@@ -72,7 +70,6 @@ def test_weightings_do_not_touch_one_another(
 
 
 @given(ROWS)
-@settings(deadline=None)
 def test_highest_precision(rows: list[Row]) -> None:
     scores = labelled(rows)
     highest, threshold = scores.highest_precision()
@@ -84,7 +81,6 @@ def test_highest_precision(rows: list[Row]) -> None:
 
 
 @given(ROWS, st.integers(0, 6))
-@settings(deadline=None)
 def test_balanced_accuracy(rows: list[Row], threshold: int) -> None:
     scores = labelled(rows)
     (found,) = scores.balanced_accuracies(scores.one_each(), threshold / 5)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
@@ -221,14 +221,12 @@ def tables(draw: st.DrawFn) -> tuple[Any, list[Row]]:
     return table, rows
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(tables())
 def test_any_layout_is_scored_as_its_rows_are(made: tuple[Any, list[Row]]) -> None:
     table, rows = made
     assert_same(table, rows, {name: name for name in rows[0]})
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables(), st.data())
 def test_rows_that_are_picked(made: tuple[Any, list[Row]], data: st.DataObject) -> None:
     table, rows = made
@@ -252,7 +250,6 @@ def test_rows_that_are_picked(made: tuple[Any, list[Row]], data: st.DataObject) 
     assert picked.taken(range(len(indices))).ids() == [rows[index].get("id") for index in indices]
 
 
-@settings(max_examples=60, deadline=None)
 @given(columns(), st.data())
 def test_members_of_structs(rows: list[Row], data: st.DataObject) -> None:
     """A struct that is null has no members, whatever lies behind it."""

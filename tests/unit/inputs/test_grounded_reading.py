@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
@@ -69,7 +69,6 @@ def read_field_by_field(samples: list[Any], needs: FieldNeeds) -> bool:
 
 
 @pytest.mark.parametrize("metrics", METRICS)
-@settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_all_ways_of_reading_agree(metrics: tuple[MetricId, ...], data: st.DataObject) -> None:
     faulty = {name: [*VALUES[name], *FAULTS.get(name, ())] for name in VALUES}

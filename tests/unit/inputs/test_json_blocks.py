@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_eval.inputs import json_blocks, json_files
@@ -263,14 +263,6 @@ def lines_of(found: list[Row], seed: int, renamed: dict[str, str] | None = None)
     return end.join(parts) + chance.choice([b"", end, end + end])
 
 
-SLOW = settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-
-
-@SLOW
 @given(
     st.lists(rows(odd=False), min_size=1, max_size=6),
     st.integers(0, 1 << 32),
@@ -289,7 +281,6 @@ def test_rows_of_texts(
     check_same(path, data, n_bytes, options)
 
 
-@SLOW
 @given(
     st.lists(st.booleans().flatmap(lambda odd: rows(odd=odd)), min_size=1, max_size=5),
     st.integers(0, 1 << 32),
@@ -646,7 +637,6 @@ PIECES = [
 ]
 
 
-@settings(max_examples=600, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), max_size=12), st.sampled_from([b"", b'{"x":', b'{"answer":"'])
 )

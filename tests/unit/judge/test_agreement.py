@@ -8,7 +8,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
@@ -25,7 +25,6 @@ SCORES = st.one_of(st.none(), st.floats(0, 1))
 # ------------------------------------------------------------------------------------ repeats
 
 
-@settings(deadline=None)
 @given(st.lists(SCORES, max_size=8))
 def test_mean_and_spread_are_over_the_repeats_that_gave_a_score(
     scores: list[float | None],

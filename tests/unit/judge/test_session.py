@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 import stamina
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError, MissingExtraError
@@ -386,7 +386,6 @@ def test_a_wait_before_a_retry_holds_no_slot() -> None:
 
 
 @pytest.mark.usefixtures("no_waits")
-@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_every_question_ends_once_whatever_its_calls_do(data: st.DataObject) -> None:
     acts = data.draw(st.lists(st.sampled_from(["ok", "cut", "bad", "raise"]), max_size=60))
@@ -472,7 +471,6 @@ def test_a_judge_that_answered_once_may_fail_as_often_as_it_likes() -> None:
 # ----------------------------------------------------------------------------------------- budgets
 
 
-@settings(max_examples=25, deadline=None)
 @given(concurrency=st.integers(1, 9), max_calls=st.integers(0, 60), data=st.data())
 def test_no_call_begins_beyond_the_most(
     concurrency: int, max_calls: int, data: st.DataObject

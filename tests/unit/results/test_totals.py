@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_eval.options.plan import make_plan
@@ -115,7 +115,6 @@ def test_any_split_gives_the_aggregates_of_the_whole(
     assert_same(found(totals_of(parts), parts), wanted(scores))
 
 
-@settings(max_examples=60)
 @given(ROWS, CUTS, st.randoms(use_true_random=False))
 def test_merging_is_free_of_order(
     rows: list[list[float]], cuts: list[int], choose: random.Random
@@ -134,7 +133,6 @@ def test_merging_is_free_of_order(
 
 @pytest.mark.parametrize("split_bits", [1, 3, 16])
 @pytest.mark.parametrize("most_collected", [0, 1, 5])
-@settings(max_examples=20)
 @given(ROWS, CUTS)
 def test_medians_that_take_several_passes(
     most_collected: int, split_bits: int, rows: list[list[float]], cuts: list[int]
@@ -211,7 +209,6 @@ def test_a_sketch_of_either_sign(column: list[float]) -> None:
         assert abs(totals.about(rank) - value) <= max(abs(value) / 4096, 2.0**-1022 / 2048)
 
 
-@settings(max_examples=40)
 @given(ROWS, CUTS)
 def test_without_blocks_only_the_median_is_less_than_exact(
     rows: list[list[float]], cuts: list[int]
@@ -226,7 +223,6 @@ def test_without_blocks_only_the_median_is_less_than_exact(
 # ------------------------------------------------------------------------------------- travel
 
 
-@settings(max_examples=40)
 @given(ROWS, ROWS)
 def test_totals_travel_as_json(here: list[list[float]], there: list[list[float]]) -> None:
     scores = matrix(here + there)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
@@ -161,13 +161,11 @@ def row(ranking: list[Any], grades: dict[Any, int]) -> list[float]:
     return evaluate_rankings({"q": ranking}, {"q": grades}, ALL).values[0].tolist()
 
 
-@settings(deadline=None)
 @given(rankings, judgements)
 def test_measures_lie_between_0_and_1(ranking: list[int], grades: dict[int, int]) -> None:
     assert all(0.0 <= score <= 1.0 + 1e-15 for score in row(ranking, grades))
 
 
-@settings(deadline=None)
 @given(rankings, judgements, st.permutations(range(16)))
 def test_names_of_documents_do_not_matter(
     ranking: list[int], grades: dict[int, int], names: list[int]
@@ -177,7 +175,6 @@ def test_names_of_documents_do_not_matter(
     assert again == row(ranking, grades)
 
 
-@settings(deadline=None)
 @given(rankings, judgements, st.integers(1, 20))
 def test_documents_that_nobody_judged_may_follow(
     ranking: list[int], grades: dict[int, int], n_more: int
@@ -185,7 +182,6 @@ def test_documents_that_nobody_judged_may_follow(
     assert row(ranking + list(range(100, 100 + n_more)), grades) == row(ranking, grades)
 
 
-@settings(deadline=None)
 @given(judgements)
 def test_the_best_order_is_perfect(grades: dict[int, int]) -> None:
     best = sorted(grades, key=lambda document: grades[document], reverse=True)
@@ -194,7 +190,6 @@ def test_the_best_order_is_perfect(grades: dict[int, int]) -> None:
         assert [found[name] for name in ("mrr", "map", "ndcg", "Rprec", "bpref")] == [1.0] * 5
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=3), st.floats(-9, 9), max_size=12), st.randoms())
 def test_the_order_of_a_mapping_does_not_matter(scores: dict[str, float], rng: Any) -> None:
     names = list(scores)

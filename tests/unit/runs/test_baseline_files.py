@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
@@ -48,7 +48,6 @@ def test_a_run_comes_back_to_the_bit(path: Path) -> None:
 TEXT = st.text(st.characters(exclude_categories=()), max_size=6)
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     ids=st.lists(TEXT, min_size=3, max_size=3, unique=True).map(sorted),
     topics=st.lists(st.none() | TEXT, min_size=3, max_size=3),

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -70,7 +70,6 @@ HOSTILE = st.text(st.characters(exclude_categories=()), max_size=6)  # lone surr
 BITS = hnp.arrays(np.uint64, (4, 2), elements=st.integers(0, 2**64 - 1))
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     ids=st.lists(HOSTILE, min_size=4, max_size=4),
     topics=st.lists(st.none() | HOSTILE, min_size=4, max_size=4),

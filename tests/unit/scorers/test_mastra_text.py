@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
@@ -262,7 +262,6 @@ def test_messages_that_are_none_are_refused() -> None:
 
 
 @pytest.mark.parametrize("spec", PAIRED, ids=lambda spec: spec.id)
-@settings(deadline=None)
 @given(rows=st.lists(st.tuples(strategies.texts(max_parts=2), strategies.texts(max_parts=2))))
 def test_a_column_is_its_rows(spec: Metric, rows: list[tuple[str, str]]) -> None:
     fields: list[dict[str, Any]] = [{"question": q, "answer": a} for q, a in rows]
@@ -286,7 +285,6 @@ def test_options_reach_the_column() -> None:
         assert scorer.column(rows)[0].tolist() == [expected]
 
 
-@settings(deadline=None)
 @given(strategies.texts(), strategies.texts())
 def test_scores_are_from_0_to_1_and_equal_texts_score_1(left: str, right: str) -> None:
     for spec in METRICS:

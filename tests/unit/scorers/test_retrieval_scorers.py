@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
@@ -174,7 +174,6 @@ samples = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(samples, max_size=6), st.sampled_from(LISTED))
 def test_a_column_is_its_samples_one_by_one(rows: list[dict[str, Any]], name: str) -> None:
     scorer = spec_of(name).create()

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from sklearn import metrics as sklearn_metrics
@@ -56,7 +56,6 @@ def random_columns(seed: int, n: int = 60) -> tuple[np.ndarray[Any, Any], np.nda
 # --------------------------------------------------------------------------------------- kappas
 
 
-@settings(deadline=None, max_examples=40)
 @given(RATINGS)
 def test_kappas_are_those_of_scikit_learn(rows: list[tuple[int, int]]) -> None:
     left, right = columns(rows)
@@ -125,7 +124,6 @@ def tau_by_definition(left: Sequence[float], right: Sequence[float]) -> float:
     return balance / math.sqrt(n_left * n_right) if n_left and n_right else math.nan
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12
@@ -247,7 +245,6 @@ def test_intervals_hold_the_true_correlation_about_as_often_as_they_say() -> Non
 # ---------------------------------------------------------------------------------- confusion
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30))
 def test_a_table_of_two_categories_is_that_of_scikit_learn(rows: list[tuple[bool, bool]]) -> None:
     people, scores = (list(column) for column in zip(*rows, strict=True))

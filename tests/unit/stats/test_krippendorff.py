@@ -9,7 +9,7 @@ from itertools import permutations
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
@@ -60,7 +60,6 @@ TABLES = st.tuples(st.integers(2, 5), st.integers(1, 8)).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(TABLES, st.sampled_from(MEASUREMENTS))
 def test_alpha_is_what_the_definition_says(ratings: Table, measurement: Measurement) -> None:
     found = krippendorff_alpha(ratings, measurement=measurement)
@@ -83,7 +82,6 @@ def test_alpha_is_that_of_the_package(seed: int, measurement: Measurement) -> No
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-@settings(deadline=None)
 @given(TABLES, st.sampled_from(MEASUREMENTS))
 def test_who_rated_makes_no_difference(ratings: Table, measurement: Measurement) -> None:
     found = krippendorff_alpha(ratings, measurement=measurement)
