@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-SOURCES := $(wildcard _native/*) setup.py pyproject.toml
+SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
 .PHONY: demo test test-deep adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
 

@@ -1,9 +1,8 @@
-"""The kernels and the compiler directives; all other settings are in pyproject.toml."""
+"""The kernels, their flags and compiler directives; all other settings are in pyproject.toml."""
 
 import os
 from pathlib import Path
 
-from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 # A checked build (bounds checks on) and a sanitized one are for tests, never for release.
@@ -30,21 +29,22 @@ DIRECTIVES = {
     "initializedcheck": CHECKED,
 }
 
-setup(
-    ext_modules=cythonize(
-        [
-            Extension(
-                f"rag_eval._native.{source.stem}",
-                [source.as_posix()],
-                include_dirs=["_native"],
-                extra_compile_args=COMPILE_FLAGS,
-                extra_link_args=SANITIZER_FLAGS if SANITIZED else [],
-            )
-            for source in sorted(Path("_native").glob("*.pyx"))
-        ],
-        include_path=["_native"],
-        # One folder per set of directives: generated C is not made anew for a change of those.
-        build_dir="build/cython-checked" if CHECKED else "build/cython",
-        compiler_directives=DIRECTIVES,
+
+def extension(source: Path) -> Extension:
+    """What tools/build_kernels.py translates and compiles."""
+    made = Extension(
+        f"rag_eval._native.{source.stem}",
+        [source.as_posix()],
+        include_dirs=["_native"],
+        extra_compile_args=COMPILE_FLAGS,
+        extra_link_args=SANITIZER_FLAGS if SANITIZED else [],
     )
-)
+    made.cython_directives = DIRECTIVES
+    return made
+
+
+# Processes that translate import this file again where they are not forked.
+if __name__ == "__main__":
+    # Cython writes the first: its own code for memoryviews, once. It would be half of every kernel.
+    sources = [Path("_native/_memoryviews.c"), *sorted(Path("_native").glob("*.pyx"))]
+    setup(ext_modules=[extension(source) for source in sources])

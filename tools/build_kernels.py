@@ -1,0 +1,85 @@
+"""The command that builds the kernels: on all cores, and nothing twice.
+
+What was compiled once from the same sources, by the same compiler with the same flags, is copied
+from ``build/kernels``, or from the folder that ``RAG_EVAL_KERNEL_CACHE`` names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension
+from setuptools.command.build_ext import build_ext
+
+NATIVE = Path("_native")
+MAX_CACHED = 200  # about 30 MB
+
+
+class BuildKernels(build_ext):  # type: ignore[misc]  # without types
+    """``build_ext`` that translates no more than it builds."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        self.parallel: int = self.parallel or os.cpu_count() or 1
+        # A file of an earlier build may be younger than the sources and still of others.
+        self.force = True
+
+    def build_extensions(self) -> None:
+        """Translate all, then compile all, the longest first: none is waited for at the end."""
+        self.cache = Path(os.environ.get("RAG_EVAL_KERNEL_CACHE", "build/kernels")).absolute()
+        self.cache.mkdir(parents=True, exist_ok=True)
+        directives = self.extensions[0].cython_directives
+        translated = cythonize(  # type: ignore[no-untyped-call]
+            [
+                Extension(ext.name, ext.sources, include_dirs=ext.include_dirs)
+                for ext in self.extensions
+            ],
+            include_path=[NATIVE.as_posix()],
+            # One folder per set of directives: a file there may be younger than its sources.
+            build_dir="build/cython-checked" if directives["boundscheck"] else "build/cython",
+            cache=str(self.cache / "cython"),
+            compiler_directives=directives,
+            nthreads=self.parallel,
+            quiet=not self.verbose,
+            shared_utility_qualified_name="rag_eval._native._memoryviews",
+        )
+        sources = {ext.name: ext.sources for ext in translated}
+        for ext in self.extensions:
+            ext.sources = sources[ext.name]
+        self.extensions.sort(key=lambda ext: -Path(ext.sources[0]).stat().st_size)
+        super().build_extensions()
+        kept = sorted(self.cache.glob("*.so"), key=lambda path: path.stat().st_mtime)
+        for path in kept[:-MAX_CACHED]:
+            path.unlink(missing_ok=True)
+
+    def build_extension(self, ext: Extension) -> None:
+        """Copy the extension from the cache, or compile it and keep a copy there."""
+        built = Path(self.get_ext_fullpath(ext.name))
+        cached = self.cache / f"{ext.name}-{self.fingerprint(ext)}.so"
+        if cached.exists():
+            built.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(cached, built)
+            os.utime(cached)
+            return
+        super().build_extension(ext)
+        # Under another name first: who builds beside this one never sees half a file.
+        with tempfile.TemporaryDirectory(dir=self.cache) as folder:
+            Path(shutil.copy(built, folder)).replace(cached)
+
+    def fingerprint(self, ext: Extension) -> str:
+        """A hash of all that decides the bytes of an extension."""
+        compiler = self.compiler.compiler_so
+        version = subprocess.run([compiler[0], "--version"], capture_output=True, check=True).stdout
+        flags = (compiler, self.compiler.linker_so, ext.extra_compile_args, ext.extra_link_args)
+        decides = (version, flags, sys.version, self.get_ext_filename(ext.name))
+        content = hashlib.sha256(repr(decides).encode())
+        for source in [*ext.sources, *sorted(NATIVE.glob("*.h"))]:
+            content.update(Path(source).read_bytes())
+        return content.hexdigest()
