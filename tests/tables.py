@@ -9,35 +9,48 @@ from typing import Any
 
 import pytest
 
+ParameterSet = type(pytest.param())
+Test = Callable[..., None]
+
 # A row that passed over itself would hide the rows behind it.
 _OUTCOMES = (Exception, pytest.fail.Exception, pytest.skip.Exception)
 
 
 def every_row(
-    names: str,
+    names: str | tuple[str, ...],
     rows: Iterable[Any],
     *,
     ids: Sequence[str] | Callable[[Any], object] | None = None,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Like ``pytest.mark.parametrize``, as one test; all rows share its other fixtures."""
-    arguments = [name.strip() for name in names.split(",")]
+) -> Callable[[Test], Test]:
+    """Like ``pytest.mark.parametrize``, as one test.
+
+    Each row has a ``tmp_path`` of its own; all other fixtures are made once for all rows.
+    """
+    arguments = names.replace(" ", "").split(",") if isinstance(names, str) else names
     table = []
     for position, row in enumerate(rows):
-        values = (row,) if len(arguments) == 1 else tuple(row)
-        if callable(ids):
+        named = isinstance(row, ParameterSet)
+        values = row.values if named else (row,) if len(arguments) == 1 else tuple(row)
+        if named and row.id:
+            label = row.id
+        elif callable(ids):
             label = "-".join(str(ids(value)) for value in values)
         else:
             label = ids[position] if ids else ", ".join(f"{value!r:.60}" for value in values)
         table.append((label, dict(zip(arguments, values, strict=True))))
     assert table, "no rows"
 
-    def decorated(test: Callable[..., None]) -> Callable[..., None]:
+    def decorated(test: Test) -> Test:
         @functools.wraps(test)
         def over_all_rows(**fixtures: Any) -> None:
             failures = []
-            for label, row in table:
+            for position, (label, row) in enumerate(table):
+                if "tmp_path" in fixtures:
+                    folder = fixtures["tmp_path"] / str(position)
+                    folder.mkdir()
+                    row = {**row, "tmp_path": folder}
                 try:
-                    test(**fixtures, **row)
+                    test(**{**fixtures, **row})
                 except _OUTCOMES as failure:
                     failure.add_note(f"row: {label}")
                     failures.append((label, failure))

@@ -18,6 +18,7 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.results.row import EvalResult, SentenceEvidence
 from rag_eval.samples import NullReason
 from tests.oracle import grounded as oracle
+from tests.tables import every_row
 
 FILE = Path(__file__).parent / "grounded" / "vectors.jsonl.gz"
 
@@ -142,7 +143,7 @@ def sentence_of(wanted: dict[str, Any]) -> SentenceEvidence:
 # ----------------------------------------------------------------------------------------- tests
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every_row("name", NAMES)
 def test_vector(name: str) -> None:
     case = CASES[name]
     found = rag_eval.evaluate(case["sample"], profile="grounded")
@@ -192,7 +193,7 @@ def test_an_empty_list_of_ground_truths_is_refused(name: str) -> None:
     assert differences(sample, found, case["expected"]) == []
 
 
-@pytest.mark.parametrize("tag", NO_LANGUAGES)
+@every_row("tag", NO_LANGUAGES)
 def test_a_language_that_is_none_is_refused(tag: str) -> None:
     sample = {**CASES["en-medicine-0000"]["sample"], "language": tag}
     by_definition = oracle.evaluate(sample)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from rag_eval.golden import EvalRunResult, run_golden_dataset
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 
 def run(case: dict[str, Any]) -> EvalRunResult:
@@ -39,7 +38,7 @@ def found(result: EvalRunResult) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
+@every_row(
     "case",
     [*cases("hazeljs.golden_run"), *cases("hazeljs.golden_run_doc_average")],
     ids=lambda case: case["id"],
@@ -48,9 +47,7 @@ def test_golden_run(case: dict[str, Any]) -> None:
     assert same(found(run(case)), case["expected"])
 
 
-@pytest.mark.parametrize(
-    "case", cases("hazeljs.golden_run_code_quirk"), ids=lambda case: case["id"]
-)
+@every_row("case", cases("hazeljs.golden_run_code_quirk"), ids=lambda case: case["id"])
 def test_what_the_code_does_otherwise_is_not_copied(case: dict[str, Any]) -> None:
     """The code weighs three signals 1:1:2, drops a failed output where there is another signal,
     takes precision for a trajectory of 0, and lets an empty dataset pass. Its documentation

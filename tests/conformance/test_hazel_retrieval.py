@@ -16,6 +16,7 @@ from rag_eval.retrieval import (
     recall_at_k,
 )
 from tests.conformance.other_tools import cases, functions, same
+from tests.tables import every_row
 
 AT_K = {"precision_at_k": precision_at_k, "recall_at_k": recall_at_k, "ndcg_at_k": ndcg_at_k}
 
@@ -36,7 +37,7 @@ def at_k_cases() -> list[dict[str, Any]]:
     return [case for name in names if name in present for case in cases(name)]
 
 
-@pytest.mark.parametrize("case", at_k_cases(), ids=lambda case: case["id"])
+@every_row("case", at_k_cases(), ids=lambda case: case["id"])
 def test_measures_at_k(case: dict[str, Any]) -> None:
     measure = AT_K[case["fn"].removesuffix("_edge")]
     args = case["args"]
@@ -47,7 +48,7 @@ def test_measures_at_k(case: dict[str, Any]) -> None:
     assert same(measure(args["retrieved"], args["relevant"], args["k"]), case["expected"])
 
 
-@pytest.mark.parametrize("case", cases(f"hazeljs.{REPEATED_GAIN}"), ids=lambda case: case["id"])
+@every_row("case", cases(f"hazeljs.{REPEATED_GAIN}"), ids=lambda case: case["id"])
 def test_a_repeated_id_adds_no_gain(case: dict[str, Any]) -> None:
     args = case["args"]
     found = ndcg_at_k(args["retrieved"], args["relevant"], args["k"])
@@ -56,13 +57,13 @@ def test_a_repeated_id_adds_no_gain(case: dict[str, Any]) -> None:
     assert found < case["expected"]
 
 
-@pytest.mark.parametrize("case", cases("hazeljs.mrr"), ids=lambda case: case["id"])
+@every_row("case", cases("hazeljs.mrr"), ids=lambda case: case["id"])
 def test_mean_reciprocal_rank(case: dict[str, Any]) -> None:
     args = case["args"]
     assert same(mean_reciprocal_rank(args["retrieved"], args["relevant"]), case["expected"])
 
 
-@pytest.mark.parametrize("case", cases("hazeljs.evaluate_retrieval"), ids=lambda case: case["id"])
+@every_row("case", cases("hazeljs.evaluate_retrieval"), ids=lambda case: case["id"])
 def test_evaluate_retrieval(case: dict[str, Any]) -> None:
     args = case["args"]
     k = {"k": args["k"]} if "k" in args else {}
@@ -70,7 +71,7 @@ def test_evaluate_retrieval(case: dict[str, Any]) -> None:
     assert same(found.to_dict(), case["expected"])
 
 
-@pytest.mark.parametrize(
+@every_row(
     "case",
     cases("hazeljs.answer_context_overlap") + cases("hazeljs.answer_context_overlap_utf16"),
     ids=lambda case: case["id"],

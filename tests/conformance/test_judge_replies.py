@@ -15,6 +15,7 @@ from rag_eval.scorers.regtrace.judge import (
     strip_code_fences,
 )
 from tests.conformance.other_tools import cases
+from tests.tables import every_row
 
 # Dollars per million tokens that the vectors were made with; the library ships no prices, and a
 # model without one costs nothing there.
@@ -25,7 +26,7 @@ def owned(function: str) -> list[Any]:
     return [pytest.param(case, id=case["id"]) for case in cases(function)]
 
 
-@pytest.mark.parametrize("case", owned("hazeljs.parse_judge_score"))
+@every_row("case", owned("hazeljs.parse_judge_score"))
 def test_hazels_scores(case: dict[str, Any]) -> None:
     raw, expected = case["args"]["raw"], case["expected"]
     if expected == {"error": True}:
@@ -35,17 +36,17 @@ def test_hazels_scores(case: dict[str, Any]) -> None:
         assert parse_judge_score(raw)._asdict() == expected
 
 
-@pytest.mark.parametrize("case", owned("regtrace.judge_parse"))
+@every_row("case", owned("regtrace.judge_parse"))
 def test_regtraces_judgements(case: dict[str, Any]) -> None:
     assert parse_regtrace_judgement(case["args"]["content"])._asdict() == case["expected"]
 
 
-@pytest.mark.parametrize("case", owned("regtrace.strip_code_fences"))
+@every_row("case", owned("regtrace.strip_code_fences"))
 def test_regtraces_code_fences(case: dict[str, Any]) -> None:
     assert strip_code_fences(case["args"]["text"]) == case["expected"]
 
 
-@pytest.mark.parametrize("case", owned("regtrace.judge_cost_cents"))
+@every_row("case", owned("regtrace.judge_cost_cents"))
 def test_regtraces_costs_by_prices_of_the_caller(case: dict[str, Any]) -> None:
     args = case["args"]
     usage = Usage(args["input_tokens"], args["output_tokens"])

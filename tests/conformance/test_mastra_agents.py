@@ -18,6 +18,7 @@ from rag_eval.trajectory import (
     create_trajectory_scorer_code,
 )
 from tests.conformance.other_tools import mastra_cases, same
+from tests.tables import every_row
 
 FACTORIES: dict[str, Callable[..., CodeScorer]] = {
     "tool-call-accuracy-code": create_tool_call_accuracy_scorer_code,
@@ -75,7 +76,7 @@ def expected(case: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in KEPT_ORDERS])
+@every_row("name", [name for name in CASES if name not in KEPT_ORDERS])
 def test_score_and_details_are_the_same(name: str) -> None:
     case = CASES[name]
     wanted = expected(case)

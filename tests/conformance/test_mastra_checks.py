@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from rag_eval.scorers import mastra as checks
 from rag_eval.scorers.mastra.scorer import CodeScorer
 from tests.conformance.other_tools import mastra_cases
+from tests.tables import every_row
 
 CREATE: dict[str, Callable[[Any, dict[str, Any]], CodeScorer]] = {
     "check-includes": lambda text, o: checks.create_includes_check(text, **text_options(o)),
@@ -45,7 +44,7 @@ def result(case: dict[str, Any]) -> Any:
     return scorer.run({"input": case["input"], "output": case["output"]})
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+@every_row("case", CASES, ids=[case["id"] for case in CASES])
 def test_score_and_findings_are_the_same(case: dict[str, Any]) -> None:
     found = result(case)
     if case["id"] in NOT_EXACT:

@@ -10,6 +10,7 @@ from rag_eval.scorers.mastra.completeness import create_completeness_scorer
 from rag_eval.scorers.mastra.elements import element_coverage
 from rag_eval.scorers.mastra.runs import RunError
 from tests.conformance.other_tools import mastra_cases
+from tests.tables import every_row
 
 CASES = mastra_cases("completeness")
 SCORED = [case for case in CASES if case["expected"]["score"] is not None]
@@ -23,7 +24,7 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     return {"input": case["input"], "output": case["output"]}
 
 
-@pytest.mark.parametrize("case", SCORED, ids=[case["id"] for case in SCORED])
+@every_row("case", SCORED, ids=[case["id"] for case in SCORED])
 def test_coverage_of_their_elements_is_the_same(case: dict[str, Any]) -> None:
     details = case["expected"]["details"]
     found = element_coverage(details["inputElements"], details["outputElements"])

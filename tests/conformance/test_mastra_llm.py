@@ -27,6 +27,7 @@ from rag_eval.judge.steps import Fields, Step
 from rag_eval.samples import NullReason
 from rag_eval.scorers import mastra
 from rag_eval.scorers.mastra import MastraResult, MastraScorer
+from tests.tables import every_row
 
 FILE = Path(__file__).parent / "mastra_llm.jsonl"
 CASES = {case["id"]: case for case in map(json.loads, FILE.read_text("utf-8").splitlines())}
@@ -188,7 +189,7 @@ def round2(score: float) -> float:
 # ------------------------------------------------------------------------------------------- tests
 
 
-@pytest.mark.parametrize("name", MATCHING)
+@every_row("name", MATCHING)
 def test_the_replies_make_the_same_score(name: str) -> None:
     case = CASES[name]
     if case.get("expected_error") == "construct":
@@ -214,7 +215,7 @@ WITH_FACTS = [
 ]
 
 
-@pytest.mark.parametrize("name", WITH_FACTS)
+@every_row("name", WITH_FACTS)
 def test_reasons_made_in_code_say_the_same(name: str) -> None:
     case = CASES[name]
     if "expected_error" in case:
@@ -231,14 +232,14 @@ def test_reasons_made_in_code_say_the_same(name: str) -> None:
     assert {key: found[key] for key in wanted} == wanted
 
 
-@pytest.mark.parametrize("name", [*MERGED_OPTIONS, *TRIMMED_VERDICTS])
+@every_row("name", [*MERGED_OPTIONS, *TRIMMED_VERDICTS])
 def test_a_departure_has_the_score_it_should(name: str) -> None:
     score = {**MERGED_OPTIONS, **TRIMMED_VERDICTS}[name]
     assert judged(CASES[name])[0].score == score
     assert CASES[name]["expected_score"] != score
 
 
-@pytest.mark.parametrize("name", INCOMPLETE_VERDICTS)
+@every_row("name", INCOMPLETE_VERDICTS)
 def test_a_reply_that_leaves_out_verdicts_fails(name: str) -> None:
     with pytest.raises(JudgeFailure) as caught:
         judged(CASES[name])
@@ -252,13 +253,13 @@ def test_a_reply_of_another_form_fails(name: str) -> None:
     assert caught.value.kind == "unparsed"
 
 
-@pytest.mark.parametrize("name", REFUSED_OPTIONS)
+@every_row("name", REFUSED_OPTIONS)
 def test_options_are_refused_with_a_reason(name: str) -> None:
     with pytest.raises(InputError, match=REFUSED_OPTIONS[name]):
         scorer_of(CASES[name])
 
 
-@pytest.mark.parametrize("name", NOTHING_TO_MEASURE)
+@every_row("name", NOTHING_TO_MEASURE)
 def test_nothing_to_measure_has_no_score(name: str) -> None:
     result, _ = judged(CASES[name])
     assert result.score is None

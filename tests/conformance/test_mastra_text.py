@@ -18,6 +18,7 @@ from rag_eval.scorers.mastra.similarity import (
 )
 from rag_eval.scorers.mastra.tone_consistency import create_tone_consistency_scorer
 from tests.conformance.other_tools import mastra_cases, same
+from tests.tables import every_row
 
 AFINN = Path(afinn.__file__).parent / "data" / "AFINN-en-165.txt"
 
@@ -47,7 +48,7 @@ def result(case: dict[str, Any]) -> MastraResult:
     return CREATE[case["scorer"]](options).run(run)
 
 
-@pytest.mark.parametrize("case", mastra_cases(*CREATE), ids=lambda case: case["id"])
+@every_row("case", mastra_cases(*CREATE), ids=lambda case: case["id"])
 def test_score_and_details_are_those_of_mastra(case: dict[str, Any]) -> None:
     expected = case["expected"]
     if expected["score"] is None:

@@ -22,6 +22,7 @@ from tests.conformance.vectors import (
     load_samples,
     without_nulls,
 )
+from tests.tables import every_row
 
 FUNCTIONS = (
     "scoreFaithfulness",
@@ -198,7 +199,7 @@ def without_coverage_threshold(case: dict[str, Any]) -> dict[str, Any]:
 # ----------------------------------------------------------------------------------------- tests
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in DEPARTING])
+@every_row("name", [name for name in CASES if name not in DEPARTING])
 def test_vector(name: str) -> None:
     case = CASES[name]
     wanted = case["expected"]
@@ -213,7 +214,7 @@ def test_vector(name: str) -> None:
     assert difference(comparable(call(case)), comparable(wanted)) is None
 
 
-@pytest.mark.parametrize("name", EMPTY_ANSWER)
+@every_row("name", EMPTY_ANSWER)
 def test_empty_answer_scores_one(name: str) -> None:
     found, wanted = comparable(call(CASES[name])), comparable(CASES[name]["expected"])
     if "results" in wanted:
@@ -227,7 +228,7 @@ def test_empty_answer_scores_one(name: str) -> None:
         assert difference(mine[metric], entry) is None
 
 
-@pytest.mark.parametrize("name", COVERAGE_THRESHOLD)
+@every_row("name", COVERAGE_THRESHOLD)
 def test_coverage_threshold_is_the_only_difference(name: str) -> None:
     wanted = comparable(CASES[name]["expected"])
     assert difference(comparable(call(CASES[name])), wanted) is not None
@@ -262,19 +263,19 @@ def test_snake_case_id_is_valid(name: str) -> None:
     assert call(CASES[name])["metricId"] == "answerRelevance"
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@every_row("name", REFUSED)
 def test_refused_with_a_reason(name: str) -> None:
     with pytest.raises(InputError, match=REFUSED[name]):
         call(CASES[name])
 
 
-@pytest.mark.parametrize("name", UNKNOWN_OPTION)
+@every_row("name", UNKNOWN_OPTION)
 def test_unknown_option_is_a_type_error(name: str) -> None:
     with pytest.raises(TypeError, match="has no option"):
         call(CASES[name])
 
 
-@pytest.mark.parametrize("case", load_samples(), ids=lambda case: str(case["id"]))
+@every_row("case", load_samples(), ids=lambda case: str(case["id"]))
 def test_whole_sample(case: dict[str, Any]) -> None:
     found = comparable(rag_eval.evaluate(case["sample"]).to_dict())
     assert found.pop("sample") == case["sample"]

@@ -24,6 +24,7 @@ from rag_eval.scorers.omk.judges import (
 from rag_eval.stats.agreement import pearson
 from rag_eval.stats.krippendorff import krippendorff_alpha
 from tests.conformance.other_tools import cases
+from tests.tables import every_row
 
 # ------------------------------------------------------------------- the closed list of departures
 
@@ -88,7 +89,7 @@ def test_the_departures_are_among_the_cases() -> None:
     assert len(CASES) == 195
 
 
-@pytest.mark.parametrize("name", ids_of("krippendorff_alpha_matrix"))
+@every_row("name", ids_of("krippendorff_alpha_matrix"))
 def test_alpha_is_that_of_the_package(name: str) -> None:
     args, expected = CASES[name]["args"], CASES[name]["expected"]
     found = krippendorff_alpha(args["ratings"], measurement=args["level"])
@@ -96,14 +97,14 @@ def test_alpha_is_that_of_the_package(name: str) -> None:
     assert found is None if expected in ("NaN", {"error": True}) else same(found, expected)
 
 
-@pytest.mark.parametrize("name", ids_of("agreement.krippendorff_alpha"))
+@every_row("name", ids_of("agreement.krippendorff_alpha"))
 def test_alpha_of_two_coders(name: str) -> None:
     args, expected = CASES[name]["args"], CASES[name]["expected"]
     found = krippendorff_alpha([args["gold"], args["judge"]])
     assert found is None if expected == "NaN" else same(found, expected)
 
 
-@pytest.mark.parametrize("name", ids_of("agreement.pearson"))
+@every_row("name", ids_of("agreement.pearson"))
 def test_pearson(name: str) -> None:
     args, expected = CASES[name]["args"], CASES[name]["expected"]
     found = pearson(args["gold"], args["judge"])
@@ -115,7 +116,7 @@ def score_of(raw: str | None) -> float:
     return 0 if raw is None else json.loads(raw)["score"]
 
 
-@pytest.mark.parametrize("name", ids_of("judge.repeat"))
+@every_row("name", ids_of("judge.repeat"))
 def test_repeats(name: str) -> None:
     args = CASES[name]["args"]
     n_asked = repeat_count(float(args["repeat"]))
@@ -123,14 +124,12 @@ def test_repeats(name: str) -> None:
     assert same(found, CASES[name]["expected"])
 
 
-@pytest.mark.parametrize(
-    ("repeat", "n_asked"), [(3, 3), (2.9, 2), (0, 1), (-2, 1), (math.nan, 1), (math.inf, 1)]
-)
+@every_row(("repeat", "n_asked"), [(3, 3), (2.9, 2), (0, 1), (-2, 1), (math.nan, 1), (math.inf, 1)])
 def test_how_often_a_judge_is_asked(repeat: float, n_asked: int) -> None:
     assert repeat_count(repeat) == n_asked
 
 
-@pytest.mark.parametrize("name", ids_of("judge.ensemble"))
+@every_row("name", ids_of("judge.ensemble"))
 def test_ensembles(name: str) -> None:
     found, expected = (
         ensemble_score(CASES[name]["args"]["scores_per_judge"]),
@@ -143,12 +142,12 @@ def test_ensembles(name: str) -> None:
     assert same(found, expected)
 
 
-@pytest.mark.parametrize("name", ids_of("judge.agreement"))
+@every_row("name", ids_of("judge.agreement"))
 def test_agreement_of_judges(name: str) -> None:
     assert same(judge_agreement(CASES[name]["args"]["matrix"]), CASES[name]["expected"])
 
 
-@pytest.mark.parametrize("name", ids_of("ensemble_aggregate"))
+@every_row("name", ids_of("ensemble_aggregate"))
 def test_agreement_over_a_report(name: str) -> None:
     ensembles = [
         [judge["score"] for judge in entry["llmEnsemble"]]
@@ -157,7 +156,7 @@ def test_agreement_over_a_report(name: str) -> None:
     assert same(ensemble_agreement(ensembles), CASES[name]["expected"])
 
 
-@pytest.mark.parametrize("name", ids_of("judge_independence"))
+@every_row("name", ids_of("judge_independence"))
 def test_independence(name: str) -> None:
     args = CASES[name]["args"]
     found = judge_independence(
@@ -166,7 +165,7 @@ def test_independence(name: str) -> None:
     assert found == CASES[name]["expected"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("judges", "output", "vendors"),
     [
         (("./judge.sh",), "claude", ["unknown", "anthropic"]),
@@ -194,7 +193,7 @@ def test_judges_of_one_vendor_are_an_ensemble_of_one_vendor() -> None:
     assert (found["crossVendorJudgePresent"], found["singleVendorEnsemble"]) == (True, True)
 
 
-@pytest.mark.parametrize("name", ids_of("parse_judge_models"))
+@every_row("name", ids_of("parse_judge_models"))
 def test_lists_of_judges(name: str) -> None:
     raw, expected = CASES[name]["args"]["raw"], CASES[name]["expected"]
     if "error" in expected:
@@ -230,7 +229,7 @@ def checked_level(name: str) -> str | None:
     return None if name in NO_INTERVAL else MORE_IS_SEEN.get(name, CASES[name]["expected"]["level"])
 
 
-@pytest.mark.parametrize("name", ids_of("length_debias_validate"))
+@every_row("name", ids_of("length_debias_validate"))
 def test_the_check_of_the_length_paragraph(name: str) -> None:
     args, expected = CASES[name]["args"], CASES[name]["expected"]
     report = debias_report(args)
@@ -260,7 +259,7 @@ def test_the_check_of_the_length_paragraph(name: str) -> None:
     assert report.level == checked_level(name)
 
 
-@pytest.mark.parametrize("name", ids_of("length_debias_validate"))
+@every_row("name", ids_of("length_debias_validate"))
 def test_the_difference_has_the_same_estimate_and_a_narrower_interval(name: str) -> None:
     args, expected = CASES[name]["args"], CASES[name]["expected"]["diffCI"]
     found = debias_report(args).scores.difference
@@ -275,7 +274,7 @@ def test_the_difference_has_the_same_estimate_and_a_narrower_interval(name: str)
     assert found.high - found.low <= expected["high"] - expected["low"]
 
 
-@pytest.mark.parametrize("name", ids_of("length_debias_validate"))
+@every_row("name", ids_of("length_debias_validate"))
 def test_levels_follow_from_the_interval(name: str) -> None:
     expected = CASES[name]["expected"]
     interval = expected["diffCI"]

@@ -22,14 +22,15 @@ from rag_eval.scorers.omk.layers import (
 )
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n
 from tests.conformance.other_tools import cases, same
+from tests.tables import Test, every_row
 
 Case = dict[str, Any]
 
 
-def each_of(function: str) -> pytest.MarkDecorator:
+def each_of(function: str) -> Callable[[Test], Test]:
     """All vectors of a function: there is no departure among them."""
     found = cases(function)
-    return pytest.mark.parametrize("case", found, ids=[case["id"] for case in found])
+    return every_row("case", found, ids=[case["id"] for case in found])
 
 
 # ------------------------------------------------------------------------------------ assertions
@@ -141,7 +142,7 @@ def test_grade(case: Case) -> None:
 # ---------------------------------------------------------------------------------- text metrics
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("loaded", "metric"),
     [
         (cases("omk.rouge_n"), rouge_n),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from rag_eval.labels.gold_dataset import read_gold_dataset
 from rag_eval.labels.omk_gold import SCALE, gold_compare, omk_agreement, omk_weighted_kappa
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 # By rule: a resample of one value alone has no alpha. There its NaN stays in the list, the sort
 # leaves it anywhere, and the bounds are NaN or any number; here it is left out, and above 5 % of
@@ -46,7 +45,7 @@ def scale_of(args: dict[str, Any]) -> tuple[float, float] | None:
 LOADED = cases("omk.gold_dataset.load")
 
 
-@pytest.mark.parametrize("case", LOADED, ids=ids(LOADED))
+@every_row("case", LOADED, ids=ids(LOADED))
 def test_what_is_read_of_a_folder(case: dict[str, Any], tmp_path: Path) -> None:
     for name, text in case["args"]["files"].items():
         (tmp_path / name).write_text(text, "utf-8")
@@ -65,7 +64,7 @@ def test_what_is_read_of_a_folder(case: dict[str, Any], tmp_path: Path) -> None:
 KAPPAS = cases("omk.agreement.weighted_kappa")
 
 
-@pytest.mark.parametrize("case", KAPPAS, ids=ids(KAPPAS))
+@every_row("case", KAPPAS, ids=ids(KAPPAS))
 def test_weighted_kappa(case: dict[str, Any]) -> None:
     args = case["args"]
     found = omk_weighted_kappa(args["gold"], args["judge"], scale_of(args) or SCALE)
@@ -75,7 +74,7 @@ def test_weighted_kappa(case: dict[str, Any]) -> None:
 WITH_CI = cases("omk.agreement.with_ci")
 
 
-@pytest.mark.parametrize("case", WITH_CI, ids=ids(WITH_CI))
+@every_row("case", WITH_CI, ids=ids(WITH_CI))
 def test_agreement_with_the_draws_of_omk(case: dict[str, Any]) -> None:
     args = case["args"]
     found = omk_agreement(args["gold"], args["judge"], samples=args["samples"], seed=args["seed"])
@@ -85,7 +84,7 @@ def test_agreement_with_the_draws_of_omk(case: dict[str, Any]) -> None:
 QUIRKS = cases(NAN_RESAMPLES)
 
 
-@pytest.mark.parametrize("case", QUIRKS, ids=ids(QUIRKS))
+@every_row("case", QUIRKS, ids=ids(QUIRKS))
 def test_many_resamples_without_variety_leave_no_bounds(case: dict[str, Any]) -> None:
     args, expected = case["args"], dict(case["expected"])
     assert expected.pop("had_undefined_resamples")
@@ -100,7 +99,7 @@ def test_many_resamples_without_variety_leave_no_bounds(case: dict[str, Any]) ->
 COMPARED = cases("omk.agreement.gold_compare")
 
 
-@pytest.mark.parametrize("case", COMPARED, ids=ids(COMPARED))
+@every_row("case", COMPARED, ids=ids(COMPARED))
 def test_a_report_against_gold_labels(case: dict[str, Any]) -> None:
     args = case["args"]
     found = gold_compare(

@@ -22,6 +22,7 @@ from rag_eval.scorers.omk.ratings import (
 )
 from tests.conformance.other_tools import cases
 from tests.step_judge import StepJudge
+from tests.tables import every_row
 
 OWNED = ("omk.judge.parse", "omk.rag.judge", "omk.judge.prompt_contract")
 CASES = {case["id"]: case for function in OWNED for case in cases(function)}
@@ -61,13 +62,13 @@ def as_vector(reply: OmkReply) -> dict[str, Any]:
     return {"score": reply.score, "failed": False, **words}
 
 
-@pytest.mark.parametrize("name", names("judge.parse"))
+@every_row("name", names("judge.parse"))
 def test_reply(name: str) -> None:
     case = CASES[name]
     assert as_vector(parse_omk_reply(case["args"]["raw"])) == case["expected"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("raw", "score"),
     [
         ('{"score": 5.01}', None),
@@ -93,7 +94,7 @@ def test_what_no_vector_holds(raw: str, score: float | None) -> None:
     assert parse_omk_reply(raw).score == score
 
 
-@pytest.mark.parametrize("raw", [None, "", "no", "}{", '{"score": 4', '{"score": 4,}', "[4]"])
+@every_row("raw", [None, "", "no", "}{", '{"score": 4', '{"score": 4,}', "[4]"])
 def test_nothing_of_an_assertions_reply_is_salvaged(raw: str | None) -> None:
     assert parse_omk_assertion_reply(raw).failed
 
@@ -129,7 +130,7 @@ def threshold_of(args: dict[str, Any]) -> float:
     return DEFAULT_THRESHOLD if threshold is None else float(threshold)
 
 
-@pytest.mark.parametrize("name", names("rag.judge"))
+@every_row("name", names("rag.judge"))
 def test_assertion(name: str) -> None:
     args, wanted = CASES[name]["args"], CASES[name]["expected"]
     reply = parse_omk_assertion_reply(args["raw"])
@@ -165,7 +166,7 @@ RATED = [
 ]
 
 
-@pytest.mark.parametrize("name", RATED)
+@every_row("name", RATED)
 def test_a_metric_passes_where_the_assertion_does(name: str) -> None:
     """The same rating under the mark, as a score against the same threshold."""
     args, wanted = CASES[name]["args"], CASES[name]["expected"]
@@ -187,7 +188,7 @@ def test_departure(name: str) -> None:
     assert case["expected"].get("score", 9) > 5 or case["expected"]["passed"]
 
 
-@pytest.mark.parametrize("name", [name for name in DEPARTURES if DEPARTURES[name] == WORDING])
+@every_row("name", [name for name in DEPARTURES if DEPARTURES[name] == WORDING])
 def test_prompts_keep_the_contract_but_for_its_hash(name: str) -> None:
     """Texts in their order, the paragraph on length when it is asked for, a hash that knows it."""
     case = CASES[name]

@@ -16,6 +16,7 @@ from rag_eval.planning.diagnostics import (
 )
 from rag_eval.planning.holdout import HoldoutMeans, holdout_breakdown, holdout_split
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 
 def named(function: str) -> list[Any]:
@@ -27,7 +28,7 @@ def half_up(value: float, digits: int) -> float:
     return math.floor(value * scale + 0.5) / scale
 
 
-@pytest.mark.parametrize("case", named("omk.holdout_split"))
+@every_row("case", named("omk.holdout_split"))
 def test_the_split(case: dict[str, Any]) -> None:
     found = holdout_split(case["args"]["n"], case["args"]["ratio"])
     shown = found and {"holdout": list(found.holdout), "train_count": len(found.train)}
@@ -46,7 +47,7 @@ def theirs(found: HoldoutMeans) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("case", named("omk.holdout_breakdown"))
+@every_row("case", named("omk.holdout_breakdown"))
 def test_the_means_of_both_sides(case: dict[str, Any]) -> None:
     # Their scores are from 1 to 5; 0 says that there is none.
     scores = {
@@ -57,7 +58,7 @@ def test_the_means_of_both_sides(case: dict[str, Any]) -> None:
     assert same({"disabled": found is None, "perVariant": by_system}, case["expected"])
 
 
-@pytest.mark.parametrize("case", named("omk.power_warnings"))
+@every_row("case", named("omk.power_warnings"))
 def test_the_warnings_before_a_run(case: dict[str, Any]) -> None:
     args = case["args"]
     codes = [one.code for one in power_warnings(args["sample_count"], args["repeat"])]
@@ -92,7 +93,7 @@ def diagnosed(args: dict[str, Any]) -> SampleDiagnostics:
     return sample_diagnostics(samples, best=5, worst=1, flat_below=0.5)
 
 
-@pytest.mark.parametrize("case", named("omk.sample_diagnostics"))
+@every_row("case", named("omk.sample_diagnostics"))
 def test_the_diagnostics_of_samples(case: dict[str, Any]) -> None:
     found = diagnosed(case["args"])
     assert found.health_score is not None

@@ -26,6 +26,7 @@ from rag_eval.stats.omk.bootstrap import (
 )
 from rag_eval.stats.omk.settling import THRESHOLDS, Saturation, saturation
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 OWNED = (
     "omk.rng_indices",
@@ -76,7 +77,7 @@ def test_no_case_is_left_out() -> None:
     assert len(CASES) == 311
 
 
-@pytest.mark.parametrize("name", ids_of("rng_indices"))
+@every_row("name", ids_of("rng_indices"))
 def test_drawn_places(name: str) -> None:
     args = CASES[name]["args"]
     n, seed = args["length"], OMK_SEED if args["seed"] is None else args["seed"]
@@ -86,56 +87,56 @@ def test_drawn_places(name: str) -> None:
     check(name, found[: args["count"]])
 
 
-@pytest.mark.parametrize("name", ids_of("bootstrap_mean_ci"))
+@every_row("name", ids_of("bootstrap_mean_ci"))
 def test_interval_of_a_mean(name: str) -> None:
     args = CASES[name]["args"]
     check(name, bootstrap_mean_ci(args["scores"], **options(args)).to_dict())
 
 
-@pytest.mark.parametrize("name", ids_of("bootstrap_diff_ci"))
+@every_row("name", ids_of("bootstrap_diff_ci"))
 def test_interval_of_a_difference(name: str) -> None:
     args = CASES[name]["args"]
     found = bootstrap_diff_ci(args["control"], args["treatment"], **options(args))
     check(name, found.to_dict())
 
 
-@pytest.mark.parametrize("name", ids_of("bootstrap_paired_diff_ci"))
+@every_row("name", ids_of("bootstrap_paired_diff_ci"))
 def test_interval_of_the_difference_of_pairs(name: str) -> None:
     args = CASES[name]["args"]
     check(name, bootstrap_paired_diff_ci(args["pairs"], **options(args)).to_dict())
 
 
-@pytest.mark.parametrize("name", ids_of("bootstrap_metric_ci"))
+@every_row("name", ids_of("bootstrap_metric_ci"))
 def test_interval_of_any_number(name: str) -> None:
     args = CASES[name]["args"]
     found = bootstrap_metric_ci(args["scores"], METRICS[args["metric"]], **options(args))
     check(name, found.to_dict())
 
 
-@pytest.mark.parametrize("name", ids_of("ci_level_label"))
+@every_row("name", ids_of("ci_level_label"))
 def test_label_of_a_level(name: str) -> None:
     check(name, ci_level_label(CASES[name]["args"]["alpha"]))
 
 
-@pytest.mark.parametrize("name", [*ids_of("stats.mean"), *ids_of("stats.stddev")])
+@every_row("name", [*ids_of("stats.mean"), *ids_of("stats.stddev")])
 def test_mean_and_standard_deviation(name: str) -> None:
     function = getattr(means, CASES[name]["fn"].removeprefix("stats."))
     check(name, function(CASES[name]["args"]["values"]))
 
 
-@pytest.mark.parametrize("name", ids_of("stats.t_interval"))
+@every_row("name", ids_of("stats.t_interval"))
 def test_t_interval(name: str) -> None:
     check(name, means.t_interval(CASES[name]["args"]["values"]).to_dict())
 
 
-@pytest.mark.parametrize("name", [*ids_of("stats.welch_t_test"), *ids_of("stats.effect_size")])
+@every_row("name", [*ids_of("stats.welch_t_test"), *ids_of("stats.effect_size")])
 def test_two_samples(name: str) -> None:
     args = CASES[name]["args"]
     function = getattr(means, CASES[name]["fn"].removeprefix("stats."))
     check(name, function(args["a"], args["b"]).to_dict())
 
 
-@pytest.mark.parametrize("name", ids_of("stats.p_value_bucket"))
+@every_row("name", ids_of("stats.p_value_bucket"))
 def test_class_of_a_p_value(name: str) -> None:
     args = CASES[name]["args"]
     check(name, means.p_value_bucket(float(args["t"]), float(args["df"])))
@@ -152,7 +153,7 @@ def saturation_of(args: dict[str, Any]) -> Saturation:
     )
 
 
-@pytest.mark.parametrize("name", ids_of("saturation"))
+@every_row("name", ids_of("saturation"))
 def test_saturation(name: str) -> None:
     found = saturation_of(CASES[name]["args"])
     check(
@@ -168,7 +169,7 @@ def test_saturation(name: str) -> None:
     assert "the same samples" in found.assumes
 
 
-@pytest.mark.parametrize("name", ids_of("variance_data"))
+@every_row("name", ids_of("variance_data"))
 def test_spread_over_runs(name: str) -> None:
     args = CASES[name]["args"]
     found = repeats.variance_data(
@@ -177,12 +178,12 @@ def test_spread_over_runs(name: str) -> None:
     check(name, found)
 
 
-@pytest.mark.parametrize("name", ids_of("stability_cv"))
+@every_row("name", ids_of("stability_cv"))
 def test_stability(name: str) -> None:
     check(name, repeats.stability_cv(CASES[name]["args"]["report"]))
 
 
-@pytest.mark.parametrize("name", ids_of("variant_summary"))
+@every_row("name", ids_of("variant_summary"))
 def test_summary_of_a_variant(name: str) -> None:
     check(name, repeats.variant_summary(CASES[name]["args"]["entries"]))
 
@@ -190,7 +191,7 @@ def test_summary_of_a_variant(name: str) -> None:
 # ------------------------------------------------------------------------------ beside the vectors
 
 
-@pytest.mark.parametrize("method", list(THRESHOLDS))
+@every_row("method", list(THRESHOLDS))
 def test_constant_scores_saturate_whatever_the_method(method: Any) -> None:
     """Said in the result: no method can tell a settled mean from samples that are all alike."""
     pools: Sequence[list[float]] = [[3.0] * (5 * k) for k in range(1, 8)]
@@ -227,7 +228,7 @@ def test_the_intervals_of_omk_and_our_own_come_from_one_loop() -> None:
     assert [theirs.low, theirs.high] == pytest.approx([ours.low, ours.high], abs=5.1e-5)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "message"),
     [
         (lambda: bootstrap_mean_ci([1, math.nan]), "scores 1 must be finite, got nan"),
@@ -253,9 +254,7 @@ def test_a_repeat_that_scored_nothing_does_not_settle_a_mean() -> None:
     assert saturation(pools, method="slope").to_dict()["trace"][0]["metric"] is None
 
 
-@pytest.mark.parametrize(
-    ("n", "confidence"), [(19, "low"), (20, "medium"), (49, "medium"), (50, "high")]
-)
+@every_row(("n", "confidence"), [(19, "low"), (20, "medium"), (49, "medium"), (50, "high")])
 def test_confidence_is_by_the_last_pool(n: int, confidence: str) -> None:
     assert saturation([[3.0] * n]).confidence == confidence
 
@@ -265,7 +264,7 @@ def test_twenty_values_are_no_longer_few(n: int, primary: str) -> None:
     assert means.effect_size([1.0, 2.0] * 5, [3.0] * n).primary == primary
 
 
-@pytest.mark.parametrize("df", range(1, 31))
+@every_row("df", range(1, 31))
 def test_tables_are_those_of_the_distribution(df: int) -> None:
     for share, name in ((0.001, "<0.001"), (0.01, "<0.01"), (0.05, "<0.05")):
         exact = t_quantile(1 - share / 2, df)

@@ -9,13 +9,14 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.gating.tools.omk_verdict import omk_verdict
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 OPTIONS = {"gateThreshold": "gate_threshold", "triviallySmallDiff": "trivial"}
 
 CONTROL = {"avgFactScore": 4.0, "avgCompositeScore": 4.0}
 
 
-@pytest.mark.parametrize("case", cases("omk.verdict"), ids=lambda case: case["id"])
+@every_row("case", cases("omk.verdict"), ids=lambda case: case["id"])
 def test_verdict(case: dict[str, Any]) -> None:
     options = {OPTIONS[name]: value for name, value in case["args"].get("options", {}).items()}
     found = omk_verdict(case["args"]["report"], **options)
@@ -49,7 +50,7 @@ def report(
 GAIN, NOTHING, LOSS = (0.5, 0.2, 0.8), (0.1, -0.2, 0.4), (-0.5, -0.8, -0.2)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("found", "level"),
     [
         (report(GAIN), "PROGRESS"),
@@ -93,7 +94,7 @@ def test_judges_that_disagree_make_a_gain_doubtful() -> None:
     assert omk_verdict(found).level == "PROGRESS"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("found", "message"),
     [
         ({}, "an omk report needs an object 'meta', got None"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-import pytest
-
 from tests.conformance.other_tools import ASKED_FOR, functions
+from tests.tables import every_row
 
 FOLDER = Path(__file__).parent
 
@@ -157,7 +156,7 @@ def test_every_function_is_owned_or_has_a_reason() -> None:
     assert sum(map(len, OWNERS.values())) == len(OWNED)
 
 
-@pytest.mark.parametrize("function", sorted(OWNED))
+@every_row("function", sorted(OWNED))
 def test_an_owner_loads_what_it_owns(function: str) -> None:
     package = (
         "tests.unit.scorers" if OWNED[function].startswith("../unit/") else "tests.conformance"

@@ -10,6 +10,7 @@ import pytest
 
 from rag_eval import text
 from tests.conformance.vectors import FOLDER, load_cases
+from tests.tables import Test, every_row
 
 Case = dict[str, Any]
 
@@ -30,10 +31,10 @@ def fails(case: Case) -> bool:
     return isinstance(case["expected"], dict) and "$error" in case["expected"]
 
 
-def of(*functions: str, failing: bool = False) -> pytest.MarkDecorator:
-    """The cases of these functions, one test each."""
+def of(*functions: str, failing: bool = False) -> Callable[[Test], Test]:
+    """The cases of these functions, in one test."""
     cases = [case for case in CASES if case["fn"] in functions and fails(case) == failing]
-    return pytest.mark.parametrize("case", cases, ids=[case["id"] for case in cases])
+    return every_row("case", cases, ids=[case["id"] for case in cases])
 
 
 def test_every_function_has_cases() -> None:
@@ -52,9 +53,7 @@ def test_wrong_types(case: Case) -> None:
         EXACT[case["fn"]](*case["args"])
 
 
-@pytest.mark.parametrize(
-    "line", (FOLDER / "unicode_version_sensitive.jsonl").read_text("utf-8").splitlines()
-)
+@every_row("line", (FOLDER / "unicode_version_sensitive.jsonl").read_text("utf-8").splitlines())
 def test_unicode_version_sensitive(line: str) -> None:
     case = json.loads(line)
     assert text.tokenize(*case["args"]) == case["expected"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import pytest
-
 from rag_eval.runs.baselines import find_baseline, newest_first
 from rag_eval.runs.git_state import detect_branch, sanitize_branch
 from tests.conformance.other_tools import cases
+from tests.tables import every_row
 
 
 class Record(NamedTuple):
@@ -26,7 +25,7 @@ def ids(case: dict[str, Any]) -> str:
     return str(case["id"])
 
 
-@pytest.mark.parametrize("case", cases("regtrace.find_baseline"), ids=ids)
+@every_row("case", cases("regtrace.find_baseline"), ids=ids)
 def test_find_baseline(case: dict[str, Any]) -> None:
     args = dict(case["args"])
     records = [record(each) for each in args.pop("records")]
@@ -35,11 +34,11 @@ def test_find_baseline(case: dict[str, Any]) -> None:
     assert [each.run_id for each in newest_first(records)] == case["expected"]["listed"]
 
 
-@pytest.mark.parametrize("case", cases("regtrace.detect_branch"), ids=ids)
+@every_row("case", cases("regtrace.detect_branch"), ids=ids)
 def test_detect_branch(case: dict[str, Any]) -> None:
     assert detect_branch(case["args"]["env"]) == case["expected"]
 
 
-@pytest.mark.parametrize("case", cases("regtrace.sanitize_branch"), ids=ids)
+@every_row("case", cases("regtrace.sanitize_branch"), ids=ids)
 def test_sanitize_branch(case: dict[str, Any]) -> None:
     assert sanitize_branch(case["args"]["branch"]) == case["expected"]

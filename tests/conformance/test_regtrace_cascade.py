@@ -26,6 +26,7 @@ from rag_eval.scorers.regtrace.quality_gates import (
     check_quality_gates,
 )
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 
 def ids(case: dict[str, Any]) -> str:
@@ -84,7 +85,7 @@ def case_document(case: CaseResult) -> dict[str, Any]:
     return {"id": case.id, "overall_passed": passed, "severity": case.severity, "metrics": metrics}
 
 
-@pytest.mark.parametrize("vector", cases("regtrace.suite"), ids=ids)
+@every_row("vector", cases("regtrace.suite"), ids=ids)
 def test_a_suite_scores_the_same(vector: dict[str, Any]) -> None:
     args = vector["args"]
     given = [
@@ -139,7 +140,7 @@ def gates_of(args: dict[str, Any]) -> list[GateOutcome]:
     )
 
 
-@pytest.mark.parametrize("vector", cases("regtrace.quality_gates"), ids=ids)
+@every_row("vector", cases("regtrace.quality_gates"), ids=ids)
 def test_gates_hold_or_fail_the_same(vector: dict[str, Any]) -> None:
     found = {gate.gate: gate for gate in gates_of(vector["args"])}
     expected = dict(vector["expected"]["gates"])
@@ -164,7 +165,7 @@ def test_gates_hold_or_fail_the_same(vector: dict[str, Any]) -> None:
 # ---------------------------------------------------------------------------------- small ones
 
 
-@pytest.mark.parametrize("vector", cases("regtrace.detect_metrics"), ids=ids)
+@every_row("vector", cases("regtrace.detect_metrics"), ids=ids)
 def test_the_same_metrics_suit_an_output(vector: dict[str, Any]) -> None:
     assert detect_metrics(vector["args"]["output"]) == vector["expected"]
 

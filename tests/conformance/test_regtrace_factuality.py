@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from rag_eval.scorers.regtrace.formulas import (
     ngram_factuality,
     structure_as_code,
@@ -13,6 +11,7 @@ from rag_eval.scorers.regtrace.formulas import (
 )
 from rag_eval.scorers.regtrace.json_structure import ABSENT, Mismatch, compact, printed
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 _MOST = 80
 
@@ -40,7 +39,7 @@ def is_skipped(case: dict[str, Any]) -> bool:
     return bool(args.get("rag_faithfulness_only")) and "context" not in args
 
 
-@pytest.mark.parametrize(
+@every_row(
     "case",
     [c for c in cases("regtrace.factuality_shallow") if not is_emptied(c) and not is_skipped(c)],
     ids=_id,
@@ -54,16 +53,14 @@ def test_overlap_is_that_of_the_tool(case: dict[str, Any]) -> None:
     assert (found.structure is not None) is expected["structural"]
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in cases("regtrace.factuality_shallow") if is_emptied(c)], ids=_id
-)
+@every_row("case", [c for c in cases("regtrace.factuality_shallow") if is_emptied(c)], ids=_id)
 def test_texts_without_a_word_are_not_alike_by_that(case: dict[str, Any]) -> None:
     args = case["args"]
     assert args["actual"] != args["expected"]
     assert ngram_factuality(args["actual"], args["expected"], args["mode"]).score is None
 
 
-@pytest.mark.parametrize("case", cases("regtrace.factuality_json"), ids=_id)
+@every_row("case", cases("regtrace.factuality_json"), ids=_id)
 def test_json_is_compared_as_the_tool_does(case: dict[str, Any]) -> None:
     args, expected = case["args"], case["expected"]
     found = ngram_factuality(args["actual"], args["expected"], args["mode"])

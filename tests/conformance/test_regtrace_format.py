@@ -18,6 +18,7 @@ from rag_eval.scorers.regtrace.format_formulas import (
 )
 from rag_eval.scorers.safe_patterns import UnsupportedPatternError
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 # Look-around and back-references take more than linear time, so they are refused, not run.
 REFUSED = {
@@ -43,36 +44,36 @@ def check(case: dict[str, Any], score: float, *, fractional: bool) -> None:
     assert (score >= least) is case["expected"]["check_passed"]
 
 
-@pytest.mark.parametrize("case", of("length", "length_utf16"))
+@every_row("case", of("length", "length_utf16"))
 def test_lengths(case: dict[str, Any]) -> None:
     args = case["args"]
     score = length_ratio(args["actual"], args["expected"], args["length_tolerance"])
     check(case, score, fractional=True)
 
 
-@pytest.mark.parametrize("case", of("json_validity"))
+@every_row("case", of("json_validity"))
 def test_json_or_not(case: dict[str, Any]) -> None:
     check(case, json_validity(case["args"]["actual"]), fractional=False)
 
 
-@pytest.mark.parametrize("case", of("json_schema"))
+@every_row("case", of("json_schema"))
 def test_values_that_are_alike(case: dict[str, Any]) -> None:
     score = value_similarity(case["args"]["actual"], case["args"]["expected"])
     check(case, score, fractional=True)
 
 
-@pytest.mark.parametrize("case", of("markdown_structure"))
+@every_row("case", of("markdown_structure"))
 def test_features_of_markdown(case: dict[str, Any]) -> None:
     check(case, markdown_features(case["args"]["actual"]), fractional=True)
 
 
-@pytest.mark.parametrize("case", of("required_fields"))
+@every_row("case", of("required_fields"))
 def test_words_that_are_covered(case: dict[str, Any]) -> None:
     score = term_coverage(case["args"]["actual"], case["args"]["expected"])
     check(case, score, fractional=True)
 
 
-@pytest.mark.parametrize("case", of("forbidden_content"))
+@every_row("case", of("forbidden_content"))
 def test_phrases(case: dict[str, Any]) -> None:
     args = case["args"]
     check(case, phrase_penalty(args["actual"], args["lexicon"]), fractional=False)
@@ -80,7 +81,7 @@ def test_phrases(case: dict[str, Any]) -> None:
     check(case, phrase_penalty(args["actual"]), fractional=False)
 
 
-@pytest.mark.parametrize("case", of("regex_match", "regex_match_js_dialect"))
+@every_row("case", of("regex_match", "regex_match_js_dialect"))
 def test_patterns(case: dict[str, Any]) -> None:
     args = case["args"]
     if case["id"] in REFUSED:
@@ -90,7 +91,7 @@ def test_patterns(case: dict[str, Any]) -> None:
         check(case, regex_match(args["actual"], args["expected"]), fractional=False)
 
 
-@pytest.mark.parametrize("case", of("combined"))
+@every_row("case", of("combined"))
 def test_means_of_sub_checks(case: dict[str, Any]) -> None:
     args = case["args"]
     found = format_mean(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
-
 from rag_eval.golden import load_golden_dataset, validate_golden_set
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 VECTORS = cases("regtrace.validate_golden_set")
 
@@ -17,7 +16,7 @@ def dotted(place: str) -> str:
     return re.sub(r"\[(\d+)\]", r".\1", place)
 
 
-@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["id"])
+@every_row("case", VECTORS, ids=lambda case: case["id"])
 def test_validate_golden_set(case: dict[str, Any]) -> None:
     data, expected = case["args"]["data"], case["expected"]
     faults = validate_golden_set(data)

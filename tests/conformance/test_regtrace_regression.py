@@ -27,6 +27,7 @@ from rag_eval.scorers.regtrace.regression import (
     worst_status,
 )
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 Case = dict[str, Any]
 
@@ -39,7 +40,7 @@ def block_of(args: dict[str, Any], **more: Any) -> dict[str, Any]:
     return found.to_dict()
 
 
-@pytest.mark.parametrize("case", cases("regtrace.regression.block"), ids=lambda case: case["id"])
+@every_row("case", cases("regtrace.regression.block"), ids=lambda case: case["id"])
 def test_block(case: Case) -> None:
     found, expected = block_of(case["args"]), case["expected"]
     if case["args"]["baseline"] is None:
@@ -56,7 +57,7 @@ def test_block_lists_what_was_excluded(case: Case) -> None:
     assert same(block_of(case["args"], cases_excluded=excluded), case["expected"])
 
 
-@pytest.mark.parametrize("case", cases("regtrace.regression.metric"), ids=lambda case: case["id"])
+@every_row("case", cases("regtrace.regression.metric"), ids=lambda case: case["id"])
 def test_metric(case: Case) -> None:
     args = dict(case["args"])
     found, status = regression_metric(
@@ -68,9 +69,7 @@ def test_metric(case: Case) -> None:
     assert (found == 1.0) is expected["passed"]
 
 
-@pytest.mark.parametrize(
-    "case", cases("regtrace.regression.metric_quirk"), ids=lambda case: case["id"]
-)
+@every_row("case", cases("regtrace.regression.metric_quirk"), ids=lambda case: case["id"])
 def test_without_a_current_score_nothing_is_measured(case: Case) -> None:
     assert regression_metric(None, case["args"]["baseline_suite_score"])[0] is None
     # What the tool computes there is what it would for a current score of 0.
@@ -120,7 +119,7 @@ def test_as_a_scorer() -> None:
         spec.create(tolerance=-0.1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("baseline", "message"),
     [
         ({"suite_score": None}, "suite_score of the baseline must be a number"),

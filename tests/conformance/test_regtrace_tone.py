@@ -8,6 +8,7 @@ import pytest
 
 from rag_eval.scorers.regtrace.formulas import DIMENSIONS, tone_heuristic
 from tests.conformance.other_tools import cases, same
+from tests.tables import every_row
 
 ONE_DIMENSION = {
     "tone.formality": "formality",
@@ -41,12 +42,12 @@ def _agrees(case: dict[str, Any], sub_dimensions: list[str]) -> None:
     assert (found.score >= args["threshold"]) is expected["passed"]
 
 
-@pytest.mark.parametrize("case", _cases(*ONE_DIMENSION))
+@every_row("case", _cases(*ONE_DIMENSION))
 def test_a_dimension_is_that_of_the_tool(case: dict[str, Any]) -> None:
     _agrees(case, [ONE_DIMENSION[case["fn"]]])
 
 
-@pytest.mark.parametrize("case", _cases(*SEVERAL))
+@every_row("case", _cases(*SEVERAL))
 def test_several_dimensions_are_their_mean(case: dict[str, Any]) -> None:
     wanted = case["args"]["sub_dimensions"]
     _agrees(case, [name for name, is_wanted in wanted.items() if is_wanted])

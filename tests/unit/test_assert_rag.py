@@ -13,6 +13,7 @@ import pytest
 from rag_eval import EvalResult, EvalSample
 from rag_eval.errors import InputError
 from rag_eval.testing import assert_rag, listening
+from tests.tables import every_row
 
 SAMPLE: dict[str, Any] = {
     "id": "q1",
@@ -150,7 +151,7 @@ def test_texts_of_samples_cannot_reach_the_terminal() -> None:
     assert str(found.value) == r'sample ("q\x1b[31m"): answer must be a str, got int'
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("bars", "options", "kind", "message"),
     [
         ((), {}, InputError, "no bar is given"),

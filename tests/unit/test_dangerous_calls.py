@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.tables import every_row
 
 PACKAGE = Path(__file__).parents[2] / "rag_eval"
 SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
@@ -109,7 +109,7 @@ def test_the_rules_see_what_they_are_for() -> None:
     assert opened(bad) == ["open"]
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@every_row("name", SOURCES)
 def test_nothing_runs_what_it_reads(name: str) -> None:
     assert dangers(tree_of(name)) == RUNNERS.get(name, EMPTY.get(name, []))
 
@@ -148,7 +148,7 @@ def test_modules_are_imported_by_names_of_ours_or_of_the_command_line() -> None:
     assert found == IMPORTERS
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@every_row("name", SOURCES)
 def test_no_pattern_of_a_user_reaches_an_engine_that_can_hang(name: str) -> None:
     for pattern in late_patterns(tree_of(name)):
         assert name in PATTERN_MAKERS, ast.unparse(pattern)

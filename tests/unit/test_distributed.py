@@ -34,6 +34,7 @@ from tests.engines.rows import (
     single_summary,
     with_bad_row,
 )
+from tests.tables import every_row
 
 pa = pytest.importorskip("pyarrow")
 
@@ -63,8 +64,8 @@ def scored_ids(scorer: Any, batches: list[Any], rows: list[dict[str, Any]]) -> d
 # ------------------------------------------------------------------------------------- scores
 
 
-@pytest.mark.parametrize("threads", [None, 1, 3])
-@pytest.mark.parametrize("profile", PROFILES)
+@every_row("threads", [None, 1, 3])
+@every_row("profile", PROFILES)
 def test_scores_are_those_of_one_process(profile: Profile, threads: int | None) -> None:
     rows = ROWS[profile]
     scorer = BatchScorer(profile=profile, threads=threads)

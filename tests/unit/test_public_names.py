@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import rag_eval
+from tests.tables import every_row
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,7 +81,7 @@ def test_public_names() -> None:
     assert len(set(rag_eval.__all__)) == len(rag_eval.__all__)
 
 
-@pytest.mark.parametrize("name", rag_eval.__all__)
+@every_row("name", rag_eval.__all__)
 def test_every_public_name_can_be_read_and_explains_itself(name: str) -> None:
     value = getattr(rag_eval, name)
     if name not in ALIASES:
@@ -91,7 +92,7 @@ def test_every_public_name_can_be_read_and_explains_itself(name: str) -> None:
         assert value.__module__.startswith("rag_eval.")
 
 
-@pytest.mark.parametrize("name", sorted(SCORERS | EVALUATION | PRIMITIVES | BESIDE))
+@every_row("name", sorted(SCORERS | EVALUATION | PRIMITIVES | BESIDE))
 def test_functions_have_their_own_name(name: str) -> None:
     function = getattr(rag_eval, name)
     assert callable(function)
@@ -170,7 +171,7 @@ print(*sys.modules)
 MOST_MODULES = 47
 
 
-@pytest.mark.parametrize("module", ["rich", "click", "rich_click", "pandas", "sklearn", "scipy"])
+@every_row("module", ["rich", "click", "rich_click", "pandas", "sklearn", "scipy"])
 def test_an_evaluation_loads_nothing_of_the_command_line(module: str) -> None:
     program = """
 import sys, rag_eval

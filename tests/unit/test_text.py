@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from rag_eval import text
 from rag_eval.errors import InputError
+from tests.tables import every_row
 
 LEFT = ["a b a", "", "Red fox, red hen.", "ΟΔΟΣ. 50%", "one two three", "...", "same text"]
 RIGHT = ["b c", "", "A red hen", "οδος", "four", "a", "same text"]
@@ -111,8 +112,8 @@ def test_any_sequence_of_strings_will_do() -> None:
 # ------------------------------------------------------------------------------ matrices
 
 
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
-@pytest.mark.parametrize("data_type", [np.int32, np.int64, np.float64, np.uint8])
+@every_row("index_type", [np.int32, np.int64])
+@every_row("data_type", [np.int32, np.int64, np.float64, np.uint8])
 def test_matrices_of_all_kinds(index_type: type, data_type: type) -> None:
     left, right = (
         spoiled(matrix, index_type, seed).astype(data_type)
@@ -139,7 +140,7 @@ def test_weights_add_up_repeats(index_type: type) -> None:
     np.testing.assert_array_equal(again.toarray(), weights.toarray())
 
 
-@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
+@every_row("make", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
 def test_arrays_and_matrices(make: Callable[[Any], Any]) -> None:
     left, right = map(make, matrices())
     expected = text.paired_tfidf_similarity(LEFT, RIGHT)
@@ -182,7 +183,7 @@ def test_cosine_of_what_is_no_number() -> None:
     assert scores[2] == 0.0  # 1e200 squared is infinite, as in `cosine_similarity`
 
 
-@pytest.mark.parametrize("n_texts", [1, 7, 300])
+@every_row("n_texts", [1, 7, 300])
 def test_weights_are_those_of_scikit_learn(n_texts: int) -> None:
     """Its term frequency is the count, ours count / total of the row."""
     rng = np.random.default_rng(n_texts)
@@ -209,7 +210,7 @@ def test_weights_are_those_of_scikit_learn(n_texts: int) -> None:
 # ----------------------------------------------------------------------- wrong arguments
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "message"),
     [
         (lambda: text.tokenize(5), "tokenize: text must be a str, got int"),
@@ -290,7 +291,7 @@ def broken(**buffers: Any) -> Any:
     return matrix
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "message"),
     [
         (

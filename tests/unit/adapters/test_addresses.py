@@ -18,6 +18,7 @@ from rag_eval.adapters.addresses import (
 from rag_eval.errors import InputError
 from rag_eval.judge.replies import JudgeIdentity
 from rag_eval.judge.server_urls import checked_server_url, key_for, vendor_of
+from tests.tables import every_row
 
 OPENAI = "https://api.openai.com/v1"
 ANTHROPIC = "https://api.anthropic.com"
@@ -28,7 +29,7 @@ ALL_KEYS = {
 }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "address"),
     [
         ("openai:gpt-x", JudgeAddress("openai", "gpt-x", OPENAI)),
@@ -57,7 +58,7 @@ def test_a_base_url_takes_the_place_of_the_vendors() -> None:
     assert found == JudgeAddress("anthropic", "m", "https://proxy.example/a")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "message"),
     [
         ("gpt-x", "unknown judge 'gpt-x'; wanted openai:MODEL"),
@@ -121,7 +122,7 @@ def test_any_text_is_an_address_or_an_input_error(text: str) -> None:
         assert checked_server_url(found.base_url) == found.base_url
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("url", "key"),
     [
         (OPENAI, "openai-key"),
@@ -138,7 +139,7 @@ def test_a_vendors_key_goes_to_the_vendor_alone(url: str, key: str) -> None:
     assert key_for(checked_server_url(url), ALL_KEYS) == key
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("url", "variable"),
     [
         (OPENAI, "OPENAI_API_KEY"),
@@ -169,7 +170,7 @@ def test_a_judge_comes_from_its_address() -> None:
     assert "key" not in repr(judge)
 
 
-@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1#m", "openai:m", "anthropic:m"])
+@every_row("address", ["http://127.0.0.1:9/v1#m", "openai:m", "anthropic:m"])
 def test_the_time_limit_of_a_call_is_the_one_of_its_connection(address: str) -> None:
     async def limits_of(judge: Any) -> tuple[float, float]:
         client = await judge._clients.current()
@@ -192,7 +193,7 @@ def test_a_list_of_addresses() -> None:
     assert checked_addresses("openai:a, anthropic:b") == ["openai:a", "anthropic:b"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "message"),
     [
         ("", "empty"),
@@ -207,7 +208,7 @@ def test_a_list_holds_each_judge_once_and_no_gap(text: str, message: str) -> Non
         checked_addresses(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("identity", "vendor"),
     [
         (JudgeIdentity("openai", "m"), "openai"),

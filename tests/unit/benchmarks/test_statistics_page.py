@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.rendering import Bar
 from benchmarks.statistics.page import Figures, Section, joined, lost, renewed, two_errors
+from tests.tables import every_row
 
 
 def section(name: str, share: float) -> Section:
@@ -32,7 +33,7 @@ def test_a_section_that_was_never_simulated_finds_its_place() -> None:
     assert page.index("Of coverage") < page.index("Of predictions")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("least", "shares", "worst", "missed"),
     [
         (True, (0.95, 0.91, 0.94), "0.910 (b)", []),

@@ -21,6 +21,7 @@ from benchmarks.validity import __main__ as command
 from benchmarks.validity import measures, peers, report, scorers, sets
 from benchmarks.validity.outcomes import Outcome, definition_checks, measure_trial
 from benchmarks.validity.sets import Pair, Row, Trial
+from tests.tables import every_row
 
 
 def row(
@@ -499,7 +500,7 @@ def test_command_measures_the_sets_asked_for(
 
 
 @pytest.mark.labelled
-@pytest.mark.parametrize("name", list(scorers.DEFINITION_AUROC))
+@every_row("name", list(scorers.DEFINITION_AUROC))
 def test_grounded_agrees_with_people_as_its_definition_does(name: str) -> None:
     path = sets.found_sets().get(name)
     if path is None:

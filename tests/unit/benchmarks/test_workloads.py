@@ -34,11 +34,12 @@ from rag_eval.kernels.similarity import dice_similarities
 from rag_eval.retrieval import evaluate_rankings
 from tests.oracle.string_similarity import lcs_length
 from tests.oracle.tokens import tokenize
+from tests.tables import every_row
 
 SMALL = {"typical": 10, "long": 1, "nonlatin": 15, "many_contexts": 2, "repeated": 5}
 
 
-@pytest.mark.parametrize("name", list(SMALL))
+@every_row("name", list(SMALL))
 def test_baseline_scores_like_the_library(name: str) -> None:
     rows = corpora.generate(name, SMALL[name])
     got = evaluate_batch(rows, threads=1).scores.tobytes()
@@ -47,7 +48,7 @@ def test_baseline_scores_like_the_library(name: str) -> None:
         assert want.tobytes() == got
 
 
-@pytest.mark.parametrize("name", list(SMALL))
+@every_row("name", list(SMALL))
 def test_kernel_workload_scores_like_the_library(name: str) -> None:
     rows = corpora.generate(name, SMALL[name])
     got = evaluate_batch(rows, threads=1).scores
@@ -56,7 +57,7 @@ def test_kernel_workload_scores_like_the_library(name: str) -> None:
     assert kernel_workload.score_grounded(rows).tolist() == got.tolist()
 
 
-@pytest.mark.parametrize("name", list(SMALL))
+@every_row("name", list(SMALL))
 def test_the_workload_of_strings_compares_as_the_library_does(name: str) -> None:
     rows = corpora.generate(name, SMALL[name])
     left, right = ([row[side] for row in rows] for side in ("answer", "groundTruth"))
@@ -124,7 +125,7 @@ def test_cost_is_the_slope() -> None:
     assert cost(5_000, 11_000).per_byte == 30.0
 
 
-@pytest.mark.parametrize("counts", [(0, 0), (0, 11_000), (5_000, 0)])
+@every_row("counts", [(0, 0), (0, 11_000), (5_000, 0)])
 def test_gate_fails_when_nothing_was_collected(counts: tuple[int, int]) -> None:
     with pytest.raises(gate.GateError, match="collected no instruction"):
         _ = cost(*counts).per_byte
@@ -138,7 +139,7 @@ def test_callgrind_file_without_a_total_counts_zero(tmp_path: Path) -> None:
     assert gate.read_total(out) == 0
 
 
-@pytest.mark.parametrize(("change", "n_complaints"), [(0.98, 0), (1.02, 0), (1.04, 1)])
+@every_row(("change", "n_complaints"), [(0.98, 0), (1.02, 0), (1.04, 1)])
 def test_gate_allows_three_percent(change: float, n_complaints: int) -> None:
     complaints = gate.cost_complaints({"overlap.typical": 30.0 * change}, {"overlap.typical": 30.0})
     assert len(complaints) == n_complaints

@@ -19,6 +19,7 @@ from rag_eval.calibration.fitting import Calibration, calibrate
 from rag_eval.errors import InputError
 from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.options.signature import Signature
+from tests.tables import every_row
 
 SIGNATURE = Signature.of(("faithfulness",), OverlapSettings())
 
@@ -44,8 +45,8 @@ def written(folder: Path, value: object) -> Path:
 # --------------------------------------------------------------------------------- round trip
 
 
-@pytest.mark.parametrize("calibration", [FAITHFULNESS, LOGISTIC])
-@pytest.mark.parametrize("name", ["c.json", "c.json.gz"])
+@every_row("calibration", [FAITHFULNESS, LOGISTIC])
+@every_row("name", ["c.json", "c.json.gz"])
 def test_round_trip(tmp_path: Path, calibration: Calibration, name: str) -> None:
     path = tmp_path / name
     calibration.save(path)
@@ -144,7 +145,7 @@ def test_whatever_a_caller_has(tmp_path: Path) -> None:
         assert read_calibrations(source) == wanted
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "message"),
     [
         (5, "must be a Calibration, the path of a file, a mapping, or a list of these; got int"),
@@ -170,7 +171,7 @@ def test_what_no_calibration_is(source: object, message: str) -> None:
 # ------------------------------------------------------------------------------- broken files
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "message"),
     [
         ("", "c.json is not JSON"),
@@ -207,7 +208,7 @@ def test_a_file_that_is_not_gzip(tmp_path: Path) -> None:
 ISOTONIC = {"scores": [0.1, 0.2], "probabilities": [0.0, 1.0]}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "value", "message"),
     [
         ("formatVersion", 2, "it has format version 2; this library reads 1"),
@@ -265,7 +266,7 @@ def test_each_field_is_checked(path: str, value: object, message: str) -> None:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("name", list(FAITHFULNESS.to_dict()))
+@every_row("name", list(FAITHFULNESS.to_dict()))
 def test_each_field_must_be_there(tmp_path: Path, name: str) -> None:
     broken = FAITHFULNESS.to_dict()
     del broken[name]

@@ -26,6 +26,7 @@ from rag_eval.errors import InputError, MissingExtraError, SignatureMismatchErro
 from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.options.signature import Signature
 from rag_eval.results.batch import BatchEvalResult
+from tests.tables import every_row
 
 Scores = npt.NDArray[np.float64]
 SIGNATURE = Signature.of(("faithfulness",), OverlapSettings())
@@ -241,8 +242,8 @@ def test_extreme_scores_have_probabilities() -> None:
     assert IsotonicMap((0.5,), (0.25,))(np.array([-1.0, 0.5, math.nan])).tolist()[:2] == [0.25] * 2
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scores", [np.full(40, 0.3), 0.3 + np.arange(40) % 2 * 1e-17])
+@every_row("method", METHODS)
+@every_row("scores", [np.full(40, 0.3), 0.3 + np.arange(40) % 2 * 1e-17])
 def test_equal_scores_tell_nothing(method: Any, scores: Scores) -> None:
     with pytest.warns(CalibrationWarning, match="faithfulness does not tell good rows from bad"):
         found = calibrate(
@@ -317,7 +318,7 @@ def test_null_scores_are_left_out_and_counted() -> None:
     assert found.threshold == 0.8
 
 
-@pytest.mark.parametrize(
+@every_row(
     "kind",
     [
         list,
@@ -337,7 +338,7 @@ def test_columns_of_any_kind(kind: Callable[[Any], Any]) -> None:
     assert made(scores, [np.bool_(label) for label in labels]) == found
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("scores", "labels", "options", "message"),
     [
         ([0.1, 0.2], [1], {}, "labels has 1 rows and scores has 2; wanted one for each score"),

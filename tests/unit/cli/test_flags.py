@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-import pytest
 
 from rag_eval.calibration.labelled_files import calibrate_files
 from rag_eval.cli.program import program
@@ -20,6 +19,7 @@ from rag_eval.jobs.judge_checks import check_judge
 from rag_eval.labels.estimating import estimate_labels
 from rag_eval.labels.label_files import compare_label_files
 from rag_eval.labels.sampling import sample_for_labels
+from tests.tables import every_row
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "calibrate": calibrate_files,
@@ -47,7 +47,7 @@ def command(path: str) -> click.Command:
     return found
 
 
-@pytest.mark.parametrize("path", FUNCTIONS)
+@every_row("path", FUNCTIONS)
 def test_defaults_are_those_of_the_function(path: str) -> None:
     parameters = inspect.signature(FUNCTIONS[path]).parameters
     compared = 0

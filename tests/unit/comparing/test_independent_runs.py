@@ -15,6 +15,7 @@ from rag_eval.comparing import compare, compare_independent
 from rag_eval.errors import InputError
 from rag_eval.stats.differences import independent_difference
 from tests.scored_runs import scored_run
+from tests.tables import every_row
 
 OLD = [0.2, 0.4, 0.9, 0.5, 0.7, 0.1]
 NEW = [0.6, 0.8, 0.7, 0.9, 1.0]
@@ -27,7 +28,7 @@ def test_the_interval_is_welchs() -> None:
     assert found.estimate == pytest.approx(np.mean(NEW) - np.mean(OLD))
 
 
-@pytest.mark.parametrize(("left", "right"), [([0.5], NEW), ([0.5] * 4, [0.7] * 3), ([], NEW)])
+@every_row(("left", "right"), [([0.5], NEW), ([0.5] * 4, [0.7] * 3), ([], NEW)])
 def test_too_few_or_constant_scores_have_no_interval(left: list[float], right: list[float]) -> None:
     found = independent_difference(left, right)
     assert (found.low, found.high, found.too_few) == (None, None, True)

@@ -25,6 +25,7 @@ from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.run_files import read_run
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.stats.power import minimum_detectable_effect
+from tests.tables import every_row
 
 _Column = Sequence[float | None]
 
@@ -346,7 +347,7 @@ def _rank_sum(found: dict[str, Any]) -> float:
 # ------------------------------------------------------------------------------------------ laws
 
 
-@pytest.mark.parametrize("options", [{}, {"cluster_by": "doc"}, {"slices": ["topic"]}])
+@every_row("options", [{}, {"cluster_by": "doc"}, {"slices": ["topic"]}])
 def test_swapped_runs_are_a_mirror(options: dict[str, Any]) -> None:
     old, new = some_runs()
     forth, back = compare(old, new, **options), compare(new, old, **options)
@@ -521,7 +522,7 @@ def test_one_run_may_have_the_columns() -> None:
 Call = Callable[[ScoredRun, ScoredRun], RunComparison]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "message"),
     [
         (

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs_pages import ROOT, tool, update_tool
+from tests.tables import every_row
 
 BLOCKS = tool("docs_blocks")
 PAGES = update_tool().PAGES
@@ -26,7 +27,7 @@ def block(language: str, text: str, tag: str = "run") -> str:
     return f"<!-- block: {tag} -->\n```{language}\n{text}\n```\n"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@every_row("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_says_what_becomes_of_it(page: Path) -> None:
     assert BLOCKS.untagged(page.read_text("utf-8")) == []
 
@@ -43,7 +44,7 @@ def test_a_block_without_a_known_tag_is_found() -> None:
     assert BLOCKS.untagged(text) == [1, 6]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("language", "text", "told"),
     [
         ("python", ">>> 1 + 1\n3", "Got:"),
@@ -116,7 +117,7 @@ def site(folder: Path, body: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("body", "fault"),
     [
         ('<a href="other.html#there">', None),

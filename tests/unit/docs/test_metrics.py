@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 
 from rag_eval.cli.program import program
 from rag_eval.metrics.catalogue import catalogue
 from tests.docs_pages import ROOT, broken_links
+from tests.tables import every_row
 
 METRICS = ROOT / "docs" / "metrics.md"
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -36,7 +36,7 @@ def test_the_configuration_file_is_one(tmp_path: Path) -> None:
     assert "ir.ndcg@10 mean 0.46 (3/3) is at least 0.40" in done.stdout
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
+@every_row("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
 def test_links_lead_to_files_and_headings(page: Path) -> None:
     assert broken_links(page) == []
 

@@ -10,6 +10,7 @@ from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.scoring.evaluator import evaluate_batch
+from tests.tables import every_row
 
 GOOD = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
 BAD = {"question": "red fox", "answer": "blue whale sings.", "contexts": ["red fox."]}
@@ -95,7 +96,7 @@ def test_a_metric_that_lost_its_scores_is_not_comparable_and_fails() -> None:
     assert outcomes(never) == [(True, "context_recall has no scores, and none in the baseline")]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rate", "means", "message"),
     [
         (90, {}, "min_pass_rate must be between 0 and 1, got 90"),

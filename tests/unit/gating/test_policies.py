@@ -20,6 +20,7 @@ from rag_eval.reports.gate import policy_lines
 from rag_eval.stats.differences import difference_lower_bound
 from rag_eval.stats.paired import sign_flip_test
 from tests.scored_runs import scored_run
+from tests.tables import every_row
 
 N = 200
 GENERATOR = np.random.default_rng(7)
@@ -158,7 +159,7 @@ def test_non_inferior_turns_metrics_of_which_lower_is_better() -> None:
     assert not gate(run(0.05, metric=metric), old(metric=metric), **options).passed
 
 
-@pytest.mark.parametrize("margin", [None, 0.0, {"*": 0.0}])
+@every_row("margin", [None, 0.0, {"*": 0.0}])
 def test_non_inferior_needs_a_margin(margin: Any) -> None:
     with pytest.raises(InputError, match="non-inferior"):
         gate(run(0.0), old(), policy="non-inferior", margin=margin)
@@ -167,7 +168,7 @@ def test_non_inferior_needs_a_margin(margin: Any) -> None:
 # ----------------------------------------------------------------------------------- all policies
 
 
-@pytest.mark.parametrize("policy", ["no-regression", "non-inferior", "regtrace", "node"])
+@every_row("policy", ["no-regression", "non-inferior", "regtrace", "node"])
 def test_a_margin_of_a_metric_that_is_not_compared_is_refused(policy: Any) -> None:
     with pytest.raises(InputError, match="margin names 'faithfulnes', which is not compared"):
         gate(run(0.0), old(), policy=policy, margin={"faithfulnes": 0.1, "*": 0.1})
@@ -181,7 +182,7 @@ def test_a_column_of_a_table_may_have_a_margin(policy: Any) -> None:
     assert report.baselines[0].findings[0].margin == 0.1
 
 
-@pytest.mark.parametrize("policy", ["no-regression", "non-inferior", "omk", "regtrace", "node"])
+@every_row("policy", ["no-regression", "non-inferior", "omk", "regtrace", "node"])
 def test_rows_that_are_gone_are_told(policy: Any) -> None:
     margin = 0.2 if policy != "omk" else None
     report = gate(run(0.0, n=150), old(), policy=policy, margin=margin)

@@ -20,6 +20,7 @@ from rag_eval.runs.git_state import GitState
 from rag_eval.runs.store import RunStore
 from rag_eval.scoring.evaluator import evaluate_batch
 from tests.scored_runs import scored_run
+from tests.tables import every_row
 
 FOX = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
 
@@ -161,7 +162,7 @@ def test_every_guard_is_listed_and_the_first_failure_is_the_reason() -> None:
     assert report.exit_code == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("limits", "message"),
     [
         ({"min_pass_rate": 1.5}, "min_pass_rate must be between 0 and 1"),
@@ -235,7 +236,7 @@ def test_runs_of_other_settings_are_refused_unless_forced() -> None:
         assert gate(grounded, overlap, policy=policy, force=True).passed
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"policy": "strict"}, "policy must be"),

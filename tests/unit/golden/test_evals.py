@@ -13,6 +13,7 @@ from rag_eval.errors import InputError, RagEvalError
 from rag_eval.golden import arun_evals, run_evals
 from rag_eval.scorers.mastra import create_bias_scorer
 from tests.fluent_judge import FluentJudge
+from tests.tables import every_row
 
 DATA = [
     {"input": "What is Paris?", "groundTruth": "The capital of France."},
@@ -84,7 +85,7 @@ class Scored:
     score: float | None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("returned", "mean"),
     [(1, 1.0), ({"score": 0.5}, 0.5), (Scored(0.25), 0.25), (float("nan"), None), (None, None)],
 )
@@ -92,7 +93,7 @@ def test_what_a_function_may_return(returned: object, mean: float | None) -> Non
     assert run_evals(DATA, [lambda run: returned], answer).scores == {"<lambda>": mean}
 
 
-@pytest.mark.parametrize("returned", ["0.5", True, [1], {"score": "x"}, float("inf")])
+@every_row("returned", ["0.5", True, [1], {"score": "x"}, float("inf")])
 def test_what_is_no_score_is_an_error(returned: object) -> None:
     with pytest.raises(InputError, match="item 0: scorer <lambda>: a number or None was wanted"):
         run_evals(DATA, [lambda run: returned], answer)
@@ -133,7 +134,7 @@ def test_the_async_form_and_async_parts() -> None:
     assert sorted(seen) == sorted(answer(item["input"]) for item in DATA)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("arguments", "message"),
     [
         (([], [length], answer), "data must hold at least one item"),

@@ -17,6 +17,7 @@ from rag_eval.golden import (
     read_golden_dataset,
     validate_golden_set,
 )
+from tests.tables import every_row
 
 HAZEL = {
     "name": "support-bot",
@@ -139,7 +140,7 @@ def test_samples_of_omk(tmp_path: Path) -> None:
     assert load_golden_dataset(wrapped).to_document() == wrapped
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("assertion", "fault"),
     [
         ({"type": "tool_input_not_contains", "value": "--force"}, "a tool, a colon and a text"),
@@ -183,7 +184,7 @@ def test_a_folder_of_samples_is_one_dataset(tmp_path: Path) -> None:
         load_golden_dataset(tmp_path / "empty")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("document", "message"),
     [
         ({}, "a list of cases was wanted .* got an empty mapping"),
@@ -196,14 +197,14 @@ def test_a_document_of_no_schema_is_refused(document: Any, message: str) -> None
         load_golden_dataset(document)
 
 
-@pytest.mark.parametrize("value", [5, "text", None, True])
+@every_row("value", [5, "text", None, True])
 def test_a_file_that_holds_neither_a_mapping_nor_a_list(tmp_path: Path, value: object) -> None:
     path = written(tmp_path, "golden.json", json.dumps(value))
     with pytest.raises(InputError, match="the document must be a mapping or a list of samples"):
         load_golden_dataset(path)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("change", "place"),
     [
         ({"id": ""}, "id"),
@@ -257,7 +258,7 @@ def test_an_id_that_three_cases_have_is_one_fault_at_the_first() -> None:
     assert places({**HAZEL, "cases": cases}) == ["cases[0].id"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("content", "message"),
     [
         (b"\xff\xfe", "not UTF-8 at byte 0"),
@@ -296,7 +297,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         load_golden_dataset(tmp_path / "none.json")
 
 
-@pytest.mark.parametrize("source", [5, None, b"x"])
+@every_row("source", [5, None, b"x"])
 def test_a_source_is_a_path_or_a_mapping(source: Any) -> None:
     with pytest.raises(InputError, match="a dataset is the path of a file or a mapping"):
         load_golden_dataset(source)
@@ -315,7 +316,7 @@ def regtrace(**changes: Any) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("changes", "place"),
     [
         ({"thresholds": None}, "thresholds"),
@@ -346,7 +347,7 @@ def test_a_repeated_id_of_a_golden_set_is_a_fault() -> None:
     assert [fault.place for fault in validate_golden_set(document)] == ["test_cases[0].id"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("samples", "place"),
     [
         ([{"prompt": "q"}], "[0].sample_id"),

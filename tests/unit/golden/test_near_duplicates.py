@@ -17,6 +17,7 @@ from rag_eval.golden import (
     near_duplicates,
     without_near_duplicates,
 )
+from tests.tables import every_row
 
 QUESTIONS = (
     "How do I reset my password?",
@@ -125,13 +126,13 @@ def test_cases_of_one_template_do_not_take_the_square(template: str) -> None:
     assert time.perf_counter() - began < 12
 
 
-@pytest.mark.parametrize("threshold", [0, -1, 1.01, float("nan"), True, "0.8"])
+@every_row("threshold", [0, -1, 1.01, float("nan"), True, "0.8"])
 def test_a_threshold_is_a_share(threshold: float) -> None:
     with pytest.raises(InputError, match="threshold must be a number above 0 and up to 1"):
         near_duplicates(dataset(), threshold)
 
 
-@pytest.mark.parametrize("n", [0, 1.0, True])
+@every_row("n", [0, 1.0, True])
 def test_n_is_a_whole_number(n: int) -> None:
     with pytest.raises(InputError, match="n must be a whole number from 1 on"):
         near_duplicates(dataset(), n=n)

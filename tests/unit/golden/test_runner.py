@@ -22,6 +22,7 @@ from rag_eval.golden import (
     arun_golden_dataset,
     run_golden_dataset,
 )
+from tests.tables import every_row
 
 
 def dataset(*cases: GoldenCase) -> GoldenDataset:
@@ -42,7 +43,7 @@ def one(output: Any, **fields: Any) -> CaseResult:
 # ----------------------------------------------------------------------------------------- scores
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("output", "expected", "score"),
     [
         ("Refunds within 30 days.", "within 30 days", 1.0),
@@ -238,7 +239,7 @@ def test_a_runner_is_told_the_input_and_not_what_is_expected() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "output",
     [
         {"output": "yes", "toolCalls": ["t"], "retrievedIds": [1]},
@@ -252,7 +253,7 @@ def test_outputs_are_read_in_either_spelling(output: Any) -> None:
     assert one(output, **expected, expected_retrieved_ids=(1,)).score == 1.0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("output", "message"),
     [
         (None, "must return a str or a mapping .* got NoneType"),
@@ -282,7 +283,7 @@ class SilentError(Exception):
         raise RuntimeError("no text")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("error", "text"),
     [
         (ValueError("boom"), "boom"),
@@ -294,7 +295,7 @@ class SilentError(Exception):
         (StopIteration(5), "coroutine raised StopIteration"),
     ],
 )
-@pytest.mark.parametrize("is_async", [False, True])
+@every_row("is_async", [False, True])
 def test_a_runner_that_raises_fails_its_case_and_no_other(
     error: BaseException, text: str, is_async: bool
 ) -> None:
@@ -329,7 +330,7 @@ async def with_prefix(prefix: str, case: Any) -> str:
     return f"{prefix} {case['input']}"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "runner",
     [
         Answering(),
@@ -439,7 +440,7 @@ def test_what_a_callback_raises_ends_the_run() -> None:
     assert ran == ["c0"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"concurrency": 0}, "concurrency must be a whole number from 1 on, got 0"),

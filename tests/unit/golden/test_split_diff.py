@@ -16,6 +16,7 @@ from rag_eval.golden import (
     diff_golden_datasets,
     split_golden_dataset,
 )
+from tests.tables import every_row
 
 
 def dataset(*cases: GoldenCase) -> GoldenDataset:
@@ -70,7 +71,7 @@ def test_every_set_of_tags_gives_its_share() -> None:
     assert Counter(case.tags for case in holdout) == {(f"t{n}",): 5 for n in range(4)}
 
 
-@pytest.mark.parametrize("share", [0, 1, -0.1, float("nan"), True, "0.2"])
+@every_row("share", [0, 1, -0.1, float("nan"), True, "0.2"])
 def test_a_share_is_between_0_and_1(share: float) -> None:
     with pytest.raises(InputError, match="holdout must be a number between 0 and 1"):
         split_golden_dataset(numbered(3), share)

@@ -25,6 +25,7 @@ from rag_eval.integrations.scoring import SampleScorer, metric_scores
 from rag_eval.integrations.tool_rows import RowReader, fields, plain_value
 from rag_eval.results.row import EvalSignal
 from tests.adapters.samples import METRICS, NO_TRUTH, SAMPLES, SILENT, UNSUPPORTED, wanted
+from tests.tables import every_row
 
 FOLDER = Path(__file__).parents[3] / "rag_eval" / "integrations"
 # Classes of these inherit from those of the tool: without it there is nothing to import.
@@ -79,7 +80,7 @@ def no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_tools")
-@pytest.mark.parametrize("tool", INHERITING)
+@every_row("tool", INHERITING)
 def test_a_missing_tool_is_named_when_its_module_is_imported(tool: str) -> None:
     with pytest.raises(MissingExtraError, match=rf"integrations\.{tool} needs .*pip install"):
         importlib.import_module(f"rag_eval.integrations.{tool}")
@@ -96,7 +97,7 @@ def test_a_missing_mlflow_is_named_when_a_scorer_is_made() -> None:
 # --------------------------------------------------------------------------------- what they share
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
+@every_row("sample", SAMPLES)
 def test_scores_are_those_of_evaluate_in_the_grounded_profile(sample: dict[str, Any]) -> None:
     scorer = SampleScorer(METRICS, {})
     found = scorer.score(sample)
@@ -200,7 +201,7 @@ def test_what_was_mapped_is_not_read_from_elsewhere() -> None:
 # ------------------------------------------------------------------------------ tools by their data
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
+@every_row("sample", SAMPLES)
 def test_langsmith_is_told_our_scores(sample: dict[str, Any]) -> None:
     found = rag_evaluator(METRICS)(
         inputs={"question": sample["question"]},

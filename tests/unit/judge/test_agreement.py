@@ -19,6 +19,7 @@ from rag_eval.judge.server_urls import independence_warnings
 from rag_eval.stats import pearson
 from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.krippendorff import krippendorff_alpha
+from tests.tables import every_row
 
 SCORES = st.one_of(st.none(), st.floats(0, 1))
 
@@ -57,7 +58,7 @@ def test_a_failed_repeat_is_no_zero() -> None:
     assert measured(0.0) == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("scores", "threshold", "flaky"),
     [
         ([0.4, 0.6], 0.5, True),
@@ -154,7 +155,7 @@ def test_no_rows_and_no_scores_give_no_agreement() -> None:
         assert "–" in found.text()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("scores", "judges", "message"),
     [
         ([[1.0, 2.0]], None, "at least two judges, got 1"),
@@ -184,7 +185,7 @@ def test_the_report_in_words_and_as_json() -> None:
     assert value["alpha"]["nGroups"] == 4
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("alpha", "words"),
     [
         (0.8, "reliable"),
@@ -202,7 +203,7 @@ def test_what_an_alpha_means(alpha: float, words: str) -> None:
 # ------------------------------------------------------------------------------- independence
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("judges", "vendor"),
     [
         ([], None),

@@ -25,6 +25,7 @@ from rag_eval.judge.bias_checks import (
 )
 from rag_eval.judge.length_correlation import length_partial_correlation
 from rag_eval.stats.index_sources import Resampling
+from tests.tables import every_row
 
 # ------------------------------------------------------------------------------- paired scores
 
@@ -76,7 +77,7 @@ def test_one_pair_has_no_interval_and_none_has_no_difference() -> None:
 # ---------------------------------------------------------------------- the paragraph on length
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("low", "high", "level"),
     [
         (0.125, 0.2, "strong"),
@@ -229,7 +230,7 @@ def test_a_judge_that_loses_rows_is_an_error() -> None:
         check(forgetful)
 
 
-@pytest.mark.parametrize("scale", [(1, 1), (5, 1), (0, math.nan)])
+@every_row("scale", [(1, 1), (5, 1), (0, math.nan)])
 def test_a_scale_goes_up(scale: tuple[float, float]) -> None:
     with pytest.raises(InputError, match="from the lowest to the highest"):
         check(WordingJudge(0), scale=scale)
@@ -460,7 +461,7 @@ def test_rows_that_lack_a_number_are_left_out() -> None:
     assert "(40 rows, 3 left out)" in report.text()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("judge", "lengths", "native"),
     [
         ([], [], []),

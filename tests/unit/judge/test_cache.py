@@ -24,6 +24,7 @@ from rag_eval.errors import InputError
 from rag_eval.judge.cache import CachedReply, JudgeCache, JudgeCacheWarning, cache_key
 from rag_eval.judge.cache_file import default_cache_path
 from rag_eval.judge.replies import JudgeIdentity, Usage
+from tests.tables import every_row
 
 ROOT = Path(__file__).parents[3]
 JUDGE = JudgeIdentity("openai", "m", None, (("temperature", 0.0),))
@@ -395,7 +396,7 @@ def test_no_text_of_a_prompt_is_in_it(path: Path) -> None:
     assert b"pickle" not in content
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("environment", "path"),
     [
         ({"RAG_EVAL_CACHE": "/a/b.sqlite", "XDG_CACHE_HOME": "/x"}, "/a/b.sqlite"),

@@ -28,6 +28,7 @@ from rag_eval.judge.replies import (
 )
 from rag_eval.judge.retrying import fault_of, given_up, retry_after_s
 from rag_eval.judge.steps import Step
+from tests.tables import every_row
 
 
 class Verdict(msgspec.Struct):
@@ -67,7 +68,7 @@ async def judge_with_setting(letters: str, prompt: str) -> str:
     return prompt.upper() + letters
 
 
-@pytest.mark.parametrize(
+@every_row(
     "judge",
     [
         coroutine_judge,
@@ -126,7 +127,7 @@ def test_a_judge_that_takes_a_schema_is_given_that_of_the_step() -> None:
     assert judge.schemas == [STEP.schema]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("returned", "message"),
     [
         (7, "the judge returned int, wanted str or JudgeReply"),
@@ -148,7 +149,7 @@ def test_what_is_no_reply_is_a_failed_judgement(returned: Any, message: str) -> 
 # ------------------------------------------------------------------------------------ time limits
 
 
-@pytest.mark.parametrize("letter", ["a", "ü", "\ud800"])
+@every_row("letter", ["a", "ü", "\ud800"])
 def test_a_reply_that_is_too_long_is_a_failed_judgement(letter: str) -> None:
     most = letter * (MAX_REPLY_BYTES // n_bytes(letter))
     assert called(lambda prompt: most).text == most
@@ -315,7 +316,7 @@ class ApiError(Exception):
         self.response = type("Response", (), {"headers": headers or {}})()
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+@every_row("status", [408, 409, 429, 500, 502, 503, 529])
 def test_a_status_that_may_pass_is_tried_again(status: int) -> None:
     fault = fault_of(ApiError(status))
     assert isinstance(fault, JudgeCallError)
@@ -325,7 +326,7 @@ def test_a_status_that_may_pass_is_tried_again(status: int) -> None:
     assert fault.retry_after_s is None
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
+@every_row("status", [401, 403, 404])
 def test_a_status_that_no_call_can_change_is_fatal(status: int) -> None:
     fault = fault_of(ApiError(status))
     assert isinstance(fault, JudgeCallError)
@@ -333,7 +334,7 @@ def test_a_status_that_no_call_can_change_is_fatal(status: int) -> None:
     assert isinstance(given_up(fault), JudgeUnavailableError)
 
 
-@pytest.mark.parametrize("status", [200, 400, 413, 422])
+@every_row("status", [200, 400, 413, 422])
 def test_any_other_status_fails_the_judgement(status: int) -> None:
     fault = fault_of(ApiError(status))
     assert isinstance(fault, JudgeFailure)
@@ -347,7 +348,7 @@ def test_the_wait_that_a_server_asks_for_is_read() -> None:
     assert fault.retry_after_s == 7.5
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("headers", "expected"),
     [
         ({}, None),
@@ -370,9 +371,7 @@ def test_retry_after_a_date_to_come_is_the_seconds_until_then() -> None:
     assert 40 < found <= 100
 
 
-@pytest.mark.parametrize(
-    "error", [ConnectionResetError("cut"), OSError("no route"), BrokenPipeError()]
-)
+@every_row("error", [ConnectionResetError("cut"), OSError("no route"), BrokenPipeError()])
 def test_a_cut_connection_is_tried_again(error: Exception) -> None:
     fault = fault_of(error)
     assert isinstance(fault, JudgeCallError)
@@ -414,8 +413,8 @@ def raising_async(error: BaseException) -> Callable[[str], Any]:
     return judge
 
 
-@pytest.mark.parametrize("make", [raising, raising_async])
-@pytest.mark.parametrize(
+@every_row("make", [raising, raising_async])
+@every_row(
     "error",
     [
         ValueError("of its own"),

@@ -16,6 +16,7 @@ from rag_eval.judge.rendering import Prompt, PromptStyle, render
 from rag_eval.judge.replies import JudgeReply
 from rag_eval.judge.steps import Step, Template
 from tests.judging import mark_of, reply_with
+from tests.tables import every_row
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "hostile_contexts.jsonl"
 HOSTILE = {row["id"]: row for row in map(json.loads, FIXTURE.read_text("ascii").splitlines())}
@@ -163,8 +164,8 @@ def test_the_suite_is_wide() -> None:
     assert kinds == {"instruction", "verdict", "fence", "role", "unicode", "bulk"}
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("hostile", HOSTILE)
+@every_row("role", ROLES)
+@every_row("hostile", HOSTILE)
 def test_a_hostile_text_stays_between_its_fences(hostile: str, role: str) -> None:
     fields = fields_with(role, HOSTILE[hostile]["text"])
     prompt = render(STEP, fields, STYLE)
@@ -181,8 +182,8 @@ def test_a_hostile_text_stays_between_its_fences(hostile: str, role: str) -> Non
     assert prompt.text.encode().decode() == prompt.text
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("hostile", HOSTILE)
+@every_row("role", ROLES)
+@every_row("hostile", HOSTILE)
 def test_a_judge_that_repeats_a_hostile_text_gives_no_verdict(hostile: str, role: str) -> None:
     prompt = prompt_with(hostile, role)
     for text in (HOSTILE[hostile]["text"], shown(HOSTILE[hostile]["text"])):
@@ -193,8 +194,8 @@ def test_a_judge_that_repeats_a_hostile_text_gives_no_verdict(hostile: str, role
             assert len(str(caught.value)) < 100
 
 
-@pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("hostile", HOSTILE)
+@every_row("role", ROLES)
+@every_row("hostile", HOSTILE)
 def test_a_faithful_judge_is_heard_whatever_the_text_says(hostile: str, role: str) -> None:
     prompt = prompt_with(hostile, role)
     text = HOSTILE[hostile]["text"]

@@ -14,6 +14,7 @@ from rag_eval.errors import InputError
 from rag_eval.judge.limiter import Bucket, Limiter, Pace, Slots
 from rag_eval.judge.replies import JudgeLimits
 from rag_eval.options.judging import limits_of
+from tests.tables import every_row
 
 
 class Clock:
@@ -39,7 +40,7 @@ def test_limits_are_read_from_options() -> None:
     assert limits == JudgeLimits(concurrency=9, budget_usd=2.0, call_timeout_s=1.5)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "value", "message"),
     [
         ("concurrency", 0, "concurrency must be a whole number from 1 on, got 0"),

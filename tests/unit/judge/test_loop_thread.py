@@ -17,6 +17,7 @@ import pytest
 
 from rag_eval.judge import loop_thread
 from rag_eval.judge.loop_thread import run_jobs
+from tests.tables import every_row
 
 
 async def here() -> tuple[threading.Thread, asyncio.AbstractEventLoop]:
@@ -57,7 +58,7 @@ def test_inside_of_itself_it_would_wait_for_ever() -> None:
         loop_thread.run(main())
 
 
-@pytest.mark.parametrize("error", [ValueError("x"), SystemExit(3), KeyboardInterrupt()])
+@every_row("error", [ValueError("x"), SystemExit(3), KeyboardInterrupt()])
 def test_what_a_coroutine_raises_is_raised_and_the_loop_goes_on(error: BaseException) -> None:
     async def raising() -> None:
         raise error

@@ -27,6 +27,7 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.samples import NullReason
 from tests.judging import ScriptedAsker
 from tests.step_judge import StepJudge
+from tests.tables import every_row
 
 ROW = JudgedRow(
     question="When did the bridge open?",
@@ -120,7 +121,7 @@ def test_faithfulness_and_hallucination_rate_share_their_calls() -> None:
 SHARING = ("faithfulness", "answer_correctness", "context_recall", "hallucination_rate")
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(SHARING)))
+@every_row("order", list(itertools.permutations(SHARING)))
 def test_shared_steps_count_for_the_first_metric_in_order(order: Sequence[str]) -> None:
     asker = StepJudge()
     tallies: dict[str, Tally] = {}
@@ -247,7 +248,7 @@ def test_a_verdict_that_stays_missing_makes_the_score_null() -> None:
     assert "missing: 1" in found.message
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("numbers", "words"),
     [
         ([0, 0, 1], "given more than once: 0"),
@@ -421,7 +422,7 @@ def test_every_chunk_has_a_verdict() -> None:
     assert "0 to 1; missing: 1" in asker.prompts[1]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("hits", "wanted"),
     [
         ([1, 0, 1], (1 / 1 + 2 / 3) / 2),
@@ -556,10 +557,10 @@ TEXTS = (None, "", " ?! ", "A text with words.")
 CONTEXTS: tuple[list[str] | None, ...] = (None, [], [" "], ["", "A chunk with words."])
 
 
-@pytest.mark.parametrize("question", TEXTS)
-@pytest.mark.parametrize("answer", TEXTS)
-@pytest.mark.parametrize("contexts", CONTEXTS)
-@pytest.mark.parametrize("truth", TEXTS)
+@every_row("question", TEXTS)
+@every_row("answer", TEXTS)
+@every_row("contexts", CONTEXTS)
+@every_row("truth", TEXTS)
 def test_nulls_are_those_of_the_grounded_profile(
     question: str | None, answer: str | None, contexts: list[str] | None, truth: str | None
 ) -> None:
@@ -576,8 +577,8 @@ def test_nulls_are_those_of_the_grounded_profile(
                 assert found.message == native[metric].explanation, metric
 
 
-@pytest.mark.parametrize("style", JUDGE_STYLES)
-@pytest.mark.parametrize("metric", JUDGED_METRICS["claims"])
+@every_row("style", JUDGE_STYLES)
+@every_row("metric", JUDGED_METRICS["claims"])
 def test_a_dry_run_counts_what_a_judge_is_asked(metric: str, style: JudgeStyle) -> None:
     dry, real = {metric: Tally()}, {metric: Tally()}
     found = judged(DryAsker(PromptStyle()), ROW, metric, style=style, tallies=dry)[metric]
@@ -610,7 +611,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("name", STEPS)
+@every_row("name", STEPS)
 def test_the_form_of_a_reply_names_all_its_keys_and_verdicts(name: str) -> None:
     step = STEPS[name]
     form = step.template.reply_form
@@ -623,7 +624,7 @@ def test_the_form_of_a_reply_names_all_its_keys_and_verdicts(name: str) -> None:
     assert "mark" not in form
 
 
-@pytest.mark.parametrize("name", STEPS)
+@every_row("name", STEPS)
 def test_every_verdict_is_defined_in_its_prompt(name: str) -> None:
     step = STEPS[name]
     for shape in step.schema.get("$defs", {}).values():
@@ -632,7 +633,7 @@ def test_every_verdict_is_defined_in_its_prompt(name: str) -> None:
                 assert f"\n{option}: " in step.template.body
 
 
-@pytest.mark.parametrize("name", STEPS)
+@every_row("name", STEPS)
 def test_what_a_step_imagines_can_be_read(name: str) -> None:
     step = STEPS[name]
     fields = {key: ["One text. Another one."] for key in step.template.variables}
@@ -668,7 +669,7 @@ def test_the_catalogue_has_every_judged_metric() -> None:
     assert JUDGED_METRICS["claims"]["omk.faithfulness"].threshold == 0.5
 
 
-@pytest.mark.parametrize("metric", METRIC_IDS)
+@every_row("metric", METRIC_IDS)
 def test_only_optional_fields_can_be_left_out(metric: str) -> None:
     spec = JUDGED_METRICS["claims"][metric]
     names = {"ground_truth": "ground_truths"}

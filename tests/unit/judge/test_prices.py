@@ -11,6 +11,7 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.judge.prices import Price, PriceTable, price_table, read_prices
 from rag_eval.judge.replies import Usage
+from tests.tables import every_row
 
 TABLE = {
     "gpt-5": {"input": 1.25, "output": 10.0},
@@ -20,7 +21,7 @@ TABLE = {
 }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("model", "expected"),
     [
         ("gpt-5", 1.25),
@@ -51,7 +52,7 @@ def test_a_price_is_of_a_million_tokens() -> None:
     assert table.cost_usd(Usage(1, 1), "o3") is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("table", "message"),
     [
         ([1], "prices must be a table of models, got list"),
@@ -94,7 +95,7 @@ def test_a_name_with_a_dot_has_to_be_quoted(tmp_path: Path) -> None:
         read_prices(path)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "content", "message"),
     [
         ("p.toml", b"gpt = [", "is not TOML"),

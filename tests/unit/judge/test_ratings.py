@@ -6,8 +6,6 @@ import asyncio
 from importlib import resources
 from typing import Any
 
-import pytest
-
 from rag_eval.judge.metrics.catalogue import JUDGED_METRICS, OMK_METRICS, judge_row, steps_of
 from rag_eval.judge.metrics.judgements import JudgedRow, Judgement
 from rag_eval.judge.metrics.ratings import score_of
@@ -17,6 +15,7 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.samples import NullReason
 from tests.judging import ScriptedAsker
 from tests.step_judge import StepJudge
+from tests.tables import every_row
 
 ROW = JudgedRow(
     question="QUESTION-TEXT",
@@ -47,7 +46,7 @@ def seen_in(prompt: str) -> set[str]:
     return {text for text in TEXTS if text in prompt}
 
 
-@pytest.mark.parametrize(("rating", "score"), [(1, 0.0), (2, 0.25), (3, 0.5), (4, 0.75), (5, 1.0)])
+@every_row(("rating", "score"), [(1, 0.0), (2, 0.25), (3, 0.5), (4, 0.75), (5, 1.0)])
 def test_a_rating_is_a_score(rating: int, score: float) -> None:
     asker = ScriptedAsker([{"reason": "because", "rating": rating}])
     found = judged(asker, ROW, "faithfulness")["faithfulness"]
@@ -62,14 +61,14 @@ def test_three_of_five_is_the_threshold() -> None:
     assert {metric.threshold for metric in JUDGED_METRICS["rating"].values()} == {0.5}
 
 
-@pytest.mark.parametrize("rating", ["4", 4.0, "4.0"])
+@every_row("rating", ["4", 4.0, "4.0"])
 def test_a_whole_number_may_be_spelled_otherwise(rating: Any) -> None:
     asker = ScriptedAsker([{"rating": rating}])
     found = judged(asker, ROW, "faithfulness")["faithfulness"]
     assert (found.score, found.explanation) == (0.75, "Rated 4 of 5")
 
 
-@pytest.mark.parametrize("rating", [0, 6, -3, 4.5, "4.5", "four", None, True, [4], 1e300])
+@every_row("rating", [0, 6, -3, 4.5, "4.5", "four", None, True, [4], 1e300])
 def test_another_rating_is_not_read(rating: Any) -> None:
     tallies = {"faithfulness": Tally()}
     asker = ScriptedAsker([{"reason": "r", "rating": rating}] * 2)
@@ -85,7 +84,7 @@ def test_the_second_try_counts() -> None:
     assert "a rating must be a whole number from 1 to 5" in asker.prompts[1]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("metric", "seen"),
     [
         ("faithfulness", {"QUESTION", "ANSWER"} | CHUNKS),
@@ -110,9 +109,7 @@ def test_a_metric_shows_the_judge_what_it_reads(metric: str, seen: set[str]) -> 
     assert ("ground_truth" in fields) == bool(TRUTHS & seen)
 
 
-@pytest.mark.parametrize(
-    "metric", ["omk.faithfulness", "omk.context_recall", "omk.semantic_similarity"]
-)
+@every_row("metric", ["omk.faithfulness", "omk.context_recall", "omk.semantic_similarity"])
 def test_omk_goes_by_the_contexts_without_a_ground_truth(metric: str) -> None:
     for truths in ([], [""], [" "]):
         row = JudgedRow(None, "ANSWER-TEXT", ["CHUNK-ZERO", "CHUNK-ONE"], truths)
@@ -121,15 +118,13 @@ def test_omk_goes_by_the_contexts_without_a_ground_truth(metric: str) -> None:
         assert "CHUNK-ZERO\n\nCHUNK-ONE" in prompt
 
 
-@pytest.mark.parametrize("metric", OMK)
+@every_row("metric", OMK)
 def test_omk_needs_no_contexts_where_there_is_a_ground_truth(metric: str) -> None:
     row = JudgedRow("QUESTION-TEXT", "ANSWER-TEXT", None, ["TRUTH-ZERO"])
     assert judged(StepJudge(), row, metric)[metric].score == 0.75
 
 
-@pytest.mark.parametrize(
-    "metric", ["omk.faithfulness", "omk.context_recall", "omk.semantic_similarity"]
-)
+@every_row("metric", ["omk.faithfulness", "omk.context_recall", "omk.semantic_similarity"])
 def test_omk_asks_nobody_without_a_reference(metric: str) -> None:
     asker = StepJudge()
     found = judged(asker, JudgedRow("q", "a"), metric)[metric]
@@ -170,7 +165,7 @@ def test_the_styles_share_no_prompt_of_the_seven() -> None:
     assert len(names["rating"]) == 7
 
 
-@pytest.mark.parametrize("metric", RATINGS)
+@every_row("metric", RATINGS)
 def test_every_rating_has_an_anchor(metric: str) -> None:
     body = RATINGS[metric].template.body
     anchors = [line for line in body.splitlines() if line[:1].isdigit()]
@@ -178,7 +173,7 @@ def test_every_rating_has_an_anchor(metric: str) -> None:
     assert len(set(anchors)) == 5
 
 
-@pytest.mark.parametrize("metric", RATINGS)
+@every_row("metric", RATINGS)
 def test_a_prompt_takes_what_its_metric_reads(metric: str) -> None:
     reads = {
         "chunk" if name == "contexts" else name for name in JUDGED_METRICS["rating"][metric].reads

@@ -15,6 +15,7 @@ from rag_eval.judge import reading
 from rag_eval.judge.failures import FailureKind, JudgeFailure
 from rag_eval.judge.reading import marked_object, read_reply, value_of
 from rag_eval.judge.replies import JudgeReply
+from tests.tables import every_row
 
 MARK = "0f1e2d3c4b5a6978"
 OTHER = "ffffffffffffffff"
@@ -156,17 +157,17 @@ def test_a_reply_cut_anywhere_is_no_value(headed: bool) -> None:
             assert kind(cut, "length") == "truncated"
 
 
-@pytest.mark.parametrize("reason", ["length", "max_tokens", "model_context_window_exceeded"])
+@every_row("reason", ["length", "max_tokens", "model_context_window_exceeded"])
 def test_a_whole_object_is_whole_wherever_the_reply_ended(reason: str) -> None:
     assert read(verdict() + " And furth", reason).score == 0.5
 
 
-@pytest.mark.parametrize("reason", ["refusal", "content_filter", "safety"])
+@every_row("reason", ["refusal", "content_filter", "safety"])
 def test_a_refusal_is_no_value_even_with_an_object(reason: str) -> None:
     assert kind(verdict(), reason) == "refused"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "said"),
     [
         ("", "no JSON object"),
@@ -212,7 +213,7 @@ def test_an_object_that_cannot_be_read_is_not_passed_over_for_another() -> None:
     assert kind(f"{verdict(score=1)} {broken[:30]}") == "truncated"
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         f"\ufeff{verdict()}",
@@ -240,7 +241,7 @@ def test_a_thought_without_an_end_was_cut() -> None:
     assert kind(f"<think>First, {verdict()} but") == "truncated"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("keys", "wanted"),
     [
         ({"score": "0.25"}, Verdict(0.25)),
@@ -256,7 +257,7 @@ def test_a_value_whose_meaning_is_plain_is_taken(keys: dict[str, Any], wanted: V
     assert read(verdict(**keys)) == wanted
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("keys", "said"),
     [
         ({"score": "high"}, "Expected `float`, got `str` - at `$.score`"),

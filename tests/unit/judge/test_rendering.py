@@ -15,6 +15,7 @@ from rag_eval.judge.rendering import Prompt, PromptStyle, fenced_prompt, render
 from rag_eval.judge.steps import Fields, Step, Template
 from tests import strategies
 from tests.judging import mark_of
+from tests.tables import every_row
 
 
 class Claims(msgspec.Struct):
@@ -148,7 +149,7 @@ TOKENS = [
 ]
 
 
-@pytest.mark.parametrize("token", TOKENS)
+@every_row("token", TOKENS)
 def test_a_control_token_gets_a_space_after_its_bracket(token: str) -> None:
     broken = f"{token[0]} {token[1:]}"
     assert neutral(f"a{token}b {token}") == f"a{broken}b {broken}"
@@ -161,7 +162,7 @@ def test_a_control_token_split_by_zero_width_characters_is_one_still() -> None:
     assert neutral("[\u200d[\u200bend x") == "[ \u200d[\u200bend x"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("a\n\nHuman: b", "a\n\n Human: b"),
@@ -174,7 +175,7 @@ def test_a_turn_of_a_completion_server_is_moved_from_its_line(text: str, shown: 
     assert neutral(text) == shown
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("a\x00b", "a␀b"),
@@ -201,7 +202,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@every_row("text", ORDINARY)
 def test_ordinary_text_stays_byte_for_byte(text: str) -> None:
     assert neutral(text) == text
 

@@ -28,6 +28,7 @@ from rag_eval.judge.replies import JudgeFn, JudgeIdentity, JudgeLimits, JudgeRep
 from rag_eval.judge.session import JudgeSession
 from rag_eval.judge.steps import Step, Template
 from tests.judging import mark_of, reply_with
+from tests.tables import every_row
 
 
 class Verdict(msgspec.Struct):
@@ -253,7 +254,7 @@ def test_a_reply_that_lacks_something_is_asked_for_once_more() -> None:
         assert in_time(asked(session, check=check)).value == Verdict(1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("reply", "kind", "calls", "unreadable"),
     [
         (JudgeReply("no"), "unparsed", 2, 2),
@@ -295,7 +296,7 @@ def test_a_failure_that_may_pass_is_tried_again() -> None:
 
 
 @pytest.mark.usefixtures("no_waits")
-@pytest.mark.parametrize("retries", [0, 1, 5])
+@every_row("retries", [0, 1, 5])
 def test_a_server_that_stays_away_is_unreachable(retries: int) -> None:
     judge = failing(JudgeCallError("status 503", retryable=True))
     with session_of(judge, retries=retries) as session:

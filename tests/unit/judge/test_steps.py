@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import rag_eval.judge
 from rag_eval.errors import InputError
 from rag_eval.judge.steps import Step, Template, load_template, reply_schema
+from tests.tables import every_row
 
 PROMPTS = Path(rag_eval.judge.__file__).parent / "prompts"
 SHIPPED = sorted(
@@ -41,7 +42,7 @@ def template(body: str) -> Template:
     return Template("a_name", body, '{"claims": []}')
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@every_row("name", SHIPPED)
 def test_every_shipped_prompt_can_be_filled(name: str) -> None:
     shipped = load_template(name)
     assert shipped.body
@@ -87,7 +88,7 @@ def test_a_body_of_the_callers_takes_the_same_texts() -> None:
     assert theirs.digest != ours.digest
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("body", "said"),
     [
         (

@@ -22,6 +22,7 @@ from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.stats import pearson, spearman, weighted_kappa
 from rag_eval.stats.krippendorff import krippendorff_alpha
+from tests.tables import every_row
 
 METADATA = """
 metadata:
@@ -68,7 +69,7 @@ def test_a_dataset_is_read_with_its_metadata(tmp_path: Path) -> None:
     assert [(one.sample_id, one.score) for one in found.annotations] == [("a", 2), ("b", 4)]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "message"),
     [
         ("annotations: {a: 1}", "annotations must be a list, got dict"),
@@ -98,7 +99,7 @@ def test_what_is_not_sound_is_listed_and_the_rest_is_read(
     assert not found.ok
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("metadata", "message"),
     [
         ("metadata: [1]", "metadata must be a mapping, got list"),
@@ -165,7 +166,7 @@ def test_a_table_may_hold_several_people(tmp_path: Path) -> None:
     assert found.notes == (f"1 of 4 rows in {path} have no label yet",)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "message"),
     [
         ("id,label\na,good\n", r'line 2 \("a"\): label must be a number, or true or false'),
@@ -329,7 +330,7 @@ def test_repeats_of_a_row_are_averaged() -> None:
 # ------------------------------------------------------------------------- who judged, and omk
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("annotator", "judges", "expected"),
     [
         ("anna", ["openai:gpt-4o"], False),

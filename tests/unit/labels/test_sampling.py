@@ -27,6 +27,7 @@ from rag_eval.stats.sampling_designs import (
     stratified_draw,
     uniform_draw,
 )
+from tests.tables import every_row
 
 N = 300
 
@@ -105,7 +106,7 @@ def test_a_uniform_draw_holds_each_row_once() -> None:
     assert drawn.rows.tolist() != uniform_draw(50, 20, seed=5).rows.tolist()
 
 
-@pytest.mark.parametrize("design", ["uniform", "proportional", "strata"])
+@every_row("design", ["uniform", "proportional", "strata"])
 def test_rows_are_drawn_as_often_as_their_probability_says(design: str) -> None:
     n_draws = 1_500
     sizes = np.array([1.0, 2, 3, 4, 30, 2, 2, 6])
@@ -162,7 +163,7 @@ def test_no_row_is_assumed_surer_than_half_as_unsure_as_another() -> None:
     assert found.tolist() == pytest.approx([0.25, 0.5, 0.25, 0.4, 0.5, 0.25])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "message"),
     [
         (lambda: uniform_draw(5, 6, seed=0), "cannot draw 6 of 5 rows"),

@@ -23,6 +23,7 @@ from rag_eval.metrics.registry import (
 from rag_eval.metrics.seven import GROUNDED_METRICS, OVERLAP_METRICS
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import NullReason
+from tests.tables import every_row
 
 SPECS = {spec.id: spec for spec in all_metrics() if spec.create is not None}
 # What the scorers that cannot do without an option are given here.
@@ -118,7 +119,7 @@ def test_every_name_is_there_once() -> None:
     assert [entry.id for entry in catalogue()] == list(known)
 
 
-@pytest.mark.parametrize("metric", known_metric_ids())
+@every_row("metric", known_metric_ids())
 def test_a_name_comes_back_from_either_spelling(metric: str) -> None:
     assert to_metric_id(metric) == metric
     assert to_metric_id(camel_case(metric)) == metric
@@ -126,7 +127,7 @@ def test_a_name_comes_back_from_either_spelling(metric: str) -> None:
     json.dumps(entry_of(metric).to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize("metric", sorted(SPECS))
+@every_row("metric", sorted(SPECS))
 def test_a_contract_is_complete(metric: str) -> None:
     spec = SPECS[metric]
     assert spec.summary
@@ -144,7 +145,7 @@ def test_a_contract_is_complete(metric: str) -> None:
             rag_eval.evaluate_batch([], metrics=[metric])
 
 
-@pytest.mark.parametrize("metric", sorted(SPECS))
+@every_row("metric", sorted(SPECS))
 def test_every_scorer_keeps_its_contract_on_all_kinds_of_samples(metric: str) -> None:
     """Scores are in range, nulls have reasons, explanations are there, and columns agree."""
     spec = SPECS[metric]
@@ -169,7 +170,7 @@ def test_every_scorer_keeps_its_contract_on_all_kinds_of_samples(metric: str) ->
     np.testing.assert_array_equal(threads.scores[-len(SAMPLES) :], batch.scores)
 
 
-@pytest.mark.parametrize("metric", sorted(SPECS))
+@every_row("metric", sorted(SPECS))
 def test_an_unknown_option_is_refused(metric: str) -> None:
     options = {**OPTIONS.get(metric, {}), "no_such_option": 1}
     with pytest.raises(InputError, match="has no option 'no_such_option'"):

@@ -21,6 +21,7 @@ from rag_eval.metrics.measure_names import (
 from rag_eval.metrics.registry import known_metric_ids
 from rag_eval.retrieval import Measure, parse_measure
 from rag_eval.retrieval.measures import parse_measures
+from tests.tables import every_row
 
 ALIASES = {
     "ir.P@5": ("P@5", "p@5", "P_5", "P.5", "precision@5", "precision_at_5", "Precision@5"),
@@ -39,7 +40,7 @@ ALIASES = {
 }
 
 
-@pytest.mark.parametrize("canonical", ALIASES)
+@every_row("canonical", ALIASES)
 def test_every_spelling_has_one_canonical_name(canonical: str) -> None:
     for name in (canonical, *ALIASES[canonical]):
         assert canonical_name(name) == canonical, name
@@ -52,7 +53,7 @@ def test_no_metric_of_the_library_is_an_alias() -> None:
     assert [name for name in names if canonical_name(name)] == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     "name",
     [
         *("", "P", "recall", "precision", "success", "bpref@5", "Rprec@5", "ndcg@0", "ndcg@-1"),
@@ -69,7 +70,7 @@ def test_long_texts_are_no_names() -> None:
         assert canonical_name(text) is None
 
 
-@pytest.mark.parametrize("name", [None, 5, b"map", ["map"], float("nan")])
+@every_row("name", [None, 5, b"map", ["map"], float("nan")])
 def test_what_is_no_text_is_no_name(name: object) -> None:
     assert canonical_name(name) is None
 
@@ -93,7 +94,7 @@ def test_a_measure_that_is_named_twice_is_one() -> None:
     assert parse_measures("map") == (parse_measure("map"),)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "message"),
     [
         ("recall", "measure 'recall' needs a cutoff, as in 'recall@10'"),

@@ -18,6 +18,7 @@ from rag_eval.metrics.contract import Scored
 from rag_eval.metrics.own import metric
 from rag_eval.metrics.registry import unregister
 from rag_eval.samples import EvalSample, NullReason
+from tests.tables import every_row
 
 ROWS = [
     {"id": "a", "answer": "one two three", "contexts": ["one two three"], "cost": 3},
@@ -175,7 +176,7 @@ def test_a_taken_id_cannot_be_registered(brevity: str, name: str) -> None:
         metric(name)(lambda answer: 1.0)
 
 
-@pytest.mark.parametrize("name", ["", "Two Words", "mastra.mine", "a" * 99, "x.", "9lives", None])
+@every_row("name", ["", "Two Words", "mastra.mine", "a" * 99, "x.", "9lives", None])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     with pytest.raises(InputError):
         metric(name)(lambda answer: 1.0)
@@ -192,7 +193,7 @@ def test_what_is_wrong_with_a_function_is_said_when_it_is_registered() -> None:
         metric("own.version", version=0)(lambda answer: 1.0)
 
 
-@pytest.mark.parametrize("bad", [2.0, "high", -0.1, float("inf")])
+@every_row("bad", [2.0, "high", -0.1, float("inf")])
 def test_a_score_outside_the_range_names_sample_and_metric(bad: object) -> None:
     metric("own.bad")(lambda answer: bad)
     try:

@@ -8,6 +8,7 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.options.config_file import read_config
+from tests.tables import every_row
 
 FULL = """
 metrics = ["faithfulness", "answerRelevance"]
@@ -62,7 +63,7 @@ def test_empty(tmp_path: Path) -> None:
     assert config(tmp_path, "# nothing\n") == {}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "message"),
     [
         ("min_passrate = 1", "unknown key 'min_passrate'; did you mean 'min_pass_rate'"),

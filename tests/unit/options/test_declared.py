@@ -23,6 +23,7 @@ from rag_eval.options.file_types import (
     ScoreFileOptions,
 )
 from rag_eval.options.types import EvaluateOptions, EvaluatorConfig, HeuristicOptions
+from tests.tables import every_row
 
 REFERENCE = Path(__file__).resolve().parents[3] / "docs" / "reference"
 FORMS: list[type] = [
@@ -85,7 +86,7 @@ def values_in_toml(option: Option) -> str:
     return next(text for kind, text in by_type.items() if kind in option.kind.in_toml)
 
 
-@pytest.mark.parametrize("option", all_options().values(), ids=lambda option: option.name)
+@every_row("option", all_options().values(), ids=lambda option: option.name)
 def test_every_option_is_a_key_of_the_file_or_says_why_not(option: Option, tmp_path: Path) -> None:
     file = tmp_path / "rag-eval.toml"
     file.write_text(f"{option.name} = {'1' if option.no_toml else values_in_toml(option)}")

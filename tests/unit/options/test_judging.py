@@ -20,6 +20,7 @@ from rag_eval.options.scorers import json_value
 from rag_eval.options.signature import Signature, signature_of
 from rag_eval.options.types import EvaluateOptions
 from tests.fluent_judge import FluentJudge
+from tests.tables import every_row
 from tests.unit.scoring.test_cascade import calibration
 
 SAMPLE = {
@@ -55,7 +56,7 @@ def judges() -> Iterator[FluentJudge]:
     yield FluentJudge()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("metrics", "options", "message"),
     [
         (["faithfulness"], {"judges": judges()}, "judges must be a list of judges, got <gen"),
@@ -96,7 +97,7 @@ def test_what_cannot_be_is_refused_by_name(
         rag_eval.evaluate(SAMPLE, metrics, **given)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("band", "message"),
     [
         ({"context_recall": (0, 1)}, "cascade_band names context_recall, which is not judged"),
@@ -136,7 +137,7 @@ def test_a_text_for_a_scorer_is_the_prompt_of_its_verdict() -> None:
 # -------------------------------------------------------------------------------- signatures
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [
         {"concurrency": 9},
@@ -165,7 +166,7 @@ def cascade(**options: Any) -> Signature:
     return signature(["faithfulness"], **given)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "name"),
     [
         ({"audit_share": 0.5}, "auditShare"),

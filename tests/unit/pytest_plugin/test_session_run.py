@@ -15,6 +15,7 @@ from rag_eval.reports.recorded_scores import ScoredTest, summary_lines
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.samples import NullReason
 from rag_eval.testing import assert_rag, listening
+from tests.tables import every_row
 
 OVERLAP = {"profile": "overlap", "version": 1, "unicode": "17.0.0", "options": {}}
 
@@ -105,7 +106,7 @@ def test_one_metric_that_is_scored_in_two_ways_is_no_run() -> None:
         session_run([first, record("t.py::b", {"faithfulness": score(0.1)})])
 
 
-@pytest.mark.parametrize(
+@every_row(
     "other",
     [
         {**OVERLAP, "profile": "grounded"},

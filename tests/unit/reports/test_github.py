@@ -17,6 +17,7 @@ from rag_eval.reports.plain_text import plain_text
 from rag_eval.reports.run_markdown import run_markdown
 from rag_eval.views.outcomes import FailedCheck, Outcome, run_outcomes
 from tests.run_views import GOOD, HOSTILE_IDS, HOSTILE_TEXTS, hostile_view, view_of
+from tests.tables import every_row
 
 MIB = 1024 * 1024
 
@@ -60,7 +61,7 @@ def test_an_annotation_names_file_line_and_why() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("100% of a,b: c", "100% of a,b: c"),
@@ -93,15 +94,15 @@ def test_hostile_texts_are_no_commands_of_their_own() -> None:
         assert (found.name, set(found.properties) - {"file", "line"}) == ("error", {"title"})
 
 
-@pytest.mark.parametrize("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
-@pytest.mark.parametrize("before", ["", "note: "])
+@every_row("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
+@every_row("before", ["", "note: "])
 def test_what_is_printed_of_data_is_no_command(text: str, before: str) -> None:
     stream = io.StringIO()
     print_line(console_for(stream), f"{before}{plain_text(text)}")
     assert commands(stream.getvalue()) == []
 
 
-@pytest.mark.parametrize("n_before", range(28, 40))
+@every_row("n_before", range(28, 40))
 def test_a_word_that_a_table_breaks_is_no_command(n_before: int) -> None:
     """The rest of a name that was broken before ``::error::`` began a line of the log."""
     name = f"{'x' * n_before}::error::pwned"
@@ -170,7 +171,7 @@ def test_a_summary_that_fits_is_left_as_it_is() -> None:
     assert step_summary(f"{text}a") != f"{text}a"
 
 
-@pytest.mark.parametrize("limit", [4_000, 5_000, 6_001, 9_999, 20_000])
+@every_row("limit", [4_000, 5_000, 6_001, 9_999, 20_000])
 def test_a_long_summary_is_cut_where_nothing_is_open(limit: int) -> None:
     text = run_markdown(hostile_view(), most_rows=100)
     assert len(text.encode()) > 20_000

@@ -13,6 +13,7 @@ import xmlschema
 from rag_eval.reports.junit import junit_xml
 from rag_eval.views.outcomes import Outcome, run_outcomes, run_properties
 from tests.run_views import HOSTILE_TEXTS, hostile_view, view_of
+from tests.tables import every_row
 
 SCHEMA = Path(__file__).parents[2] / "fixtures" / "jenkins" / "junit-10.xsd"
 
@@ -69,7 +70,7 @@ def test_a_suite_of_one_file_names_it() -> None:
     assert [suite.get("file") for suite in root] == [None, "data/samples.jsonl"]
 
 
-@pytest.mark.parametrize("outcomes", [[], ALL, ALL * 2])
+@every_row("outcomes", [[], ALL, ALL * 2])
 def test_it_is_valid_by_the_schema_of_jenkins(schema: Any, outcomes: list[Outcome]) -> None:
     data = junit_xml(outcomes, name="rag-eval", properties={"a": "b"})
     schema.validate(data.decode())
@@ -114,7 +115,7 @@ def test_hostile_texts_are_one_valid_document(schema: Any) -> None:
     assert not set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069") & set(text)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("\x00\x0b\x1b", "\\x00\\x0b\\x1b"),

@@ -6,12 +6,12 @@ import html
 import re
 from html.parser import HTMLParser
 
-import pytest
 from markdown_it import MarkdownIt
 
 from rag_eval.reports.markdown_text import markdown_text, summary_text
 from rag_eval.reports.plain_text import plain_text
 from tests.run_views import HOSTILE_IDS, HOSTILE_TEXTS
+from tests.tables import every_row
 
 BREAK = "&#8203;"
 # What GitHub and GitLab look for in a text when Markdown has been read.
@@ -58,7 +58,7 @@ def rendered(markdown: str) -> Elements:
     return Elements(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("a|b `c` *d* _e_ ~ f", r"a\|b \`c\` \*d\* \_e\_ \~ f"),
@@ -82,8 +82,8 @@ def test_marks_references_and_addresses_are_only_text(text: str, shown: str) -> 
     assert markdown_text(text) == shown
 
 
-@pytest.mark.parametrize("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
-@pytest.mark.parametrize("before", ["", "- ", "a "])
+@every_row("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
+@every_row("before", ["", "- ", "a "])
 def test_hostile_texts_make_a_paragraph_of_text_and_nothing_else(text: str, before: str) -> None:
     found = rendered(f"{before}{markdown_text(text)}")
     assert found.names in (["p"], ["ul", "li"], []), found.names
@@ -92,13 +92,13 @@ def test_hostile_texts_make_a_paragraph_of_text_and_nothing_else(text: str, befo
     assert not REFERENCES.search(found.text)
 
 
-@pytest.mark.parametrize("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
+@every_row("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
 def test_the_same_in_a_cell_of_a_table(text: str) -> None:
     found = rendered(f"| a | b |\n|---|---|\n| {markdown_text(text)} | {markdown_text(text)} |\n")
     assert found.names == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
 
 
-@pytest.mark.parametrize("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
+@every_row("text", HOSTILE_TEXTS, ids=HOSTILE_IDS)
 def test_the_same_between_tags(text: str) -> None:
     found = rendered(f"<details>\n<summary>{summary_text(text)}</summary>\n\nx\n\n</details>\n")
     assert found.names == ["details", "summary", "p"]

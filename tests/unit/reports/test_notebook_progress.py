@@ -14,6 +14,7 @@ from rag_eval import evaluate_batch, score_file
 from rag_eval.reports import progress as shown_progress
 from rag_eval.reports.progress import ProgressBar, live_progress
 from rag_eval.scoring.progress import Progress
+from tests.tables import every_row
 
 ROWS = [{"question": "q", "answer": "a", "contexts": ["a"]}] * 3
 
@@ -47,7 +48,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Shown:
     return shown
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("bar", "text"),
     [
         (ProgressBar(250, 1000, 5.0, "running"), "250 of 1,000 samples, 50/s, 25%, 0:00:15 to go"),

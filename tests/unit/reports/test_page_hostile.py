@@ -15,6 +15,7 @@ from rag_eval.reports.page.page import page_html, script_json
 from rag_eval.reports.page.visible_text import visible, visible_plain
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
+from tests.tables import every_row
 from tests.unit.page_reading import Element, read_page
 
 MARKUP = (
@@ -61,7 +62,7 @@ def tags(root: Element) -> list[str]:
     return [each.tag for each in root.walk()]
 
 
-@pytest.mark.parametrize("text", MARKUP)
+@every_row("text", MARKUP)
 def test_markup_in_data_is_text(text: str) -> None:
     html = page_html(hostile_view(text))
     root = read_page(html)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.reports.show import Passage, passage_text
+from tests.tables import every_row
 
 MARKS = ("«", "»")
 
@@ -16,7 +16,7 @@ def shown(chunk: str, *spans: tuple[int, int], limit: int | None = None) -> str:
     return passage_text(chunk, passages, marks=MARKS, limit=limit).plain
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("chunk", "spans", "text"),
     [
         ("one two three", [(4, 7)], "one «two» three"),

@@ -6,14 +6,14 @@ import sys
 import time
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.reports.plain_text import plain_lines, plain_text
+from tests.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("plain", "plain"),
@@ -35,7 +35,7 @@ def test_plain_text(text: str, shown: str) -> None:
     assert plain_text(text) == shown
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "shown"),
     [
         ("::add-mask::x", "\\x3a:add-mask::x"),

@@ -14,6 +14,7 @@ from rag_eval.jobs.file_run import run_file
 from rag_eval.reports.progress import RecentRate, rest_text, shown_progress
 from rag_eval.scoring.progress import Progress
 from tests.fluent_judge import FluentJudge
+from tests.tables import every_row
 
 
 class Terminal(io.StringIO):
@@ -21,7 +22,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("completed", "total", "rate", "text"),
     [
         (620, 1000, 1.9, "62%, 0:03:20 to go"),
@@ -42,7 +43,7 @@ def test_an_estimate_that_was_too_low_does_not_go_below_nothing() -> None:
     assert rest_text(20, 10, 1.0) == "200%, 0:00:00 to go"
 
 
-@pytest.mark.parametrize(("total", "rate"), [(None, 5.0), (0, 5.0), (1000, 0.0)])
+@every_row(("total", "rate"), [(None, 5.0), (0, 5.0), (1000, 0.0)])
 def test_nothing_is_said_of_an_end_that_is_not_known(total: int | None, rate: float) -> None:
     assert rest_text(10, total, rate) == ""
 
@@ -119,7 +120,7 @@ def test_a_run_that_fails_is_not_shown_as_done() -> None:
     assert seen[-1] == (5, 5)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("n_rows", "n_repeats", "judged"), [(120, 10_000, False), (120, 10_000, True), (9000, 1, False)]
 )
 def test_the_end_is_known_though_files_are_read_ahead(

@@ -23,6 +23,7 @@ from rag_eval.results.aggregates import (
 )
 from rag_eval.stats.intervals import Interval, wilson_interval
 from rag_eval.stats.mean_intervals import mean_interval
+from tests.tables import every_row
 
 Column = npt.NDArray[np.float64]
 
@@ -154,7 +155,7 @@ def test_statistics_of_a_column(values: list[float]) -> None:
     assert all(type(value) is float for value in dataclasses.astuple(found)[1:-1])
 
 
-@pytest.mark.parametrize("values", [[], [math.nan], [math.nan] * 5])
+@every_row("values", [[], [math.nan], [math.nan] * 5])
 def test_statistics_of_nothing_are_nan(values: list[float]) -> None:
     found = dataclasses.astuple(ScoreStatistics.of(column(values)))
     assert found[0] == found[-1] == 0

@@ -26,6 +26,7 @@ from rag_eval.results.summaries import compare_files
 from rag_eval.samples import NullReason
 from rag_eval.stats import wilson_interval
 from tests.fluent_judge import FluentJudge
+from tests.tables import every_row
 from tests.unit.scoring.test_cascade import ROWS, calibration
 
 NAN = math.nan
@@ -245,7 +246,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@every_row("name", OPTIONS)
 def test_a_result_file_of_a_judged_run_can_be_read_back(name: str) -> None:
     options = {"judge": FluentJudge(), **OPTIONS[name]}
     if "judges" in options:

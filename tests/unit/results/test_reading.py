@@ -22,6 +22,7 @@ from rag_eval.results.batch_reading import read_batch
 from rag_eval.results.reading import ResultFile
 from rag_eval.results.summaries import read_summary
 from rag_eval.runs.run_files import read_run
+from tests.tables import every_row
 
 ROWS = [
     {"id": name, "question": "red fox", "answer": answer, "contexts": ["red fox."]}
@@ -101,7 +102,7 @@ def test_one_result_is_a_file_of_one_row(tmp_path: Path) -> None:
     assert read_batch(tmp_path / "one.json").n_rows == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     "row", [{"metrics": 5}, {"metrics": {}}, {"sample": {}, "metrics": {"faithfulness": []}}]
 )
 def test_one_result_that_is_none(tmp_path: Path, row: Any) -> None:

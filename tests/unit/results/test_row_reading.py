@@ -32,6 +32,7 @@ from rag_eval.views.making import thresholds_of, view_of_file
 from rag_eval.views.outcomes import run_outcomes, run_properties
 from rag_eval.views.result_rows import overview, raw_rows
 from rag_eval.views.sentences import answer_sentences, truth_sentences
+from tests.tables import every_row
 
 SAMPLE: Final = {
     "id": "t1",
@@ -84,7 +85,7 @@ def refused(value: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("field", "value", "message"),
     [
         ("score", "0.5", "score: wanted a number or null, got '0.5'"),
@@ -113,7 +114,7 @@ def test_a_field_that_is_not_what_it_has_to_be_is_named(
     assert f"results[0].metrics.faithfulness.{message}" in refused(given)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("field", "value", "wanted"),
     [
         ("span", [0.5, 1], "where it begins and ends"),
@@ -132,7 +133,7 @@ def test_evidence_that_is_none_is_refused(
     assert f"faithfulness.evidence[1].{field}: wanted {wanted}, got" in refused(given)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("field", "value"),
     [("span", [0, 10**9]), ("chunk", 7), ("window", [0, 10**9]), ("chunk", None)],
 )
@@ -147,7 +148,7 @@ def test_evidence_of_other_texts_is_found_anew(
     assert truth_sentences(again) == truth_sentences(kept.results[0])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("path", "value", "message"),
     [
         (("aggregates", "faithfulness", "passRate"), 1e308, "passRate: wanted a number from 0 to"),
@@ -281,7 +282,7 @@ def show_all(path: Path) -> None:
         print_row(row.viewed(), console, full=True)
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+@every_row("suffix", ["", ".gz", ".zst"])
 def test_a_stored_run_keeps_its_verdict_against_the_baseline(suffix: str, tmp_path: Path) -> None:
     before = rag_eval.evaluate_batch([SAMPLE])
     worse = rag_eval.evaluate_batch([{**SAMPLE, "answer": "No."}], baseline_result=before)

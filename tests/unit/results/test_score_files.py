@@ -8,6 +8,7 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.runs import read_run
+from tests.tables import every_row
 
 
 def a_table(path: Path, columns: dict[str, list[object]]) -> Path:
@@ -41,7 +42,7 @@ def test_nulls_among_numbers_of_other_fields_stay_nulls(tmp_path: Path, suffix: 
     assert [*read_run(path, columns=("weight",)).columns["weight"]] == ["0.5", None]
 
 
-@pytest.mark.parametrize("score", ["nan", "NaN", "inf", "-inf"])
+@every_row("score", ["nan", "NaN", "inf", "-inf"])
 def test_text_that_is_no_finite_number_is_no_score(tmp_path: Path, score: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(f"id,faithfulness\na,0.5\nb,{score}\n")

@@ -27,6 +27,7 @@ from rag_eval.results.aggregates import (
 )
 from rag_eval.results.totals import ColumnTotals, ScoreSpool, ScoreTotals, read_scores
 from rag_eval.results.verdicts import judge_rows
+from tests.tables import every_row
 
 Scores = npt.NDArray[np.float64]
 Aggregates = tuple[dict[Any, MetricAggregate], CompositeAggregate]
@@ -245,8 +246,8 @@ def test_nothing_travels_as_json() -> None:
 # -------------------------------------------------------------------------------------- spool
 
 
-@pytest.mark.parametrize("most_bytes", [0, 100, 1 << 25])
-@pytest.mark.parametrize("n_rows", [0, 1, 16_383, 16_384, 50_001])
+@every_row("most_bytes", [0, 100, 1 << 25])
+@every_row("n_rows", [0, 1, 16_383, 16_384, 50_001])
 def test_a_spool_gives_back_what_it_got(n_rows: int, most_bytes: int) -> None:
     scores = np.random.default_rng(n_rows).random((n_rows, WIDTH))
     scores[::5] = math.nan

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -18,6 +17,7 @@ from pyarrow import parquet
 from rag_eval.inputs.opened import DataSource, Input
 from rag_eval.runs.dataset_hash import DatasetHash, dataset_hash
 from rag_eval.samples import EvalSample
+from tests.tables import every_row
 
 ROWS: list[dict[str, Any]] = [
     {"id": "q-1", "question": "Wie heißt du?", "answer": "a", "ground_truth": "Ich"},
@@ -50,7 +50,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".parquet"])
+@every_row("suffix", [".jsonl", ".json", ".csv", ".parquet"])
 def test_every_kind_of_file_gives_the_hash_of_the_dicts(tmp_path: Path, suffix: str) -> None:
     assert of_file(written(tmp_path / f"d{suffix}", ROWS)) == dataset_hash(ROWS)
 
@@ -83,7 +83,7 @@ def test_null_and_empty_and_missing_are_one() -> None:
     assert dataset_hash([{"id": True, "question": "q"}]) == dataset_hash([{"question": "q"}])
 
 
-@pytest.mark.parametrize(
+@every_row(
     "change",
     [{"id": "q-2"}, {"question": "Wie heißt du"}, {"ground_truth": "ich"}, {"ground_truth": "Ic"}],
 )

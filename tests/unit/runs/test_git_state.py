@@ -18,6 +18,7 @@ from rag_eval.runs.git_state import (
 )
 from tests.hostile_repositories import TRAPS, filter_in_submodule, git, touched
 from tests.hostile_repositories import repository as a_repository
+from tests.tables import every_row
 
 SHA = "8f3a2c" + "0" * 34
 
@@ -88,7 +89,7 @@ def test_a_git_in_the_folder_one_stands_in_is_not_started(
     assert not (repository / "mark").exists()
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@every_row("name", TRAPS)
 def test_no_program_that_a_repository_names_is_started(name: str, tmp_path: Path) -> None:
     trap = TRAPS[name](tmp_path)
     trap.spring()

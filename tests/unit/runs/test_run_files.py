@@ -17,6 +17,7 @@ from rag_eval.runs.baseline_files import write_baseline_file
 from rag_eval.runs.run_files import read_run, run_of_result
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import EvalSample, NullReason
+from tests.tables import every_row
 
 METRICS = ["faithfulness", "context_recall"]
 ROWS: list[dict[str, Any]] = [
@@ -275,7 +276,7 @@ def test_repeats_under_other_settings_are_refused() -> None:
 # ------------------------------------------------------------------------------------- bad input
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "json"])
+@every_row("form", ["jsonl", "csv", "parquet", "json"])
 def test_an_id_that_comes_twice(tmp_path: Path, form: str) -> None:
     rows = [{"id": name, "faithfulness": 1.0} for name in ("a", "b", "a")]
     path = table(tmp_path / f"t.{form}", rows)
@@ -300,7 +301,7 @@ def table(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+@every_row("form", ["jsonl", "csv", "parquet"])
 def test_rows_without_an_id(tmp_path: Path, form: str) -> None:
     rows: list[dict[str, Any]] = [{"id": "a", "faithfulness": 1.0}, {"faithfulness": 1.0}]
     rows[1] = {"id": None, **rows[1]}
@@ -327,7 +328,7 @@ FLAT = {"id": "a", "faithfulness": 0.5}
 NESTED = {"sample": {"id": "a"}, "metrics": {"faithfulness": {"score": 0.5}}}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("row", "message"),
     [
         ({**FLAT, "id": 1.5}, r"line 2: id must be a str or a whole number, got float"),
@@ -354,7 +355,7 @@ def test_bad_rows_of_tables(tmp_path: Path, row: Any, message: str) -> None:
     assert str(path) in str(found.value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("row", "message"),
     [
         ({"id": "b", "faithfulness": 1}, "wanted a sample and its metrics"),
@@ -370,7 +371,7 @@ def test_bad_result_rows(tmp_path: Path, row: Any, message: str) -> None:
         read_run(json_lines(tmp_path / "t.jsonl", first, row))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "text", "message"),
     [
         ("t.txt", "", "cannot tell the format from the name"),
@@ -394,7 +395,7 @@ def test_files_that_hold_no_run(tmp_path: Path, name: str, text: str, message: s
         read_run(tmp_path / name)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "message"),
     [
         ("none.jsonl", "cannot read none.jsonl"),

@@ -29,6 +29,7 @@ from rag_eval.runs.git_state import GitState
 from rag_eval.runs.run_parts import parts_of, run_of_parts
 from rag_eval.runs.store import RunStore
 from tests.stored_runs import SIGNATURE, a_run, assert_same
+from tests.tables import every_row
 
 ROOT = Path(__file__).parents[3]
 START = datetime(2026, 11, 22, 14, 30, 1, 250_000, tzinfo=UTC)
@@ -335,9 +336,7 @@ def test_a_store_that_is_read_has_to_be_there(path: Path) -> None:
     assert not path.parent.exists()
 
 
-@pytest.mark.parametrize(
-    "content", [b'{"id": 1}\n', b"\x00" * 5000, b"SQLite format 3\x00" + b"\xff" * 8000]
-)
+@every_row("content", [b'{"id": 1}\n', b"\x00" * 5000, b"SQLite format 3\x00" + b"\xff" * 8000])
 def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "samples.jsonl"
     path.write_bytes(content)

@@ -16,6 +16,7 @@ from rag_eval.samples import NullReason
 from rag_eval.scorers.mastra.completeness import METRICS, completeness, create_completeness_scorer
 from rag_eval.scorers.mastra.elements import element_coverage, infinitive, text_elements
 from rag_eval.scorers.mastra.runs import RunError
+from tests.tables import every_row
 
 LEMMAS = ["own", "lemminflect"]
 
@@ -23,8 +24,8 @@ LEMMAS = ["own", "lemminflect"]
 # ------------------------------------------------------------------------------------ elements
 
 
-@pytest.mark.parametrize("lemmas", LEMMAS)
-@pytest.mark.parametrize(
+@every_row("lemmas", LEMMAS)
+@every_row(
     ("text", "elements"),
     [
         ("The harbour opens at dawn.", ["the", "harbour", "open", "at", "dawn"]),
@@ -47,7 +48,7 @@ def test_words_become_elements(text: str, elements: list[str], lemmas: str) -> N
     assert text_elements(text, lemmas) == elements  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("form", "verb"),
     [
         ("went", "go"),
@@ -140,7 +141,7 @@ def test_coverage_is_what_all_pairs_say(wanted: list[str], given_words: list[str
     assert element_coverage(wanted, given_words) == plain_coverage(wanted, given_words)
 
 
-@pytest.mark.parametrize("size", [40, 250, 257, 300, 900])
+@every_row("size", [40, 250, 257, 300, 900])
 def test_coverage_of_long_elements_is_what_all_pairs_say(size: int) -> None:
     draw = random.Random(size)
 
@@ -159,7 +160,7 @@ def test_coverage_of_long_elements_is_what_all_pairs_say(size: int) -> None:
     assert 0 < score < 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("wanted", "given_words", "score"),
     [
         (["walk"], ["walker"], 1.0),  # 4 of 6 letters
@@ -194,7 +195,7 @@ def test_fifty_thousand_elements_a_side_end() -> None:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "a" * 1_000_000,

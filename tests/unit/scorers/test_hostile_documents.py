@@ -28,6 +28,7 @@ from rag_eval.scorers.regtrace.format_formulas import (
     term_coverage,
     value_similarity,
 )
+from tests.tables import every_row
 
 # Generous, so that only what grows faster than its input is caught.
 pytestmark = pytest.mark.timeout(60)
@@ -56,13 +57,13 @@ FAULTS: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", JSON_TEXTS)
+@every_row("name", JSON_TEXTS)
 def test_ten_megabytes_of_json_are_read(name: str) -> None:
     value = parse_json(JSON_TEXTS[name])
     assert isinstance(value, (list, str, dict))
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@every_row("name", FAULTS)
 def test_hostile_json_is_a_fault(name: str) -> None:
     with pytest.raises(JsonFault) as caught:
         parse_json(FAULTS[name])
@@ -107,14 +108,14 @@ MARKDOWN: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("name", MARKDOWN)
+@every_row("name", MARKDOWN)
 def test_hostile_markdown_is_read(name: str) -> None:
     found = markdown_structure(MARKDOWN[name])
     assert len(found.problems) <= 10
     assert 0 <= markdown_features(MARKDOWN[name]) <= 1
 
 
-@pytest.mark.parametrize("text", ["[" * 1_000_000, "> > > >" * 200_000, "- a\n" * 100_000])
+@every_row("text", ["[" * 1_000_000, "> > > >" * 200_000, "- a\n" * 100_000])
 def test_markdown_that_is_too_large_fails_and_says_so(text: str) -> None:
     found = format_score(text, sub_checks=["markdown_structure"])
     assert found.score == 0
@@ -124,10 +125,8 @@ def test_markdown_that_is_too_large_fails_and_says_so(text: str) -> None:
 # Schemas.
 
 
-@pytest.mark.parametrize(
-    "address", ["http://127.0.0.1:9/x", "file:///etc/passwd", "x.json", "../x"]
-)
-@pytest.mark.parametrize("keyword", ["$ref", "$dynamicRef", "$recursiveRef"])
+@every_row("address", ["http://127.0.0.1:9/x", "file:///etc/passwd", "x.json", "../x"])
+@every_row("keyword", ["$ref", "$dynamicRef", "$recursiveRef"])
 def test_nothing_is_fetched_for_a_schema(address: str, keyword: str) -> None:
     for schema in ({keyword: address}, {"anyOf": [{"items": {keyword: address}}]}):
         with pytest.raises(InputError):
@@ -148,7 +147,7 @@ def test_a_recursive_schema_is_checked_down_to_the_depth_of_the_value() -> None:
     assert tree(deep) == [SchemaError("$", "nested more than 500 deep")]
 
 
-@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "(.*)*x", "a{0,500}b"])
+@every_row("pattern", ["^(a+)+$", "^(a|a)*$", "(.*)*x", "a{0,500}b"])
 def test_patterns_of_schemas_take_linear_time(pattern: str) -> None:
     text = "a" * 1_000_000 + "!"
     assert len(validator({"pattern": pattern})(text)) == 1
@@ -169,8 +168,8 @@ def test_ten_megabytes_are_checked_against_a_schema() -> None:
     assert len(validator({"items": {"type": "string"}})(value)) == 1
 
 
-@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
-@pytest.mark.parametrize("rest", ["unevaluatedProperties", "unevaluatedItems"])
+@every_row("keyword", ["allOf", "anyOf", "oneOf"])
+@every_row("rest", ["unevaluatedProperties", "unevaluatedItems"])
 def test_what_is_left_over_by_references_is_bounded(keyword: str, rest: str) -> None:
     """The validator ended the process when its memory was at an end."""
     chain: dict[str, Any] = {
@@ -188,7 +187,7 @@ def test_what_is_left_over_by_references_is_bounded(keyword: str, rest: str) -> 
 # Patterns.
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}b", "(?:a?){50}a{50}b"])
+@every_row("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}b", "(?:a?){50}a{50}b"])
 def test_patterns_of_users_take_linear_time(pattern: str) -> None:
     text = "a" * 200_000 + "!"
     assert format_score(text, pattern=pattern, sub_checks=["regex_match"]).score == 0
@@ -229,8 +228,8 @@ def scored(spec: Metric, fields: dict[str, Any]) -> Scored | None:
         return None
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
-@pytest.mark.parametrize("spec", specs.METRICS, ids=lambda spec: str(spec.id))
+@every_row("name", DOCUMENTS)
+@every_row("spec", specs.METRICS, ids=lambda spec: str(spec.id))
 def test_every_scorer_comes_to_an_end(spec: Metric, name: str) -> None:
     hostile = DOCUMENTS[name]
     for answer, truth in ((hostile, "A plain text."), ("A plain text.", hostile)):
@@ -252,7 +251,7 @@ def test_words_that_would_take_minutes_are_refused() -> None:
         term_coverage(other, words)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "call",
     [
         lambda: value_similarity(DEEP, DEEP),

@@ -18,6 +18,7 @@ from rag_eval.errors import InputError, glance
 from rag_eval.metrics.contract import Metric
 from rag_eval.metrics.registry import all_metrics
 from rag_eval.results.row import MetricResult
+from tests.tables import every_row
 from tests.unit.metrics.test_catalogue import OPTIONS
 
 pytestmark = pytest.mark.timeout(120)
@@ -29,7 +30,7 @@ SPECS = [
     for spec in all_metrics()
     if spec.create is not None and (not spec.id.startswith("ir.") or spec.id in _MEASURES)
 ]
-BY_SPEC = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: str(spec.id))
+BY_SPEC = every_row("spec", SPECS, ids=lambda spec: str(spec.id))
 
 MOST_MESSAGE = 1000
 MOST_RESULT = 500_000

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError
 from rag_eval.scorers.json_schemas import SchemaError, derived_schema, json_path, validator
 from rag_eval.scorers.schema_work import SchemaWork, node_count_and_depth
+from tests.tables import every_row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-1, 1) | st.text("ab", max_size=2),
@@ -57,7 +58,7 @@ def test_of_a_large_value_one_error_is_told() -> None:
     assert validator(either)(values) == [SchemaError("$", "does not fit the schema")]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "reference",
     [
         "http://example.com/schema.json",
@@ -73,13 +74,13 @@ def test_a_reference_out_of_the_schema_is_refused(reference: str) -> None:
         validator({"properties": {"a": {"items": {"$ref": reference}}}})
 
 
-@pytest.mark.parametrize("reference", ["#/$defs/none", "#none", "#/$defs/a/b", "#/allOf/1"])
+@every_row("reference", ["#/$defs/none", "#none", "#/$defs/a/b", "#/allOf/1"])
 def test_a_reference_to_nothing_is_refused(reference: str) -> None:
     with pytest.raises(InputError, match="which it does not have"):
         validator({"$ref": reference, "$defs": {"a": True}, "allOf": [True]})
 
 
-@pytest.mark.parametrize(
+@every_row(
     "schema",
     [
         {"$ref": "#"},
@@ -107,7 +108,7 @@ def test_escapes_in_references_are_read() -> None:
     assert validator(schema)(1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("schema", "place"),
     [
         ({"properties": {"a": {"type": "text"}}}, r"at \$\.properties\.a\.type"),

@@ -12,9 +12,10 @@ from rag_eval.scorers.regtrace.format_checks import (
     _structure,
     markdown_structure,
 )
+from tests.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "kinds"),
     [
         ("", ()),
@@ -42,7 +43,7 @@ def test_kinds_of_blocks(text: str, kinds: tuple[str, ...]) -> None:
     assert markdown_structure(text) == (kinds, ())
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "problem"),
     [
         ("# A\n\ntext\n\n### B", "line 5: a heading of level 3 after 1"),
@@ -63,7 +64,7 @@ def test_what_is_broken(text: str, problem: str) -> None:
     assert markdown_structure(text).problems == (problem,)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "### A\n\n# B\n\n## C\n\n### D\n\n# E",
@@ -89,7 +90,7 @@ def test_what_is_not_parsed_has_no_structure(text: str) -> None:
         assert _structure(_parser().parse(text)) == ((), ())
 
 
-@pytest.mark.parametrize("text", ["a" * 500_001, "# a\n" * 20_001, "\r" * 20_001])
+@every_row("text", ["a" * 500_001, "# a\n" * 20_001, "\r" * 20_001])
 def test_what_is_too_large_is_not_parsed(text: str) -> None:
     with pytest.raises(ValueError, match="500,000 characters or 20,000 lines"):
         markdown_structure(text)

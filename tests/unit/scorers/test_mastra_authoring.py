@@ -32,6 +32,7 @@ from rag_eval.trajectory import (
     create_tool_call_accuracy_scorer_code,
     create_trajectory_accuracy_scorer_code,
 )
+from tests.tables import every_row
 
 
 def said(role: str, content: str, **more: Any) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def test_a_call_that_has_not_ended_has_no_result_and_one_not_written_is_none() -
 # ----------------------------------------------------------------------------------------- numbers
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "rounded"),
     [(0.125, 0.13), (1.005, 1.01), (-1 / 3, -0.33), (-0.125, -0.12), (2.0, 2.0), (1e300, 1e300)],
 )

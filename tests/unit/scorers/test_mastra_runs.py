@@ -30,6 +30,7 @@ from rag_eval.scorers.mastra.runs import (
     tool_results,
     user_text,
 )
+from tests.tables import every_row
 
 
 def part(**invocation: Any) -> dict[str, Any]:
@@ -39,7 +40,7 @@ def part(**invocation: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------- texts
 
 
-@pytest.mark.parametrize(
+@every_row(
     "given",
     [
         "When?",
@@ -106,7 +107,7 @@ def test_a_missing_text_is_empty() -> None:
     assert (user_text(run), assistant_text(run), system_prompt(run)) == ("", "", "")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("run", "message"),
     [
         ("text", "a run must be a mapping, got str"),
@@ -153,7 +154,7 @@ def test_calls_are_merged_from_the_list_and_the_parts_of_a_message() -> None:
     assert [call.name for call in tool_results(run)] == ["b"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("listed", "in_parts", "called"),
     [
         (["search"], ["c"], "c search"),
@@ -316,7 +317,7 @@ def test_an_option_that_does_not_exist_is_an_error() -> None:
         settings_of(ContextRelevanceOptions, "s", {"context": ["c"], "penalties": {"unused": 1}})
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("scale", "message"),
     [
         (0, "above 0"),

@@ -28,6 +28,7 @@ from rag_eval.scorers.mastra import (
     run_of_sample,
 )
 from tests.judging import ScriptedAsker, reply_with
+from tests.tables import every_row
 
 # A run with all that any scorer reads, each text a word that occurs nowhere else.
 RUN: dict[str, Any] = {
@@ -111,7 +112,7 @@ def scored(name: str, **options: Any) -> tuple[MastraResult, ImaginingAsker, Tal
 # ---------------------------------------------------------------------------------------- dry runs
 
 
-@pytest.mark.parametrize("name", MASTRA_SCORERS)
+@every_row("name", MASTRA_SCORERS)
 def test_imagined_replies_can_be_scored(name: str) -> None:
     result, asker, tally = scored(name)
     spec = MASTRA_SCORERS[name]
@@ -122,7 +123,7 @@ def test_imagined_replies_can_be_scored(name: str) -> None:
     assert result.reason
 
 
-@pytest.mark.parametrize("name", MASTRA_SCORERS)
+@every_row("name", MASTRA_SCORERS)
 def test_a_score_without_a_reason_is_the_same_for_fewer_calls(name: str) -> None:
     spec = MASTRA_SCORERS[name]
     result, _, tally = scored(name, with_reason=False)
@@ -131,7 +132,7 @@ def test_a_score_without_a_reason_is_the_same_for_fewer_calls(name: str) -> None
     assert result.generate_reason_prompt is None
 
 
-@pytest.mark.parametrize("name", MASTRA_SCORERS)
+@every_row("name", MASTRA_SCORERS)
 def test_the_form_of_a_reply_is_what_is_read(name: str) -> None:
     for step in MASTRA_SCORERS[name].steps:
         msgspec.convert(json.loads(step.template.reply_form), step.shape)
@@ -171,7 +172,7 @@ SEEN = {
 }
 
 
-@pytest.mark.parametrize("name", MASTRA_SCORERS)
+@every_row("name", MASTRA_SCORERS)
 def test_a_call_sees_what_it_is_to_judge_and_no_more(name: str) -> None:
     _, asker, _ = scored(name)
     found = [" ".join(word for word in WORDS if word in prompt) for prompt in asker.prompts]
@@ -277,7 +278,7 @@ def test_verdicts_that_are_missing_are_asked_for_once_more() -> None:
     assert '"verdicts" must have 2 entries, one for each item, and has 1' in asker.prompts[2]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "run", "missing"),
     [
         ("mastra.noise_sensitivity", {"input": "q", "output": ""}, "that say something"),
@@ -379,7 +380,7 @@ def is_made_of_plain_samples(spec: MastraSpec) -> bool:
     return not spec.metric.required_options and "messages" not in spec.metric.fields
 
 
-@pytest.mark.parametrize(
+@every_row(
     "name", [name for name, spec in MASTRA_SCORERS.items() if is_made_of_plain_samples(spec)]
 )
 def test_a_plain_sample_is_all_that_is_needed(name: str) -> None:

@@ -37,6 +37,7 @@ from rag_eval.scorers.mastra.tone_consistency import (
     tone_consistency,
 )
 from tests import strategies
+from tests.tables import every_row
 
 METRICS = (*similarity.METRICS, *keyword_coverages.METRICS, *tones.METRICS)
 BY_ID = {spec.id: spec for spec in METRICS}
@@ -90,7 +91,7 @@ def test_an_unknown_option_is_named_with_the_nearest() -> None:
 # --------------------------------------------------------------------------------- difference
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("left", "right", "changes"),
     [
         ("a b c", "a b c", 0),
@@ -121,7 +122,7 @@ def test_confidence_does_not_enter_the_score() -> None:
 # ----------------------------------------------------------------------------------- keywords
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "expected"),
     [
         ("The ferry, the Ferry and a FERRY!", ["ferry"]),
@@ -210,7 +211,7 @@ def test_all_messages_count_and_empty_ones_leave_their_place() -> None:
     assert (input_text(run), output_text(run)) == ("One, , Three", "18C, cloudy")
 
 
-@pytest.mark.parametrize("spec", METRICS, ids=lambda spec: spec.id)
+@every_row("spec", METRICS, ids=lambda spec: spec.id)
 def test_messages_score_as_their_texts_do(spec: Metric) -> None:
     messages = [
         {"role": "system", "content": "Be brief."},
@@ -223,8 +224,8 @@ def test_messages_score_as_their_texts_do(spec: Metric) -> None:
     assert scorer.score(ROW).explanation.endswith(".")
 
 
-@pytest.mark.parametrize("spec", METRICS, ids=lambda spec: spec.id)
-@pytest.mark.parametrize(
+@every_row("spec", METRICS, ids=lambda spec: spec.id)
+@every_row(
     ("fields", "lacking"),
     [
         ({"question": "When?"}, "No answer given."),
@@ -237,8 +238,8 @@ def test_what_lacks_an_answer_has_no_score(
     assert spec.create().score(fields) == Scored(None, NullReason.MISSING_FIELD, lacking)
 
 
-@pytest.mark.parametrize("spec", PAIRED, ids=lambda spec: spec.id)
-@pytest.mark.parametrize(
+@every_row("spec", PAIRED, ids=lambda spec: spec.id)
+@every_row(
     ("fields", "lacking"),
     [
         ({"answer": "At seven."}, "No question given."),
@@ -300,7 +301,7 @@ def test_scores_are_from_0_to_1_and_equal_texts_score_1(left: str, right: str) -
 # ------------------------------------------------------------------------------ hostile texts
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "<" * 2**20,

@@ -20,6 +20,7 @@ from rag_eval.scorers.omk.assertion_runs import AssertionCall, AssertionRun, run
 from rag_eval.scorers.omk.assertions import check_assertion, check_assertions, validate_assertions
 from rag_eval.scorers.omk.specs import CODE_METRICS as METRICS
 from rag_eval.scorers.omk.text_metrics import bleu, rouge_n, tokens_of
+from tests.tables import every_row
 
 BY_ID = {spec.id: spec for spec in METRICS}
 CALLS = [
@@ -40,7 +41,7 @@ def spec(name: str) -> Metric:
 # -------------------------------------------------------------------------------------------- types
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("assertion", "output", "passes"),
     [
         ({"type": "contains", "value": "STRASSE"}, "straße", False),
@@ -78,7 +79,7 @@ def test_a_type_reads_the_output(assertion: dict[str, Any], output: str, passes:
     assert check_assertion({**assertion, "not": True}, output).passed is not passes
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("assertion", "passes"),
     [
         ({"type": "tools_called", "values": ["write", "search"]}, True),
@@ -131,7 +132,7 @@ def test_what_a_tool_was_given_is_text_as_javascript_writes_it() -> None:
         assert holds(run, type="tool_input_contains", value=f"seek:{part}") is True
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "field"),
     [("cost_max", "cost_usd"), ("latency_max", "latency_ms"), ("turns_max", "n_turns")],
 )
@@ -140,7 +141,7 @@ def test_a_limit_holds_up_to_itself(name: str, field: str) -> None:
     assert holds({field: 2.5}, type=name, value=2.4999) is False
 
 
-@pytest.mark.parametrize(
+@every_row(
     "assertion",
     [
         {"type": "contains", "value": "x"},
@@ -206,7 +207,7 @@ def nested(depth: int) -> dict[str, Any]:
     return assertion
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("mode", "children", "passes"),
     [
         ("all", [contains("a"), contains("b")], True),
@@ -255,7 +256,7 @@ def test_sets_that_share_children_do_not_multiply_beyond_bounds() -> None:
 # ---------------------------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("assertion", "message"),
     [
         ("contains", "must be a mapping, got str"),
@@ -321,13 +322,13 @@ def test_the_place_of_a_child_is_named() -> None:
         validate_assertions([inner])
 
 
-@pytest.mark.parametrize("assertions", ["contains", {"type": "contains"}, 3, None])
+@every_row("assertions", ["contains", {"type": "contains"}, 3, None])
 def test_assertions_are_a_list(assertions: Any) -> None:
     with pytest.raises(InputError, match="assertions must be a list"):
         validate_assertions(assertions)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("fields", "message"),
     [
         ({"answer": 3}, "answer must be a text, got int"),
@@ -443,8 +444,8 @@ def test_a_judge_is_asked_and_not_turns_it_round() -> None:
     assert asked[4].reference == ""
 
 
-@pytest.mark.parametrize("score", [None, 0, 9, -1])
-@pytest.mark.parametrize("negated", [False, True])
+@every_row("score", [None, 0, 9, -1])
+@every_row("negated", [False, True])
 def test_a_judgement_that_failed_fails_either_way_round(score: float | None, negated: bool) -> None:
     run = AssertionRun(output="out", contexts=("c",))
     found = check_assertion(
@@ -590,7 +591,7 @@ def test_every_type_that_a_run_decides_is_a_metric() -> None:
     assert {f"omk.{name}" for name in (*(row[0] for row in TYPES), *others)} == BY_ID.keys()
 
 
-@pytest.mark.parametrize(("name", "options", "passing", "failing"), TYPES)
+@every_row(("name", "options", "passing", "failing"), TYPES)
 def test_a_type_is_a_metric(
     name: str, options: dict[str, Any], passing: dict[str, Any], failing: dict[str, Any] | None
 ) -> None:
@@ -611,7 +612,7 @@ def test_a_type_is_a_metric(
         assert negated.column(rows)[0].tolist() == [1 - score for score in wanted]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "options"),
     [
         ("contains", {}),
@@ -651,7 +652,7 @@ def test_edit_distances_of_a_column_are_those_one_by_one() -> None:
     assert scorer.column([])[0].tolist() == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "options", "truth"),
     [("rouge_n", {}, "!?"), ("rouge_n", {"n": 3}, "one two"), ("bleu", {}, "é")],
 )
@@ -669,7 +670,7 @@ def test_tokens_are_ascii_words_and_chinese_characters() -> None:
     assert tokens_of("Größe_3.14 今天x2") == ["gr", "e", "3", "14", "今", "天", "x2"]
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7, 8])
+@every_row("n", [1, 2, 3, 5, 6, 7, 8])
 def test_rouge_of_wide_n_grams_is_that_of_tuples(n: int) -> None:
     found, wanted = list("abababcabab"), list("babcababa")
     grams = [[tuple(row[at : at + n]) for at in range(len(row) - n + 1)] for row in (found, wanted)]
@@ -686,7 +687,7 @@ def test_bleu_is_worked_by_hand() -> None:
     assert bleu("a b c d e f", "a b c d") == pytest.approx((4 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
 
 
-@pytest.mark.parametrize("text", ["", " a ", "a\x1cb c", "a\x85b", "é b\ufeffc", "\ud800 a"])
+@every_row("text", ["", " a ", "a\x1cb c", "a\x85b", "é b\ufeffc", "\ud800 a"])
 def test_words_are_counted_alike_one_by_one_and_all_at_once(text: str) -> None:
     texts = [text, "x y", "", text, " z"]
     assert word_counts(texts) == [word_count(one) for one in texts]

@@ -25,6 +25,7 @@ from rag_eval.scorers.omk.layers import (
     normalize_capability,
     ratio_to_score,
 )
+from tests.tables import every_row
 
 
 def contains(value: str, **more: Any) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def contains(value: str, **more: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------- scores
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("ratio", "score"),
     [(0, 1.0), (1, 5.0), (1 / 32, 1.13), (3 / 32, 1.38), (1 / 3, 2.33), (2 / 3, 3.67)],
 )
@@ -43,7 +44,7 @@ def test_exact_ties_go_up(ratio: float, score: float) -> None:
     assert ratio_to_score(ratio) == score
 
 
-@pytest.mark.parametrize("ratio", [-0.1, 1.1, math.nan, math.inf, True, "1", None])
+@every_row("ratio", [-0.1, 1.1, math.nan, math.inf, True, "1", None])
 def test_a_ratio_is_a_number_from_0_to_1(ratio: Any) -> None:
     with pytest.raises(InputError, match="a ratio must be a number from 0 to 1"):
         ratio_to_score(ratio)
@@ -77,14 +78,14 @@ def test_details_that_were_not_checked_or_have_no_layer_do_not_count() -> None:
     }
 
 
-@pytest.mark.parametrize("llm_score", [9, -1, 0.5, math.nan, "4", True])
+@every_row("llm_score", [9, -1, 0.5, math.nan, "4", True])
 def test_a_judge_gives_from_1_to_5(llm_score: Any) -> None:
     """A score of 9 would make a composite that no report can hold."""
     with pytest.raises(InputError, match="llm_score must be a number from 1 to 5"):
         layered_scores([], llm_score)
 
 
-@pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf, "1", None])
+@every_row("weight", [0, -1, math.nan, math.inf, "1", None])
 def test_a_weight_of_a_detail_is_above_0(weight: Any) -> None:
     with pytest.raises(InputError, match=r"details\[0\]: weight must be above 0"):
         layered_scores([{"type": "contains", "passed": True, "weight": weight}])
@@ -136,7 +137,7 @@ def test_dimensions_come_before_a_rubric_and_each_judge_is_asked_for_each() -> N
     assert [question.dimension for question in asked] == ["a", "a", "b", "b"]
 
 
-@pytest.mark.parametrize("failure", [None, 0, 9])
+@every_row("failure", [None, 0, 9])
 def test_a_judgement_that_failed_is_missing_and_no_low_score(failure: float | None) -> None:
     scores = iter([failure, 4.0])
     found = grade(
@@ -165,7 +166,7 @@ def test_paths_that_a_text_names_count_into_the_fact_layer() -> None:
     assert grade(rubric, AssertionRun(output="no paths"), known_paths=()).composite is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     "sample",
     [{}, {"prompt": "P", "context": "C"}, {"assertions": [], "rubric": "", "dimensions": {}}],
 )
@@ -177,7 +178,7 @@ def test_a_sample_without_anything_to_grade_by_is_not_graded(sample: dict[str, A
     assert grade(sample, run, known_paths=("src/app.py",)) == nothing
 
 
-@pytest.mark.parametrize("sample", [{"context": 1}, {"prompt": []}, {"rubric": 3}])
+@every_row("sample", [{"context": 1}, {"prompt": []}, {"rubric": 3}])
 def test_texts_of_a_sample_are_texts(sample: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="must be a text"):
         grade(sample, AssertionRun(output="o"), rubric_judges=(lambda _: 5.0,))

@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.tables import every_row
+
 TOOLS = ("hazel", "mastra", "omk", "regtrace")
 
 
@@ -18,14 +20,14 @@ def package(tool: str) -> ModuleType:
     return importlib.import_module(f"rag_eval.scorers.{tool}")
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@every_row("tool", TOOLS)
 def test_every_name_of_a_package_is_there(tool: str) -> None:
     named = package(tool)
     for name in named.__all__:
         assert not inspect.ismodule(getattr(named, name)), name
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@every_row("tool", TOOLS)
 def test_no_name_hides_a_module(tool: str) -> None:
     """``rag_eval.scorers.omk.grade`` must not depend on what was imported before."""
     named = package(tool)
@@ -33,7 +35,7 @@ def test_no_name_hides_a_module(tool: str) -> None:
         assert importlib.util.find_spec(f"{named.__name__}.{name}") is None, name
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@every_row("tool", TOOLS)
 def test_another_name_is_an_attribute_error(tool: str) -> None:
     with pytest.raises(
         AttributeError, match=f"'rag_eval.scorers.{tool}' has no attribute 'nothing'"
@@ -41,7 +43,7 @@ def test_another_name_is_an_attribute_error(tool: str) -> None:
         package(tool).nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@every_row("tool", TOOLS)
 def test_a_package_alone_imports_none_of_its_modules(tool: str) -> None:
     code = (
         f"import sys, rag_eval.scorers.{tool}\n"

@@ -14,6 +14,7 @@ from rag_eval.metrics.contract import Metric
 from rag_eval.samples import NullReason
 from rag_eval.scorers import mastra as checks
 from rag_eval.scorers.mastra import call_checks, text_checks
+from tests.tables import every_row
 
 METRICS = (*text_checks.METRICS, *call_checks.METRICS)
 BY_ID: dict[str, Metric] = {str(spec.id): spec for spec in METRICS}
@@ -37,7 +38,7 @@ def called(*names: str) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------- texts
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "options", "answer", "score"),
     [
         ("includes", {"text": "Sunny"}, "it is sunny", 1),
@@ -129,7 +130,7 @@ def test_a_text_is_included_or_excluded(text: str, answer: str) -> None:
 # --------------------------------------------------------------------------------------- calls
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "options", "calls", "score"),
     [
         ("called_tool", {"name": "a"}, ["a"], 1),
@@ -160,7 +161,7 @@ def test_calls_pass_or_not(
     assert scorer.column(rows)[0].tolist() == [score, score]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "score"),
     [
         ({"name": "a", "state": "output-error"}, 0),
@@ -204,7 +205,7 @@ def test_a_sample_that_does_not_tell_its_calls_has_no_score() -> None:
 # ------------------------------------------------------------------------------------- options
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "options", "reason"),
     [
         ("includes", {"text": 5}, "text must be a text, got int"),
@@ -242,7 +243,7 @@ def test_long_and_broken_texts_are_read() -> None:
     assert made("includes", text="\ud800").score({"answer": "x\ud800"}).score == 1
 
 
-@pytest.mark.parametrize("name", ["includes", "equals", "similarity"])
+@every_row("name", ["includes", "equals", "similarity"])
 def test_messages_go_before_the_answer_in_a_column_too(name: str) -> None:
     scorer = made(name, text="spoken")
     rows = [{"answer": "other", "messages": said("spoken")}, {"answer": "spoken"}, {"answer": "?"}]

@@ -15,6 +15,7 @@ from rag_eval.errors import InputError
 from rag_eval.results.row import MetricResult
 from rag_eval.samples import NullReason
 from tests.fluent_judge import FluentJudge
+from tests.tables import every_row
 
 FACTUALITY = "regtrace.factuality"
 TONE = "regtrace.tone"
@@ -108,7 +109,7 @@ def test_a_batch_in_any_call_has_the_scores_of_its_rows() -> None:
                 )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "judged"),
     [
         ({"metric_modes": {FACTUALITY: "llm"}}, {FACTUALITY}),
@@ -163,7 +164,7 @@ def test_scorers_keep_their_scores_beside_a_cascade() -> None:
     assert set(cascade.notes) >= set(native.notes)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"metric_modes": {TONE: "llm"}}, "cannot have regtrace.tone: no judge is asked about"),

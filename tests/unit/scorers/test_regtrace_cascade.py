@@ -28,6 +28,7 @@ from rag_eval.scorers.regtrace.quality_gates import (
     QualityGates,
     check_quality_gates,
 )
+from tests.tables import every_row
 
 
 def outcome(metric: str, score: float | None, **more: Any) -> MetricOutcome:
@@ -100,7 +101,7 @@ def test_an_average_is_within_its_scores_in_any_order(
     assert weighted_average(shuffled) == found
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("pairs", "reason"),
     [
         ([(1.5, 1)], "score must be between 0 and 1"),
@@ -120,7 +121,7 @@ def test_scores_and_weights_must_be_numbers_that_can_be(
 # ------------------------------------------------------------------------------------ severity
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("scores", "found"),
     [
         ([1.0, 0.7], "pass"),
@@ -209,7 +210,7 @@ def test_low_confidence_counts_by_cases() -> None:
     assert failing(suite, strict) == ["max_low_confidence_ratio"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("status", "holds"), [("clean", True), (None, True), ("warning", False), ("critical", False)]
 )
 def test_only_a_clean_comparison_passes(status: Any, holds: bool) -> None:
@@ -230,7 +231,7 @@ def test_time_cost_and_coverage_are_gated() -> None:
         check_quality_gates(suite, nfr_gates=within)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "bad",
     [
         {"suite_score_minimum": 7},
@@ -256,7 +257,7 @@ def test_an_unknown_status_is_refused() -> None:
 # ---------------------------------------------------------------------------------- small ones
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("output", "has_tone"),
     [
         # What is no JSON has a tone, however short it is.

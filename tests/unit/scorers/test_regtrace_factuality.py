@@ -30,6 +30,7 @@ from rag_eval.scorers.regtrace.json_structure import (
     n_leaves,
 )
 from rag_eval.scorers.regtrace.specs import MEANING_METRICS as METRICS
+from tests.tables import every_row
 
 PARIS = "Paris is the capital of France."
 SHIPS = "The warehouse in Rotterdam ships 240 pallets every Tuesday."
@@ -54,7 +55,7 @@ SETTINGS = ("mode", "claim_extraction_depth", "rag_faithfulness_only")
 # ------------------------------------------------------------------------------------------ claims
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "expected"),
     [
         (PARIS, PARIS),
@@ -73,7 +74,7 @@ def test_what_is_said_is_supported(answer: str, expected: str) -> None:
     assert verdicts(answer, expected) == ["supported"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "expected"),
     [
         # Another number.
@@ -105,7 +106,7 @@ def test_what_is_said_otherwise_is_contradicted(answer: str, expected: str) -> N
     assert verdicts(answer, expected) == ["contradicted"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "expected"),
     [
         ("The moon is made of cheese.", PARIS),
@@ -185,7 +186,7 @@ def test_strict_is_never_above_lenient(answer: str, expected: str) -> None:
 # ---------------------------------------------------------------------------------------- negation
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "language", "expected"),
     [
         ("it does not ship", "en", True),
@@ -266,7 +267,7 @@ def test_faithfulness_is_held_against_the_contexts_alone() -> None:
     assert (nothing.score, nothing.null_reason) == (None, NullReason.NOTHING_TO_MEASURE)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "truth"),
     [("", PARIS), ("!!!", PARIS), (PARIS, None), (PARIS, "  "), (PARIS, "!!!"), (PARIS, [])],
 )
@@ -307,7 +308,7 @@ def test_a_column_has_the_scores_of_its_rows() -> None:
         ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("settings", "said"),
     [
         ({"mode": "strikt"}, "did you mean 'strict'"),
@@ -329,7 +330,7 @@ def test_an_unknown_language_is_an_input_error() -> None:
 # -------------------------------------------------------------------------------------------- JSON
 
 
-@pytest.mark.parametrize("mode", ["strict", "lenient", "json_structural"])
+@every_row("mode", ["strict", "lenient", "json_structural"])
 def test_json_is_compared_as_json_in_every_mode(mode: str) -> None:
     found = scored('```json\n{"amount": 1.5, "b": 2}\n```\n', '{"amount": 2.5, "b": 2}', mode=mode)
     assert found.score == 0.5
@@ -344,7 +345,7 @@ def test_json_is_compared_as_json_in_every_mode(mode: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("expected", "actual"),
     [(1, 1.01), (0.5, 0.51), (2, 1.99), (100, 100.01), (431.2, 431.21), (0, 0.01), (-1, -1.01)],
 )
@@ -354,7 +355,7 @@ def test_a_hundredth_is_a_hundredth(expected: float, actual: float) -> None:
     assert compare_json(actual, expected).score == 1.0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("expected", "actual"),
     [
         (1, 1.0101),
@@ -428,7 +429,7 @@ def test_leaves_are_counted_once(expected: Any, actual: Any) -> None:
     assert (found.score == 1) == (other.score == 1)
 
 
-@pytest.mark.parametrize("bad", ["not json", "NaN", '{"a": 1e400}', "[" * 10_000 + "]" * 10_000])
+@every_row("bad", ["not json", "NaN", '{"a": 1e400}', "[" * 10_000 + "]" * 10_000])
 def test_json_structural_says_what_is_no_json(bad: str) -> None:
     with pytest.raises(InputError, match="expected is no JSON"):
         json_structural("1", bad)
@@ -461,7 +462,7 @@ N_CLAIMS = 4000
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "." * 1_000_000 + "x",

@@ -24,6 +24,7 @@ from rag_eval.scorers.regtrace.format_formulas import (
 )
 from rag_eval.scorers.regtrace.specs import FORMAT_METRICS as METRICS
 from rag_eval.scorers.safe_patterns import UnsupportedPatternError
+from tests.tables import every_row
 
 BY_ID = {spec.id: spec for spec in METRICS}
 PROSE = "The tower is 324 metres tall and was finished in 1889."
@@ -108,7 +109,7 @@ def test_the_score_is_passed_by_applied() -> None:
 # What each sub-check finds.
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("n_answer", "tolerance", "passed"),
     [
         (8, 0.2, True),
@@ -146,7 +147,7 @@ def test_fences_do_not_count_to_the_length() -> None:
     assert only("length", "```json\n1234567890\n```", "1234567890", length_tolerance=0).passed
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "passed"),
     [
         ("{}", True),
@@ -226,7 +227,7 @@ def test_keys_of_the_expected_json_are_all_wanted() -> None:
     assert not only("required_fields", "a", '[{"aa": 1}, {"bb": 2}, 3]').passed
 
 
-@pytest.mark.parametrize("answer", ["I’m sorry, no.", "AS AN\nAI model", "(I don't know)"])
+@every_row("answer", ["I’m sorry, no.", "AS AN\nAI model", "(I don't know)"])
 def test_refusals_are_found(answer: str) -> None:
     assert not only("forbidden_content", answer).passed
 
@@ -271,7 +272,7 @@ def test_json_has_all_details_and_people_see_ten() -> None:
     assert documents([detail("a", True)]) == [{"check": "a", "passed": True}]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("text", "bare"),
     [
         ("```\na\n```", "a"),
@@ -297,7 +298,7 @@ def test_words_are_bounded_by_what_is_no_letter() -> None:
 # Options.
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"sub_checks": ["lenght"]}, "did you mean 'length'"),
@@ -394,7 +395,7 @@ def test_patterns_that_linear_time_has_not_are_no_score() -> None:
         assert "look-around" in found.explanation
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "options", "message"),
     [
         ("length_ratio", {"length_tolerance": 2}, "between 0 and 1"),

@@ -29,6 +29,7 @@ from rag_eval.scorers.regtrace.judged import (
 from rag_eval.scorers.regtrace.specs import MEANING_METRICS as METRICS
 from tests.conformance.other_tools import cases, same
 from tests.step_judge import StepJudge
+from tests.tables import every_row
 
 RULES = {metric: rule_of(metric) for metric in ("regtrace.factuality", "regtrace.tone")}
 CLAIMS = "regtrace/factuality_claims"
@@ -147,7 +148,7 @@ def test_an_answer_without_claims_is_null() -> None:
     assert judge.steps == [CLAIMS]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("replies", "kind"),
     [
         ({CLAIMS: {"claims": ["a"] * (MOST_CLAIMS + 1)}}, "incomplete"),
@@ -228,7 +229,7 @@ def test_without_a_model_nothing_is_asked() -> None:
     assert (found.score, judge.steps) == (None, [])
 
 
-@pytest.mark.parametrize("rating", [0, 6, 2.5, "high", None])
+@every_row("rating", [0, 6, 2.5, "high", None])
 def test_another_rating_is_not_read(rating: Any) -> None:
     reply = {"ratings": [{"dimension": 0, "rating": rating}], "confidence": 0.5}
     with pytest.raises(JudgeFailure) as failure:
@@ -309,7 +310,7 @@ def _fallback(args: dict[str, Any], calls: list[str]) -> JudgedOrNative:
     return asyncio.run(native)
 
 
-@pytest.mark.parametrize("case", cases("regtrace.judge_fallback"), ids=lambda case: case["id"])
+@every_row("case", cases("regtrace.judge_fallback"), ids=lambda case: case["id"])
 def test_judges_are_asked_in_the_order_of_the_tool(case: dict[str, Any]) -> None:
     args, expected = case["args"], case["expected"]
     calls: list[str] = []

@@ -30,6 +30,7 @@ from rag_eval.scorers.regtrace.tone_voice import (
     heuristic_words,
     words_of,
 )
+from tests.tables import every_row
 
 FORMAL = (
     "Pursuant to the agreement, the goods are hereby accepted. Therefore no action is required."
@@ -106,7 +107,7 @@ def test_the_persons_that_speak_are_compared() -> None:
     assert only("persona_consistency", "They sent it to her.", "The goods were sent.") == 1.0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "truth", "score"),
     [
         ("one two three four", "one two three four", 1.0),
@@ -125,9 +126,7 @@ def test_a_much_longer_answer_is_too_long_in_its_words_alone() -> None:
     assert only("verbosity", "One two three. " * 8, "One two three.") == 0.5
 
 
-@pytest.mark.parametrize(
-    ("ratio", "score"), [(0, 0), (0.25, 0.5), (0.5, 1), (2, 1), (3, 0.5), (4, 0), (9, 0)]
-)
+@every_row(("ratio", "score"), [(0, 0), (0.25, 0.5), (0.5, 1), (2, 1), (3, 0.5), (4, 0), (9, 0)])
 def test_lengths_from_half_to_double_are_fine(ratio: float, score: float) -> None:
     assert length_score(ratio) == score
 
@@ -164,7 +163,7 @@ def test_what_is_not_measured_does_not_count() -> None:
     assert weighed({"verbosity": 0.5}, {"verbosity": 0.0, "formality": 1.0}, []).score is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "said"),
     [
         ({"sub_dimensions": ["formalty"]}, "did you mean 'formality'"),
@@ -212,7 +211,7 @@ def test_the_nearest_of_several_expected_outputs_counts() -> None:
     assert scored(FORMAL, [CASUAL, FORMAL, PLAIN]).score == 1.0
 
 
-@pytest.mark.parametrize(("answer", "truth"), [(PLAIN, None), (PLAIN, " "), ("!!!", PLAIN)])
+@every_row(("answer", "truth"), [(PLAIN, None), (PLAIN, " "), ("!!!", PLAIN)])
 def test_there_can_be_nothing_to_measure(answer: str, truth: Any) -> None:
     found = scored(answer, truth)
     assert (found.score, found.null_reason) == (None, NullReason.NOTHING_TO_MEASURE)
@@ -322,7 +321,7 @@ def test_the_heuristic_is_from_0_to_1(answer: str, expected: str) -> None:
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "." * 500_000 + "x",

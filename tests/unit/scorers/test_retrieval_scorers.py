@@ -19,6 +19,7 @@ from rag_eval.retrieval import answer_context_overlap, evaluate_rankings, precis
 from rag_eval.samples import NullReason
 from rag_eval.scorers import ir
 from rag_eval.scorers.hazel.retrieval import METRICS
+from tests.tables import every_row
 
 LISTED = [metric.id for metric in ir.METRICS]
 HAZEL = {spec.id: spec for spec in METRICS}
@@ -46,18 +47,18 @@ def test_every_listed_measure_has_a_contract() -> None:
         assert spec.create(**spec.options).column is not None
 
 
-@pytest.mark.parametrize("name", ["ndcg@10", "ir.P", "ir.mrr", "ir.bpref@5", "hazel.mrr", ""])
+@every_row("name", ["ndcg@10", "ir.P", "ir.mrr", "ir.bpref@5", "hazel.mrr", ""])
 def test_other_names_have_none(name: str) -> None:
     assert ir.measure_of(name) is None
 
 
-@pytest.mark.parametrize("name", RETRIEVAL)
+@every_row("name", RETRIEVAL)
 def test_the_default_options_are_those_of_the_contract(name: str) -> None:
     spec = spec_of(name)
     assert spec.create().score(FOUND) == spec.create(**spec.options).score(FOUND)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "score"),
     [
         ("ir.P@5", 2 / 5),
@@ -91,20 +92,20 @@ def test_a_finding_tells_what_was_found_where() -> None:
     )
 
 
-@pytest.mark.parametrize("name", RETRIEVAL)
-@pytest.mark.parametrize("relevant", [[], {}, {"a": 0}, {"a": -1, "b": 0}, ()])
+@every_row("name", RETRIEVAL)
+@every_row("relevant", [[], {}, {"a": 0}, {"a": -1, "b": 0}, ()])
 def test_without_a_relevant_document_there_is_no_score(name: str, relevant: Any) -> None:
     found = scored(name, {"retrieved_ids": ["a"], "relevant_ids": relevant})
     assert found == Scored.nothing("relevant_ids holds no relevant document")
 
 
-@pytest.mark.parametrize("name", RETRIEVAL)
+@every_row("name", RETRIEVAL)
 def test_nothing_retrieved_is_zero(name: str) -> None:
     assert scored(name, {"retrieved_ids": [], "relevant_ids": ["a"]}).score == 0.0
 
 
-@pytest.mark.parametrize("name", RETRIEVAL)
-@pytest.mark.parametrize(
+@every_row("name", RETRIEVAL)
+@every_row(
     ("fields", "message"),
     [
         ({"retrieved_ids": "ab"}, "retrieved_ids must be a list, got str"),
@@ -128,7 +129,7 @@ def test_errors_say_what_was_found(name: str, fields: dict[str, Any], message: s
             scorer.column([FOUND, {**FOUND, **fields}])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "options", "message"),
     [
         ("hazel.precision_at_k", {"k": 0}, "k must be a whole number from 1 on, got 0"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.scorers.javascript_patterns import re2_source
 from rag_eval.scorers.safe_patterns import UnsupportedPatternError, compiled
+from tests.tables import every_row
 
 FOUND = [
     (r"\d+", "", "a1"),
@@ -91,36 +92,36 @@ UNSUPPORTED = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "flags", "text"), FOUND)
+@every_row(("pattern", "flags", "text"), FOUND)
 def test_what_javascript_finds_is_found(pattern: str, flags: str, text: str) -> None:
     assert compiled(pattern, flags).search(text)
 
 
-@pytest.mark.parametrize(("pattern", "flags", "text"), NOT_FOUND)
+@every_row(("pattern", "flags", "text"), NOT_FOUND)
 def test_what_javascript_does_not_find_is_not_found(pattern: str, flags: str, text: str) -> None:
     assert not compiled(pattern, flags).search(text)
 
 
-@pytest.mark.parametrize(("pattern", "reason"), REFUSED)
+@every_row(("pattern", "reason"), REFUSED)
 def test_what_is_no_pattern_is_refused(pattern: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason) as caught:
         compiled(pattern)
     assert not isinstance(caught.value, UnsupportedPatternError)
 
 
-@pytest.mark.parametrize(("pattern", "reason"), UNSUPPORTED)
+@every_row(("pattern", "reason"), UNSUPPORTED)
 def test_what_takes_more_than_linear_time_is_refused(pattern: str, reason: str) -> None:
     with pytest.raises(UnsupportedPatternError, match=reason):
         compiled(pattern)
 
 
-@pytest.mark.parametrize("source", [r"\a", "{", "]", r"[\w-.]", r"\u{110000}", r"\p{", r"\p"])
+@every_row("source", [r"\a", "{", "]", r"[\w-.]", r"\u{110000}", r"\p{", r"\p"])
 def test_with_the_flag_u_what_is_no_syntax_is_refused(source: str) -> None:
     with pytest.raises(InputError):
         compiled(source, "u")
 
 
-@pytest.mark.parametrize("flags", ["x", "ii", "I"])
+@every_row("flags", ["x", "ii", "I"])
 def test_flags_that_there_are_not_are_refused(flags: str) -> None:
     with pytest.raises(InputError, match="flags"):
         compiled("a", flags)
@@ -139,13 +140,13 @@ def test_a_pattern_may_be_no_longer_than_allowed() -> None:
         compiled("a" * 10_001)
 
 
-@pytest.mark.parametrize("pattern", [5, None, b"a"])
+@every_row("pattern", [5, None, b"a"])
 def test_a_pattern_must_be_a_text(pattern: object) -> None:
     with pytest.raises(InputError, match="pattern must be a text"):
         compiled(pattern)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(x+x+)+y", "(a|aa)+$", "^(a*)*b", "(.*a){12}$"])
+@every_row("pattern", ["(a+)+$", "(x+x+)+y", "(a|aa)+$", "^(a*)*b", "(.*a){12}$"])
 @pytest.mark.timeout(60)
 def test_patterns_that_hang_elsewhere_end(pattern: str) -> None:
     assert not compiled(pattern).search("a" * 300_000 + "!")
@@ -159,9 +160,7 @@ def test_a_pattern_too_complex_for_a_long_text_is_refused_and_not_run() -> None:
         pattern.search("a" * 10_000_000)
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(" * 5_000 + ")" * 5_000, "[" * 9_000, "a?" * 5_000, "(?:a|b|" * 1400]
-)
+@every_row("pattern", ["(" * 5_000 + ")" * 5_000, "[" * 9_000, "a?" * 5_000, "(?:a|b|" * 1400])
 @pytest.mark.timeout(60)
 def test_huge_patterns_end_in_a_result_or_a_refusal(pattern: str) -> None:
     try:

@@ -16,6 +16,7 @@ from rag_eval.scorers.sentiment_lexicon import (
     sentiment_tokens,
     word_values,
 )
+from tests.tables import every_row
 
 WORDS = {"good": 3.0, "bad": -3.0, "fine": 2.0, "can't stand": -3.0}
 
@@ -69,7 +70,7 @@ def test_a_mapping_is_taken_as_it_is_in_lower_case() -> None:
     assert load_lexicon({"GOOD": 3, "meh": 0}) == {"good": 3, "meh": 0}
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "said"),
     [
         ({"good": "3"}, "'good': must be a number, got str"),
@@ -90,7 +91,7 @@ def test_what_is_no_lexicon_is_refused_with_the_place(source: Any, said: str) ->
         load_lexicon(source)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("content", "said"),
     [
         (b"good\t3\nbad -3\n", "line 2: must be a word, a tab and a number, got 'bad -3'"),

@@ -35,6 +35,7 @@ from rag_eval.trajectory import (
     tool_call_accuracy,
     trajectory_score,
 )
+from tests.tables import every_row
 
 MODULES = (hazel, tool_call_accuracy_code, trajectory_comparison, trajectory_unified)
 SPECS = {spec.id: spec for module in MODULES for spec in module.METRICS}
@@ -76,7 +77,7 @@ def test_values_count_only_where_the_type_is_expected() -> None:
     assert compare_trajectories(actual, steps("s", toolArgs={"q": 2})).score == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("left", "right", "same"),
     [
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}, False),
@@ -132,7 +133,7 @@ COMPARED = {
 }
 
 
-@pytest.mark.parametrize("kind", COMPARED)
+@every_row("kind", COMPARED)
 def test_each_type_of_step_has_its_values_to_compare(kind: str) -> None:
     every = {name for names in COMPARED.values() for name in names} | {"durationMs", "metadata"}
     for name in every:
@@ -170,7 +171,7 @@ def test_an_unknown_option_is_named_with_the_nearest() -> None:
 # ------------------------------------------------------------------------------------ what is read
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "message"),
     [
         ("search", "must be a list of steps, got str"),
@@ -186,7 +187,7 @@ def test_what_is_no_trajectory_is_refused(source: Any, message: str) -> None:
         compare_trajectories(source, [])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("source", "message"),
     [
         ({"maxStep": 3}, "did you mean 'maxSteps'"),
@@ -250,9 +251,7 @@ def test_steps_that_share_their_children_do_not_take_for_ever(
         compare_trajectories(steps("s", toolArgs=value), steps("s", toolArgs=[]))
 
 
-@pytest.mark.parametrize(
-    "value", [{1, 2}, b"x", object(), 10**5000], ids=["set", "bytes", "object", "digits"]
-)
+@every_row("value", [{1, 2}, b"x", object(), 10**5000], ids=["set", "bytes", "object", "digits"])
 def test_a_value_that_is_no_json_is_refused_where_it_is_compared(value: Any) -> None:
     assert compare_trajectories(steps("s", toolArgs=value), [{"name": "s"}]).score == 1
     with pytest.raises(InputError, match="toolArgs of step 's': no JSON value"):
@@ -289,7 +288,7 @@ def test_the_duration_of_the_trajectory_goes_before_that_of_its_steps() -> None:
     assert check_trajectory_efficiency(whole["steps"]).total_duration_ms == 80
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("budget", "message"),
     [
         ({"max_steps": math.nan}, "max_steps"),
@@ -479,7 +478,7 @@ def test_the_reason_has_a_line_for_each_part_that_counts() -> None:
     assert "1 retries of b" in lines[3]
 
 
-@pytest.mark.parametrize("weight", [math.nan, "1", True])
+@every_row("weight", [math.nan, "1", True])
 def test_weights_are_finite_numbers(weight: Any) -> None:
     with pytest.raises(InputError, match="weight of accuracy"):
         create_trajectory_scorer_code(weights={"accuracy": weight})
@@ -495,7 +494,7 @@ def test_weights_that_are_left_out_keep_their_defaults_and_none_left_scores_1() 
     assert half.score == 0.5
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [
         {},
@@ -538,7 +537,7 @@ def test_calls_are_read_from_names_mappings_and_trajectories() -> None:
     assert tool_call_accuracy(AgentTrajectory(calls), AgentTrajectory(["c", "x"])) == 0.5
 
 
-@pytest.mark.parametrize("calls", ["ab", {"a": 1}, None, 3, [""], [None], [{"args": 1}], [["a"]]])
+@every_row("calls", ["ab", {"a": 1}, None, 3, [""], [None], [{"args": 1}], [["a"]]])
 def test_what_are_no_calls_is_refused(calls: Any) -> None:
     for score in (trajectory_score, tool_call_accuracy):
         with pytest.raises(InputError, match="actual"):
@@ -560,8 +559,8 @@ IN_MESSAGES = {
 }
 
 
-@pytest.mark.parametrize("metric", ["hazel.trajectory_score", "mastra.tool_call_accuracy"])
-@pytest.mark.parametrize("fields", [CALLS, IN_MESSAGES, {**CALLS, "messages": []}])
+@every_row("metric", ["hazel.trajectory_score", "mastra.tool_call_accuracy"])
+@every_row("fields", [CALLS, IN_MESSAGES, {**CALLS, "messages": []}])
 def test_calls_of_a_sample_are_its_own_or_those_of_its_messages(
     metric: str, fields: dict[str, Any]
 ) -> None:
@@ -656,7 +655,7 @@ def test_calls_of_a_sample_are_its_trajectory_where_it_has_no_other() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("metric", "options"),
     [
         ("mastra.trajectory", {"defaults": {"maxSteps": math.nan}}),
@@ -678,7 +677,7 @@ def test_values_of_options_are_checked_when_a_scorer_is_made(
         scorer(metric, **options)
 
 
-@pytest.mark.parametrize("spec", SPECS.values(), ids=lambda spec: spec.id)
+@every_row("spec", SPECS.values(), ids=lambda spec: spec.id)
 def test_a_contract_is_made_by_its_defaults(spec: Metric) -> None:
     made = spec.create(**spec.options)
     fields = {"tool_calls": ["a"], "expected_tool_calls": ["a"], "expected_trajectory": steps("a")}
@@ -686,7 +685,7 @@ def test_a_contract_is_made_by_its_defaults(spec: Metric) -> None:
     assert made.score(read).score == 1
 
 
-@pytest.mark.parametrize(
+@every_row(
     "metric", ["hazel.trajectory_score", "hazel.tool_call_accuracy", "mastra.tool_call_accuracy"]
 )
 def test_a_column_is_its_rows_one_by_one(metric: str) -> None:

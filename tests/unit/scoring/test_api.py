@@ -31,6 +31,7 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import EvalSample, NullReason
 from rag_eval.scoring import progress as progress_module
+from tests.tables import every_row
 
 Sample = dict[str, Any]
 
@@ -98,7 +99,7 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("sample", "message"), BAD_SAMPLES)
+@every_row(("sample", "message"), BAD_SAMPLES)
 def test_a_bad_sample_is_named_with_its_field(sample: Sample, message: str) -> None:
     with pytest.raises(InputError, match=exactly(f"sample: {message}")):
         rag_eval.evaluate(sample)
@@ -116,7 +117,7 @@ def test_a_bad_sample_far_on_is_numbered_from_the_beginning() -> None:
         rag_eval.evaluate_batch(rows, threads=2)
 
 
-@pytest.mark.parametrize("sample", ["text", 5, None, [GOOD], object()])
+@every_row("sample", ["text", 5, None, [GOOD], object()])
 def test_what_is_no_sample(sample: Any) -> None:
     kind = type(sample).__name__
     with pytest.raises(InputError, match=f"sample must be a dict or an EvalSample, got {kind}"):
@@ -125,7 +126,7 @@ def test_what_is_no_sample(sample: Any) -> None:
         rag_eval.evaluate_batch([GOOD, sample])
 
 
-@pytest.mark.parametrize("samples", ["text", b"x", GOOD, EvalSample(question="q"), None, 5])
+@every_row("samples", ["text", b"x", GOOD, EvalSample(question="q"), None, 5])
 def test_what_is_no_list_of_samples(samples: Any) -> None:
     kind = type(samples).__name__
     with pytest.raises(InputError, match=exactly(f"samples must be a list of samples, got {kind}")):
@@ -149,7 +150,7 @@ def test_an_error_of_the_input_itself_comes_through() -> None:
             rag_eval.evaluate_batch(rows(), threads=threads)
 
 
-@pytest.mark.parametrize("truth", [{}, {"groundTruth": None}, {"groundTruth": ""}])
+@every_row("truth", [{}, {"groundTruth": None}, {"groundTruth": ""}])
 def test_no_ground_truth_is_null_with_its_reason(truth: Sample) -> None:
     result = rag_eval.evaluate({**NO_TRUTH, **truth})
     for metric in ("context_recall", "answer_correctness"):
@@ -181,7 +182,7 @@ def test_only_fields_that_are_read_have_to_be_there() -> None:
 # -------------------------------------------------------------------------------- bad options
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"treshold": 1}, "evaluate_batch has no option 'treshold'"),
@@ -213,7 +214,7 @@ def test_each_function_knows_its_own_options() -> None:
         rag_eval.score_faithfulness(GOOD, ngram_weigth=1)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "hint"),
     [
         ("faithfullness", "; did you mean 'faithfulness'?"),
@@ -240,7 +241,7 @@ def test_an_unknown_metric(name: Any, hint: str) -> None:
         assert str(caught.value).endswith(f"the usual ones: {ALL_METRICS})")
 
 
-@pytest.mark.parametrize("metrics", ["faithfulness", b"x", 5])
+@every_row("metrics", ["faithfulness", b"x", 5])
 def test_metrics_are_a_list(metrics: Any) -> None:
     with pytest.raises(InputError, match="metrics must be a list of metric ids, got "):
         rag_eval.evaluate(GOOD, metrics)
@@ -283,7 +284,7 @@ def test_one_option_in_two_spellings() -> None:
         rag_eval.evaluate(GOOD, thresholds=twice)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("value", "found"),
     [
         (None, "must be a number, got NoneType"),
@@ -320,16 +321,16 @@ def test_a_threshold_of_a_metric_that_is_not_asked_for_is_checked_too() -> None:
         rag_eval.evaluate(GOOD, ["faithfulness"], thresholds={"context_recall": math.nan})
 
 
-@pytest.mark.parametrize("name", ["thresholds", "composite_weights", "metric_modes", "heuristic"])
-@pytest.mark.parametrize("value", [5, "x", [1]])
+@every_row("name", ["thresholds", "composite_weights", "metric_modes", "heuristic"])
+@every_row("value", [5, "x", [1]])
 def test_options_by_name_are_mappings(name: str, value: Any) -> None:
     options: dict[str, Any] = {name: value}
     with pytest.raises(InputError, match=f"{name} must be a mapping.*, got {type(value).__name__}"):
         rag_eval.evaluate(GOOD, **options)
 
 
-@pytest.mark.parametrize("name", ["threads", "concurrency"])
-@pytest.mark.parametrize("value", [0, -1, 1.5, True, "2", math.nan, [1]])
+@every_row("name", ["threads", "concurrency"])
+@every_row("value", [0, -1, 1.5, True, "2", math.nan, [1]])
 def test_threads_and_concurrency_are_whole_numbers_from_one_on(name: str, value: Any) -> None:
     options: dict[str, Any] = {name: value}
     for samples in ([GOOD], []):
@@ -366,7 +367,7 @@ def test_an_unknown_mode() -> None:
     assert rag_eval.evaluate(GOOD, mode="heuristic").metrics.faithfulness.mode == "heuristic"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"ngram_sizes": "12"}, "ngram_sizes must be a list of numbers, got '12'"),
@@ -387,7 +388,7 @@ def test_heuristic_options_are_checked(options: Any, message: str) -> None:
         rag_eval.evaluate(GOOD, heuristic=options)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options",
     [
         # The weights cancel but for a trace, and shares of it are past the largest double.
@@ -478,8 +479,8 @@ def test_no_rows_no_progress() -> None:
     rag_eval.evaluate_batch(iter([]), on_progress=never)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("error", [ZeroDivisionError("mine"), KeyboardInterrupt(), InputError("x")])
+@every_row("threads", [1, 2])
+@every_row("error", [ZeroDivisionError("mine"), KeyboardInterrupt(), InputError("x")])
 def test_an_error_in_the_callback_ends_the_batch_as_itself(
     threads: int, error: BaseException
 ) -> None:
@@ -722,9 +723,7 @@ def full_batch() -> rag_eval.BatchEvalResult:
     return rag_eval.evaluate_batch([GOOD, OTHER, NO_TRUTH], baseline_result=BASELINE)
 
 
-@pytest.mark.parametrize(
-    "duplicate", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
-)
+@every_row("duplicate", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_results_can_be_copied_and_pickled(duplicate: Any) -> None:
     one = rag_eval.evaluate(GOOD)
     again = duplicate(one)
@@ -856,7 +855,7 @@ def plain(value: Any) -> Any:
     return [plain(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("call", "merged"),
     [
         ({}, {}),
@@ -1077,7 +1076,7 @@ def test_a_baseline_without_a_signature_gives_a_note() -> None:
     assert result.summary_dict()["notes"] == [note]
 
 
-@pytest.mark.parametrize(
+@every_row(
     "baseline",
     [
         5,

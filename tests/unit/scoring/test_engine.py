@@ -18,6 +18,7 @@ from rag_eval.plumbing.checked_values import thread_count
 from rag_eval.plumbing.interrupts import StopFlag
 from rag_eval.scoring import engine
 from rag_eval.scoring.engine import score_blocks, scored_block
+from tests.tables import every_row
 
 PLAN = make_plan(["faithfulness"], {})
 NEEDS = FieldNeeds.of(PLAN.columns)
@@ -84,8 +85,8 @@ def ended(thread: threading.Thread) -> None:
     assert not thread.is_alive()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 4])
-@pytest.mark.parametrize("reads_apart", [False, True])
+@every_row("threads", [1, 2, 3, 4])
+@every_row("reads_apart", [False, True])
 def test_blocks_come_in_order(threads: int, reads_apart: bool) -> None:
     rows = Rows(200)
     found = list(rows.scored(threads, reads_apart=reads_apart))
@@ -93,8 +94,8 @@ def test_blocks_come_in_order(threads: int, reads_apart: bool) -> None:
     assert all(block.scores.shape == (1, 1) and block.scores[0, 0] == 1 for block in found)
 
 
-@pytest.mark.parametrize("threads", [2, 3, 4])
-@pytest.mark.parametrize("slow", [0, 7])
+@every_row("threads", [2, 3, 4])
+@every_row("slow", [0, 7])
 def test_the_others_go_on_while_one_is_slow(threads: int, slow: int) -> None:
     """They stalled as soon as a few waited for it."""
     rows = Rows(150)
@@ -160,7 +161,7 @@ def test_a_giant_does_not_stop_the_rows_behind_it(monkeypatch: pytest.MonkeyPatc
     assert numbers == list(range(300))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@every_row("threads", [1, 2, 4])
 def test_the_first_fault_in_order_is_the_error(threads: int) -> None:
     """Not the one that was found first."""
     rows = Rows(50)
@@ -180,7 +181,7 @@ def test_the_first_fault_in_order_is_the_error(threads: int) -> None:
     assert found == list(range(10))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@every_row("threads", [1, 2, 4])
 def test_rows_before_what_cannot_be_read_come_first(threads: int) -> None:
     rows = Rows(50)
     rows.fails_at = 20
@@ -198,7 +199,7 @@ def test_rows_before_what_cannot_be_read_come_first(threads: int) -> None:
         take()
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+@every_row("threads", [1, 2, 4])
 def test_rows_before_ctrl_c_come_first(threads: int) -> None:
     """Those that were read were lost where the reader waited for more."""
     rows = Rows(20)

@@ -16,6 +16,7 @@ import pytest
 import rag_eval
 from rag_eval import EvalSample
 from rag_eval.errors import InputError
+from tests.tables import every_row
 
 OURS = [
     {
@@ -69,9 +70,9 @@ def same_scores(found: rag_eval.BatchEvalResult, wanted: rag_eval.BatchEvalResul
     )
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
+@every_row("profile", PROFILES)
+@every_row("kind", KINDS)
+@every_row(
     ("rows", "names"),
     [(RAGAS, {"schema": "ragas"}), (NESTED, {"mapping": PATHS})],
     ids=["schema", "mapping"],
@@ -151,7 +152,7 @@ def test_no_rows_have_no_names() -> None:
     assert rag_eval.evaluate_batch([], mapping=PATHS).n_rows == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("names", "message"),
     [
         ({"schema": "raggas"}, "unknown schema 'raggas'; did you mean 'ragas'"),

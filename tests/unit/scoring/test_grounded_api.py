@@ -32,6 +32,7 @@ from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.row import EvalSignal, MetricResult
 from rag_eval.results.summaries import compare_files
 from rag_eval.samples import EvalSample, MetricId, NullReason
+from tests.tables import every_row
 
 Sample = dict[str, Any]
 
@@ -158,7 +159,7 @@ def test_a_run_of_diagnostics_alone_passes() -> None:
     assert not batch([], DIAGNOSTIC_IDS).passed
 
 
-@pytest.mark.parametrize("metric", LOWER_IS_BETTER)
+@every_row("metric", LOWER_IS_BETTER)
 def test_lower_is_better_passes_up_to_the_threshold(metric: str) -> None:
     score = only(INVENTED, metric).score
     assert score is not None
@@ -241,7 +242,7 @@ NULLS: list[tuple[Sample, dict[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "nulls"), NULLS)
+@every_row(("change", "nulls"), NULLS)
 def test_a_missing_field_is_null_and_no_error(change: Sample, nulls: dict[str, str]) -> None:
     (name,) = change
     camel = {**without(FULL, name), **({"groundTruth": None} if name == "ground_truth" else change)}
@@ -266,7 +267,7 @@ def test_a_missing_field_is_null_and_no_error(change: Sample, nulls: dict[str, s
     assert not result.null_reasons[0].any()
 
 
-@pytest.mark.parametrize(("change", "nulls"), NULLS)
+@every_row(("change", "nulls"), NULLS)
 def test_a_field_without_a_word_has_nothing_to_measure(
     change: Sample, nulls: dict[str, str]
 ) -> None:
@@ -340,7 +341,7 @@ def test_a_refusal_is_irrelevant() -> None:
 # -------------------------------------------------------------------------------- ground truths
 
 
-@pytest.mark.parametrize(
+@every_row(
     "truth",
     [
         "Dr. Ellen Marsh",
@@ -387,7 +388,7 @@ def test_ground_truths_are_counted_as_they_were_given() -> None:
     assert signal.evidence == "Tom Reed sold it."
 
 
-@pytest.mark.parametrize("truth", ["", [None], [""], ["", None], (None, None)])
+@every_row("truth", ["", [None], [""], ["", None], (None, None)])
 def test_an_empty_ground_truth_is_none(truth: Any) -> None:
     found = only({**FULL, "ground_truth": truth}, "context_recall")
     assert found.explanation == NO_TRUTH
@@ -428,7 +429,7 @@ BAD_SAMPLES: list[tuple[Sample, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), BAD_SAMPLES)
+@every_row(("change", "message"), BAD_SAMPLES)
 def test_a_wrong_type_is_named_with_sample_and_field(change: Sample, message: str) -> None:
     sample = {**FULL, **change}
     assert refusal(lambda: evaluate(sample)).startswith(f"sample: {message}")
@@ -449,7 +450,7 @@ COMPANY: list[Sample] = [
 ]
 
 
-@pytest.mark.parametrize("sample", COMPANY)
+@every_row("sample", COMPANY)
 def test_a_score_does_not_depend_on_what_else_is_asked_for(sample: Sample) -> None:
     """Regression: texts that no metric asked for reads were left out when the row was read."""
     every = evaluate(sample)
@@ -471,7 +472,7 @@ def test_every_field_is_looked_at_whatever_the_metric() -> None:
     assert evaluate({**FULL, "contexts": 5}, []).passed is False
 
 
-@pytest.mark.parametrize("sample", ["text", 5, None, [FULL]])
+@every_row("sample", ["text", 5, None, [FULL]])
 def test_what_is_no_sample(sample: Any) -> None:
     message = f"must be a dict or an EvalSample, got {type(sample).__name__}"
     assert refusal(lambda: evaluate(sample)) == f"sample {message}"
@@ -530,7 +531,7 @@ def test_a_language_without_a_list_of_words_is_scored() -> None:
 # --------------------------------------------------------------------------------- bad options
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         (
@@ -577,7 +578,7 @@ def test_options_that_are_refused(options: dict[str, Any], message: str) -> None
         assert message in refusal(call)
 
 
-@pytest.mark.parametrize("profile", [{}, {"profile": None}, {"profile": "overlap"}])
+@every_row("profile", [{}, {"profile": None}, {"profile": "overlap"}])
 def test_options_that_only_the_grounded_profile_has(profile: Any) -> None:
     for options, message in (
         (
@@ -673,7 +674,7 @@ OTHERS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("before", "now", "difference"), OTHERS)
+@every_row(("before", "now", "difference"), OTHERS)
 def test_runs_of_other_settings_are_not_compared(
     tmp_path: Path, before: dict[str, Any], now: dict[str, Any], difference: str
 ) -> None:
@@ -830,9 +831,7 @@ QUOTED: list[tuple[str, list[str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("sentences", "contexts"), [pytest.param(*row[1:], id=row[0]) for row in QUOTED]
-)
+@every_row(("sentences", "contexts"), [pytest.param(*row[1:], id=row[0]) for row in QUOTED])
 def test_spans_are_of_the_original_texts(sentences: list[str], contexts: list[str]) -> None:
     text = "".join(sentences)
     sample = {"answer": text, "contexts": contexts, "ground_truth": ["?", text]}
@@ -896,7 +895,7 @@ def as_given(sample: Any) -> Any:
     return json.loads(json.dumps(evaluate(sample, []).to_dict()["sample"]))
 
 
-@pytest.mark.parametrize("metrics", [ALL_METRIC_IDS, ("answer_correctness",), ("faithfulness",)])
+@every_row("metrics", [ALL_METRIC_IDS, ("answer_correctness",), ("faithfulness",)])
 def test_a_generator_gives_the_same_and_its_samples_back(metrics: tuple[str, ...]) -> None:
     """Regression: nulls among texts, and lists of one ground truth, came back as other values."""
     listed, generated = batch(ROWS, metrics), batch(iter(ROWS), metrics)
@@ -1031,7 +1030,7 @@ def test_a_rise_of_exactly_the_threshold_is_no_regression() -> None:
         assert gate.message.endswith(f"({'more than' if regressed else 'at most'} {bar:.2f})")
 
 
-@pytest.mark.parametrize("metric", LOWER_IS_BETTER)
+@every_row("metric", LOWER_IS_BETTER)
 def test_a_least_mean_of_what_should_be_low_is_refused(metric: str) -> None:
     found = refusal(lambda: Gates.of(None, {metric: 0.5}, ALL_METRIC_IDS))
     assert found == f"min_mean is given for {metric}, of which lower is better: max_mean bounds it"
@@ -1184,7 +1183,7 @@ def test_an_unsigned_calibration_gives_a_note(labelled: BatchEvalResult) -> None
     assert batch([SOUND], calibration=unsigned, baseline_result=batch([SOUND])).notes == [note]
 
 
-@pytest.mark.parametrize("metric", LOWER_IS_BETTER)
+@every_row("metric", LOWER_IS_BETTER)
 def test_what_should_be_low_is_not_calibrated(metric: str, calibration: Calibration) -> None:
     """Regression: a threshold that good rows reach from below was taken as one to stay under."""
     message = f"{metric} cannot be calibrated: of its scores lower is better"

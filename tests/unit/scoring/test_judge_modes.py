@@ -28,6 +28,7 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.samples import NullReason
 from tests.fluent_judge import FluentJudge
+from tests.tables import every_row
 
 FACTS = (
     "The Kiruna church was built in 1912.",
@@ -117,7 +118,7 @@ def test_metric_modes_say_who_scores_what() -> None:
     assert less.metrics.context_recall.mode == "llm"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"mode": "llm"}, "needs a judge and none was given"),
@@ -415,7 +416,7 @@ def broken(prompt: str) -> str:
     raise ValueError("no model here")
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("judge", "reason"),
     [
         (garbage, NullReason.JUDGE_UNPARSED),
@@ -552,7 +553,7 @@ def test_a_prompt_of_the_callers_own_is_sent() -> None:
     assert inner.n_calls == 0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("overrides", "message"),
     [
         ({"faithfulness": "No variables."}, r"lacks the variable \$"),

@@ -19,6 +19,7 @@ from rag_eval.samples import EvalSample, NullReason
 from rag_eval.scoring.judgements import OneJudgement, combined
 from tests.fluent_judge import FluentJudge, read_prompt
 from tests.judging import reply_with
+from tests.tables import every_row
 
 MEASURED = NullReason.MEASURED
 SAMPLE: dict[str, Any] = {
@@ -202,9 +203,7 @@ def test_a_failed_judgement_is_explained_by_its_failure() -> None:
 # ----------------------------------------------------------------------------- rows of all kinds
 
 
-@pytest.mark.parametrize(
-    "metric", ["mastra.bias", "mastra.answer_relevancy", "omk.answer_relevancy"]
-)
+@every_row("metric", ["mastra.bias", "mastra.answer_relevancy", "omk.answer_relevancy"])
 def test_what_has_no_answer_is_not_put_to_a_judge(metric: str) -> None:
     judge = FluentJudge()
     result = rag_eval.evaluate_batch([{"question": "Why so?"}], [metric], judge=judge)
@@ -268,7 +267,7 @@ class Unhashable:
         return FluentJudge()(prompt)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "judge",
     [functools.partial(FluentJudge()), Unhashable(), lambda prompt: FluentJudge()(prompt)],
     ids=["partial", "unhashable", "lambda"],

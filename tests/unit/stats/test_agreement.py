@@ -27,6 +27,7 @@ from rag_eval.stats import (
 )
 from rag_eval.stats.agreement import COEFFICIENTS, Coefficient
 from rag_eval.stats.concordance import kendall_taus
+from tests.tables import every_row
 
 RATINGS = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40).filter(
     lambda rows: len({value for row in rows for value in row}) > 1
@@ -83,7 +84,7 @@ def test_categories_may_be_texts_and_need_not_be_there_for_both() -> None:
     assert cohen_kappa(["a", math.nan], ["b", "b"]) == 0
 
 
-@pytest.mark.parametrize("values", [[], [3.0], [3.0, 3.0, 3.0], [None, None]])
+@every_row("values", [[], [3.0], [3.0, 3.0, 3.0], [None, None]])
 def test_raters_who_always_say_one_and_the_same_have_no_kappa(values: list[float | None]) -> None:
     assert cohen_kappa(values, values) is None
     assert weighted_kappa(values, values) is None
@@ -99,8 +100,8 @@ def test_scores_far_from_zero_lose_no_digits() -> None:
 # --------------------------------------------------------------------------------- correlations
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("n", [3, 10, 127, 128])
+@every_row("seed", range(8))
+@every_row("n", [3, 10, 127, 128])
 def test_correlations_are_those_of_scipy(seed: int, n: int) -> None:
     left, right = random_columns(seed, n)
     if len(set(left)) < 2 or len(set(right)) < 2:
@@ -136,7 +137,7 @@ def test_a_weight_is_so_many_copies_of_a_row(rows: list[tuple[int, int, int]]) -
     assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("correlation", [pearson, spearman, kendall])
+@every_row("correlation", [pearson, spearman, kendall])
 def test_a_constant_column_correlates_with_nothing(correlation: Any) -> None:
     assert correlation([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
     assert correlation([1.0], [2.0]) is None
@@ -205,7 +206,7 @@ def test_what_is_not_defined_has_no_interval() -> None:
     assert found["quadratic_kappa"] is not None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("arguments", "message"),
     [
         (([1.0], [1.0, 2.0]), "must have rated the same rows, got 1, 2"),
@@ -291,7 +292,7 @@ def test_no_rows_make_a_table_without_rates() -> None:
     assert found.to_dict()["recall"] is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("arguments", "options", "message"),
     [
         ((["a"], []), {}, "got 1 and 0"),

@@ -23,6 +23,7 @@ from rag_eval.stats import (
 )
 from rag_eval.stats.bca import bca_bounds, percentile_bounds
 from rag_eval.stats.resampling import drawn_places
+from tests.tables import every_row
 
 Numbers = npt.NDArray[np.float64]
 METHODS = ("percentile", "bca")
@@ -57,9 +58,9 @@ def of_scipy(values: Numbers, means: Numbers, method: str, level: float) -> tupl
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
-@pytest.mark.parametrize("n", [5, 40, 200])
+@every_row("method", METHODS)
+@every_row("level", [0.8, 0.95, 0.99])
+@every_row("n", [5, 40, 200])
 def test_bounds_are_those_of_scipy_from_the_same_resamples(
     method: Any, level: float, n: int
 ) -> None:
@@ -205,8 +206,8 @@ def test_places_of_the_caller_are_used_to_the_last_one() -> None:
 # ------------------------------------------------------------------------------ too few to say
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
+@every_row("method", METHODS)
+@every_row(
     ("values", "estimate", "n_groups"),
     [
         ([0.1] * 7, 0.1, 7),
@@ -278,7 +279,7 @@ def test_resamples_without_a_value_are_not_counted() -> None:
     assert bounds(found) == pytest.approx((0.2, 0.8))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("values", "options", "message"),
     [
         ([[[1.0]]], {}, "values must be a column or columns, got 3 dimensions"),

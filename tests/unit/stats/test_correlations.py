@@ -16,6 +16,7 @@ from rag_eval.stats.correlations import (
     partial_correlations,
     varies,
 )
+from tests.tables import every_row
 
 Floats = npt.NDArray[np.float64]
 
@@ -24,7 +25,7 @@ def tied(generator: np.random.Generator, n_rows: int) -> Floats:
     return generator.integers(0, 5, n_rows) / 4
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every_row("seed", range(20))
 def test_weights_count_as_copies_do(seed: int) -> None:
     generator = np.random.default_rng(seed)
     columns = [tied(generator, 12), generator.random(12), tied(generator, 12)]
@@ -76,7 +77,7 @@ def test_what_the_third_column_says_already_leaves_nothing_to_correlate() -> Non
     assert not math.isnan(partial_correlations(column, other, column**2, weights)[0])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every_row("seed", range(20))
 def test_rounding_leaves_nothing_to_correlate(seed: int) -> None:
     """A line through numbers that binary cannot hold is not quite straight."""
     generator = np.random.default_rng(seed)

@@ -13,6 +13,7 @@ from benchmarks.statistics.tests import coverage
 from rag_eval.errors import InputError
 from rag_eval.stats import difference_interval, difference_lower_bound
 from rag_eval.stats.skewness import skewed_lower_bounds, skewed_p_values
+from tests.tables import every_row
 
 
 def test_rows_get_a_gain_and_a_loss_more() -> None:
@@ -57,7 +58,7 @@ def test_unequal_clusters_are_left_out_one_at_a_time() -> None:
     assert interval.high == pytest.approx(mean + reach, abs=1e-12)
 
 
-@pytest.mark.parametrize("n_moved", [0, 1, 2])
+@every_row("n_moved", [0, 1, 2])
 def test_where_next_to_nothing_moved_the_number_of_rows_that_did_is_all_that_is_known(
     n_moved: int,
 ) -> None:
@@ -90,7 +91,7 @@ def test_all_rows_moved_and_still_too_few_for_a_spread() -> None:
     assert difference_interval([0.5, 0.5]).high == 1.0
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("differences", "clusters", "largest"),
     [
         ([], None, 1.0),
@@ -152,7 +153,7 @@ def test_the_bound_is_the_least_margin_that_the_skewed_test_rejects() -> None:
     assert skewed_lower_bounds(np.full((5, 1), 0.25), 0.05)[0] == 0.25
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("draws", "n"),
     [
         (Draws(name="most tie", population=lumps(0.9, -0.02, n_metrics=1)), 50),
@@ -181,8 +182,8 @@ def test_clusters_that_all_have_one_mean_are_not_certain_of_it() -> None:
     assert bound < -0.101
 
 
-@pytest.mark.parametrize("size", [-0.1, 0.1])
-@pytest.mark.parametrize("level", [0.1, 0.5, 0.95])
+@every_row("size", [-0.1, 0.1])
+@every_row("level", [0.1, 0.5, 0.95])
 def test_an_interval_holds_its_estimate_at_any_level(level: float, size: float) -> None:
     found = difference_interval(np.full(40, size), level=level)
     assert found.low is not None

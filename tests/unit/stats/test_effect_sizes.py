@@ -10,6 +10,7 @@ import scipy.special
 import scipy.stats
 
 from rag_eval.stats import cliffs_delta, cohens_d_z, hedges_g, hedges_g_z, signed_ranks
+from tests.tables import every_row
 
 
 def test_d_z_is_the_mean_over_the_spread() -> None:
@@ -58,7 +59,7 @@ def test_cliffs_delta_is_the_chance_of_more_less_that_of_less() -> None:
 # -------------------------------------------------------------------------------- signed ranks
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 50])
+@every_row("n", [1, 2, 5, 20, 50])
 def test_few_distinct_differences_are_ranked_exactly(n: int) -> None:
     differences = np.random.default_rng(n).normal(0.3, 1, n)
     result = signed_ranks(differences)
@@ -68,7 +69,7 @@ def test_few_distinct_differences_are_ranked_exactly(n: int) -> None:
     assert min(result.rank_sum_better, result.rank_sum_worse) == theirs.statistic
 
 
-@pytest.mark.parametrize("decimals", [0, 1, 6])
+@every_row("decimals", [0, 1, 6])
 def test_many_or_equal_differences_are_approximated(decimals: int) -> None:
     differences = np.random.default_rng(3).normal(0.2, 1, 70).round(decimals)
     result = signed_ranks(np.append(differences, [math.nan, 0.0]))

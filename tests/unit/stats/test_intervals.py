@@ -14,6 +14,7 @@ from rag_eval.errors import InputError
 from rag_eval.stats.distributions import student_quantile
 from rag_eval.stats.intervals import Interval, normal_reach, score_bounds, wilson_interval
 from rag_eval.stats.worst_case_means import worst_case_mean
+from tests.tables import every_row
 
 # ----------------------------------------------------------------------------------- intervals
 
@@ -46,8 +47,8 @@ def test_what_is_not_known_of_an_interval_is_left_out_of_its_json() -> None:
 # -------------------------------------------------------------------------------------- wilson
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
-@pytest.mark.parametrize(("n_found", "n"), [(0, 5), (1, 3), (7, 20), (450, 500), (9, 9), (1, 1)])
+@every_row("level", [0.8, 0.95, 0.999])
+@every_row(("n_found", "n"), [(0, 5), (1, 3), (7, 20), (450, 500), (9, 9), (1, 1)])
 def test_the_interval_of_a_share_is_that_of_scipy(n_found: int, n: int, level: float) -> None:
     found = wilson_interval(n_found, n, level)
     wanted = scipy.stats.binomtest(n_found, n).proportion_ci(level, method="wilson")
@@ -55,13 +56,13 @@ def test_the_interval_of_a_share_is_that_of_scipy(n_found: int, n: int, level: f
     assert (found.estimate, found.method, found.n_groups) == (n_found / n, "wilson", n)
 
 
-@pytest.mark.parametrize(("n_found", "n"), [(1, 0), (-1, 3), (4, 3)])
+@every_row(("n_found", "n"), [(1, 0), (-1, 3), (4, 3)])
 def test_a_share_of_more_than_all_is_refused(n_found: int, n: int) -> None:
     with pytest.raises(InputError, match="n_found must be from 0 to n_trials"):
         wilson_interval(n_found, n)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, math.nan, "0.95"])
+@every_row("level", [0.0, 1.0, math.nan, "0.95"])
 def test_a_level_that_is_no_share_is_refused(level: float) -> None:
     with pytest.raises(InputError, match="level must be"):
         wilson_interval(1, 2, level)
@@ -89,8 +90,8 @@ def test_the_usual_reach() -> None:
 # ------------------------------------------------------------------------------------------- t
 
 
-@pytest.mark.parametrize("share", [0.6, 0.9, 0.975, 0.995, 0.9999])
-@pytest.mark.parametrize("df", [1, 2, 2.1, 3, 7.5, 19, 49, 199, 999, 1000, 1001, 1e4, 1e6, 1e9])
+@every_row("share", [0.6, 0.9, 0.975, 0.995, 0.9999])
+@every_row("df", [1, 2, 2.1, 3, 7.5, 19, 49, 199, 999, 1000, 1001, 1e4, 1e6, 1e9])
 def test_quantiles_of_t_are_those_of_scipy(share: float, df: float) -> None:
     wanted = special.stdtrit(df, share)
     if df == 1e9:  # that of SciPy has seven digits there
@@ -118,7 +119,7 @@ def test_without_scores_the_mean_can_be_anything() -> None:
     assert (found.low, found.high) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("n", "n_rows", "mean", "named"),
     [(4, 3, 0.5, "n must"), (0, 0, 0.5, "n must"), (1, 2, 1.5, "mean"), (1, 2, math.nan, "mean")],
 )

@@ -20,6 +20,7 @@ from rag_eval.stats.krippendorff import (
     alpha_with_interval,
     krippendorff_alpha,
 )
+from tests.tables import every_row
 
 Table = list[list[float | None]]
 
@@ -69,8 +70,8 @@ def test_alpha_is_what_the_definition_says(ratings: Table, measurement: Measurem
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("measurement", MEASUREMENTS)
-@pytest.mark.parametrize("seed", range(5))
+@every_row("measurement", MEASUREMENTS)
+@every_row("seed", range(5))
 def test_alpha_is_that_of_the_package(seed: int, measurement: Measurement) -> None:
     generator = np.random.default_rng(seed)
     truth = generator.integers(1, 6, 40)
@@ -90,7 +91,7 @@ def test_who_rated_makes_no_difference(ratings: Table, measurement: Measurement)
     assert found is None or found == pytest.approx(turned, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "ratings",
     [
         [[], []],
@@ -101,13 +102,13 @@ def test_who_rated_makes_no_difference(ratings: Table, measurement: Measurement)
     ],
     ids=["no units", "one coder", "no unit rated twice", "all the same", "the other one is alone"],
 )
-@pytest.mark.parametrize("measurement", MEASUREMENTS)
+@every_row("measurement", MEASUREMENTS)
 def test_without_variety_there_is_no_alpha(ratings: Table, measurement: Measurement) -> None:
     assert krippendorff_alpha(ratings, measurement=measurement) is None
     assert alpha_with_interval(ratings) is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("ratings", "message"),
     [
         ([[1, 2], [1]], "ratings must be numbers, as many for each coder"),
@@ -137,7 +138,7 @@ def test_ratings_are_not_changed() -> None:
     assert np.array_equal(ratings, before, equal_nan=True)
 
 
-@pytest.mark.parametrize("measurement", MEASUREMENTS)
+@every_row("measurement", MEASUREMENTS)
 def test_the_interval_is_that_of_units_put_together_one_by_one(measurement: Measurement) -> None:
     generator = np.random.default_rng(4)
     ratings = np.clip(generator.integers(0, 6, 30) + generator.integers(-1, 2, (3, 30)), 0, 6) / 2
@@ -156,7 +157,7 @@ def test_the_interval_is_that_of_units_put_together_one_by_one(measurement: Meas
     assert found.n_undefined == 0
 
 
-@pytest.mark.parametrize("measurement", MEASUREMENTS)
+@every_row("measurement", MEASUREMENTS)
 def test_the_interval_of_values_that_are_all_different(measurement: Measurement) -> None:
     """More values than are looked at together."""
     generator = np.random.default_rng(7)
@@ -173,7 +174,7 @@ def test_the_interval_of_values_that_are_all_different(measurement: Measurement)
     assert found.n_resamples == 5
 
 
-@pytest.mark.parametrize("measurement", MEASUREMENTS)
+@every_row("measurement", MEASUREMENTS)
 def test_many_resamples_without_variety_leave_no_interval(measurement: Measurement) -> None:
     found = alpha_with_interval(
         [[0.1, 0.1, 0.7], [0.1, 0.1, 0.3]],
@@ -190,7 +191,7 @@ def test_many_resamples_without_variety_leave_no_interval(measurement: Measureme
     assert found.to_dict()["nUndefined"] == found.n_undefined
 
 
-@pytest.mark.parametrize("measurement", MEASUREMENTS)
+@every_row("measurement", MEASUREMENTS)
 def test_a_few_resamples_without_variety_are_left_out(measurement: Measurement) -> None:
     """The squares of 0.1, ten times, do not quite cancel: an alpha of thousands came of it."""
     left, right = [0.1] * 10 + [0.7, 0.7, 0.9, 0.8], [0.1] * 10 + [0.3, 0.7, 0.8, 0.9]

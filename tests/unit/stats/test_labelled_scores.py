@@ -14,6 +14,7 @@ from rag_eval import stats
 from rag_eval.errors import InputError
 from rag_eval.stats import Interval, bootstrap, group_bootstrap, group_numbers, wilson_interval
 from rag_eval.stats.distributions import normal_cdf, normal_quantile, t_quantile
+from tests.tables import every_row
 
 Weights = npt.NDArray[np.int64]
 
@@ -143,7 +144,7 @@ def test_one_group_has_no_interval() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("option", "message"),
     [
         ({"level": 1}, "level must be between 0 and 1, got 1"),
@@ -162,8 +163,8 @@ def test_bad_options(option: dict[str, Any], message: str) -> None:
         group_bootstrap(means_of([1.0, 2.0]), np.arange(2), **option)
 
 
-@pytest.mark.parametrize(("n_found", "n_trials"), [(0, 1), (1, 1), (0, 40), (3, 40), (40, 40)])
-@pytest.mark.parametrize("level", [0.8, 0.95])
+@every_row(("n_found", "n_trials"), [(0, 1), (1, 1), (0, 40), (3, 40), (40, 40)])
+@every_row("level", [0.8, 0.95])
 def test_the_interval_of_a_share_is_wilsons(n_found: int, n_trials: int, level: float) -> None:
     found = wilson_interval(n_found, n_trials, level)
     oracle = scipy.stats.binomtest(n_found, n_trials).proportion_ci(level, method="wilson")

@@ -31,6 +31,7 @@ from rag_eval.stats.clustered import clustered_mean
 from rag_eval.stats.intervals import Interval, wilson_interval
 from rag_eval.stats.mean_intervals import mean_interval
 from rag_eval.stats.moment_intervals import interval_of_moments
+from tests.tables import every_row
 
 Column = npt.NDArray[np.float64]
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -50,7 +51,7 @@ def test_verdicts_have_the_interval_of_their_share() -> None:
     assert found == wilson_interval(3, 4)
 
 
-@pytest.mark.parametrize("column", [[1.0] * 30, [0.0] * 7, [1.0]])
+@every_row("column", [[1.0] * 30, [0.0] * 7, [1.0]])
 def test_a_constant_column_at_the_edge_is_all_or_nothing(column: list[float]) -> None:
     assert mean_interval(column) == wilson_interval(int(sum(column)), len(column))
 
@@ -102,7 +103,7 @@ def test_bootstraps_are_had_by_name() -> None:
         assert found == wanted
 
 
-@pytest.mark.parametrize("least", [5e-324, 1e-300, 1e-160, 1e-80])
+@every_row("least", [5e-324, 1e-300, 1e-160, 1e-80])
 def test_scores_next_to_nothing_are_at_the_bound(least: float) -> None:
     """Regression: their variance was 0, and a division by it failed."""
     column = [0.0, least] * 10
@@ -117,7 +118,7 @@ def test_one_row_inside_and_no_row_have_no_bounds() -> None:
         assert (found.low, found.high, found.too_few) == (None, None, True)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("values", "options", "named"),
     [
         ([0.5, 1.5], {}, "values must be from 0 to 1 .bounds., got 1.5"),
@@ -270,7 +271,7 @@ def share_of(population: Population, n_rows: int, n_replicates: int) -> float:
     return Coverage.of(map(mean_interval, rows), population.mean).share
 
 
-@pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: one.name)
+@every_row("population", POPULATIONS, ids=lambda one: one.name)
 def test_intervals_hold_the_true_mean_as_often_as_they_say(population: Population) -> None:
     """Small editions of the page in benchmarks/statistics; 0.02 is three Monte-Carlo errors."""
     for n_rows, bar in ((20, 0.90), (50, 0.93)):
@@ -286,7 +287,7 @@ def test_clusters_that_are_not_told_make_an_interval_too_narrow() -> None:
 # ----------------------------------------------------------------------------- populations
 
 
-@pytest.mark.parametrize("population", POPULATIONS, ids=lambda one: one.name)
+@every_row("population", POPULATIONS, ids=lambda one: one.name)
 def test_populations_have_the_mean_they_say(population: Population) -> None:
     generator = np.random.default_rng(6)
     error = 5 * population.std_dev

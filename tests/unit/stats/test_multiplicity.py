@@ -10,6 +10,7 @@ import scipy.stats
 
 from rag_eval.errors import InputError
 from rag_eval.stats import benjamini_hochberg, holm
+from tests.tables import every_row
 
 
 def test_holm_multiplies_by_the_tests_that_are_left() -> None:
@@ -52,7 +53,7 @@ def test_tests_that_could_not_be_made_are_not_in_the_family(adjust: object) -> N
     assert adjust([0.04]) == (0.04,)
 
 
-@pytest.mark.parametrize("wrong", [-0.1, 1.1, math.inf, "0.05", True])
+@every_row("wrong", [-0.1, 1.1, math.inf, "0.05", True])
 def test_what_is_no_p_value_is_named(wrong: object) -> None:
     with pytest.raises(InputError, match="p value 1 must be between 0 and 1, got"):
         holm([0.5, wrong])  # type: ignore[list-item]

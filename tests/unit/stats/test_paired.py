@@ -16,6 +16,7 @@ from rag_eval.errors import InputError
 from rag_eval.stats import mcnemar_test, sign_flip_test, sign_flip_tests
 from rag_eval.stats.paired import SignFlipResult
 from rag_eval.stats.resampling import flipped_sums
+from tests.tables import every_row
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,7 +32,7 @@ def p_values(result: SignFlipResult) -> tuple[float, float, float]:
 # -------------------------------------------------------------------------- all sign patterns
 
 
-@pytest.mark.parametrize("n", [2, 7, 12])
+@every_row("n", [2, 7, 12])
 def test_few_rows_agree_with_scipy_over_all_patterns(n: int) -> None:
     differences = some_differences(n)
     ours = sign_flip_test(differences)
@@ -218,7 +219,7 @@ def test_four_rows_that_moved_are_too_few_and_five_are_not() -> None:
     assert not mcnemar_test(5, 0).too_few
 
 
-@pytest.mark.parametrize("differences", [[], [math.nan], [0.0, 0.0]])
+@every_row("differences", [[], [math.nan], [0.0, 0.0]])
 def test_nothing_that_moved_is_no_evidence(differences: list[float]) -> None:
     result = sign_flip_test(differences)
     assert p_values(result) == (1.0, 1.0, 1.0)
@@ -259,7 +260,7 @@ def test_results_are_json_in_camel_case() -> None:
 # ---------------------------------------------------------------------------------- McNemar
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("n_worse", "n_better"),
     [(0, 0), (1, 0), (0, 7), (3, 3), (12, 4), (400, 380), (30_000, 29_500), (600_000, 599_000)],
 )
@@ -285,7 +286,7 @@ def test_mcnemar_keeps_the_digits_of_small_p_values() -> None:
     assert mcnemar_test(1_000_000, 0).p_worse == 0.0
 
 
-@pytest.mark.parametrize(("n_worse", "n_better"), [(1, 0), (4, 1), (7, 6), (0, 9), (5, 5)])
+@every_row(("n_worse", "n_better"), [(1, 0), (4, 1), (7, 6), (0, 9), (5, 5)])
 def test_mcnemar_is_the_sign_flip_test_of_verdicts(n_worse: int, n_better: int) -> None:
     flips = sign_flip_test([-1] * n_worse + [1] * n_better + [0] * 30)
     result = mcnemar_test(n_worse, n_better)
@@ -297,7 +298,7 @@ def test_mcnemar_is_the_sign_flip_test_of_verdicts(n_worse: int, n_better: int) 
 # -------------------------------------------------------------------------------- error rates
 
 
-@pytest.mark.parametrize("tied", [0.0, 0.5, 0.9])
+@every_row("tied", [0.0, 0.5, 0.9])
 def test_runs_of_one_system_are_called_worse_no_more_often_than_stated(tied: float) -> None:
     generator = np.random.default_rng(11)
     scores = np.round(generator.beta(0.5, 0.3, (2, 30, 1500)), 1)

@@ -10,6 +10,7 @@ import scipy.stats
 
 from rag_eval.errors import InputError
 from rag_eval.stats import minimum_detectable_effect, rows_needed, verdict_rows_needed
+from tests.tables import every_row
 
 
 def t_power(effect: float, sd: float, n: int, alpha: float, one_sided: bool) -> float:
@@ -18,8 +19,8 @@ def t_power(effect: float, sd: float, n: int, alpha: float, one_sided: bool) -> 
     return float(scipy.stats.nct.sf(critical, n_free, shift))
 
 
-@pytest.mark.parametrize("n", [2, 3, 10, 50, 1000, 50_000])
-@pytest.mark.parametrize(
+@every_row("n", [2, 3, 10, 50, 1000, 50_000])
+@every_row(
     ("alpha", "power", "one_sided"), [(0.05, 0.8, True), (0.05, 0.9, False), (0.05 / 7, 0.5, True)]
 )
 def test_the_smallest_effect_is_found_with_its_power(
@@ -36,8 +37,8 @@ def test_large_samples_take_the_normal_without_a_step() -> None:
     assert minimum_detectable_effect(1, 10**8) == pytest.approx(known / 10**4, rel=1e-6)
 
 
-@pytest.mark.parametrize("effect", [0.01, -0.05, 0.3, 2.0])
-@pytest.mark.parametrize("one_sided", [True, False])
+@every_row("effect", [0.01, -0.05, 0.3, 2.0])
+@every_row("one_sided", [True, False])
 def test_rows_needed_are_the_fewest_with_the_power(effect: float, one_sided: bool) -> None:
     n = rows_needed(effect, 0.25, one_sided=one_sided)
     assert t_power(abs(effect), 0.25, n, 0.05, one_sided) >= 0.8
@@ -59,8 +60,8 @@ def verdict_power(n: int, effect: float, discordant: float, alpha: float) -> flo
     return float(np.sum(scipy.stats.binom.pmf(moved, n, discordant) * found))
 
 
-@pytest.mark.parametrize("effect", [0.02, 0.05, 0.1, 0.3])
-@pytest.mark.parametrize("ratio", [1.0, 1.5, 3.0])
+@every_row("effect", [0.02, 0.05, 0.1, 0.3])
+@every_row("ratio", [1.0, 1.5, 3.0])
 def test_verdict_rows_have_nearly_the_power_asked_for(effect: float, ratio: float) -> None:
     n = verdict_rows_needed(-effect, effect * ratio)
     assert 0.78 <= verdict_power(n, effect, effect * ratio, 0.05) <= 0.86

@@ -18,6 +18,7 @@ from rag_eval.stats.sampling_designs import (
     stratified_draw,
     uniform_draw,
 )
+from tests.tables import every_row
 
 N = 1_000
 
@@ -381,7 +382,7 @@ def test_as_json() -> None:
     assert (value["target"], value["nLabels"], value["remarks"]) == ("rows", 100, [])
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("change", "message"),
     [
         ({"labels": [1, 0, math.nan]}, r"labels\[2\] must be finite, got nan"),
@@ -428,7 +429,7 @@ def test_systems_with_other_numbers_of_rows_are_refused() -> None:
 # ---------------------------------------------------------------------------------- simulation
 
 
-@pytest.mark.parametrize("design", ["uniform", "proportional", "strata"])
+@every_row("design", ["uniform", "proportional", "strata"])
 def test_intervals_cover(design: str) -> None:
     """The grids of benchmarks/statistics in small: 300 draws, about 3 errors below 0.95."""
     labels, scores = rows(seed=9, share=0.85)

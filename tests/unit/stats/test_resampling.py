@@ -17,6 +17,7 @@ from rag_eval.errors import InputError
 from rag_eval.stats import counted_indices, numpy_indices, resampling
 from rag_eval.stats.index_sources import checked_places
 from rag_eval.stats.resampling import drawn_places, flipped_sums, resampled_sums
+from tests.tables import every_row
 
 # A test of chance may fail once in so many seeds; the seed is fixed, so it fails always or never.
 RARE = 1e-4
@@ -66,7 +67,7 @@ def test_seeds_have_signs_and_draws_of_their_own() -> None:
         assert (drawn_places(64, 5, 0) != drawn_places(64, 5, seed)).any()
 
 
-@pytest.mark.parametrize("n_groups", [2, 3, 7, 64, 1000])
+@every_row("n_groups", [2, 3, 7, 64, 1000])
 def test_each_group_is_drawn_as_often_as_any_other(n_groups: int) -> None:
     drawn = drawn_places(n_groups, 200_000 // n_groups, 5)
     counts = np.bincount(drawn.ravel(), minlength=n_groups)
@@ -115,7 +116,7 @@ def test_no_rows_and_no_columns() -> None:
         assert sums(np.empty((5, 0)), 4, 0).shape == (4, 0)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("rows", "options", "message"),
     [
         ([1.0], {}, "resampled numbers must be rows of columns, got 1 dimensions"),
@@ -173,7 +174,7 @@ def test_a_source_gives_the_same_places_in_any_blocks(
     assert np.concatenate(blocks).tolist() == whole.tolist()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("places", "message"),
     [
         ([0, 1, 2], r"indices must be whole numbers in rows of 3, .* got int64 of shape \(3,\)"),

@@ -12,6 +12,7 @@ from rag_eval.comparing import compare
 from rag_eval.stats.paired import sign_flip_tests
 from rag_eval.stats.skewness import skewed_p_values
 from tests.scored_runs import scored_run
+from tests.tables import every_row
 
 
 def rare_gains(n_rows: int, n_gains: int) -> np.ndarray:
@@ -66,7 +67,7 @@ def test_a_long_tail_of_gains_makes_a_loss_less_certain() -> None:
     assert mirrored.p_better == pytest.approx(guarded.p_worse, abs=0.01)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@every_row("seed", range(5))
 def test_the_guard_only_ever_raises(seed: int) -> None:
     rows = np.random.default_rng(seed).beta(0.5, 2.0, size=(60, 4)) - 0.2
     for plain, guarded in zip(

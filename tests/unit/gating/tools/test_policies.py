@@ -9,6 +9,7 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.gating import gate
 from tests.scored_runs import scored_run
+from tests.tables import every_row
 from tests.unit.gating.test_policies import OLD, WIGGLE, N, old, run
 
 
@@ -31,7 +32,7 @@ def test_node_takes_the_direction_of_a_metric_from_the_file() -> None:
     assert gate(before, after, policy="node").passed
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("shift", "status"), [(0.0, "clean"), (-0.04, "warning"), (-0.1, "critical"), (0.3, "clean")]
 )
 def test_regtrace_looks_at_the_relative_change(shift: float, status: str) -> None:
@@ -57,7 +58,7 @@ def test_regtrace_leaves_out_rows_that_the_baseline_lacks() -> None:
     assert "100 rows that old lacks are in no score" in report.notices
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("level", "shift", "n", "base"),
     [
         ("PROGRESS", 0.1, N, 0.3),
