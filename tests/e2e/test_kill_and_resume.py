@@ -8,19 +8,47 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from rag_eval.cli.program import program
 
 ROOT = Path(__file__).parents[2]
-N_ROWS = 5000  # five blocks, and so as many parts
-SUFFIXES = ["jsonl", "csv", "jsonl.gz", "parquet", "arrow"]
-# Moments of a run: so many records after the first in the journal, or the end being put together.
-ASSEMBLED = -1
-MOMENTS = [0, 2, 4, ASSEMBLED]
-FLAGS = ("--columns", "n,question,contexts,tags", "--checkpoint-rows", 1, "--threads", 2, "--quiet")
+OTHER_SUFFIXES = ["csv", "jsonl.gz", "parquet", "arrow"]
+N_ROWS = 5000  # five blocks, six where a run goes on; so many parts
+FLAGS = ("--columns", "n,question,contexts,tags", "--checkpoint-rows", 1, "--threads", 2)
+# Imported by the command, which then sends itself a signal when it is about to do what is named:
+# "2 open assembled" is SIGINT before that file is opened, "2 *700" before the
+# 700th step of any kind.
+SIGNALS = """
+import os, signal, sys
+
+steps = [*os.environ["SIGNALS"].split(","), ""]
+n_seen = 0
+
+def look(event, arguments):
+    global n_seen
+    n_seen += 1
+    names = [os.path.basename(place) for place in arguments[:1] if isinstance(place, str)]
+    if steps[0].partition(" ")[2] in (" ".join([event, *names]), f"*{n_seen}"):
+        signal.raise_signal(int(steps.pop(0).partition(" ")[0]))
+
+sys.addaudithook(look)
+"""
+
+# Before what a run is killed, one after another, and the parts that are kept by then.
+KILLS = {
+    "os.truncate": -1,  # the journal is there, and empty
+    "os.rename 000000.scores.tmp": 0,
+    "open 000001.rows.tmp": 1,
+    "os.rename 000003.rows.tmp": 3,
+    "open assembled": 6,
+    "os.rename assembled": 6,
+    "os.remove 000002.rows": -1,  # the target is there, and the journal empty
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,23 +74,26 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if choose.random() < 0.5:
                 row["ground_truth"] = text()
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    (path.parent / "signals_to_itself.py").write_text(SIGNALS)
     return path
 
 
-def score(*arguments: object) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "rag_eval", "score", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+def scored(
+    data: Path, target: Path, *flags: object, signals: str
+) -> subprocess.CompletedProcess[bytes]:
+    """A process that gets signals at these steps."""
+    command = ["--import", "signals_to_itself", "score", data, target, *FLAGS, *flags]
+    return subprocess.run(
+        [sys.executable, "-m", "rag_eval", *map(str, command)],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{data.parent}", "SIGNALS": signals},
+        check=False,
     )
 
 
-def finish(*arguments: object) -> bytes:
-    running = score(*arguments)
-    out, err = running.communicate(timeout=60)
-    assert (running.returncode, out) == (0, b""), err.decode()
-    return err
+def finish(*arguments: object) -> None:
+    done = CliRunner().invoke(program, ["score", *map(str, arguments)])
+    assert (done.exit_code, done.stdout) == (0, ""), done.output
 
 
 @pytest.fixture(scope="module")
@@ -74,72 +105,48 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str
         # The name is part of nothing: all targets of a kind have the same bytes.
         path = folder / f"whole.{suffix}"
         if not path.exists():
-            finish(data, path, *FLAGS[:2], "--threads", 1, "--quiet")
+            finish(data, path, *FLAGS[:2], "--threads", 1)
         return path.read_bytes()
 
     return bytes_of
 
 
 def n_parts(target: Path) -> int:
-    """Parts that the journal speaks of; -1 where there is no journal."""
+    """Parts that the journal speaks of; -1 where there is none, or nothing in it."""
     try:
         return (target.with_name(f"{target.name}.parts") / "journal").read_bytes().count(b"\n") - 1
     except FileNotFoundError:
         return -1
 
 
-def reached(target: Path, moment: int) -> bool:
-    if moment == ASSEMBLED:
-        return (target.with_name(f"{target.name}.parts") / "assembled").exists()
-    return n_parts(target) >= moment
+def finish_and_compare(data: Path, target: Path, whole: bytes) -> None:
+    finish(data, target, *FLAGS, "--resume")
+    assert target.read_bytes() == whole
+    assert list(target.parent.iterdir()) == [target]
 
 
-def wait_for(running: subprocess.Popen[bytes], is_there: Callable[[], bool]) -> bool:
-    """Whether it came before the process ended."""
-    while running.poll() is None:
-        if is_there():
-            return True
-        time.sleep(0.002)
-    return False
-
-
-def killed(target: Path, moment: int, delay: float, arguments: tuple[object, ...]) -> bool:
-    """Run until some time after a moment; whether it was still running then."""
-    running = score(*arguments)
-    if wait_for(running, lambda: reached(target, moment)):
-        time.sleep(delay)
-    running.kill()
-    _, err = running.communicate(timeout=60)
-    assert running.returncode in (-signal.SIGKILL, 0), err.decode()
-    return running.returncode != 0
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "suffix",
+    ["jsonl", *(pytest.param(s, marks=pytest.mark.deep) for s in OTHER_SUFFIXES)],
+)
 def test_killed_at_any_moment_the_bytes_are_those_of_a_run_that_was_not(
     data: Path, tmp_path: Path, whole: Callable[[str], bytes], suffix: str
 ) -> None:
-    choose = random.Random(suffix)
     target = tmp_path / f"scores.{suffix}"
-    arguments = (data, target, *FLAGS, "--resume")
-    n_kept, n_killed = -1, 0
-    for moment in MOMENTS:
-        n_killed += killed(target, moment, choose.uniform(0, 0.03), arguments)
-        # What is kept is never lost again, and the target is there as a whole or not at all.
+    for step, n_kept in KILLS.items():
+        done = scored(data, target, "--resume", signals=f"9 {step}")
+        assert done.returncode == -signal.SIGKILL, (step, done.stderr.decode())
+        assert n_parts(target) == n_kept, step
+        # The target is there as a whole or not at all.
+        assert target.exists() == step.startswith("os.remove")
         if target.exists():
             assert target.read_bytes() == whole(suffix)
-        else:
-            assert n_parts(target) >= n_kept
-            n_kept = n_parts(target)
-    assert n_killed >= 2
-    finish(*arguments)
-    assert target.read_bytes() == whole(suffix)
-    assert list(tmp_path.iterdir()) == [target]
+    finish_and_compare(data, target, whole(suffix))
 
 
 # -------------------------------------------------------------------------- Ctrl-C and SIGTERM
 
 
-@pytest.mark.parametrize("n_signals", [1, 2])
 @pytest.mark.parametrize(
     ("number", "code", "suffix"),
     [(signal.SIGINT, 130, "jsonl"), (signal.SIGTERM, 143, "parquet")],
@@ -151,22 +158,44 @@ def test_an_interrupt_keeps_what_was_scored(
     number: signal.Signals,
     code: int,
     suffix: str,
-    n_signals: int,
 ) -> None:
     target = tmp_path / f"scores.{suffix}"
-    running = score(data, target, *FLAGS[:-1])
-    assert wait_for(running, lambda: n_parts(target) >= 2)
-    for _ in range(n_signals):
-        running.send_signal(number)
-        time.sleep(0.01)
-    out, err = running.communicate(timeout=60)
-    assert (running.returncode, out) == (code, b""), err.decode()
-    text = " ".join(err.decode().split())
-    assert f"kept in {target}.parts" in text
-    assert "--resume" in text
-    assert "Traceback" not in text
-    assert "nothing was written" not in text
+    # Once, and once more while it is summed up what there is.
+    for again in ("", f",{number:d} open 000000.scores"):
+        signals = f"{number:d} open 000002.rows.tmp{again}"
+        done = scored(data, target, signals=signals)
+        check_interrupted(done, target, code, signals)
+        assert n_parts(target) == 3  # the part that was being written is finished
+        finish_and_compare(data, target, whole(suffix))
+        target.unlink()
+
+
+def check_interrupted(
+    done: subprocess.CompletedProcess[bytes], target: Path, code: int, signals: str
+) -> None:
+    err = " ".join(done.stderr.decode().split())
+    assert (done.returncode, done.stdout) == (code, b""), (signals, err)
+    assert f"kept in {target}.parts" in err, signals
+    assert "--resume" in err
+    assert "Traceback" not in err
+    assert "nothing was written" not in err
     assert not target.exists()
-    finish(data, target, *FLAGS, "--resume")
-    assert target.read_bytes() == whole(suffix)
-    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(30))
+def test_an_interrupt_at_any_step_is_told_and_loses_nothing(
+    data: Path, tmp_path: Path, whole: Callable[[str], bytes], seed: int
+) -> None:
+    """Also where it comes while Python imports or makes code from text."""
+    choose = random.Random(seed)
+    number, code = choose.choice([(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    steps = sorted(choose.sample(range(1, 3600), choose.choice([1, 2])))
+    target = tmp_path / "scores.jsonl"
+    done = scored(data, target, signals=",".join(f"{number:d} *{step}" for step in steps))
+    assert done.returncode in (code, 0), done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+    if done.returncode:
+        assert b"interrupted" in done.stderr
+        finish_and_compare(data, target, whole("jsonl"))
+    assert target.read_bytes() == whole("jsonl")
