@@ -24,7 +24,7 @@ from rag_eval.errors import Interrupted
 from rag_eval.judge.failures import JudgeCallError, JudgeUnavailableError
 from rag_eval.samples import NullReason
 from tests.fluent_judge import FluentJudge
-from tests.judge_servers import JudgeServer, Waits
+from tests.judge_servers import Act, JudgeServer, Waits
 
 ROOT = Path(__file__).parents[2]
 FAITH = ["faithfulness"]
@@ -54,16 +54,9 @@ def server() -> Iterator[JudgeServer]:
         yield server
 
 
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """As in a program of its own, whatever the shell did that started the tests."""
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, usual)
-
-
 def check(found: BatchEvalResult, expected: BatchEvalResult) -> None:
-    np.testing.assert_array_equal(found.scores, expected.scores)
+    assert found.n_rows > 0
+    np.testing.assert_array_equal(found.scores, expected.scores[: found.n_rows])
     assert found.judging is not None
     assert found.judging.n_failed == 0
 
@@ -88,7 +81,7 @@ def test_the_blocking_call_works_everywhere_and_again(
     judge = judges(server)[kind]
 
     def judged() -> BatchEvalResult:
-        return evaluate_batch(samples(20), mode="llm", judge=judge)
+        return evaluate_batch(samples(3), mode="llm", judge=judge)
 
     async def inside_of_a_loop() -> tuple[BatchEvalResult, BatchEvalResult]:
         return judged(), judged()
@@ -109,7 +102,7 @@ def test_the_awaited_call_works_in_each_of_several_loops(
     judge = judges(server)[kind]
 
     async def judged() -> list[BatchEvalResult]:
-        calls = (aevaluate_batch(samples(20), mode="llm", judge=judge) for _ in range(2))
+        calls = (aevaluate_batch(samples(3), mode="llm", judge=judge) for _ in range(2))
         one = await aevaluate(samples(1)[0], mode="llm", judge=judge)
         assert one.metrics.faithfulness.score == expected.scores[0, 0]
         return list(await asyncio.gather(*calls))
@@ -131,7 +124,7 @@ def test_other_tasks_of_the_loop_go_on_while_it_is_judged(expected: BatchEvalRes
             while True:
                 async with ticks:
                     ticks.notify_all()
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
 
         async def judge(prompt: str) -> str:
             # There is no reply unless the other task gets its turn.
@@ -150,24 +143,27 @@ def test_other_tasks_of_the_loop_go_on_while_it_is_judged(expected: BatchEvalRes
 
 def test_to_cancel_the_awaited_call_is_to_end_its_calls() -> None:
     begun, ended = [], []
+    all_begun = asyncio.Event()
 
     async def judge(prompt: str) -> str:
         begun.append(prompt)
+        if len(begun) == 4:
+            all_begun.set()
         try:
-            await asyncio.sleep(600)
+            await asyncio.Event().wait()
         finally:
             ended.append(prompt)
         raise AssertionError
 
     async def main() -> None:
         running = asyncio.create_task(aevaluate_batch(samples(50), mode="llm", judge=judge))
-        while len(begun) < 4:
-            await asyncio.sleep(0.001)
+        await all_begun.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
         assert (len(begun), len(ended)) == (4, 4)
-        await asyncio.sleep(0.05)
+        for _ in range(100):  # turns of whatever is left in the loop
+            await asyncio.sleep(0)
         assert len(begun) == 4
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
@@ -177,24 +173,31 @@ def test_to_cancel_the_awaited_call_is_to_end_its_calls() -> None:
 # ------------------------------------------------------------------------------ ends that are early
 
 
-def interrupting(n_good: int) -> Callable[[str], str]:
-    """A judge in whose hands Ctrl-C comes."""
+@pytest.fixture
+def interrupting() -> Iterator[Callable[[str], str]]:
+    """A judge in whose hands Ctrl-C comes; that call has no reply while the test lasts."""
+    # As in a program of its own, whatever the shell did that started the tests.
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     fluent = FluentJudge()
     once = iter([True])
+    over = threading.Event()
 
     def judge(prompt: str) -> str:
-        if fluent.n_calls >= n_good and next(once, False):
+        if fluent.n_calls >= 100 and next(once, False):
             os.kill(os.getpid(), signal.SIGINT)
-            threading.Event().wait(0.2)
+            over.wait()
         return fluent(prompt)
 
-    return judge
+    yield judge
+    over.set()
+    signal.signal(signal.SIGINT, usual)
 
 
-@pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_gives_what_was_judged(expected: BatchEvalResult) -> None:
+def test_ctrl_c_gives_what_was_judged(
+    expected: BatchEvalResult, interrupting: Callable[[str], str]
+) -> None:
     with pytest.raises(Interrupted, match="interrupted after") as caught:
-        evaluate_batch(samples(400), mode="llm", judge=interrupting(100), concurrency=2)
+        evaluate_batch(samples(400), mode="llm", judge=interrupting, concurrency=2)
     partial = caught.value.partial
     assert 5 <= partial.n_rows < 20
     np.testing.assert_array_equal(partial.scores, expected.scores[: partial.n_rows])
@@ -207,12 +210,11 @@ def test_ctrl_c_gives_what_was_judged(expected: BatchEvalResult) -> None:
     check(evaluate_batch(samples(20), mode="llm", judge=FluentJudge()), expected)
 
 
-@pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_in_a_loop_of_the_caller_ends_the_awaited_call() -> None:
-    judge = interrupting(100)
-
+def test_ctrl_c_in_a_loop_of_the_caller_ends_the_awaited_call(
+    interrupting: Callable[[str], str],
+) -> None:
     async def main() -> None:
-        await aevaluate_batch(samples(400), mode="llm", judge=judge, concurrency=2)
+        await aevaluate_batch(samples(400), mode="llm", judge=interrupting, concurrency=2)
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(main())
@@ -247,7 +249,7 @@ def test_a_judge_that_is_lost_leaves_the_rows_that_it_finished_and_no_other(
         "concurrency": 6,
     }
     with pytest.raises(JudgeUnavailableError, match="the key has run out") as caught:
-        judged_batch(awaited, samples(200), **options)
+        judged_batch(awaited, samples(40), **options)
     partial = caught.value.partial
     assert isinstance(partial, BatchEvalResult)
     assert 5 <= partial.n_rows < 20
@@ -274,13 +276,16 @@ def test_a_judge_that_never_was_there_leaves_nothing(awaited: bool) -> None:
 
 def test_a_time_limit_leaves_every_row_judged_or_null() -> None:
     fluent = FluentJudge()
+    over = threading.Event()
 
     def judge(prompt: str) -> str:
-        threading.Event().wait(0.02)
+        if fluent.n_calls >= 8:
+            over.wait()
         return fluent(prompt)
 
-    batch = evaluate_batch(samples(400), FAITH, mode="llm", judge=judge, run_timeout_s=1.0)
-    assert batch.n_rows == 400
+    batch = evaluate_batch(samples(100), FAITH, mode="llm", judge=judge, run_timeout_s=1.0)
+    over.set()
+    assert batch.n_rows == 100
     reasons = {NullReason(int(reason)) for reason in batch.null_reasons.ravel()}
     assert reasons == {NullReason.MEASURED, NullReason.JUDGE_TIMED_OUT}
 
@@ -294,49 +299,47 @@ sys.path.insert(0, {str(ROOT)!r})
 from rag_eval import aevaluate, aevaluate_batch, evaluate_batch
 from tests.fluent_judge import FluentJudge
 """
-ROWS = f"rows = {samples(3)!r}\n"
+ROWS = f"rows = {samples(1)!r}\n"
 
 
-def ran(script: str, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def ran(
+    script: str, *arguments: str, flags: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *flags, "-c", PRELUDE + ROWS + textwrap.dedent(script)],
+        [sys.executable, *flags, "-c", PRELUDE + ROWS + textwrap.dedent(script), *arguments],
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, **environment},
         check=False,
     )
 
 
 SCRIPT = """
-url = sys.argv[1] if len(sys.argv) > 1 else URL
+from rag_eval.adapters.addresses import judge_from_address
+from rag_eval.adapters.anthropic import create_anthropic_judge
+
+OPENAI, ANTHROPIC, CACHE = sys.argv[1:]
+
+async def judge(prompt):
+    return FluentJudge()(prompt)
+
 async def main():
-    async def judge(prompt):
-        return FluentJudge()(prompt)
-    for one in (judge, FluentJudge(), url):
+    for one in (judge, FluentJudge(), OPENAI, create_anthropic_judge("m", base_url=ANTHROPIC)):
         await aevaluate_batch(rows, mode="llm", judge=one)
         evaluate_batch(rows, mode="llm", judge=one)
-for one in (FluentJudge(), url, url):
-    kept = evaluate_batch(rows, mode="llm", judge=one, judge_cache=CACHE)
+
 asyncio.run(main())
-from rag_eval.adapters.addresses import judge_from_address
-held = judge_from_address(url)
-evaluate_batch(rows, mode="llm", judge=held)
+for one in (FluentJudge(), OPENAI, OPENAI):
+    kept = evaluate_batch(rows, mode="llm", judge=one, judge_cache=CACHE)
+for held in (judge_from_address(OPENAI), create_anthropic_judge("m", base_url=ANTHROPIC)):
+    evaluate_batch(rows, mode="llm", judge=held)
 print(kept.total_cost.llm_calls, kept.judging.n_failed)
 """
 
 
-@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
-def test_no_warning_is_given_where_all_are_errors(
-    tmp_path: Path, server: JudgeServer, protocol: str
-) -> None:
-    script = f"URL, CACHE = {server.openai_url + '#m'!r}, {str(tmp_path / 'c.sqlite')!r}\n{SCRIPT}"
-    if protocol == "anthropic":
-        made = "from rag_eval.adapters.anthropic import create_anthropic_judge\n"
-        made += f"URL = create_anthropic_judge('m', base_url={server.anthropic_url!r})\n"
-        script = script.replace("\nurl =", f"\n{made}url =", 1)
-        script = script.replace("judge_from_address(url)", "URL")
-    done = ran(script, "-W", "error", "-X", "dev")
+def test_no_warning_is_given_where_all_are_errors(tmp_path: Path, server: JudgeServer) -> None:
+    addresses = (f"{server.openai_url}#m", server.anthropic_url, str(tmp_path / "c.sqlite"))
+    done = ran(SCRIPT, *addresses, flags=("-W", "error", "-X", "dev"))
     # On a busy machine a debugged loop says that something in it took long.
     said = [line for line in done.stderr.splitlines() if not line.startswith("Executing <")]
     assert (done.returncode, said) == (0, []), done.stderr
@@ -369,30 +372,46 @@ def test_a_forked_process_judges_for_itself_after_its_parent_did(server: JudgeSe
     assert (done.returncode, done.stdout) == (0, "all the same\n"), done.stderr
 
 
-@pytest.mark.parametrize("kind", ["function", "coroutine", "server"])
-def test_the_process_ends_while_a_judge_still_hangs(kind: str) -> None:
-    with JudgeServer(Waits(1000, "too late")) as server:
-        done = ran(
-            f"""
-            import threading
-            def function(prompt):
-                threading.Event().wait(1000)
-            async def coroutine(prompt):
-                try:
-                    await asyncio.sleep(1000)
-                except asyncio.CancelledError:
-                    await asyncio.sleep(1000)
-            judge = {{"function": function, "coroutine": coroutine}}.get(
-                {kind!r}, {server.openai_url + "#m"!r}
-            )
-            def run():
-                evaluate_batch(rows, ["answer_relevance"], mode="llm", judge=judge, retries=0)
-            threading.Thread(target=run, daemon=True).start()
-            threading.Event().wait(1)
-            print("the end")
-            """
-        )
-    assert (done.returncode, done.stdout) == (0, "the end\n"), done.stderr
+def test_the_process_ends_while_judges_of_all_kinds_still_hang() -> None:
+    script = """
+        import threading
+        asked = threading.Semaphore(0)
+        def function(prompt):
+            asked.release()
+            threading.Event().wait()
+        async def coroutine(prompt):
+            asked.release()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                await asyncio.Event().wait()
+        def run(judge):
+            evaluate_batch(rows, ["answer_relevance"], mode="llm", judge=judge, retries=0)
+        for judge in (function, coroutine, sys.argv[1]):
+            threading.Thread(target=run, args=(judge,), daemon=True).start()
+        asked.acquire()
+        asked.acquire()
+        sys.stdin.readline()  # the server was asked as well
+        print("the end")
+    """
+    asked = threading.Event()
+
+    def never(prompt: str) -> Act:
+        asked.set()
+        return Waits(1000, "too late")
+
+    with JudgeServer(never) as server:
+        arguments = [PRELUDE + ROWS + textwrap.dedent(script), f"{server.openai_url}#m"]
+        with subprocess.Popen(
+            [sys.executable, "-c", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child:
+            asked.wait(60)
+            out, err = child.communicate("\n", timeout=60)
+    assert (child.returncode, out) == (0, "the end\n"), err
 
 
 def test_a_function_that_hangs_is_left_behind_and_does_not_hold_up_the_end() -> None:
@@ -406,11 +425,10 @@ def test_a_function_that_hangs_is_left_behind_and_does_not_hold_up_the_end() -> 
         )
         print(found.judging.metrics["answer_relevance"].failures)
         """,
-        "-W",
-        "error",
+        flags=("-W", "error"),
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    assert done.stdout == "{'judge_timed_out': 3}\n"
+    assert done.stdout == "{'judge_timed_out': 1}\n"
 
 
 # --------------------------------------------------------------------------------------- notebooks
@@ -443,4 +461,4 @@ def test_a_notebook_can_block_and_await_in_one_cell_after_another(
     assert all(out.output_type == "execute_result" for found in outputs for out in found), outputs
     shown = [[out.data["text/plain"] for out in found] for found in outputs]
     assert shown == [[], ["0"], ["True"], ["True"], ["True"]] * 2
-    assert server.n_requests == (3 * 3 + 1) * 8
+    assert server.n_requests == (3 * 1 + 1) * 8

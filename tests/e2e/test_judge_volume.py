@@ -43,7 +43,7 @@ from tests.judge_servers import (
 
 ROOT = Path(__file__).parents[2]
 KEY: Final = "sk-marker-3f9c27d1e8b4405aa6"
-TIMEOUT_S: Final = 4.0
+TIMEOUT_S: Final = 2.5
 # Which of a row's questions each metric needs, in the order in which it needs them.
 QUESTIONS_OF: Final = {
     "faithfulness": ("extract_claims answer", "verify_claims answer"),
@@ -140,12 +140,14 @@ FAULTS: Final = {
     "missing verdicts always": Fault(without_the_last, None, NullReason.JUDGE_INCOMPLETE),
 }
 _DRAWN: Final = [name for name, fault in FAULTS.items() for _ in range(fault.weight)]
+_SALT: Final = b"\xa4\x03"  # with it the few questions of a small case meet each of them
 
 
-def fault_of(key: str) -> str | None:
-    """The fault that one question in twenty meets, the same in every run."""
-    drawn = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest(), "big")
-    return _DRAWN[drawn // 20 % len(_DRAWN)] if drawn % 20 == 0 else None
+def fault_of(key: str, one_in: int = 20) -> str | None:
+    """The fault that one question in so many meets, the same in every run."""
+    digest = hashlib.blake2b(key.encode(), digest_size=8, salt=_SALT).digest()
+    drawn = int.from_bytes(digest, "big")
+    return _DRAWN[drawn // one_in % len(_DRAWN)] if drawn % one_in == 0 else None
 
 
 class FaultyServerScript:
@@ -161,8 +163,9 @@ class FaultyServerScript:
         Null reason by row and question, of those that never are.
     """
 
-    def __init__(self, *, healthy: bool = False) -> None:
+    def __init__(self, one_in: int = 20, *, healthy: bool = False) -> None:
         self._faults = {} if healthy else FAULTS
+        self._one_in = one_in
         self._judge = FluentJudge()
         self._lock = threading.Lock()
         self.asked: Counter[str] = Counter()
@@ -178,7 +181,7 @@ class FaultyServerScript:
     def __call__(self, prompt: str) -> Act:
         asked = read_prompt(prompt)
         text = json.dumps({"mark": asked.mark, **self._judge.reply(asked)})
-        name = fault_of(asked.key)
+        name = fault_of(asked.key, self._one_in)
         with self._lock:
             nth = self.asked[asked.key]
             self.asked[asked.key] += 1
@@ -278,18 +281,26 @@ def test_the_fluent_judge_answers_every_prompt_of_the_library(step: Step[Any]) -
     assert read_reply(JudgeReply(reply), prompt.mark, step.shape) is not None
 
 
-@pytest.mark.parametrize(("provider", "n_rows"), [("openai", 1000), ("anthropic", 100)])
+@pytest.mark.parametrize(
+    ("provider", "n_rows", "one_in"),
+    [
+        ("openai", 28, 3),
+        ("anthropic", 28, 3),
+        pytest.param("openai", 1000, 20, marks=pytest.mark.deep),
+    ],
+)
 def test_among_faults_of_all_kinds_every_score_is_right_or_null_for_its_own_reason(
-    tmp_path: Path, provider: str, n_rows: int
+    tmp_path: Path, provider: str, n_rows: int, one_in: int
 ) -> None:
     rows = samples(n_rows)
     fluent = FaultyServerScript(healthy=True)
     faultless = judged(rows, as_judge(fluent))
-    script = FaultyServerScript()
+    script = FaultyServerScript(one_in)
     with JudgeServer(script) as server:
         judge = judge_at(server, provider)
         first = judged(rows, judge, judge_cache=tmp_path / "judge.sqlite")
-        check_first_run(first, faultless, script, server)
+        assert set(script.met) == set(FAULTS)
+        check_first_run(first, faultless, script, server, one_in)
         script_answered, n_first = set(script.answered), server.n_requests
         script.heal()
         second = judged(rows, judge, judge_cache=tmp_path / "judge.sqlite")
@@ -309,16 +320,15 @@ def check_first_run(
     faultless: BatchEvalResult,
     script: FaultyServerScript,
     server: JudgeServer,
+    one_in: int,
 ) -> None:
     """No call lost or made twice; every row has every metric, right or null for its reason."""
     assert found.judging is not None
     assert server.n_requests == n_reported(found) == found.total_cost.llm_calls
     assert server.most_at_once <= 16
-    faulty = {key for key in script.asked if fault_of(key) is not None}
+    faulty = {key for key in script.asked if fault_of(key, one_in) is not None}
     assert all(script.asked[key] == 1 for key in script.asked.keys() - faulty)
-    if len(found) >= 1000:
-        assert set(script.met) == set(FAULTS)
-        assert 0.03 < len(faulty) / len(script.asked) < 0.07
+    assert 0.6 < one_in * len(faulty) / len(script.asked) < 1.4
     assert found.metrics == METRIC_IDS
     wanted = np.array(
         [
@@ -390,7 +400,7 @@ def test_no_key_is_in_any_file_log_or_message(tmp_path: Path) -> None:
     vendors = "sk-vendor-77aa41c09b5e"
     keys = {"RAG_EVAL_JUDGE_API_KEY": KEY, "OPENAI_API_KEY": vendors, "ANTHROPIC_API_KEY": vendors}
     data = tmp_path / "data.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in samples(40)))
+    data.write_text("".join(json.dumps(row) + "\n" for row in samples(12)))
 
     def ran(server: JudgeServer, *arguments: object) -> tuple[int, bytes]:
         judge = ("--mode", "llm", "--judge", f"{server.openai_url}#m", "--retries", "1")
@@ -415,7 +425,7 @@ def test_no_key_is_in_any_file_log_or_message(tmp_path: Path) -> None:
     # The logs do tell of calls, and the server was given the one key, and in its header alone.
     assert b"DEBUG:openai" in told
     assert b"DEBUG:http" in told
-    assert seen.count(KEY.encode()) == seen.count(f"Bearer {KEY}".encode()) > 100
+    assert seen.count(KEY.encode()) == seen.count(f"Bearer {KEY}".encode()) > 30
     assert vendors.encode() not in seen
     # The server's words are in the results, without the key.
     assert b"bad request of" in (tmp_path / "o.json").read_bytes()
