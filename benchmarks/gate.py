@@ -3,7 +3,8 @@
 Counts instructions of the kernels by callgrind and compares them with ``floors.toml``; a
 kernel that needs 3 % more than its floor fails, and so does one above its bar whatever its floor.
 Then it times ``evaluate_batch`` on one thread: the overlap profile in turns with the plain Python
-baseline, and the grounded profile in turns with overlap.
+baseline, and the grounded profile in turns with overlap. Last comes what everybody pays who
+installs the package: how many others it brings, their size, and instructions of the import.
 
     python -m benchmarks.gate [--update] [--allow-missing-valgrind]
 """
@@ -20,11 +21,15 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from benchmarks import corpora, kernel_workload, pure_python_baseline
 from benchmarks.timing import Spread, in_turns, ratios
@@ -57,6 +62,11 @@ RATIO_FLOOR: Final = 15.0
 RATIO_ROWS: Final = 2000
 RETRY_ROUNDS: Final = 3
 GROUNDED_LIMIT: Final = 3.0  # times the time of overlap
+# What everybody gets who installs without extras. The import was 1.02 times that of msgspec when
+# its limit was set; one module of the standard library such as asyncio is above it.
+IMPORT_LIMIT: Final = 1.2
+PACKAGES_LIMIT: Final = 10
+MEGABYTES_LIMIT: Final = 210  # 186 then; numpy and scipy are 172 of them
 
 # Two numbers of rows per corpus: what a call costs once cancels out in the slope between them.
 _CORPUS_SIZES: Final[dict[str, tuple[int, int]]] = {
@@ -158,17 +168,38 @@ def count_instructions(
     # Rows come by stdin and the environment is always the same: a path of another length, or a
     # pipe read in other pieces, moves the heap, and with it a few instructions of realloc.
     with rows_file.open("rb") as stdin:
-        done = subprocess.run(
-            callgrind_command(profile, out_file),
-            cwd=HERE.parent,
-            env={"PATH": os.environ.get("PATH", ""), **_ENVIRONMENT},
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-        )
+        return counted(callgrind_command(profile, out_file), out_file, stdin)
+
+
+def counted(command: Sequence[str], out_file: Path, stdin: IO[bytes] | None = None) -> int:
+    """The total that callgrind writes of one run."""
+    done = subprocess.run(
+        command,
+        cwd=HERE.parent,
+        env={"PATH": os.environ.get("PATH", ""), **_ENVIRONMENT},
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode != 0 or not out_file.exists():
         raise GateError(f"valgrind ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return read_total(out_file)
+
+
+def count_import(statement: str) -> int:
+    """Instructions of an interpreter that runs one statement."""
+    program = [sys.executable, "-c", statement]
+    subprocess.run(program, cwd=HERE.parent, check=True)  # writes the byte code
+    with tempfile.TemporaryDirectory() as folder:
+        out_file = Path(folder) / "import.out"
+        flags = ["--tool=callgrind", f"--callgrind-out-file={out_file}"]
+        return counted(["valgrind", *flags, *program], out_file)
+
+
+def import_ratio() -> float:
+    """Instructions of ``import rag_eval`` over those of ``import msgspec``, which it includes."""
+    start, msgspec, own = map(count_import, ("pass", "import msgspec", "import rag_eval"))
+    return (own - start) / (msgspec - start)
 
 
 def measure_cost(name: str, folder: Path) -> Cost:
@@ -307,6 +338,49 @@ def grounded_complaints(medians: Sequence[float]) -> list[str]:
     return [f"grounded: {tried} times the time of overlap, the limit is {GROUNDED_LIMIT:g}"]
 
 
+# ---------------------------------------------------------------------------------- footprint
+
+
+def base_packages() -> dict[str, int]:
+    """Bytes of ``rag_eval`` and of each package that its dependencies bring without extras."""
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    found = {project["name"]: bytes_of((HERE.parent / "rag_eval").rglob("*"))}
+    waiting = [Requirement(line).name for line in project["dependencies"]]
+    while waiting:
+        name = canonicalize_name(waiting.pop())
+        if name not in found:
+            package = distribution(name)
+            found[name] = bytes_of(Path(str(file.locate())) for file in package.files or [])
+            wanted = [Requirement(line) for line in package.requires or []]
+            waiting += [
+                one.name for one in wanted if not one.marker or one.marker.evaluate({"extra": ""})
+            ]
+    return found
+
+
+def bytes_of(paths: Iterable[Path]) -> int:
+    """Bytes of some files less what the interpreter caches."""
+    kept = (path for path in paths if path.suffix != ".pyc" and path.is_file())
+    return sum(path.stat().st_size for path in kept)
+
+
+def footprint_complaints(packages: Mapping[str, int], import_times: float | None) -> list[str]:
+    """Why an installation without extras is too large, or its import too slow."""
+    megabytes = sum(packages.values()) / 1e6
+    complaints = []
+    if len(packages) > PACKAGES_LIMIT:
+        names = ", ".join(sorted(packages))
+        complaints.append(f"packages: {len(packages)}, the limit is {PACKAGES_LIMIT}: {names}")
+    if megabytes > MEGABYTES_LIMIT:
+        complaints.append(f"packages: {megabytes:.0f} MB, the limit is {MEGABYTES_LIMIT}")
+    if import_times is not None and import_times > IMPORT_LIMIT:
+        complaints.append(
+            f"import rag_eval: {import_times:.2f} times the instructions of import msgspec, "
+            f"the limit is {IMPORT_LIMIT:g}"
+        )
+    return complaints
+
+
 # ------------------------------------------------------------------------------------- command
 
 
@@ -347,6 +421,16 @@ def _gate_grounded() -> list[str]:
     return grounded_complaints(medians)
 
 
+def _gate_footprint() -> list[str]:
+    packages = base_packages()
+    print(f"packages without extras: {len(packages)}, {sum(packages.values()) / 1e6:.0f} MB")
+    # Where valgrind is missing, the gate of costs has said so.
+    times = import_ratio() if shutil.which("valgrind") else None
+    if times is not None:
+        print(f"import rag_eval: {times:.2f} times the instructions of import msgspec")
+    return footprint_complaints(packages, times)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the gate; 0 when it passes, 1 when it does not."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=__doc__)
@@ -356,6 +440,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     complaints = _gate_costs(options) + _gate_ratio() + _gate_grounded()
+    complaints += _gate_footprint()
     for complaint in complaints:
         print(f"FAILED {complaint}")
     return 1 if complaints else 0

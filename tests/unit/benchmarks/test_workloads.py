@@ -163,6 +163,24 @@ def test_gate_allows_grounded_three_times_the_time_of_overlap() -> None:
     assert gate.grounded_complaints([3.1, 2.9]) == []
 
 
+def test_gate_fails_for_another_package_more_bytes_and_a_slow_import() -> None:
+    packages = dict.fromkeys(map(str, range(gate.PACKAGES_LIMIT)), 1)
+    assert gate.footprint_complaints(packages, gate.IMPORT_LIMIT) == []
+    complaints = gate.footprint_complaints({**packages, "new": 1_000_000_000}, 1.9)
+    assert [line.partition(",")[0] for line in complaints] == [
+        f"packages: {gate.PACKAGES_LIMIT + 1}",
+        "packages: 1000 MB",
+        "import rag_eval: 1.90 times the instructions of import msgspec",
+    ]
+
+
+def test_footprint_counts_what_dependencies_bring_and_nothing_of_extras() -> None:
+    packages = gate.base_packages()
+    assert {"rag-eval-native", "numpy", "rich", "pygments"} <= packages.keys()  # rich's own
+    assert packages.keys().isdisjoint({"pytest", "pandas", "jinja2"})
+    assert min(packages.values()) > 0
+
+
 def no_valgrind() -> list[gate.Cost]:
     raise FileNotFoundError("valgrind")
 
@@ -171,6 +189,7 @@ def test_gate_fails_without_valgrind_unless_allowed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(gate, "measure_costs", no_valgrind)
     monkeypatch.setattr(gate, "try_ratio", lambda rows: [25.0])
     monkeypatch.setattr(gate, "_gate_grounded", list)
+    monkeypatch.setattr(gate, "_gate_footprint", list)
     monkeypatch.setattr(gate.corpora, "benchmark_set", lambda name: ([], "no rows"))
     assert gate.main([]) == 1
     assert gate.main(["--allow-missing-valgrind"]) == 0
