@@ -11,15 +11,36 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import PlatformError
 
 NATIVE = Path("_native")
 MAX_CACHED = 200  # about 30 MB
+INSTALLS = (
+    "Debian and Ubuntu: apt-get install gcc python3-dev; Fedora: dnf install gcc python3-devel; "
+    "Alpine: apk add build-base python3-dev; macOS: xcode-select --install"
+)
+
+
+def missing(compiler: str, include: Path) -> str | None:
+    """What a build lacks and how to get it, in one line; None where it lacks nothing."""
+    if shutil.which(compiler) is None:
+        what = f"a C compiler: {compiler} was not found"
+    elif not (include / "Python.h").exists():
+        what = f"the headers of Python: {include} has no Python.h"
+    else:
+        return None
+    return (
+        f"rag-eval-native is built from source here, which needs {what}. Install it ({INSTALLS}), "
+        "or choose a Python and a platform that have a wheel: "
+        "pip install --only-binary rag-eval-native rag-eval-native"
+    )
 
 
 class BuildKernels(build_ext):  # type: ignore[misc]  # without types
@@ -33,6 +54,9 @@ class BuildKernels(build_ext):  # type: ignore[misc]  # without types
 
     def build_extensions(self) -> None:
         """Translate all, then compile all, the longest first: none is waited for at the end."""
+        lacking = missing(self.compiler.compiler_so[0], Path(sysconfig.get_path("include")))
+        if lacking:
+            raise PlatformError(lacking)
         self.cache = Path(os.environ.get("RAG_EVAL_KERNEL_CACHE", "build/kernels")).absolute()
         self.cache.mkdir(parents=True, exist_ok=True)
         directives = self.extensions[0].cython_directives

@@ -1,0 +1,34 @@
+"""A build without a compiler or headers ends with one line that says what to install."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from setuptools import Distribution
+from setuptools.errors import PlatformError
+
+from tests.docs_pages import tool
+
+
+def test_a_missing_compiler_is_named_in_one_line() -> None:
+    command = tool("build_kernels").BuildKernels(Distribution())
+    command.compiler = SimpleNamespace(compiler_so=["no-such-cc", "-pthread"])
+    with pytest.raises(PlatformError) as error:
+        command.build_extensions()
+    message = str(error.value)
+    assert "\n" not in message
+    for part in ("no-such-cc was not found", "apt-get install gcc", "--only-binary"):
+        assert part in message
+
+
+def test_missing_headers_are_named_until_they_are_there(tmp_path: Path) -> None:
+    missing = tool("build_kernels").missing
+    compiler = tmp_path / "cc"
+    compiler.touch(0o755)
+    message = missing(str(compiler), tmp_path)
+    assert "has no Python.h" in message
+    assert "python3-dev" in message
+    (tmp_path / "Python.h").touch()
+    assert missing(str(compiler), tmp_path) is None
