@@ -1,12 +1,13 @@
-# `make demo` and `make test` are all a newcomer needs: Python 3.11+, gcc and pip.
+# `make demo` and `make test` are all a newcomer needs: Python 3.11+, gcc and pip. `make help` lists
+# the targets, from the comments that begin with ##.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
-.PHONY: demo test test-deep adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
+.PHONY: demo help test test-deep adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
 
-demo: $(VENV)/demo.stamp
+demo: $(VENV)/demo.stamp ## score the example and write its HTML report
 	@mkdir -p out
 	@echo '$$ rag-eval run examples/handbook.jsonl --profile grounded --worst 3 --html out/handbook.html'
 	@# A failed gate (exit 1) is what the example shows; anything else is a failure of make.
@@ -14,20 +15,20 @@ demo: $(VENV)/demo.stamp
 		--html out/handbook.html --output out/handbook.json || [ $$? -eq 1 ]
 	@echo 'The report, to open in a browser: out/handbook.html'
 
-# All that protects behaviour, on all cores.
-test: $(VENV)/test.stamp
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+test: $(VENV)/test.stamp ## run all tests that protect behaviour, on all cores
 	$(BIN)/python -m pytest -n logical --dist worksteal
 
-# Volumes, full disks, and every property with many examples: for a schedule, or before a release.
-test-deep: $(VENV)/test.stamp
+test-deep: $(VENV)/test.stamp ## run volumes, full disks, and properties on many examples: by night, or before a release
 	$(BIN)/python -m pytest -n logical --dist worksteal --hypothesis-profile many -m 'deep or hypothesis'
 
 # Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
-engines: $(VENV)-engines/test.stamp
+engines: $(VENV)-engines/test.stamp ## test clusters of Spark, Ray and Dask on this machine (Java 17, some gigabytes)
 	$(VENV)-engines/bin/python -m pytest -m engines tests/engines
 
-# The plugin under each pytest that it is for, with workers and without.
-pytests: $(VENV)-pytest8/test.stamp $(VENV)-pytest9/test.stamp
+pytests: $(VENV)-pytest8/test.stamp $(VENV)-pytest9/test.stamp ## test the plugin under each pytest that it supports
 	$(VENV)-pytest8/bin/python -m pytest $(PLUGIN_TESTS)
 	$(VENV)-pytest9/bin/python -m pytest $(PLUGIN_TESTS)
 
@@ -35,16 +36,16 @@ PLUGIN_TESTS := tests/e2e/test_pytest_plugin.py tests/unit/test_assert_rag.py
 
 # The tools that rag_eval.integrations is for, each in an environment of its own: gigabytes, one
 # after the other. TOOLS="mlflow deepeval" runs some.
-adapters: $(VENV)/test.stamp
+adapters: $(VENV)/test.stamp ## test rag_eval.integrations, one environment per tool (TOOLS="mlflow deepeval")
 	$(BIN)/python tools/check_adapters.py $(TOOLS)
 
 # Our statistics beside those of packages that neither users nor the other tests need.
-crosscheck: $(VENV)-crosscheck/test.stamp
+crosscheck: $(VENV)-crosscheck/test.stamp ## compare our statistics with those of other packages
 	$(VENV)-crosscheck/bin/python -m pytest -m crosscheck tests/crosscheck
 
 # Reports as people have them: Debian's Chromium, or the one that CHROMIUM names.
 CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
-browser: $(VENV)/test.stamp $(VENV)-browser/test.stamp
+browser: $(VENV)/test.stamp $(VENV)-browser/test.stamp ## test HTML reports in Chromium (CHROMIUM=/its/path)
 	@if [ -z "$(CHROMIUM)" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; \
 	elif [ -z "$(CHROMIUM)" ]; then \
@@ -54,28 +55,28 @@ browser: $(VENV)/test.stamp $(VENV)-browser/test.stamp
 	CHROMIUM="$(CHROMIUM)" PYTHONPATH=$(VENV)-browser \
 		$(BIN)/python -m pytest -m browser tests/browser
 
-lint: $(VENV)/lint.stamp
+lint: $(VENV)/lint.stamp ## run ruff, ruff format and cython-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cython-lint _native
 
-types: $(VENV)/lint.stamp
+types: $(VENV)/lint.stamp ## run mypy, stubtest and pyright
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest rag_eval._native --concise --mypy-config-file pyproject.toml
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # sdist -> wheel -> a clean environment, and what the wheel must not hold.
-package: $(VENV)/lint.stamp
+package: $(VENV)/lint.stamp ## build sdist and wheel, install the wheel in a clean environment and use it
 	$(BIN)/python tools/check_package.py
 
 # The site of docs/ in build/site; nothing of it is loaded from elsewhere, and every link in it holds.
-docs: $(VENV)-docs/docs.stamp
+docs: $(VENV)-docs/docs.stamp ## build the site of docs/ in build/site and check every link
 	$(VENV)-docs/bin/python tools/build_docs.py
 
-gate: $(VENV)/test.stamp
+gate: $(VENV)/test.stamp ## check instruction counts, speed and footprint against their limits
 	$(BIN)/python -m benchmarks.gate
 
-bench: $(VENV)/test.stamp
+bench: $(VENV)/test.stamp ## run all benchmarks and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks.write_results
 
 # Kernels in instrumented builds of their own, beside a copy of everything that is not compiled.
@@ -87,18 +88,18 @@ KERNEL_TESTS := tests/differential tests/properties tests/conformance tests/unit
 BESIDE := tar -cf - --exclude='*.so' --exclude=__pycache__ rag_eval tests _native benchmarks tools \
 	examples setup.py pyproject.toml README.md Makefile
 
-sanitize: sanitized
+sanitize: sanitized ## run the kernel tests under ASan and UBSan
 	$(SANITIZED_PYTHON) -m pytest --timeout=1200 --hypothesis-profile many -m '' $(KERNEL_TESTS)
 
 # For SECONDS, with the inputs of SEED; FUZZ is for other arguments: see tests/fuzz/README.md.
 SECONDS ?= 600
 SEED ?= 0
 FUZZ ?= --seconds $(SECONDS) --seed $(SEED)
-fuzz: sanitized
+fuzz: sanitized ## fuzz the kernels against their definitions (SECONDS=600 SEED=0)
 	$(SANITIZED_PYTHON) -m tests.fuzz --crashes "$(CURDIR)/build/crashes" $(FUZZ)
 
 # Damaged files through the commands that read them, on the ordinary build.
-fuzz-files: $(VENV)/test.stamp
+fuzz-files: $(VENV)/test.stamp ## fuzz the commands that read files with damaged files (SECONDS=600 SEED=0)
 	$(BIN)/python -m tests.fuzz.documents --seconds $(SECONDS) --seed $(SEED) --crashes build/crashes
 
 sanitized: $(VENV)/lint.stamp
@@ -116,7 +117,7 @@ SANITIZED_PYTHON = cd build/sanitized && env \
 	ARROW_DEFAULT_MEMORY_POOL=system PYTHONMALLOC=malloc $(abspath $(BIN))/python
 
 # Bounds checks on, and the portable block cutter in place of the processor's own.
-checked: $(VENV)/lint.stamp
+checked: $(VENV)/lint.stamp ## run the kernel tests with bounds checks and without AVX2
 	RAG_EVAL_CHECKED_BUILD=1 CFLAGS='-D__builtin_cpu_supports(feature)=0' \
 		$(BIN)/python setup.py -q build_ext \
 		--build-lib build/checked --build-temp build/temp-checked
@@ -173,5 +174,5 @@ $(VENV)/lint.stamp: $(VENV)/test.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement $(VENV)/lint.txt
 	@touch $@
 
-clean:
+clean: ## remove what was built
 	rm -rf build dist out *.egg-info rag_eval/_native/*.so
