@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
-.PHONY: demo help test test-deep adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
+.PHONY: demo help test test-deep coverage adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
 
 demo: $(VENV)/demo.stamp ## score the example and write its HTML report
 	@mkdir -p out
@@ -23,6 +23,9 @@ test: $(VENV)/test.stamp ## run all tests that protect behaviour, on all cores
 
 test-deep: $(VENV)/test.stamp ## run volumes, full disks, and properties on many examples: by night, or before a release
 	$(BIN)/python -m pytest -n logical --dist worksteal --hypothesis-profile many -m 'deep or hypothesis'
+
+coverage: $(VENV)/test.stamp ## measure by rooms which lines the tests run, in child processes too
+	$(BIN)/python tools/measure_coverage.py -n logical --dist worksteal
 
 # Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
 engines: $(VENV)-engines/test.stamp ## test clusters of Spark, Ray and Dask on this machine (Java 17, some gigabytes)
