@@ -44,7 +44,10 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     [
         (b"PAR1\0\0", "standard input holds Parquet, which is read from a file alone"),
         (b"ARROW1\0\0", "standard input holds Arrow, which is read from a file alone"),
-        (gzip.compress(b"{}"), "standard input holds gzip: unpack it on the way, with gzip -dc"),
+        (
+            gzip.compress(b"{}", mtime=0),
+            "standard input holds gzip: unpack it on the way, with gzip -dc",
+        ),
         (zstd().compress(b"{}"), "standard input holds zstd: unpack it on the way, with zstd -dc"),
         (b"", "standard input is not JSON"),
         (b"\n\n{", "standard input is not JSON"),
