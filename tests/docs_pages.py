@@ -26,13 +26,6 @@ def update_tool() -> ModuleType:
     return tool("update_readme")
 
 
-def updated_page(page: Path) -> str:
-    """A page as tools/update_readme.py would write it; can be called in another process."""
-    text = update_tool().updated(page)
-    assert isinstance(text, str)
-    return text
-
-
 def broken_links(page: Path) -> list[str]:
     """Links of a page into the repository that lead to no file, or to no heading of it."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)

@@ -9,8 +9,9 @@ Above each fence stands a comment that says what becomes of the block::
     <!-- block: illustration -->         shown alone: another tool, or a machine that is not here
 
 The blocks of a page run in its order, in a folder with a copy of ``examples/``: Python in one
-namespace, ``sh`` and ``console`` blocks by bash. ``<!-- setup: COMMAND -->`` runs a command that
-readers need not see, such as one that makes data they would have of their own.
+namespace, ``sh`` and ``console`` blocks by bash, except that ``rag-eval`` with plain arguments is
+called in this process, which has it loaded. ``<!-- setup: COMMAND -->`` runs a command that readers
+need not see, such as one that makes data they would have of their own.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import doctest
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +38,8 @@ _FENCE: Final = re.compile(r"^ *(`{3,}|~{3,}) *([\w+-]*)")
 _TAG: Final = re.compile(r"^ *<!-- block: ([a-z-]+)(?: file=([\w./-]+))? -->$")
 _SETUP: Final = re.compile(r"^<!-- setup: (.*) -->$")
 _COMMAND: Final = re.compile(r"^\$ (.*(?:\\\n.*)*)$", re.MULTILINE)
+# What bash would make nothing else of: words, and what stands between quotes.
+_PLAIN: Final = re.compile(r"""rag-eval(?= )(?:[\w@%+=:,./ -]|(?<! )#|'[^']*'|"[^"$`\\]*")*""")
 _LEFT_ALONE: Final = ("pip", "make", "source", ".")  # these would change the machine
 # What pytest prints anew each time: how long it took, and where objects lie.
 _SETTLED: Final = (
@@ -142,14 +146,18 @@ class _PageRun:
             return block.text
         judge = self._judge if block.tag == "loopback-judge" else {}
         if block.language == "python":
-            with _added_to_environ(judge):
+            with _environ({**os.environ, **judge}):
                 self._python(block)
             return block.text
         if block.language == "console":
             return self._console(block, judge)
         if block.language not in (*_SHELLS, "setup"):
             raise PageError(f"{self._place(block)}: {block.language!r} cannot be run")
-        self._bash(block, f"set -e\n{block.text}", judge, (0,))
+        commands = block.text.replace("\\\n", "").splitlines()
+        if not all(map(_PLAIN.fullmatch, commands)):
+            commands = [f"set -e\n{block.text}"]
+        for command in commands:
+            self._shell(block, command, judge, (0,))
         return block.text if block.language != "setup" else ""
 
     def _python(self, block: Block) -> None:
@@ -170,32 +178,49 @@ class _PageRun:
         for command in _COMMAND.findall(block.text):
             parts.append(f"$ {command}\n")
             if command.split()[0] not in _LEFT_ALONE:
-                parts.append(self._bash(block, command, judge, (0, 1)))
+                parts.append(self._shell(block, command, judge, (0, 1)))
         return "".join(parts)
 
-    def _bash(
+    def _shell(
         self, block: Block, script: str, judge: Mapping[str, str], allowed: tuple[int, ...]
     ) -> str:
-        done = subprocess.run(
-            ["bash", "-c", script],
-            cwd=self._folder,
-            env={**self._environment, **judge},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        call = _called if _PLAIN.fullmatch(script.replace("\\\n", "")) else _by_bash
+        code, printed, said = call(script, {**self._environment, **judge})
         # A gate that fails says so; what ends so in silence broke down.
-        if done.returncode not in allowed or (done.returncode and not done.stdout):
-            said = done.stdout + done.stderr
-            raise PageError(f"{self._place(block)}: {script}\nended with {done.returncode}\n{said}")
-        printed = done.stdout
+        if code not in allowed or (code and not printed):
+            told = printed + said
+            raise PageError(f"{self._place(block)}: {script}\nended with {code}\n{told}")
         for changing, settled in _SETTLED:
             printed = changing.sub(settled, printed)
         return "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
 
     def _place(self, block: Block) -> str:
         return f"{self._page.name}:{block.line}"
+
+
+def _by_bash(script: str, environment: Mapping[str, str]) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a script."""
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def _called(command: str, environment: Mapping[str, str]) -> tuple[int, str, str]:
+    """The same of a ``rag-eval`` command, without a process of its own."""
+    from click.testing import CliRunner
+
+    from rag_eval.cli.program import program
+
+    words = shlex.split(command.replace("\\\n", ""))
+    with _environ(environment):
+        done = CliRunner().invoke(program, words[1:], prog_name="rag-eval")
+    return done.exit_code, done.stdout, done.stderr
 
 
 def _environment() -> dict[str, str]:
@@ -245,14 +270,12 @@ def _judge(blocks: list[Block]) -> Iterator[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def _added_to_environ(added: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in added}
-    os.environ.update(added)
+def _environ(wanted: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(wanted)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
-from tests.docs_pages import ROOT, update_tool, updated_page
+from tests.docs_pages import ROOT, update_tool
 
 README = ROOT / "README.md"
 TOOL = update_tool()
 
 
-@pytest.fixture(scope="module")
-def pages(request: pytest.FixtureRequest) -> Iterator[dict[Path, Future[str]]]:
-    """The pages under test as they should be, from two processes: they start many commands."""
-    wanted = {item.callspec.params["page"] for item in request.session.items if _of_a_page(item)}
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        # Pages with many commands first, so that none of them is alone at the end.
-        ordered = sorted(wanted, key=lambda page: page.read_text("utf-8").count("rag-eval"))
-        yield {page: pool.submit(updated_page, page) for page in reversed(ordered)}
-
-
-def _of_a_page(item: pytest.Item) -> bool:
-    return "pages" in getattr(item, "fixturenames", ())
-
-
 @pytest.mark.parametrize("page", TOOL.PAGES, ids=lambda page: page.stem)
-def test_a_page_does_and_prints_what_it_shows(page: Path, pages: dict[Path, Future[str]]) -> None:
-    assert pages[page].result() == page.read_text("utf-8"), "run tools/update_readme.py"
+def test_a_page_does_and_prints_what_it_shows(page: Path) -> None:
+    assert TOOL.updated(page) == page.read_text("utf-8"), "run tools/update_readme.py"
 
 
 @pytest.mark.parametrize("check", [True, False])
