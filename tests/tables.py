@@ -24,7 +24,8 @@ def every_row(
 ) -> Callable[[Test], Test]:
     """Like ``pytest.mark.parametrize``, as one test.
 
-    Each row has a ``tmp_path`` of its own; all other fixtures are made once for all rows.
+    Each row has a ``tmp_path`` and a ``monkeypatch`` of its own; all other fixtures are made once
+    for all rows.
     """
     arguments = names.replace(" ", "").split(",") if isinstance(names, str) else names
     table = []
@@ -49,11 +50,14 @@ def every_row(
                     folder = fixtures["tmp_path"] / str(position)
                     folder.mkdir()
                     row = {**row, "tmp_path": folder}
-                try:
-                    test(**{**fixtures, **row})
-                except _OUTCOMES as failure:
-                    failure.add_note(f"row: {label}")
-                    failures.append((label, failure))
+                with pytest.MonkeyPatch.context() as patch:
+                    if "monkeypatch" in fixtures:
+                        row = {**row, "monkeypatch": patch}
+                    try:
+                        test(**{**fixtures, **row})
+                    except _OUTCOMES as failure:
+                        failure.add_note(f"row: {label}")
+                        failures.append((label, failure))
             if failures:
                 labels = "; ".join(label for label, _ in failures)
                 text = f"{len(failures)} of {len(table)} rows failed: {labels}"

@@ -150,7 +150,7 @@ def test_vector(name: str) -> None:
     assert differences(case["sample"], found, case["expected"]) == []
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@every_row("threads", [1, 3])
 def test_all_vectors_in_one_batch(threads: int) -> None:
     samples = [CASES[name]["sample"] for name in NAMES]
     batch = rag_eval.evaluate_batch(samples, profile="grounded", threads=threads)

@@ -95,7 +95,7 @@ def test_score_and_details_are_the_same(name: str) -> None:
     assert same(details, wanted["details"], 0.0)
 
 
-@pytest.mark.parametrize("name", KEPT_ORDERS)
+@every_row("name", KEPT_ORDERS)
 def test_an_order_that_was_kept_scores_1_whichever_calls_came_first(name: str) -> None:
     case = CASES[name]
     result = FACTORIES[case["scorer"]](case["options"]).run(run_of_case(case))

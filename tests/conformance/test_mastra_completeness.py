@@ -31,7 +31,7 @@ def test_coverage_of_their_elements_is_the_same(case: dict[str, Any]) -> None:
     assert found == case["expected"]["score"]
 
 
-@pytest.mark.parametrize("lemmas", sorted(FLOORS))
+@every_row("lemmas", sorted(FLOORS))
 def test_most_texts_score_within_a_tenth(lemmas: str) -> None:
     scorer = create_completeness_scorer(lemmas=lemmas)
     gaps = [abs(scorer.run(run(case)).score - case["expected"]["score"]) for case in SCORED]  # type: ignore[operator]
@@ -40,7 +40,7 @@ def test_most_texts_score_within_a_tenth(lemmas: str) -> None:
     assert max(gaps) <= 0.25
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=[case["id"] for case in REFUSED])
+@every_row("case", REFUSED, ids=[case["id"] for case in REFUSED])
 def test_a_run_without_a_side_is_refused(case: dict[str, Any]) -> None:
     with pytest.raises(RunError, match="needs an"):
         create_completeness_scorer().run(run(case))

@@ -238,7 +238,7 @@ def test_coverage_threshold_is_the_only_difference(name: str) -> None:
     assert difference(plain, wanted) is None
 
 
-@pytest.mark.parametrize("name", NOT_COMPARABLE)
+@every_row("name", NOT_COMPARABLE)
 def test_a_metric_that_became_null_is_not_comparable(name: str) -> None:
     found, wanted = call(CASES[name]), CASES[name]["expected"]
     rows = zip(found.pop("regressions"), wanted["regressions"], strict=True)

@@ -180,7 +180,7 @@ def test_a_metric_passes_where_the_assertion_does(name: str) -> None:
 # ------------------------------------------------------------------------------------- departures
 
 
-@pytest.mark.parametrize("name", [name for name in DEPARTURES if DEPARTURES[name] != WORDING])
+@every_row("name", [name for name in DEPARTURES if DEPARTURES[name] != WORDING])
 def test_departure(name: str) -> None:
     case = CASES[name]
     reply = parse_omk_reply(case["args"]["raw"])

@@ -259,7 +259,7 @@ def test_confidence_is_by_the_last_pool(n: int, confidence: str) -> None:
     assert saturation([[3.0] * n]).confidence == confidence
 
 
-@pytest.mark.parametrize(("n", "primary"), [(9, "g"), (10, "d")])
+@every_row(("n", "primary"), [(9, "g"), (10, "d")])
 def test_twenty_values_are_no_longer_few(n: int, primary: str) -> None:
     assert means.effect_size([1.0, 2.0] * 5, [3.0] * n).primary == primary
 

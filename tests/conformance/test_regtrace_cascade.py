@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from rag_eval.scorers.regtrace.cascade import (
     CaseResult,
     MetricOutcome,
@@ -170,6 +168,6 @@ def test_the_same_metrics_suit_an_output(vector: dict[str, Any]) -> None:
     assert detect_metrics(vector["args"]["output"]) == vector["expected"]
 
 
-@pytest.mark.parametrize("vector", cases("regtrace.hash_content"), ids=ids)
+@every_row("vector", cases("regtrace.hash_content"), ids=ids)
 def test_the_same_text_has_the_same_hash(vector: dict[str, Any]) -> None:
     assert hash_content(vector["args"]["text"]) == vector["expected"]

@@ -108,7 +108,7 @@ def test_kept_columns_stay_what_they_are() -> None:
     assert score_record_batch(batch, ["faithfulness"], columns=[]).num_columns == 4
 
 
-@pytest.mark.parametrize("n_rows", [0, 5])
+@every_row("n_rows", [0, 5])
 def test_the_schema_is_foretold(n_rows: int) -> None:
     scorer = BatchScorer(profile="grounded", prefix="s_", columns=["id", "topic"])
     scored = scorer(batch_of(ROWS["grounded"][:n_rows]))
@@ -187,7 +187,7 @@ def test_medians_say_that_they_are_from_a_histogram() -> None:
 # ------------------------------------------------------------------------------------- faults
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@every_row("threads", [1, 2])
 def test_a_bad_row_is_named_by_its_id(threads: int) -> None:
     batch = batch_of(with_bad_row(ROWS["overlap"])[50:])
     with pytest.raises(InputError) as caught:
@@ -246,9 +246,7 @@ def test_only_record_batches_are_taken() -> None:
         BatchScorer()(TYPES.empty_table())
 
 
-@pytest.mark.parametrize(
-    ("score", "extra"), [(score_spark, "spark"), (score_ray, "ray"), (score_dask, "dask")]
-)
+@every_row(("score", "extra"), [(score_spark, "spark"), (score_ray, "ray"), (score_dask, "dask")])
 def test_a_missing_engine_names_its_extra(
     monkeypatch: pytest.MonkeyPatch, score: Any, extra: str
 ) -> None:

@@ -30,6 +30,7 @@ import rag_eval
 from rag_eval import EvalSample, estimators
 from rag_eval.errors import InputError
 from rag_eval.estimators import RagScorer
+from tests.tables import every_row
 
 ROOT = Path(__file__).parents[2]
 GOOD = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
@@ -86,7 +87,7 @@ DATA_FREE = [
 ]
 
 
-@pytest.mark.parametrize("name", DATA_FREE)
+@every_row("name", DATA_FREE)
 def test_checks_of_the_class(name: str) -> None:
     getattr(estimator_checks, name)("RagScorer", RagScorer(metrics=METRICS))
 
@@ -103,9 +104,7 @@ def test_tags() -> None:
 # ------------------------------------------------------------------------------------- scores
 
 
-@pytest.mark.parametrize(
-    "kind", [list, tuple, iter, lambda rows: np.array(rows, np.object_), pd.Series]
-)
+@every_row("kind", [list, tuple, iter, lambda rows: np.array(rows, np.object_), pd.Series])
 def test_samples_of_any_kind(kind: Callable[[Any], Any]) -> None:
     found = RagScorer(metrics=METRICS).fit_transform(kind(SAMPLES))
     assert found.dtype == np.float64
@@ -113,9 +112,7 @@ def test_samples_of_any_kind(kind: Callable[[Any], Any]) -> None:
     same(found)
 
 
-@pytest.mark.parametrize(
-    "kind", [list, iter, np.array, lambda texts: np.array(texts, np.object_), pd.Series]
-)
+@every_row("kind", [list, iter, np.array, lambda texts: np.array(texts, np.object_), pd.Series])
 def test_samples_as_json(kind: Callable[[Any], Any]) -> None:
     texts = [
         json.dumps(sample.to_dict() if isinstance(sample, EvalSample) else sample)
@@ -167,7 +164,7 @@ def test_metric_names_in_either_spelling() -> None:
     assert scorer.transform(SAMPLES).shape == (4, 2)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("samples", "message"),
     [
         ([GOOD, "a text"], "sample 1 is a str that is not JSON (Expecting value: line 1"),
@@ -196,7 +193,7 @@ def test_what_no_samples_are(samples: object, message: str) -> None:
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("parameters", "error", "message"),
     [
         ({"metrics": ["faith"]}, InputError, "unknown metric 'faith'"),

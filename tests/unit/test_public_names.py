@@ -154,7 +154,7 @@ def test_types_and_errors_load_nothing_heavy_either() -> None:
     assert [name for name in HEAVY if name in loaded] == []
 
 
-@pytest.mark.parametrize("profile", ["overlap", "grounded"])
+@every_row("profile", ["overlap", "grounded"])
 def test_the_first_evaluation_loads_few_modules(profile: str) -> None:
     """One sample needs no files, tables, judges, scorers, calibrations or statistics."""
     program = f"""

@@ -130,7 +130,7 @@ def test_matrices_of_all_kinds(index_type: type, data_type: type) -> None:
         np.testing.assert_array_equal(array, kept)
 
 
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@every_row("index_type", [np.int32, np.int64])
 def test_weights_add_up_repeats(index_type: type) -> None:
     matrix = matrices()[0]
     weights = text.tfidf_weights(matrix)

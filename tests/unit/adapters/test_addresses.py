@@ -93,7 +93,7 @@ def test_a_wrong_address_says_how_it_is_written(text: str, message: str) -> None
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("url", ["https://me:s3cret@host.example/v1", "https://s3cret@host/v1"])
+@every_row("url", ["https://me:s3cret@host.example/v1", "https://s3cret@host/v1"])
 def test_a_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
     for text, base_url in ((f"{url}#m", None), ("openai:m", url)):
         with pytest.raises(InputError, match="user name or a password") as caught:

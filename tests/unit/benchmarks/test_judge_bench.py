@@ -20,6 +20,7 @@ from rag_eval.judge.reading import read_reply
 from rag_eval.judge.rendering import render
 from rag_eval.judge.replies import JudgeReply
 from tests.judge_servers import JudgeServer
+from tests.tables import every_row
 
 PROVIDERS: tuple[Provider, ...] = ("openai", "anthropic")
 PATHS: dict[Provider, str] = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
@@ -42,7 +43,7 @@ def said(provider: Provider, answer: bytes) -> str:
     return str(found["content"][0]["text"])
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@every_row("provider", PROVIDERS)
 def test_the_server_repeats_the_mark_of_the_prompt(
     server: InstantServer, provider: Provider
 ) -> None:
@@ -79,7 +80,7 @@ def test_the_server_ends_with_the_block() -> None:
     assert not process.exists()
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@every_row("provider", PROVIDERS)
 def test_rates_are_compared_round_by_round(server: InstantServer, provider: Provider) -> None:
     pytest.importorskip(provider)
     rates = bare_sdk.beside_sdk(provider, server, concurrency=2, n_calls=4, rounds=3)
@@ -89,7 +90,7 @@ def test_rates_are_compared_round_by_round(server: InstantServer, provider: Prov
     assert rates.ratio().median == sorted(ours / theirs for ours, theirs in rounds)[1]
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
+@every_row("provider", PROVIDERS)
 def test_the_library_and_the_sdk_by_itself_send_the_same(provider: Provider) -> None:
     pytest.importorskip(provider)
     with JudgeServer(lambda prompt: reply_text(mark_in(prompt))) as recording:

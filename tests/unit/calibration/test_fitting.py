@@ -219,7 +219,7 @@ def test_laws(rows: list[tuple[float, bool]], method: Any, asked: list[float]) -
     assert Calibration.from_dict(found.to_dict()) == found
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_row("method", METHODS)
 def test_probabilities(method: Any) -> None:
     found = made(method=method)
     column = found.probabilities([0.2, None, math.nan, 0.8])
@@ -254,7 +254,7 @@ def test_equal_scores_tell_nothing(method: Any, scores: Scores) -> None:
     assert (found.threshold, found.balanced_accuracy) == (0.3, 0.5)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_row("method", METHODS)
 def test_a_map_never_falls(method: Any) -> None:
     """Good rows have the lower scores: the best map of a score that should be high is level."""
     found = made(np.arange(40) / 40, np.arange(40) < 20, method=method)

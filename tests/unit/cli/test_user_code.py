@@ -10,6 +10,7 @@ import pytest
 
 from rag_eval.cli.user_code import imported, imported_function
 from rag_eval.errors import InputError
+from tests.tables import every_row
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return here
 
 
-@pytest.mark.parametrize(
+@every_row(
     "name",
     [
         "../outside",
@@ -45,14 +46,14 @@ def test_a_path_is_no_module(folder: Path, name: str) -> None:
         imported(str(folder / "fine_module"), "--import")
 
 
-@pytest.mark.parametrize("name", ["a\0b", "\ud800", "a b", "x" * 1000, "no_such_module_here"])
+@every_row("name", ["a\0b", "\ud800", "a b", "x" * 1000, "no_such_module_here"])
 def test_a_name_of_nothing_is_an_error(folder: Path, name: str) -> None:
     with pytest.raises(InputError, match="there is no such module here"):
         imported(name, "--import")
     assert folder.exists()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "message"),
     [
         ("os", "wanted MODULE:FUNCTION"),

@@ -50,7 +50,7 @@ def test_two_runs_are_described_and_not_tested() -> None:
     assert "5 ids are in both runs; paired, they would tell more" in found.notes
 
 
-@pytest.mark.parametrize("which", [0, 1])
+@every_row("which", [0, 1])
 def test_either_run_may_say_that_less_is_better(which: int) -> None:
     runs = [scored_run("a", {"latency": OLD}), scored_run("b", {"latency": NEW})]
     assert compare_independent(*runs).changes[0].higher_is_better

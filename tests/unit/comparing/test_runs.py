@@ -380,7 +380,7 @@ def _negated(change: MetricChange) -> tuple[float | None, float | None]:
     return (None if high is None else -high), (None if low is None else -low)
 
 
-@pytest.mark.parametrize("options", [{}, {"cluster_by": "doc", "slices": ["topic"]}])
+@every_row("options", [{}, {"cluster_by": "doc", "slices": ["topic"]}])
 def test_the_order_of_rows_is_of_no_matter(options: dict[str, Any]) -> None:
     old, new = some_runs()
     draw = random.Random(3)
@@ -388,7 +388,7 @@ def test_the_order_of_rows_is_of_no_matter(options: dict[str, Any]) -> None:
     assert figures(compare(old, new, **options)) == figures(compare(*shuffled, **options))
 
 
-@pytest.mark.parametrize("n_repeats", [2, 3])
+@every_row("n_repeats", [2, 3])
 def test_repeats_that_agree_are_one_run(n_repeats: int) -> None:
     """A mean of three equal doubles may differ from them by a bit, which would be a change."""
     old, new = some_runs()

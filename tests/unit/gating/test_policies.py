@@ -174,7 +174,7 @@ def test_a_margin_of_a_metric_that_is_not_compared_is_refused(policy: Any) -> No
         gate(run(0.0), old(), policy=policy, margin={"faithfulnes": 0.1, "*": 0.1})
 
 
-@pytest.mark.parametrize("policy", ["no-regression", "node"])
+@every_row("policy", ["no-regression", "node"])
 def test_a_column_of_a_table_may_have_a_margin(policy: Any) -> None:
     name = "Mein Wert"
     report = gate(run(-0.06, metric=name), old(metric=name), policy=policy, margin={name: 0.1})
@@ -253,9 +253,7 @@ def test_a_small_simulation_has_the_rates_of_the_table() -> None:
         assert abs(found[policy] - rate) <= 5 * math.sqrt(rate * (1 - rate) / 300)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "shown", "bound"), [(0.025, "2.5%", "97.5%"), (0.1, "10%", "90%")]
-)
+@every_row(("alpha", "shown", "bound"), [(0.025, "2.5%", "97.5%"), (0.1, "10%", "90%")])
 def test_chances_are_told_as_they_were_given(alpha: float, shown: str, bound: str) -> None:
     found = gate(run(-0.005), old(), policy="non-inferior", margin=0.02, alpha=alpha)
     assert f"({bound} bound)" in found.baselines[0].findings[0].message

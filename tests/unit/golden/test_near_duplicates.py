@@ -113,9 +113,7 @@ def test_a_duplicate_that_expects_something_else_is_told() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "template", ["the price of item {0} today please tell", "{0} {0}a b c d e f"]
-)
+@every_row("template", ["the price of item {0} today please tell", "{0} {0}a b c d e f"])
 def test_cases_of_one_template_do_not_take_the_square(template: str) -> None:
     """They share all but one word, and are yet not near enough: most pairs are candidates."""
     small, large = (dataset(*(template.format(i) for i in range(n))) for n in (2000, 8000))

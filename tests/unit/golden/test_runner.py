@@ -367,7 +367,7 @@ def test_results_keep_the_order_of_the_cases() -> None:
     assert completed == ["c3", "c2", "c1", "c0"]
 
 
-@pytest.mark.parametrize("concurrency", [1, 3])
+@every_row("concurrency", [1, 3])
 def test_no_more_cases_run_at_once_than_were_asked_for(concurrency: int) -> None:
     lock, running, most = threading.Lock(), [0], [0]
 
@@ -384,7 +384,7 @@ def test_no_more_cases_run_at_once_than_were_asked_for(concurrency: int) -> None
     assert most[0] == concurrency
 
 
-@pytest.mark.parametrize("is_async", [False, True])
+@every_row("is_async", [False, True])
 def test_a_runner_that_never_returns_is_left_behind(is_async: bool) -> None:
     never = threading.Event()
 

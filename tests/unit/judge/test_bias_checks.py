@@ -364,7 +364,7 @@ def test_one_failed_shuffle_of_several_is_done_without() -> None:
     assert report.mean_abs_change == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("fails_at", [0, 1])
+@every_row("fails_at", [0, 1])
 def test_a_row_that_failed_one_of_the_ways_is_listed(fails_at: int) -> None:
     rows = {"first": [0.2, 0.8], "second": [0.4, 0.6]}
     report = shuffle(OrderJudge((1.0, 0.0), fails_at=fails_at), rows, threshold=0.5)

@@ -291,10 +291,11 @@ def test_a_cap_below_an_empty_file_keeps_nothing(path: Path) -> None:
         assert cache.get(b"k") is None
 
 
-@pytest.mark.parametrize(
+@every_row(
     "options", [{"max_bytes": 0}, {"max_bytes": 1.5}, {"max_age_days": 0}, {"max_age_days": -1}]
 )
-def test_caps_that_cannot_be(path: Path, options: dict[str, Any]) -> None:
+def test_caps_that_cannot_be(tmp_path: Path, options: dict[str, Any]) -> None:
+    path = tmp_path / "cache.db"
     with pytest.raises(InputError, match=next(iter(options))):
         JudgeCache(path, **options)
     assert not path.exists()
@@ -487,8 +488,9 @@ def test_a_file_damaged_inside(path: Path) -> None:
     assert_off(cache)
 
 
-@pytest.mark.parametrize("text", ["{half", "[1]", "3"])
-def test_a_row_that_holds_no_reply(path: Path, text: str) -> None:
+@every_row("text", ["{half", "[1]", "3"])
+def test_a_row_that_holds_no_reply(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "cache.db"
     with JudgeCache(path) as cache:
         cache.put(b"k", REPLY)
     connection = sqlite3.connect(path)

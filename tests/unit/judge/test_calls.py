@@ -394,7 +394,7 @@ def test_a_clients_own_exception_is_known_by_what_it_was_raised_from() -> None:
     assert fault.retryable
 
 
-@pytest.mark.parametrize("error", [FileNotFoundError("key.txt"), PermissionError("key.txt")])
+@every_row("error", [FileNotFoundError("key.txt"), PermissionError("key.txt")])
 def test_a_file_that_the_judge_cannot_open_is_no_server_out_of_reach(error: OSError) -> None:
     assert isinstance(fault_of(error), JudgeFailure)
 

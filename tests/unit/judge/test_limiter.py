@@ -283,7 +283,7 @@ def test_a_cancelled_wait_leaves_the_queue() -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("leaves_first", [True, False])
+@every_row("leaves_first", [True, False])
 def test_a_slot_given_to_a_wait_that_is_cancelled_goes_on(leaves_first: bool) -> None:
     async def main() -> None:
         queue, limiter = slots(1)

@@ -180,7 +180,7 @@ def test_an_answer_that_claims_nothing_has_no_faithfulness() -> None:
     assert asker.steps == ["extract_claims"]
 
 
-@pytest.mark.parametrize("contexts", [[], ["", " \n"]])
+@every_row("contexts", [[], ["", " \n"]])
 def test_without_a_word_in_the_contexts_nothing_is_faithful(contexts: list[str]) -> None:
     row = JudgedRow(ROW.question, ROW.answer, contexts, ["x"])
     asker = StepJudge()
@@ -325,7 +325,7 @@ def test_answer_correctness_is_f1_of_claims() -> None:
     assert [one.text for one in found.verdicts] == ["a", "b", "c", "x", "y"]
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("answer", "truth", "words"),
     [(1, 1, "each answer claim, 0 to 1; missing: 1"), (2, 0, "each ground truth claim, 0 to 0;")],
 )
@@ -395,7 +395,7 @@ def test_answer_relevance_counts_partly_by_half() -> None:
     )
 
 
-@pytest.mark.parametrize("verdicts", [[], ["yes", "partly"]])
+@every_row("verdicts", [[], ["yes", "partly"]])
 def test_a_refusal_is_not_relevant(verdicts: list[str]) -> None:
     asker = ScriptedAsker([statements(*verdicts, refusal=True)])
     found = judged(asker, ROW, "answer_relevance")["answer_relevance"]
@@ -591,7 +591,7 @@ def test_a_dry_run_counts_what_a_judge_is_asked(metric: str, style: JudgeStyle) 
     assert set(judge.steps) == {step.name for step in steps_of(metric, style)}
 
 
-@pytest.mark.parametrize("style", JUDGE_STYLES)
+@every_row("style", JUDGE_STYLES)
 def test_a_dry_run_takes_all_metrics_at_once(style: JudgeStyle) -> None:
     tallies: dict[str, Tally] = {}
     found = judged(

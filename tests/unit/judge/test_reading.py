@@ -136,7 +136,7 @@ PARTS = verdict(reason='a {b} [c] " d', parts=[{"score": 1}])
 TEXT = f"Well, {{so}} I say: {PARTS} That is it."
 
 
-@pytest.mark.parametrize("headed", [True, False])
+@every_row("headed", [True, False])
 def test_a_reply_cut_anywhere_is_no_value(headed: bool) -> None:
     text = (
         TEXT
@@ -339,7 +339,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("part", HOSTILE)
+@every_row("part", HOSTILE)
 def test_hostile_replies_are_given_up_after_a_bounded_number_of_tries(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

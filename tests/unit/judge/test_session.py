@@ -117,7 +117,7 @@ def failing(error: Exception, times: int = 10**9) -> Callable[[str], str]:
 # --------------------------------------------------------------------------------------- replies
 
 
-@pytest.mark.parametrize("judge", [answering, answering_async])
+@every_row("judge", [answering, answering_async])
 def test_a_reply_is_read_and_counted(judge: JudgeFn) -> None:
     tally = Tally()
     with session_of(judge) as session:
@@ -331,7 +331,7 @@ def test_an_exception_of_the_callable_is_not_tried_again() -> None:
     assert session.tally.llm_calls == 1
 
 
-@pytest.mark.parametrize("rate_limited", [True, False])
+@every_row("rate_limited", [True, False])
 def test_the_wait_that_a_server_asks_for_holds_for_all_calls(rate_limited: bool) -> None:
     begun: list[float] = []
 
@@ -447,7 +447,7 @@ def test_a_server_that_asks_for_hours_is_not_waited_for() -> None:
 
 
 @pytest.mark.usefixtures("no_waits")
-@pytest.mark.parametrize(
+@every_row(
     ("error", "kind"), [(ValueError("broken"), "failed"), (ConnectionResetError(), "unreachable")]
 )
 def test_a_judge_that_never_answers_ends_the_run(error: Exception, kind: str) -> None:
@@ -594,7 +594,7 @@ def test_a_wait_for_a_retry_ends_with_the_run() -> None:
         assert in_time(outcomes(session, range(3))) == ["timed_out"] * 3
 
 
-@pytest.mark.parametrize("is_async", [True, False])
+@every_row("is_async", [True, False])
 def test_stopped_from_another_thread_it_ends_calls_in_flight(is_async: bool) -> None:
     begun = threading.Semaphore(0)
     release = threading.Event()

@@ -183,7 +183,7 @@ def test_draws_that_cannot_be_are_refused(call: Callable[[], object], message: s
 # --------------------------------------------------------------------------------------- files
 
 
-@pytest.mark.parametrize("name", ["draw.csv", "draw.jsonl", "draw.jsonl.gz"])
+@every_row("name", ["draw.csv", "draw.jsonl", "draw.jsonl.gz"])
 def test_a_draw_is_read_back_as_it_was_written(scores: Path, tmp_path: Path, name: str) -> None:
     target = tmp_path / name
     for design in ("uniform", "proportional", "strata"):
@@ -234,7 +234,7 @@ def test_labels_are_never_written_over(scores: Path, tmp_path: Path) -> None:
     assert (tmp_path / "d.csv").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "message"),
     [
         ({"n": N + 1}, f"cannot draw {N + 1} rows: .* has {N}"),
@@ -404,17 +404,17 @@ def test_labels_of_other_rows_are_refused(scores: Path, tmp_path: Path) -> None:
         estimate(score_file(tmp_path / "fewer.jsonl", rows=range(1, N)), labels)
 
 
-@pytest.mark.parametrize("design", ["cascade", "worst-first", "convenience"])
-def test_rows_that_were_not_drawn_at_random_are_refused(scores: Path, design: str) -> None:
+@every_row("design", ["cascade", "worst-first", "convenience"])
+def test_rows_that_were_not_drawn_at_random_are_refused(tmp_path: Path, design: str) -> None:
+    scores = score_file(tmp_path / "scores.jsonl")
     labels = filled(labelled(scores), change={"design": design})
     with pytest.raises(InputError, match=f"chosen by '{design}', not at random.* labels sample N"):
         estimate(scores, labels)
 
 
-@pytest.mark.parametrize("name", ["inclusion_probability", "design", "ids_digest", "n_drawn"])
-def test_labels_without_the_record_of_their_draw_are_refused(
-    scores: Path, tmp_path: Path, name: str
-) -> None:
+@every_row("name", ["inclusion_probability", "design", "ids_digest", "n_drawn"])
+def test_labels_without_the_record_of_their_draw_are_refused(tmp_path: Path, name: str) -> None:
+    scores = score_file(tmp_path / "scores.jsonl")
     rows = read_table(filled(labelled(scores)))
     without = [{key: value for key, value in row.items() if key != name} for row in rows]
     with pytest.raises(InputError, match=f"no {name}: .* draw rows .* labels sample N SCORES"):
@@ -427,7 +427,7 @@ def test_rows_of_two_draws_are_refused(scores: Path, tmp_path: Path) -> None:
         estimate(scores, write_csv(tmp_path / "two.csv", rows))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("change", "message"),
     [
         ({"inclusion_probability": "1.5"}, "must be above 0 and at most 1, got '1.5'"),
@@ -439,8 +439,9 @@ def test_rows_of_two_draws_are_refused(scores: Path, tmp_path: Path) -> None:
     ],
 )
 def test_tables_that_were_tampered_with_are_refused(
-    scores: Path, change: dict[str, Any], message: str
+    tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
+    scores = score_file(tmp_path / "scores.jsonl")
     with pytest.raises(InputError, match=message):
         estimate(scores, filled(labelled(scores), change=change))
 

@@ -168,9 +168,7 @@ def test_functions_within_a_function_do_not_take_each_others_place() -> None:
         unregister("made")
 
 
-@pytest.mark.parametrize(
-    "name", ["faithfulness", "answerRelevance", "mastra.completeness", "ndcg@10", "brevity"]
-)
+@every_row("name", ["faithfulness", "answerRelevance", "mastra.completeness", "ndcg@10", "brevity"])
 def test_a_taken_id_cannot_be_registered(brevity: str, name: str) -> None:
     with pytest.raises(InputError, match=r"is taken|must be words|are those of"):
         metric(name)(lambda answer: 1.0)

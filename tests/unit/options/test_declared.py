@@ -61,7 +61,7 @@ def test_an_option_of_several_forms_takes_the_same_values_in_all() -> None:
             assert other is None or form is HeuristicOptions or other.kind == option.kind, name
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@every_row("name", COMMANDS)
 def test_every_option_has_its_flag_or_says_why_not(name: str) -> None:
     form, command = COMMANDS[name]
     on_command = {

@@ -23,6 +23,7 @@ from rag_eval.outputs import parts
 from rag_eval.outputs.journal import Journal
 from rag_eval.outputs.parts import OutputError, PartedFile
 from rag_eval.plumbing.own_folder import OwnFolder
+from tests.tables import every_row
 
 N_ROWS = 7
 METRICS = ["faithfulness", "answer_relevance"]
@@ -184,9 +185,7 @@ def test_the_journal_damaged_at_any_byte(kept: Path, resume_after: Resume) -> No
         assert resume_after(damage).n_resumed == min(N_ROWS, 2 * n_whole)
 
 
-@pytest.mark.parametrize(
-    "rest", [b"\0" * 100, b"\xff\xfe garbage\n", b"0123456789abcdef {}\n", b"\r\r\n\n"]
-)
+@every_row("rest", [b"\0" * 100, b"\xff\xfe garbage\n", b"0123456789abcdef {}\n", b"\r\r\n\n"])
 def test_garbage_after_the_journal(resume_after: Resume, rest: bytes) -> None:
     def add(kept: Path) -> None:
         with (kept / "journal").open("ab") as file:
@@ -217,9 +216,9 @@ def longer(path: Path) -> None:
     path.write_bytes(path.read_bytes() * 2)
 
 
-@pytest.mark.parametrize("damage", [truncated, emptied, zeroed, flipped, longer, Path.unlink])
-@pytest.mark.parametrize("kind", ["rows", "scores"])
-@pytest.mark.parametrize("number", [0, 1, 3])
+@every_row("damage", [truncated, emptied, zeroed, flipped, longer, Path.unlink])
+@every_row("kind", ["rows", "scores"])
+@every_row("number", [0, 1, 3])
 def test_a_damaged_part_and_all_after_it_are_made_again(
     resume_after: Resume, number: int, kind: str, damage: Callable[[Path], None]
 ) -> None:
@@ -367,7 +366,7 @@ def test_other_data_is_refused(
     assert not target.exists()
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("options", "named"),
     [
         ({"metrics": ["faithfulness"]}, "options.metrics was"),
@@ -387,12 +386,12 @@ def test_other_data_is_refused(
     ],
 )
 def test_other_options_are_refused(
-    data: Path, target: Path, kept: Path, options: dict[str, Any], named: str
+    data: Path, tmp_path: Path, options: dict[str, Any], named: str
 ) -> None:
-    if "heuristic" in options:
-        options["metrics"] = [*METRICS, "hallucination_rate"]
-        shutil.rmtree(kept)
-        cut_short(data, target, metrics=options["metrics"])
+    target = tmp_path / "scores.jsonl"
+    metrics = [*METRICS, "hallucination_rate"] if "heuristic" in options else METRICS
+    options = {"metrics": metrics, **options}
+    cut_short(data, target, metrics=metrics)
     with pytest.raises(InputError, match=named):
         score(data, target, resume=True, **options)
     assert not target.exists()

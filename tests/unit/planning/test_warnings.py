@@ -22,6 +22,7 @@ from rag_eval.planning import (
     sample_diagnostics,
 )
 from rag_eval.runs.scored_run import ScoredRun
+from tests.tables import every_row
 
 # ------------------------------------------------------------------------------------ holdout
 
@@ -65,7 +66,7 @@ def test_systems_with_different_rows_are_refused() -> None:
         holdout_breakdown({"a": [1.0, 0.5], "b": [1.0]}, 0.5)
 
 
-@pytest.mark.parametrize(("n_rows", "ratio"), [(-1, 0.5), (10, 1.5), (10, math.nan)])
+@every_row(("n_rows", "ratio"), [(-1, 0.5), (10, 1.5), (10, math.nan)])
 def test_a_split_of_what_cannot_be_split_is_refused(n_rows: int, ratio: float) -> None:
     with pytest.raises(InputError, match=r"n_rows|ratio"):
         holdout_split(n_rows, ratio)
@@ -140,7 +141,7 @@ def test_a_run_without_repeats_is_refused() -> None:
         flakiness_of_run(run_of(["a", "b"], [0.1, 0.2]), "noise_sensitivity", 0.5)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("scores", "threshold", "fail_in", "named"),
     [
         ([0.1], 0.5, 1, "scores"),

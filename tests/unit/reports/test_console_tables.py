@@ -14,6 +14,7 @@ from rag_eval.jobs.file_reports import RunReport
 from rag_eval.jobs.file_run import run_file
 from rag_eval.jobs.file_scoring import score_file
 from rag_eval.reports.console import RunTable, console_for, print_run, print_score_file
+from tests.tables import every_row
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 METRICS = ["faithfulness", "unsupported_numbers", "context_recall"]
@@ -31,7 +32,7 @@ def printed(report: RunReport, width: int, monkeypatch: pytest.MonkeyPatch) -> l
     return text.getvalue().split("\n66 samples")[0].splitlines()
 
 
-@pytest.mark.parametrize("width", [50, 60, 70, 80, 90, 100, 115, 120, 131, 200])
+@every_row("width", [50, 60, 70, 80, 90, 100, 115, 120, 131, 200])
 def test_nothing_is_cut_and_no_number_wraps(
     report: RunReport, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +132,7 @@ def test_long_names_go_over_lines_where_there_is_no_room(
     assert "…" not in "".join(lines)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("variables", "coloured"),
     [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
 )

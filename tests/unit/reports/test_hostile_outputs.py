@@ -30,6 +30,7 @@ from rag_eval.views.outcomes import run_outcomes, run_properties
 from rag_eval.views.run_view import RunView
 from tests import raw_text
 from tests.hostile_samples import MARKUP, TEXTS, hostile_samples
+from tests.tables import every_row
 
 # A million letters are for the browser; what is cut here is cut there.
 SAMPLES: Final = hostile_samples(long_word=60_000)
@@ -186,7 +187,7 @@ def test_a_result_file_gives_every_text_back(run: Result, folder: Path) -> None:
     assert [row["answer"] for row in written] == [sample["answer"] for sample in SAMPLES]
 
 
-@pytest.mark.parametrize("form", ["json", "jsonl"])
+@every_row("form", ["json", "jsonl"])
 def test_rows_on_stdout_are_strict_json(folder: Path, form: str) -> None:
     found = invoke(
         "run", folder / FILE_NAME, "--format", form, "--skip-invalid", "--worst", 500, "--quiet"

@@ -22,6 +22,7 @@ from rag_eval.reports.notebook_batch import summary_html
 from rag_eval.reports.notebook_elements import RED
 from rag_eval.reports.page.passages import joined_spans
 from rag_eval.results.row import EvalSignal
+from tests.tables import every_row
 
 HANDBOOK = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 ROWS: list[dict[str, Any]] = [
@@ -260,7 +261,7 @@ def test_a_batch_read_from_its_file_is_shown_as_it_was(
     assert read._repr_html_() == batch._repr_html_()
 
 
-@pytest.mark.parametrize("name", ["overlap", "grounded"])
+@every_row("name", ["overlap", "grounded"])
 def test_batches_with_nothing_in_them_are_shown(name: Any) -> None:
     empty = page(evaluate_batch([], profile=name))
     assert "0 of 0 samples passed" in empty.text
@@ -357,7 +358,7 @@ def hostile(long: str = "") -> dict[str, Any]:
 HOSTILE_ROWS = [hostile(), hostile("&" * 1_000_000), hostile("\U000e0041" * 9_000), hostile("\"<'")]
 
 
-@pytest.mark.parametrize("profile", ["overlap", "grounded"])
+@every_row("profile", ["overlap", "grounded"])
 def test_hostile_texts_are_shown_as_texts_and_bounded(profile: Any) -> None:
     batch = evaluate_batch(HOSTILE_ROWS, profile=profile)
     batch = replace(batch, notes=[EVIL] * 100)

@@ -21,6 +21,7 @@ from rag_eval.reports.page import templating
 from rag_eval.reports.page.page import page_html, write_page
 from rag_eval.views.making import view_of_batch, view_of_file
 from rag_eval.views.run_view import RunView
+from tests.tables import every_row
 from tests.unit.page_reading import Element, read_page
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
@@ -420,7 +421,7 @@ def test_scores_without_an_end_are_drawn_and_sorted() -> None:
     assert len(card.one("svg").all("rect")) > 1
 
 
-@pytest.mark.parametrize("details", [False, True])
+@every_row("details", [False, True])
 def test_a_result_file_has_the_same_page_with_and_without_evidence(
     tmp_path: Path, details: bool
 ) -> None:

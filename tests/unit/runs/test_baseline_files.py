@@ -20,6 +20,7 @@ from rag_eval.runs.run_files import read_run
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 from tests.stored_runs import a_run, assert_same
+from tests.tables import every_row
 
 
 @pytest.fixture
@@ -143,10 +144,9 @@ def test_a_file_that_an_editor_laid_out_anew_is_still_one(path: Path) -> None:
     assert_same(read_run(path), replace(a_run(), name=str(path)))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", '{"results": [], "baseline": {}}', '{"id": 1}', '{"baselines": 1}']
-)
-def test_other_files_are_not_baselines(path: Path, text: str) -> None:
+@every_row("text", ["", "[]", '{"results": [], "baseline": {}}', '{"id": 1}', '{"baselines": 1}'])
+def test_other_files_are_not_baselines(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "baseline.json"
     path.write_text(text)
     with pytest.raises(InputError) as refused:
         read_run(path)
@@ -180,7 +180,7 @@ def edited(path: Path, *keys: Any, value: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("keys", "value", "message"),
     [
         (["baseline", "version"], 2, r"a baseline of version 2; this release reads version 1"),
@@ -210,10 +210,11 @@ def edited(path: Path, *keys: Any, value: Any) -> Path:
     ],
 )
 def test_what_was_edited_by_hand_is_told_by_its_place(
-    path: Path, keys: list[Any], value: Any, message: str
+    tmp_path: Path, keys: list[Any], value: Any, message: str
 ) -> None:
+    path = edited(tmp_path / "baseline.json", *keys, value=value)
     with pytest.raises(InputError, match=message) as error:
-        read_run(edited(path, *keys, value=value))
+        read_run(path)
     assert str(path) in str(error.value)
 
 

@@ -68,7 +68,7 @@ def test_a_result_in_memory(wanted: ScoredRun) -> None:
     assert wanted.signature is not None
 
 
-@pytest.mark.parametrize("name", ["r.json", "r.json.gz", "r.jsonl", "r.jsonl.gz"])
+@every_row("name", ["r.json", "r.json.gz", "r.jsonl", "r.jsonl.gz"])
 def test_result_files(tmp_path: Path, name: str, wanted: ScoredRun) -> None:
     found = result()
     (found.to_jsonl if "jsonl" in name else found.to_json)(tmp_path / name)
@@ -77,8 +77,8 @@ def test_result_files(tmp_path: Path, name: str, wanted: ScoredRun) -> None:
     assert read.signature == wanted.signature
 
 
-@pytest.mark.parametrize("prefix", ["", "mine_"])
-@pytest.mark.parametrize("form", FORMS)
+@every_row("prefix", ["", "mine_"])
+@every_row("form", FORMS)
 def test_score_files(tmp_path: Path, form: str, prefix: str, wanted: ScoredRun) -> None:
     source = json_lines(tmp_path / "rows.jsonl", *ROWS)
     target = tmp_path / f"scores.{form}"

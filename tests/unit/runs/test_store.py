@@ -178,7 +178,7 @@ def test_no_secret_is_kept(store: RunStore, path: Path) -> None:
     assert not any(b"hunter2" in file.read_bytes() for file in files)
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("changes", "options", "message"),
     [
         ({"scores": np.zeros((3, 1))}, {}, r"scores must have the shape \(3, 2\)"),
@@ -192,8 +192,9 @@ def test_no_secret_is_kept(store: RunStore, path: Path) -> None:
     ],
 )
 def test_what_cannot_be_kept_is_refused(
-    store: RunStore, changes: dict[str, Any], options: dict[str, Any], message: str
+    tmp_path: Path, changes: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
+    store = RunStore(tmp_path / "runs.db")
     with pytest.raises(InputError, match=message):
         store.add(a_run(**changes), **options)
     assert store.runs() == []
@@ -367,7 +368,7 @@ def test_a_damaged_page_is_told_and_not_written(store: RunStore, path: Path) -> 
     assert path.read_bytes() == bytes(content)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "statement",
     [
         "UPDATE run_parts SET data = x'00' WHERE part = 'scores'",
@@ -381,7 +382,9 @@ def test_a_damaged_page_is_told_and_not_written(store: RunStore, path: Path) -> 
         "UPDATE runs SET signature = '[]'",
     ],
 )
-def test_a_damaged_run_is_told(store: RunStore, path: Path, statement: str) -> None:
+def test_a_damaged_run_is_told(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "runs.db"
+    store = RunStore(path)
     run_id = store.add(a_run())
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(statement)

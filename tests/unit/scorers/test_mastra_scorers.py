@@ -295,7 +295,7 @@ def test_a_run_that_lacks_what_is_read_is_an_error(
         asyncio.run(scorer_of(name).score(ImaginingAsker(), run))
 
 
-@pytest.mark.parametrize(
+@every_row(
     ("name", "options"),
     [
         ("answer_similarity", {"require_ground_truth": False}),

@@ -502,7 +502,7 @@ def test_a_layer_counts_its_own_assertions() -> None:
     }
 
 
-@pytest.mark.parametrize("assertions", [[], [{"type": "faithfulness"}]])
+@every_row("assertions", [[], [{"type": "faithfulness"}]])
 def test_no_assertion_that_counts_is_nothing_to_score(assertions: list[Any]) -> None:
     for name in ("assertions", "composite", "fact", "behaviour"):
         found = spec(name).create().score({"answer": "a", "assertions": assertions})

@@ -97,7 +97,7 @@ def test_without_a_text_the_ground_truth_is_compared() -> None:
     assert made("equals", text="b").score({"answer": "a", "ground_truth": "a"}).score == 0
 
 
-@pytest.mark.parametrize("name", ["equals", "similarity"])
+@every_row("name", ["equals", "similarity"])
 def test_without_a_text_and_a_ground_truth_there_is_no_score(name: str) -> None:
     scorer = made(name)
     rows = [{"answer": "a"}, {"ground_truth": "a"}, {"answer": "a", "ground_truth": "a"}]

@@ -183,7 +183,7 @@ def test_a_cascade_cannot_judge_them(options: dict[str, Any], message: str) -> N
 # ------------------------------------------------------------------------------------ fallback
 
 
-@pytest.mark.parametrize("on_failure", ["null", "heuristic"])
+@every_row("on_failure", ["null", "heuristic"])
 def test_where_the_judge_fails_the_scorer_itself_stands_in(on_failure: Any) -> None:
     native = scored(SAMPLES[1])
     found = scored(SAMPLES[1], mode="llm", judge=Broken(), retries=0, on_judge_failure=on_failure)

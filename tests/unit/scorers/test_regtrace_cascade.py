@@ -149,7 +149,7 @@ def test_a_case_has_its_own_thresholds() -> None:
     assert threshold_of("tone", {"tone": 0.0}) == 0.0
 
 
-@pytest.mark.parametrize("bad", [{"score": 2}, {"score": 1, "confidence": -1}])
+@every_row("bad", [{"score": 2}, {"score": 1, "confidence": -1}])
 def test_an_outcome_that_cannot_be_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="of tone must be between 0 and 1"):
         MetricOutcome(metric="tone", **bad)

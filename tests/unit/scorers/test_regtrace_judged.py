@@ -64,7 +64,7 @@ def toned(judge: Any, fields: Any = None, **settings: Any) -> Scored:
 # -------------------------------------------------------------------------------------- factuality
 
 
-@pytest.mark.parametrize(("mode", "score"), [("strict", 0.5), ("lenient", 0.75)])
+@every_row(("mode", "score"), [("strict", 0.5), ("lenient", 0.75)])
 def test_verdicts_are_counted_by_the_mode(mode: str, score: float) -> None:
     labels = ["supported", "contradicted", "unverifiable", "Supported "]
     judge = StepJudge({CLAIMS: {"claims": ["a", "b", "c", "d"]}, VERDICTS: verdicts(*labels)})
@@ -133,7 +133,7 @@ def test_json_is_compared_without_a_judge() -> None:
     assert (found.score, judge.steps) == (0.0, [])
 
 
-@pytest.mark.parametrize("fields", [{"answer": "A."}, {"answer": "A.", "ground_truth": " "}])
+@every_row("fields", [{"answer": "A."}, {"answer": "A.", "ground_truth": " "}])
 def test_nothing_to_hold_claims_against_is_not_asked_about(fields: dict[str, str]) -> None:
     judge = StepJudge()
     found = factual(judge, fields)

@@ -145,7 +145,7 @@ def test_each_type_of_step_has_its_values_to_compare(kind: str) -> None:
         assert compare_trajectories([snake], [actual]).score == 1, name
 
 
-@pytest.mark.parametrize("ordering", ["relaxed", "unordered"])
+@every_row("ordering", ["relaxed", "unordered"])
 def test_one_step_is_not_matched_twice(ordering: str) -> None:
     assert compare_trajectories(steps("a"), steps("aa"), ordering=ordering).matched_steps == 1
     assert compare_trajectories(steps("aba"), steps("aaa"), ordering=ordering).matched_steps == 2
@@ -157,7 +157,7 @@ def test_the_order_of_the_expectation_holds_unless_an_option_says_otherwise() ->
     assert compare_trajectories(steps("ba"), expected, ordering="unordered").score == 1
 
 
-@pytest.mark.parametrize("options", [{"ordering": "any"}, {"allow_repeated_steps": 1}])
+@every_row("options", [{"ordering": "any"}, {"allow_repeated_steps": 1}])
 def test_options_of_a_comparison_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         compare_trajectories(steps("a"), steps("a"), **options)
@@ -580,7 +580,7 @@ def test_a_sample_without_calls_has_no_score() -> None:
         assert "tool calls" in scored.explanation
 
 
-@pytest.mark.parametrize("metric", ["mastra.trajectory_accuracy", "mastra.trajectory"])
+@every_row("metric", ["mastra.trajectory_accuracy", "mastra.trajectory"])
 def test_a_sample_without_steps_has_no_score(metric: str) -> None:
     scored = found(metric, {"expected_trajectory": steps("a")})
     assert scored.score is None

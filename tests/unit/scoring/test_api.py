@@ -339,7 +339,7 @@ def test_threads_and_concurrency_are_whole_numbers_from_one_on(name: str, value:
         assert str(caught.value) == f"{name} must be a whole number from 1 on, got {value!r}"
 
 
-@pytest.mark.parametrize("mode", ["llm", "hybrid"])
+@every_row("mode", ["llm", "hybrid"])
 def test_a_mode_that_needs_a_judge(mode: Any) -> None:
     with pytest.raises(UnsupportedModeError, match=f"mode='{mode}' needs a judge and none was"):
         rag_eval.evaluate(GOOD, mode=mode)
@@ -430,8 +430,8 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize(("step", "n_calls"), [(1.0, 40), (0.0101, 9), (0.0, 2)])
+@every_row("threads", [1, 3])
+@every_row(("step", "n_calls"), [(1.0, 40), (0.0101, 9), (0.0, 2)])
 def test_progress_comes_at_most_every_50_ms_and_at_the_end(
     threads: int, step: float, n_calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1108,7 +1108,7 @@ def test_an_empty_batch_against_a_baseline() -> None:
     assert row.failed
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@every_row("threads", [1, 2])
 def test_the_first_bad_sample_is_named_whatever_its_field(threads: int) -> None:
     """Regression: within a block the fault named was the first by field, not by sample."""
     bad: list[Any] = [GOOD, {**GOOD, "contexts": [None]}, {**GOOD, "question": 5}]

@@ -33,6 +33,7 @@ from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import NullReason
 from rag_eval.stats import Interval, wilson_interval
 from tests.fluent_judge import FluentJudge, read_prompt
+from tests.tables import every_row
 
 NAN = math.nan
 
@@ -97,7 +98,7 @@ def test_a_metric_with_neither_band_nor_calibration_is_refused() -> None:
         plan_of(["faithfulness", "context_recall"], calibration=calibration())
 
 
-@pytest.mark.parametrize("scorer", ["mastra.bias", "omk.faithfulness"])
+@every_row("scorer", ["mastra.bias", "omk.faithfulness"])
 def test_a_scorer_of_another_tool_has_no_place_in_a_cascade(scorer: str) -> None:
     with pytest.raises(InputError, match=f"mode='cascade' cannot have {scorer}: it has no native"):
         plan_of(["faithfulness", scorer], cascade_band=(0.1, 0.9))
@@ -246,7 +247,7 @@ def test_a_row_that_nobody_judges_passes_on_the_shared_scale() -> None:
     assert not unjudged_passes(verdicts, "faithfulness", 0.59)
 
 
-@pytest.mark.parametrize("style", ["claims", "rating"])
+@every_row("style", ["claims", "rating"])
 def test_the_judges_own_score_passes_by_the_thresholds_of_its_style(style: Any) -> None:
     own = JUDGED_METRICS[style]["faithfulness"].threshold
     given = {"thresholds": {"faithfulness": 0.9}, "judge_style": style}

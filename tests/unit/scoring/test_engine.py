@@ -122,7 +122,7 @@ def test_not_more_blocks_are_begun_than_threads_can_take() -> None:
     assert numbers == list(range(150))
 
 
-@pytest.mark.parametrize("threads", [2, 4])
+@every_row("threads", [2, 4])
 def test_texts_that_wait_are_bounded(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_WAITING_BYTES", 10_000)
     rows = Rows(300, n_bytes=100)
@@ -257,7 +257,7 @@ def test_a_flag_from_outside_ends_the_run() -> None:
                 next(scored)
 
 
-@pytest.mark.parametrize("threads", [2, 4])
+@every_row("threads", [2, 4])
 def test_closing_early_ends_the_threads(threads: int) -> None:
     rows = Rows(10_000)
     before = threading.active_count()

@@ -927,7 +927,7 @@ def test_a_sample_changed_after_scoring_is_noticed() -> None:
     assert "its sample was changed" in refusal(lambda: result.results[0])
 
 
-@pytest.mark.parametrize("details", [True, False])
+@every_row("details", [True, False])
 def test_result_files_and_back(tmp_path: Path, details: bool) -> None:
     result = batch(ROWS)
     for name in ("r.json", "r.json.gz"):

@@ -167,7 +167,7 @@ def test_diagnostics_cannot_be_judged() -> None:
         )
 
 
-@pytest.mark.parametrize("style", ["claims", "rating"])
+@every_row("style", ["claims", "rating"])
 def test_every_way_in_gives_the_same_bits(style: Any, tmp_path: Path) -> None:
     options: dict[str, Any] = {"mode": "llm", "judge_style": style}
     batch = rag_eval.evaluate_batch(SAMPLES[:9], judge=FluentJudge(), concurrency=1, **options)

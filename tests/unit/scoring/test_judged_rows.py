@@ -289,7 +289,7 @@ def stop_here(completed: int, total: int | None) -> None:
     raise StopHereError
 
 
-@pytest.mark.parametrize("is_async", [False, True])
+@every_row("is_async", [False, True])
 def test_what_on_progress_raises_ends_the_run_and_its_calls(is_async: bool) -> None:
     judge = FluentJudge()
     rows = [{**SAMPLE, "answer": f"The bell weighs {n} tons."} for n in range(3000)]

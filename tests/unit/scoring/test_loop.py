@@ -19,6 +19,7 @@ from rag_eval.options.plan import Plan, make_plan
 from rag_eval.scoring.engine import ScoredBlock, block_scorer, score_blocks
 from rag_eval.scoring.loop import ScoringLoop
 from rag_eval.scoring.progress import Progress
+from tests.tables import every_row
 
 SAMPLE = {"answer": "The fox is red.", "contexts": ["The fox is red and small."]}
 N_ROWS = 600  # several blocks: the first has 16 rows
@@ -98,7 +99,7 @@ def test_rows_of_an_earlier_run_are_counted_before() -> None:
     assert seen[-1] == (1000, 1000)
 
 
-@pytest.mark.parametrize("is_whole", [True, False])
+@every_row("is_whole", [True, False])
 def test_ctrl_c_waits_until_a_block_is_in_the_last_sink(is_whole: bool) -> None:
     one, other = Rows(interrupt), Rows()
     loop = ScoringLoop(PLAN, native(), is_whole=is_whole)

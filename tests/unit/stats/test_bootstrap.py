@@ -84,7 +84,7 @@ def test_bounds_are_those_of_scipy_from_the_same_resamples(
         assert (interval.n_resamples, interval.n_groups, interval.too_few) == (999, n, False)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_row("method", METHODS)
 def test_bounds_are_near_those_of_scipys_own_resamples(method: Any) -> None:
     values = columns(60)[:, 1]
     (found,) = bootstrap_intervals(values, method=method, seed=1, n_resamples=20_000)
@@ -103,7 +103,7 @@ def test_bca_moves_towards_the_long_tail() -> None:
     assert bounds(corrected)[1] > bounds(plain)[1]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_row("method", METHODS)
 def test_groups_of_one_size_are_as_good_as_their_means(method: Any) -> None:
     values, groups = columns(60), np.repeat(np.arange(20)[::-1] * 7, 3)
     means = values.reshape(20, 3, 3).mean(axis=1)[::-1]
@@ -115,7 +115,7 @@ def test_groups_of_one_size_are_as_good_as_their_means(method: Any) -> None:
         assert of_rows.n_groups == of_means.n_groups == 20
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_row("method", METHODS)
 def test_groups_of_many_sizes_and_nulls_are_drawn_as_wholes(method: Any) -> None:
     """Against rows that were really copied, and means of what of them has a value."""
     generator = np.random.default_rng(4)
@@ -167,7 +167,7 @@ def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------- injected places
 
 
-@pytest.mark.parametrize("method", METHODS)
+@every_row("method", METHODS)
 def test_the_kernels_own_places_may_be_injected(
     method: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +298,6 @@ def test_bad_options(values: Any, options: dict[str, Any], message: str) -> None
         bootstrap_intervals(values, **options)
 
 
-@pytest.mark.parametrize("n_groups", [0, 3])
+@every_row("n_groups", [0, 3])
 def test_a_table_without_columns_has_no_intervals(n_groups: int) -> None:
     assert bootstrap_intervals(np.empty((n_groups, 0))) == ()

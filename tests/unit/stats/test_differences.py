@@ -191,7 +191,7 @@ def test_an_interval_holds_its_estimate_at_any_level(level: float, size: float) 
     assert found.low <= found.estimate <= found.high
 
 
-@pytest.mark.parametrize("clusters", [None, [row // 2 for row in range(20)]])
+@every_row("clusters", [None, [row // 2 for row in range(20)]])
 def test_no_size_of_scores_is_too_much(clusters: list[int] | None) -> None:
     rows = np.cos(np.arange(20.0))
     found, large = (

@@ -184,7 +184,7 @@ def test_moments_stand_for_rows() -> None:
     assert (unknown.method, unknown.too_few) == ("bounded", False)
 
 
-@pytest.mark.parametrize("method", ["percentile", "bca"])
+@every_row("method", ["percentile", "bca"])
 def test_moments_have_no_bootstrap(method: Any) -> None:
     with pytest.raises(InputError, match="needs all rows"):
         interval_of_moments(3, 0.9, 0.1, method=method)
@@ -306,7 +306,7 @@ def test_rows_of_a_cluster_correlate_as_much_as_they_say() -> None:
         assert found == pytest.approx(0.3, abs=0.03)
 
 
-@pytest.mark.parametrize("skewed", [False, True])
+@every_row("skewed", [False, True])
 def test_pairs_differ_by_the_shift_they_say(skewed: bool) -> None:
     for shift in (0.0, -0.05, 0.05):
         known = 0.0 if skewed else shift
@@ -363,7 +363,7 @@ def test_a_row_without_the_field_is_named() -> None:
         of_documents(2, 2).mean_intervals(cluster_by="user")
 
 
-@pytest.mark.parametrize(("n_groups", "too_few"), [(10, True), (40, False)])
+@every_row(("n_groups", "too_few"), [(10, True), (40, False)])
 def test_rows_that_only_repeat_their_group_count_as_one(n_groups: int, too_few: bool) -> None:
     """Half of the groups pass throughout: rows as good as 5 and as 20 independent ones differ."""
     groups = np.repeat(np.arange(n_groups), 20)

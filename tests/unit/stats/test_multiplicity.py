@@ -42,7 +42,7 @@ def test_benjamini_hochberg_agrees_with_scipy() -> None:
         assert benjamini_hochberg(p_values.tolist()) == pytest.approx(tuple(theirs))
 
 
-@pytest.mark.parametrize("adjust", [holm, benjamini_hochberg])
+@every_row("adjust", [holm, benjamini_hochberg])
 def test_tests_that_could_not_be_made_are_not_in_the_family(adjust: object) -> None:
     assert callable(adjust)
     with_gaps = adjust([None, 0.01, math.nan, 0.04])

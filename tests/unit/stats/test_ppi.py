@@ -347,7 +347,7 @@ def test_an_estimate_stays_within_the_bounds_of_labels() -> None:
     assert found.estimate == found.interval.high == 1
 
 
-@pytest.mark.parametrize("scores", [np.full(N, 0.5), np.append(np.zeros(N - 1), 1.0)])
+@every_row("scores", [np.full(N, 0.5), np.append(np.zeros(N - 1), 1.0)])
 def test_scores_that_tell_nothing_are_left_out(scores: Any) -> None:
     labels, _ = rows()
     drawn = np.append(uniform_draw(N - 1, 99, seed=1).rows, N - 1)

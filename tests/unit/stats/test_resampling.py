@@ -134,7 +134,7 @@ def test_what_is_refused(rows: Any, options: dict[str, Any], message: str) -> No
             sums(rows, **{"n_resamples": 3, "seed": 0, **options})
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@every_row("threads", [1, 2])
 def test_ctrl_c_is_seen_between_calls(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What has not begun is dropped; a failure in a thread comes out in the caller's."""
     monkeypatch.setattr(resampling, "_CELLS_FOR_THREADS", 0)
@@ -161,7 +161,7 @@ def test_ctrl_c_is_seen_between_calls(threads: int, monkeypatch: pytest.MonkeyPa
 # ---------------------------------------------------------------------------------- index sources
 
 
-@pytest.mark.parametrize("source", [counted_indices, numpy_indices])
+@every_row("source", [counted_indices, numpy_indices])
 def test_a_source_gives_the_same_places_in_any_blocks(
     source: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,7 +105,7 @@ def test_rows_without_a_score_leave_a_column_as_it_is() -> None:
         assert found.n_clusters == (None if groups is None else 9) == alone.n_clusters
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e200])
+@every_row("scale", [1e-150, 1e200])
 def test_no_size_of_scores_is_too_much(scale: float) -> None:
     rows = rare_gains(200, 3)[:, np.newaxis]
     assert skewed_p_values(rows * scale) == pytest.approx(skewed_p_values(rows), abs=1e-12)

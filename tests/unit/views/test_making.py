@@ -24,6 +24,7 @@ from rag_eval.views.making import view_of_batch, view_of_file
 from rag_eval.views.row_choice import RowChoice
 from rag_eval.views.run_view import RunView
 from rag_eval.views.sentences import answer_sentences, shown_truth, truth_sentences
+from tests.tables import every_row
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "handbook.jsonl"
 TRIAL = {
@@ -136,7 +137,7 @@ def test_evidence_that_a_file_does_not_hold_is_found_anew(tmp_path: Path) -> Non
     assert truth_sentences(read.results[0]) == truth_sentences(batch.results[0])
 
 
-@pytest.mark.parametrize("missing", ["answer", "contexts"])
+@every_row("missing", ["answer", "contexts"])
 def test_without_texts_there_are_no_sentences(missing: str) -> None:
     sample = {name: value for name, value in TRIAL.items() if name != missing}
     result = rag_eval.evaluate(sample, profile="grounded")

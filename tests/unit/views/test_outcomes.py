@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.inputs.blocks import RowFault
@@ -27,6 +25,7 @@ from rag_eval.views.outcomes import (
 )
 from rag_eval.views.run_view import RunView
 from tests.run_views import BAD, GOOD, view_of
+from tests.tables import every_row
 
 MUTE = {"id": "mute", "question": "red fox", "answer": "!!!", "contexts": ["red fox."]}
 
@@ -208,7 +207,7 @@ def test_each_finding_against_a_baseline_is_one_outcome() -> None:
     assert found[1].message == "it REGRESSION"
 
 
-@pytest.mark.parametrize("findings", [(), (finding(True),)])
+@every_row("findings", [(), (finding(True),)])
 def test_a_verdict_that_fails_by_no_single_finding_is_a_failure_all_the_same(
     findings: tuple[Finding, ...],
 ) -> None:
