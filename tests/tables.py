@@ -16,6 +16,11 @@ Test = Callable[..., None]
 _OUTCOMES = (Exception, pytest.fail.Exception, pytest.skip.Exception)
 
 
+def deep(*values: Any) -> list[Any]:
+    """More values of a parameter, for tests that only ``make test-deep`` runs."""
+    return [pytest.param(value, marks=pytest.mark.deep) for value in values]
+
+
 def every_row(
     names: str | tuple[str, ...],
     rows: Iterable[Any],

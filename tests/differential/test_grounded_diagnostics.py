@@ -52,8 +52,10 @@ def diagnosis(row: Sample) -> Diagnosis:
     return diagnose(joined_sample(row), code_of(row))
 
 
-def assert_diagnosed(rows: Sequence[Sample], metrics: Sequence[str] = DIAGNOSTICS) -> None:
-    found, wanted = scored(rows, metrics=metrics), [diagnosis(row) for row in rows]
+def assert_diagnosed(
+    rows: Sequence[Sample], wanted: Sequence[Diagnosis], metrics: Sequence[str] = DIAGNOSTICS
+) -> None:
+    found = scored(rows, metrics=metrics)
     scores = [[one.scores[metric] for metric in metrics] for one in wanted]
     assert_same_bits(found.scores, as_matrix(scores))
     assert found.null_reasons.tolist() == [
@@ -72,27 +74,24 @@ def assert_diagnosed(rows: Sequence[Sample], metrics: Sequence[str] = DIAGNOSTIC
 
 @given(grounded_samples())
 def test_diagnostics_equal_the_oracle(row: Sample) -> None:
-    assert_diagnosed([row])
+    assert_diagnosed([row], [diagnosis(row)])
 
 
-def test_diagnostics_of_the_corpora_equal_the_oracle() -> None:
-    assert_diagnosed(ROWS)
-    for seed in range(3):
-        assert_diagnosed(plain_corpus(30, seed))
-
-
-def test_the_corpora_have_values_of_all_kinds() -> None:
-    found = [diagnosis(row) for row in [*ROWS, *plain_corpus(30, 0)]]
+def test_the_corpora_equal_the_oracle() -> None:
+    """All at once, each alone (without what the others have set out), and beside the seven."""
+    rows = [*ROWS, *plain_corpus(30, 0)]
+    wanted = [diagnosis(row) for row in rows]
+    for metrics in (DIAGNOSTICS, *([metric] for metric in DIAGNOSTICS)):
+        assert_diagnosed(rows, wanted, metrics)
+    scores = as_matrix([[one.scores[metric] for metric in ALL_METRIC_IDS[7:]] for one in wanted])
+    found = scored(rows, metrics=ALL_METRIC_IDS).scores
+    assert_same_scores(np.ascontiguousarray(found[: len(ROWS), :7]), WANTED)
+    assert_same_bits(np.ascontiguousarray(found[:, 7:]), scores)
+    # And they have values of all kinds.
     for metric in DIAGNOSTICS:
-        values = [one.scores[metric] for one in found]
+        values = [one.scores[metric] for one in wanted]
         assert {None, 0.0, 1.0} <= set(values)
         assert any(value not in {None, 0.0, 1.0} for value in values), metric
-
-
-@pytest.mark.parametrize("metric", DIAGNOSTICS)
-def test_a_diagnostic_alone(metric: str) -> None:
-    """Each counts with what the others have set out, or without."""
-    assert_diagnosed(ROWS[:60], [metric])
 
 
 @given(grounded_samples())
@@ -112,13 +111,6 @@ def test_the_seven_are_the_same_beside_diagnostics(row: Sample) -> None:
     if alone.chunk_scores is not None:
         assert beside.chunk_scores == alone.chunk_scores
     assert beside.precision_scores == alone.precision_scores
-
-
-def test_the_corpus_with_all_thirteen() -> None:
-    found = scored(ROWS, metrics=ALL_METRIC_IDS).scores
-    assert_same_scores(np.ascontiguousarray(found[:, :7]), WANTED)
-    wanted = [[diagnosis(row).scores[metric] for metric in ALL_METRIC_IDS[7:]] for row in ROWS]
-    assert_same_bits(np.ascontiguousarray(found[:, 7:]), as_matrix(wanted))
 
 
 @given(grounded_samples())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import random
 import shutil
@@ -103,14 +104,21 @@ def test_all_metrics_equal_the_oracle(rows: list[Sample], options: dict[str, Any
     )
 
 
-@pytest.mark.parametrize("after", [*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *"@[`az{1", "É", "Ａ", "A\u0301"])
-@pytest.mark.parametrize("mark", [*".!?", ",", "…", "。"])
-@pytest.mark.parametrize("space", [" ", "\n\t", "\u3000", "\ufeff", "", "\x85"])
-def test_ends_of_sentences(mark: str, space: str, after: str) -> None:
-    text = f"The cat sat{mark}{space}{after}n old fox ran far{mark}{space}"
-    contexts = ["The cat sat", f"{after}n old fox ran far", "ran far away"]
-    row = {"question": "cat", "answer": text, "contexts": contexts, "groundTruth": text}
-    assert_same_bits(rag_eval.evaluate_batch([row], threads=1).scores, oracle_scores([row]))
+def test_ends_of_sentences() -> None:
+    after = [*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *"@[`az{1", "É", "Ａ", "A\u0301"]
+    spaces = [" ", "\n\t", "\u3000", "\ufeff", "", "\x85"]
+    rows = []
+    for mark, space, begin in itertools.product([*".!?", ",", "…", "。"], spaces, after):
+        text = f"The cat sat{mark}{space}{begin}n old fox ran far{mark}{space}"
+        contexts = ["The cat sat", f"{begin}n old fox ran far", "ran far away"]
+        rows.append({"question": "cat", "answer": text, "contexts": contexts, "groundTruth": text})
+    found, wanted = rag_eval.evaluate_batch(rows, threads=1).scores, oracle_scores(rows)
+    wrong = [
+        row["answer"]
+        for row, ours, theirs in zip(rows, found, wanted, strict=True)
+        if ours.tobytes() != theirs.tobytes()
+    ]
+    assert not wrong
 
 
 @pytest.mark.parametrize(
