@@ -62,6 +62,7 @@ lint: $(VENV)/lint.stamp ## run ruff, ruff format and cython-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/cython-lint _native
+	$(BIN)/python -m pytest -m '' tests/unit/kernels/test_sources.py
 
 types: $(VENV)/lint.stamp ## run mypy, stubtest and pyright
 	$(BIN)/mypy

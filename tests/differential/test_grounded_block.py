@@ -45,7 +45,7 @@ from tests.oracle import grounded, grounded_words
 from tests.oracle.grounded_characters import category
 from tests.oracle.grounded_lists import STOP_WORDS
 from tests.oracle.grounded_words import Reading
-from tests.tables import deep
+from tests.tables import deep, every_row
 
 Sample = dict[str, Any]
 Matrix = npt.NDArray[np.float64]
@@ -267,7 +267,7 @@ def test_words_equal_the_oracle(rows: list[Sample]) -> None:
 # --------------------------------------------------------------------------------- the languages
 
 
-@pytest.mark.parametrize("code", [*LISTED, "is", "am", "ja"])
+@every_row("code", [*LISTED, "is", "am", "ja"])
 def test_a_language_that_is_given(code: str) -> None:
     """For all rows it goes before what samples say and what would be detected."""
     rows = [*ROWS[:4], with_stop_words(code, random.Random(code)), *plain_corpus(2, seed=1)]
@@ -291,7 +291,7 @@ def with_stop_words(code: str, choose: random.Random, share: float = 0.5) -> Sam
     }
 
 
-@pytest.mark.parametrize("code", STOP_WORDS)
+@every_row("code", STOP_WORDS)
 def test_a_language_that_is_detected(code: str) -> None:
     choose = random.Random(code)
     codes = sorted(STOP_WORDS)
@@ -445,7 +445,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize("name", LIMITS)
+@every_row("name", LIMITS)
 def test_limits_of_rules(name: str) -> None:
     for text in LIMITS[name]:
         row = {

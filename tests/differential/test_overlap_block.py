@@ -35,6 +35,7 @@ from tests.oracle.sentences import split_sentences
 from tests.oracle.tfidf import tfidf_similarity
 from tests.oracle.token_f1 import token_f1
 from tests.strategies import WORDS, heuristic_options, samples
+from tests.tables import every_row
 
 Sample = dict[str, Any]
 Matrix = npt.NDArray[np.float64]
@@ -590,10 +591,8 @@ def test_blocks_end_before_the_first_byte_past_ascii(name: str, cutters: dict[st
                     assert found == expected_cut(block, n_bytes, inside)
 
 
-@pytest.mark.parametrize("character", ["é", "€", "😀", "Σ", "İ", "。", "\u3000"])
-@pytest.mark.parametrize(
-    "places", [[61], [62], [63], [60, 124, 187, 250, 314], range(63, 1300, 64)]
-)
+@every_row("character", ["é", "€", "😀", "Σ", "İ", "。", "\u3000"])
+@every_row("places", [[61], [62], [63], [60, 124, 187, 250, 314], range(63, 1300, 64)])
 def test_code_points_across_the_edges_of_blocks_and_chunks(
     character: str, places: Iterable[int]
 ) -> None:

@@ -17,6 +17,7 @@ from rag_eval.metrics.measure_names import KINDS, WITH_CUTOFF, WITHOUT_CUTOFF
 from rag_eval.retrieval import evaluate_arrays, evaluate_rankings
 from rag_eval.retrieval import kernels as door
 from tests.oracle.rankings import measures as oracle_measures
+from tests.tables import every_row
 
 Run = dict[str, dict[str, float]]
 Qrels = dict[str, dict[str, int]]
@@ -167,9 +168,9 @@ def generated(seed: int, *, ties: bool, n_queries: int = 60) -> tuple[Run, Qrels
     return run, qrels
 
 
-@pytest.mark.parametrize("level", [1, 2, 4])
-@pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("seed", range(5))
+@every_row("level", [1, 2, 4])
+@every_row("ties", [False, True])
+@every_row("seed", range(5))
 def test_equal_to_trec_eval(seed: int, ties: bool, level: int) -> None:
     run, qrels = generated(seed, ties=ties)
     oracle = pytrec_eval.RelevanceEvaluator(qrels, REQUESTED, relevance_level=level)

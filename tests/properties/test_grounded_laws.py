@@ -31,6 +31,7 @@ from tests.oracle.grounded_markup import begins_with_label
 from tests.oracle.unicode17 import lower
 from tests.own_sentences import SENTENCES
 from tests.strategies import samples as overlap_samples
+from tests.tables import every_row
 
 Sample = dict[str, Any]
 
@@ -69,7 +70,7 @@ def assert_perfect(text: str, **more: Any) -> None:
     assert not found["unsupported_names"]
 
 
-@pytest.mark.parametrize("tag", SENTENCES)
+@every_row("tag", SENTENCES)
 def test_sentences_against_themselves_are_perfect(tag: str) -> None:
     text = " ".join(SENTENCES[tag])
     for more in ({}, {"language": tag}, {"language": "en"}, {"language": "und"}):
@@ -87,7 +88,7 @@ def test_any_text_against_itself_is_perfect(
     assert_perfect(text, question=question, language=tag)
 
 
-@pytest.mark.parametrize("tag", SENTENCES)
+@every_row("tag", SENTENCES)
 def test_spelling_and_markup_make_no_difference(tag: str) -> None:
     """Composed or not, in a list, quoted, emphasised, cited: it says the same."""
     first, second = SENTENCES[tag]
@@ -107,7 +108,7 @@ def test_spelling_and_markup_make_no_difference(tag: str) -> None:
 # -------------------------------------------------------------------------- numbers and names
 
 
-@pytest.mark.parametrize("tag", SENTENCES)
+@every_row("tag", SENTENCES)
 def test_another_number_is_noticed(tag: str) -> None:
     """In the digits of its language."""
     sentence = SENTENCES[tag][0]
@@ -129,7 +130,7 @@ def test_every_script_of_unicode_is_there() -> None:
     assert len(ZEROS) > 70
 
 
-@pytest.mark.parametrize("zero", ZEROS, ids=hex)
+@every_row("zero", ZEROS, ids=hex)
 def test_numbers_in_the_digits_of_any_script(zero: int) -> None:
     def told(number: int) -> str:
         return f"ba {''.join(chr(zero + int(digit)) for digit in str(number))} da"
@@ -165,7 +166,7 @@ CAPITALS = {
 }
 
 
-@pytest.mark.parametrize("script", CAPITALS)
+@every_row("script", CAPITALS)
 def test_another_name_is_noticed(script: str) -> None:
     a, b, c, d, e = CAPITALS[script]
     name, other = a + lower(b + c), e + lower(d + a)
@@ -270,7 +271,7 @@ def test_the_order_of_ground_truths_does_not_matter(sample: Sample, choose: rand
 ALL = scored(ROWS, metrics=ALL_METRIC_IDS).scores
 
 
-@pytest.mark.parametrize("metric", ALL_METRIC_IDS)
+@every_row("metric", ALL_METRIC_IDS)
 def test_a_metric_is_the_same_alone(metric: str) -> None:
     """All texts of a sample tell its language, and a chunk's label is heeded, whoever asks."""
     column = ALL_METRIC_IDS.index(metric)
@@ -281,8 +282,8 @@ def test_a_metric_is_the_same_alone(metric: str) -> None:
 GERMAN = "Der Hund ist nicht da, und die Katze auch nicht."
 
 
-@pytest.mark.parametrize("field", ["question", "answer", "contexts", "ground_truth"])
-@pytest.mark.parametrize("metric", ALL_METRIC_IDS)
+@every_row("field", ["question", "answer", "contexts", "ground_truth"])
+@every_row("metric", ALL_METRIC_IDS)
 def test_every_field_tells_the_language(metric: str, field: str) -> None:
     """Whether the metric has another use for it or not."""
     sample: Sample = {"question": "q", "answer": "x", "contexts": ["y"], "ground_truth": "z"}
@@ -291,7 +292,7 @@ def test_every_field_tells_the_language(metric: str, field: str) -> None:
     assert rag_eval.evaluate(sample, [metric], profile="grounded").language == "de"
 
 
-@pytest.mark.parametrize("seed", range(30))
+@every_row("seed", range(30))
 def test_metrics_are_the_same_in_any_company(seed: int) -> None:
     """In any order, and asked for twice."""
     choose = random.Random(seed)

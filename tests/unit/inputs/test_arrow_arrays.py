@@ -21,6 +21,7 @@ from rag_eval.inputs.arrow.arrays import ArrowSource, open_arrow
 from rag_eval.inputs.arrow.blocks import arrow_blocks
 from rag_eval.inputs.arrow.texts import texts_of
 from rag_eval.inputs.samples import FieldNeeds
+from tests.tables import every_row
 
 # ------------------------------------------------------- a producer that says whatever it is told
 
@@ -475,7 +476,7 @@ GOOD: dict[str, tuple[dict[str, Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("made", "values"), GOOD.values(), ids=GOOD)
+@every_row("made, values", GOOD.values(), ids=list(GOOD))
 def test_sound_data(made: dict[str, Any], values: list[Any]) -> None:
     """Guards the test below: what it breaks would be read otherwise."""
     for block in arrow_blocks(open_arrow(Producer(made)), {}):
@@ -593,7 +594,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("made", "message"), BROKEN.values(), ids=BROKEN)
+@every_row("made, message", BROKEN.values(), ids=list(BROKEN))
 def test_broken_data(made: dict[str, Any], message: str) -> None:
     # The table has as many rows as the second column.
     other = texts(*[b"a"] * 2, name="b")

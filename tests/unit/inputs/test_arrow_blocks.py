@@ -23,6 +23,7 @@ from rag_eval.kernels.scoring import metric_numbers, score_batch
 from rag_eval.kernels.settings import settings_of
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.samples import MetricId, Profile
+from tests.tables import every_row
 
 pa = pytest.importorskip("pyarrow")
 
@@ -336,8 +337,8 @@ ODD_COLUMNS: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("values", ODD_COLUMNS.values(), ids=ODD_COLUMNS)
-@pytest.mark.parametrize("name", ["question", "answer", "contexts", "ground_truth", "language"])
+@every_row("values", ODD_COLUMNS.values(), ids=list(ODD_COLUMNS))
+@every_row("name", ["question", "answer", "contexts", "ground_truth", "language"])
 def test_columns_of_another_type(name: str, values: list[Any]) -> None:
     rows: list[Row] = [
         {"question": "a?", "answer": "Paris.", "contexts": ["Paris"], "ground_truth": "Paris"}
@@ -578,8 +579,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("bad", BAD, ids=repr)
-@pytest.mark.parametrize("kind", [None, pa.large_string(), pa.string_view()], ids=str)
+@every_row("bad", BAD, ids=repr)
+@every_row("kind", [None, pa.large_string(), pa.string_view()], ids=str)
 def test_texts_that_are_not_utf8(bad: bytes, kind: Any) -> None:
     good = ["é".encode(), b"", LONG.encode(), b"\xed\xa0\x80 lone"]
     needs = needs_of("overlap", ("faithfulness",))

@@ -26,6 +26,7 @@ from rag_eval.kernels.settings import settings_of
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.scoring.faulty_rows import pack_file_block
 from tests import strategies
+from tests.tables import every_row
 
 Row = dict[str, Any]
 
@@ -558,12 +559,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("lines", TAKEN)
+@every_row("lines", TAKEN)
 def test_taken(lines: bytes) -> None:
     assert check_scan(lines)
 
 
-@pytest.mark.parametrize("lines", REFUSED)
+@every_row("lines", REFUSED)
 def test_refused(lines: bytes) -> None:
     assert scanned_rows(lines) is None
     # Also behind and before lines that are taken.
@@ -571,7 +572,7 @@ def test_refused(lines: bytes) -> None:
     assert scanned_rows(lines + b"\n" + LINE) is None
 
 
-@pytest.mark.parametrize("lines", [*TAKEN, *REFUSED])
+@every_row("lines", [*TAKEN, *REFUSED])
 def test_in_a_file(path: Path, lines: bytes) -> None:
     check_same(path, LINE + b"\n" + lines + b"\n" + LINE, len(LINE) + 1)
 
@@ -760,8 +761,8 @@ def test_keys_are_where_rows_have_their_fields(paths: dict[str, str], there: set
 # ------------------------------------------------------------------------------- plain objects
 
 
-@pytest.mark.parametrize(
-    ("lines", "count"),
+@every_row(
+    "lines, count",
     [
         (b"", -1),
         (b"\n", -1),

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from rag_eval.inputs.opened import Input, InputOptions
+from tests.tables import every_row
 from tests.unit.inputs.test_schemas import ALL, FILES, FIXTURES, SAMPLES, texts_of
 
 CSV_FILES = [(f"{name}.csv", name, ALL, False) for name in ("ragas", "deepeval", "haystack")]
@@ -29,7 +30,7 @@ def renamed(row: dict[str, Any]) -> dict[str, Any]:
     return {"ground_truth" if name == "groundTruth" else name: row[name] for name in row}
 
 
-@pytest.mark.parametrize(("name", "schema", "fields", "has_ids"), [*FILES, *CSV_FILES])
+@every_row("name, schema, fields, has_ids", [*FILES, *CSV_FILES])
 def test_a_file_is_read_as_it_is(
     name: str, schema: str, fields: tuple[str, ...], has_ids: bool
 ) -> None:

@@ -26,6 +26,7 @@ from rag_eval.inputs.schemas.fields import (
     split_gold,
 )
 from rag_eval.inputs.schemas.tools import FIELDS, SHAPES, TEXT_FIELDS
+from tests.tables import every_row
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "schemas"
 SAMPLES: list[dict[str, Any]] = [
@@ -133,7 +134,7 @@ def test_a_file_gives_the_samples(
         assert row.keys() <= left | found.paths.keys()
 
 
-@pytest.mark.parametrize(("name", "schema", "fields", "has_ids"), FILES)
+@every_row("name, schema, fields, has_ids", FILES)
 def test_naming_the_schema_changes_nothing(
     name: str, schema: str, fields: tuple[str, ...], has_ids: bool
 ) -> None:
@@ -198,8 +199,8 @@ def test_columns_of_no_schema_are_taken_as_native(columns: str) -> None:
     assert field_map(columns.split()).is_native
 
 
-@pytest.mark.parametrize(
-    ("columns", "schema", "wanted"),
+@every_row(
+    "columns, schema, wanted",
     [
         ("question answer contexts ground_truths", "ragas_v1", "ground_truth=ground_truths"),
         ("question contexts ground_truths", "ragas_v1", "ground_truth=ground_truths"),
@@ -494,8 +495,8 @@ def test_names_that_mean_another_column_are_not_read() -> None:
     assert found.row(row) == {"question": "Q?", "more": 1}
 
 
-@pytest.mark.parametrize(
-    ("contexts", "wanted"),
+@every_row(
+    "contexts, wanted",
     [
         (["C.", "D."], ["C.", "D."]),
         ([], []),
@@ -629,7 +630,7 @@ def test_paths_of_rows() -> None:
     assert paths_of_rows([]) == []
 
 
-@pytest.mark.parametrize(
+@every_row(
     "document",
     [
         *(None, 1, "text", [], [{"question": "Q?"}], {}),

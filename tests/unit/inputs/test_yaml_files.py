@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.inputs.yaml_files import load_yaml
+from tests.tables import every_row
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
+@every_row(
+    "text, value",
     [
         ("", None),
         ("~", None),
@@ -75,8 +76,8 @@ def test_json_is_yaml(value: Any) -> None:
     assert load_yaml(json.dumps(value)) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@every_row(
+    "text, message",
     [
         ("!!python/object/apply:os.system ['true']", "python/object/apply:os.system' is not all"),
         ("a: !!python/name:os.system", "line 1: the tag"),

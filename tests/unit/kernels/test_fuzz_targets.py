@@ -9,12 +9,13 @@ import pytest
 from tests.fuzz.__main__ import TARGETS, main
 from tests.fuzz.running import Fuzzer, blob_of
 from tests.grounded_samples import Choices
+from tests.tables import every_row
 
 # Inputs that a run of all tests can spare; `make fuzz` runs thousands.
 N_INPUTS = 3
 
 
-@pytest.mark.parametrize("name", sorted(TARGETS))
+@every_row("name", sorted(TARGETS))
 def test_a_target_holds(name: str) -> None:
     for number in range(N_INPUTS):
         TARGETS[name](Choices(blob_of(0, name, number)))

@@ -18,6 +18,7 @@ from tests.oracle.grounded_claims import Evidence, Window, best_window
 from tests.oracle.grounded_relevance import Query, asked_kind, average_precision, type_match
 from tests.oracle.grounded_text import capitals, clean, read, runs, sentences, tokens
 from tests.oracle.grounded_words import Reading, detect_language, stem
+from tests.tables import every_row
 
 Sample = dict[str, Any]
 
@@ -36,7 +37,7 @@ EXACT = {"faithfulness", "hallucination_rate", "context_recall", "answer_correct
 # ---------------------------------------------------------------------------------- golden vectors
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+@every_row("case", CASES, ids=[case["id"] for case in CASES])
 def test_vector(case: dict[str, Any]) -> None:
     row, expected = evaluate(case["sample"]), case["expected"]
     assert tuple(row.scores) == METRICS
@@ -74,7 +75,7 @@ def test_there_are_all_vectors() -> None:
 ANSWERS = [case["sample"]["answer"] for case in CASES if case["expected"]["sentences"]]
 
 
-@pytest.mark.parametrize("text", ANSWERS, ids=range(len(ANSWERS)))
+@every_row("text", ANSWERS)
 def test_a_text_carries_itself(text: str) -> None:
     row = evaluate({"answer": text, "contexts": [text], "ground_truth": text})
     for metric in EXACT:
@@ -84,8 +85,8 @@ def test_a_text_carries_itself(text: str) -> None:
 # ------------------------------------------------------------------------------ folding and markup
 
 
-@pytest.mark.parametrize(
-    ("token", "norm"),
+@every_row(
+    "token, norm",
     [
         ("ÉCOLE", "ecole"),
         ("Ёлка", "елка"),
@@ -115,8 +116,8 @@ def test_fold(token: str, norm: str) -> None:
     assert fold(token) == norm
 
 
-@pytest.mark.parametrize(
-    ("string", "text"),
+@every_row(
+    "string, text",
     [
         # Line markers.
         ("> ## - 1. Boil.", "Boil."),
@@ -193,8 +194,8 @@ def norms(string: str) -> list[str]:
     return [norm for norm, _, _ in tokens(string)]
 
 
-@pytest.mark.parametrize(
-    ("string", "wanted"),
+@every_row(
+    "string, wanted",
     [
         ("", ""),
         (" .,! \u0301\u200d", ""),  # marks and the invisible begin no token
@@ -231,8 +232,8 @@ def test_runs_leave_glued_letters_together() -> None:
     assert runs("A 日本語's don't") == ["a", "日本語", "do", "not"]
 
 
-@pytest.mark.parametrize(
-    ("string", "wanted"),
+@every_row(
+    "string, wanted",
     [
         ("", []),
         ("... ! -", []),
@@ -275,8 +276,8 @@ def test_capitals() -> None:
 # ---------------------------------------------------------------------------------------- languages
 
 
-@pytest.mark.parametrize(
-    ("strings", "language"),
+@every_row(
+    "strings, language",
     [
         ([], "en"),
         (["42"], "en"),
@@ -300,8 +301,8 @@ def test_detect_language(strings: list[str], language: str) -> None:
     assert detect_language(strings) == language
 
 
-@pytest.mark.parametrize(
-    ("word", "wanted"),
+@every_row(
+    "word, wanted",
     [
         ("ties", "tie"),
         ("skies", "sky"),
@@ -473,8 +474,8 @@ def test_chunks_with_labels_make_citations_words() -> None:
 # ---------------------------------------------------------------------------------------- relevance
 
 
-@pytest.mark.parametrize(
-    ("question", "kind"),
+@every_row(
+    "question, kind",
     [
         ("How many are there", "number"),
         ("In what year", "number"),
@@ -495,8 +496,8 @@ def test_asked_kind(question: str, kind: str | None) -> None:
     assert asked_kind(norms(question)) == kind
 
 
-@pytest.mark.parametrize(
-    ("question", "chunk", "match"),
+@every_row(
+    "question, chunk, match",
     [
         ("red", "12", 0.5),
         ("How many", "three", 1),
@@ -617,8 +618,8 @@ SUPPORT = ("faithfulness", "hallucination_rate")
 CHUNKS = ("context_relevance", "context_precision")
 
 
-@pytest.mark.parametrize(
-    ("change", "score", "reason", "metrics"),
+@every_row(
+    "change, score, reason, metrics",
     [
         ({"answer": None}, None, "no answer", (*SUPPORT, "answer_relevance", "answer_correctness")),
         ({"answer": "?"}, None, "no answer", SUPPORT),

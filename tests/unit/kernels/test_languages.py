@@ -9,6 +9,7 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.kernels.languages import KNOWN, LISTED, language_code
+from tests.tables import every_row
 
 HEADER = Path(__file__).resolve().parents[3] / "_native" / "word_tables.h"
 
@@ -41,8 +42,8 @@ def test_every_code_is_kept_or_leads_to_one_that_is() -> None:
         assert language_code(code) == code
 
 
-@pytest.mark.parametrize(
-    ("tag", "code"),
+@every_row(
+    "tag, code",
     [
         ("en", "en"),
         ("EN", "en"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.oracle import ngrams, overlap, sentences, tfidf, token_f1, tokens
+from tests.tables import every_row
 
 Case = dict[str, Any]
 
@@ -60,8 +61,8 @@ SCORERS = {
 }
 
 
-def of(*functions: str) -> pytest.MarkDecorator:
-    """The cases of these functions, one test each."""
+def of(*functions: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """One test over the cases of these functions."""
     # The reference throws on wrong types there; how ours words its errors is no oracle's matter.
     cases = [
         case
@@ -69,7 +70,7 @@ def of(*functions: str) -> pytest.MarkDecorator:
         if case["fn"] in functions
         and not (isinstance(case["expected"], dict) and "$error" in case["expected"])
     ]
-    return pytest.mark.parametrize("case", cases, ids=[case["id"] for case in cases])
+    return every_row("case", cases, ids=[case["id"] for case in cases])
 
 
 def snake(name: str) -> str:
@@ -209,7 +210,7 @@ def test_every_departing_id_is_a_case() -> None:
     assert {case_id for case_id, _ in DEPARTURES} | UNKNOWN_METRICS <= {c["id"] for c in FUNCTIONS}
 
 
-@pytest.mark.parametrize("case", SAMPLES, ids=[case["id"] for case in SAMPLES])
+@every_row("case", SAMPLES, ids=[case["id"] for case in SAMPLES])
 def test_whole_sample(case: Case) -> None:
     assert len(case["expected"]["metrics"]) == len(overlap.METRICS)
     for metric_id, result in case["expected"]["metrics"].items():
@@ -221,7 +222,7 @@ def shown(value: float) -> str:
     return str(Decimal(value).quantize(Decimal("0.001"), ROUND_HALF_UP))
 
 
-@pytest.mark.parametrize("case", SAMPLES, ids=[case["id"] for case in SAMPLES])
+@every_row("case", SAMPLES, ids=[case["id"] for case in SAMPLES])
 def test_details_give_the_signals(case: Case) -> None:
     """The signals name every low sentence and chunk with its number, so they show the details."""
     sample = case["sample"]

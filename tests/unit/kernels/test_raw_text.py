@@ -8,9 +8,10 @@ import re
 import pytest
 
 from tests import raw_text
+from tests.tables import every_row
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "a\x1b[2J",
@@ -39,7 +40,7 @@ def test_plain_and_coloured_text_on_a_terminal_is_let_through() -> None:
     assert raw_text.raw_on_terminal("\x1b[2K\x1b[1;31mFAIL\x1b[0m", styled=True)
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "<p onclick=a>b</p>",
@@ -74,7 +75,7 @@ def test_a_page_of_ours_is_let_through() -> None:
 OWN = re.compile("</?(details|summary)>")
 
 
-@pytest.mark.parametrize(
+@every_row(
     "text",
     [
         "![a](b)",

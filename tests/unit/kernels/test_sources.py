@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import every_row
+
 ROOT = Path(__file__).parents[3]
 NATIVE = ROOT / "_native"
 SOURCES = sorted(path for path in NATIVE.iterdir() if path.suffix in {".pyx", ".pxd", ".h"})
@@ -49,6 +51,7 @@ def test_release_directives() -> None:
     assert directives["freethreading_compatible"] is True
 
 
+# `make lint` runs the two that compile: half a minute for what no change but one of sources breaks.
 @pytest.fixture(scope="module")
 def compiler_output(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What Cython says about the kernels under the release directives."""
@@ -70,25 +73,27 @@ cythonize(
     return done.stdout + done.stderr
 
 
+@pytest.mark.deep
 def test_no_performance_hint(compiler_output: str) -> None:
     """A hint means that the GIL is taken after a call, or an exception is checked for."""
     assert "Cythonizing" in compiler_output
     assert "performance hint" not in compiler_output.lower(), compiler_output
 
 
+@pytest.mark.deep
 def test_no_warning(compiler_output: str) -> None:
     assert "warning:" not in compiler_output.lower(), compiler_output
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
-@pytest.mark.parametrize("pattern", BANNED)
+@every_row("path", SOURCES, ids=lambda path: path.name)
+@every_row("pattern", BANNED)
 def test_banned_words(path: Path, pattern: str) -> None:
     # C blocks are sources too, so docstrings are not left out.
     found = re.search(pattern, path.read_text(encoding="utf-8"), re.M | re.I)
     assert found is None, f"{found[0]!r}: {BANNED[pattern]}"
 
 
-@pytest.mark.parametrize("path", CYTHON, ids=lambda path: path.name)
+@every_row("path", CYTHON, ids=lambda path: path.name)
 def test_every_nogil_function_says_how_it_fails(path: Path) -> None:
     """A bare ``nogil`` makes Cython 3 take the GIL after every call, to look for an exception."""
     text = code(path)
@@ -114,7 +119,7 @@ def test_the_signature_pattern_sees_functions() -> None:
         assert "nogil" in found[0]
 
 
-@pytest.mark.parametrize("path", CYTHON, ids=lambda path: path.name)
+@every_row("path", CYTHON, ids=lambda path: path.name)
 def test_kernels_do_not_cimport_one_another(path: Path) -> None:
     """With sources in _native/ such a cimport builds, and then fails on import."""
     kernels = {source.stem for source in CYTHON if source.suffix == ".pyx"}

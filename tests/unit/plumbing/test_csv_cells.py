@@ -6,7 +6,6 @@ import csv
 import io
 from pathlib import Path
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from rag_eval.jobs.file_scoring import score_file
 from rag_eval.labels.draws import LabelDraw, read_draw, write_draw
 from rag_eval.plumbing.csv_cells import guarded_cell, unguarded_cell
 from rag_eval.runs.run_files import read_run
+from tests.tables import every_row
 
 # What is guarded, and how.
 GUARDED = {
@@ -52,13 +52,13 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("text", GUARDED)
+@every_row("text", GUARDED)
 def test_what_begins_like_a_formula_gets_an_apostrophe(text: str) -> None:
     assert guarded_cell(text) == GUARDED[text]
     assert unguarded_cell(GUARDED[text]) == text
 
 
-@pytest.mark.parametrize("text", PLAIN)
+@every_row("text", PLAIN)
 def test_numbers_and_other_texts_stay_as_they_are(text: str) -> None:
     assert guarded_cell(text) == text
     assert unguarded_cell(text) == text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import decimal
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from rag_eval.plumbing.javascript_numbers import (
     shortest,
     three_decimals,
 )
+from tests.tables import every_row
 
 TO_FIXED_3 = [
     (0.0, "0.000"),
@@ -180,7 +180,7 @@ TO_STRING = [
 ]
 
 
-@pytest.mark.parametrize(("value", "text"), TO_FIXED_3)
+@every_row("value, text", TO_FIXED_3)
 def test_three_decimals(value: float, text: str) -> None:
     assert three_decimals(value) == text
 
@@ -204,7 +204,7 @@ def test_a_rounded_number_is_never_minus_zero() -> None:
         assert math.copysign(1, rounded) == 1
 
 
-@pytest.mark.parametrize(("value", "text"), TO_STRING)
+@every_row("value, text", TO_STRING)
 def test_shortest(value: float, text: str) -> None:
     assert shortest(value) == text
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rag_eval.plumbing.strict_json import JsonFault, json_depth, parse_json, read_json
 from rag_eval.scorers.schema_work import node_count_and_depth
+from tests.tables import every_row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False),
@@ -33,8 +34,8 @@ def test_it_is_json_where_the_standard_library_says_so(text: str) -> None:
         assert parse_json(text) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
+@every_row(
+    "text, reason",
     [
         ("", "Expecting value at character 0"),
         ("{} x", "Extra data at character 3"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 import re
-import time
 from typing import Any
 
 import numpy as np
@@ -206,14 +205,12 @@ def test_the_order_of_a_mapping_does_not_matter(scores: dict[str, float], rng: A
 # ------------------------------------------------------------------------------------ large, odd
 
 
-def test_a_million_documents_take_a_moment() -> None:
-    """Neither sorting nor joining is quadratic, whatever the ids."""
+def test_a_million_documents() -> None:
+    """Places and counts past 16 bits; `make gate` counts what sorting and joining cost."""
     n = 1_000_000
     ids = np.arange(n) << 32
     names = [name for name in ALL if "err" not in name]
-    begin = time.process_time()
     found = evaluate_arrays(ids, [0, n], ids[::-1], np.arange(n) % 100_000, [0, n], names)
-    assert time.process_time() - begin < 10
     assert found.n_relevant.tolist() == [n - 10]
     assert found.column("recall@2")[0] == 2 / (n - 10)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import math
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +92,8 @@ def test_a_line_longer_than_any_buffer_is_one_line(tmp_path: Path) -> None:
     name = "d" * 3_000_000
     content = f"q 0 {name} 1\nq 0 e 2\n".encode()
     assert read_qrels(file_of(tmp_path, content)) == {"q": {name: 1, "e": 2}}
-    begin = time.process_time()
     with pytest.raises(InputError, match="line 1: 4 fields were expected"):
         read_qrels(file_of(tmp_path, b"x" * 30_000_000))
-    assert time.process_time() - begin < 5
 
 
 # ------------------------------------------------------------------------------------- writing
