@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from rag_eval import errors
 from rag_eval.calibration.files import read_calibrations
 from rag_eval.errors import InputError, suggestion
 from rag_eval.inputs import byte_files
@@ -353,7 +352,7 @@ def test_a_name_is_looked_for_among_the_first_of_a_million() -> None:
             yield f"k{number}"
 
     assert suggestion("k1x", names())
-    assert asked <= errors._MOST_NAMES
+    assert asked < 100_000
 
 
 def test_counts_of_judgements_may_be_anything(tmp_path: Path) -> None:
@@ -434,7 +433,7 @@ def test_hostile_configurations_are_refused_in_a_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line_end", ["\n", "\r", "\x85", "\u2028"])
 def test_tags_of_yaml_that_are_declared_again_and_again_are_refused(line_end: str) -> None:
     """Its parser compares each with all before it."""
-    text = "".join(f"%TAG !a{n}! x{line_end}" for n in range(300_000)) + "---\na"
+    text = "".join(f"%TAG !a{n}! x{line_end}" for n in range(60_000)) + "---\na"
     assert "begin with %TAG" in refusal(lambda: load_yaml(text))
     assert "begin with %TAG" in refusal(lambda: load_yaml(text.encode()))
     assert load_yaml("- '%TAG'\n" * 200) == ["%TAG"] * 200
