@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
-.PHONY: demo help test test-deep coverage adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
+.PHONY: demo help test test-deep coverage mutants adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
 
 demo: $(VENV)/demo.stamp ## score the example and write its HTML report
 	@mkdir -p out
@@ -26,6 +26,12 @@ test-deep: $(VENV)/test.stamp ## run volumes, full disks, and properties on many
 
 coverage: $(VENV)/test.stamp ## measure by rooms which lines the tests run, in child processes too
 	$(BIN)/python tools/measure_coverage.py -n logical --dist worksteal
+
+# Of the modules that changed since main; MUTANTS=--all draws from all, MUTANTS='--kernels --all' from
+# kernels. SEED is other mutants.
+N ?= 60
+mutants: $(VENV)/test.stamp ## break the code in N small ways and list what no test notices (SEED, MUTANTS=--all)
+	$(BIN)/python -m tools.mutate -n $(N) --seed $(SEED) $(MUTANTS)
 
 # Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
 engines: $(VENV)-engines/test.stamp ## test clusters of Spark, Ray and Dask on this machine (Java 17, some gigabytes)
