@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import email.utils
 import functools
 import gc
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
 import pytest
 
-from rag_eval.judge import foreign_calls
 from rag_eval.judge.calls import Caller
 from rag_eval.judge.failures import JudgeCallError, JudgeFailure, JudgeUnavailableError
 from rag_eval.judge.foreign_calls import LoopCalls, ThreadCalls
@@ -29,6 +27,7 @@ from rag_eval.judge.replies import (
 from rag_eval.judge.retrying import fault_of, given_up, retry_after_s
 from rag_eval.judge.steps import Step
 from tests.tables import every_row
+from tests.virtual_time import VirtualTime
 
 
 class Verdict(msgspec.Struct):
@@ -38,7 +37,12 @@ class Verdict(msgspec.Struct):
 STEP = Step("probe", Verdict, lambda fields: Verdict(1))
 
 
-def called(judge: Any, timeout_s: float = 10.0, prompt: str = "prompt") -> JudgeReply:
+def called(
+    judge: Any,
+    timeout_s: float = 10.0,
+    prompt: str = "prompt",
+    run: Callable[[Coroutine[Any, Any, JudgeReply]], JudgeReply] = asyncio.run,
+) -> JudgeReply:
     """The reply of a judge that is called once."""
 
     async def main() -> JudgeReply:
@@ -46,7 +50,7 @@ def called(judge: Any, timeout_s: float = 10.0, prompt: str = "prompt") -> Judge
 
     threads = ThreadCalls()
     try:
-        return asyncio.run(main())
+        return run(main())
     finally:
         threads.close()
 
@@ -169,14 +173,14 @@ def test_an_async_call_is_cancelled_at_its_limit() -> None:
 
     async def slow(prompt: str) -> str:
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             ends.append("cancelled")
             raise
         return prompt
 
     with pytest.raises(JudgeCallError) as raised:
-        called(slow, timeout_s=0.01)
+        called(slow, timeout_s=0.01, run=VirtualTime().run)
     assert str(raised.value) == "the judge gave no reply within 0.01 s"
     assert raised.value.timed_out
     assert raised.value.retryable
@@ -186,20 +190,18 @@ def test_an_async_call_is_cancelled_at_its_limit() -> None:
 def test_a_judge_that_hides_its_cancellation_has_timed_out_all_the_same() -> None:
     async def hiding(prompt: str) -> str:
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             raise ValueError("closed") from None
         return prompt
 
     with pytest.raises(JudgeCallError) as raised:
-        called(hiding, timeout_s=0.01)
+        called(hiding, run=VirtualTime().run)
     assert raised.value.timed_out
 
 
-def test_a_coroutine_that_ignores_its_cancellation_is_left_behind(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(foreign_calls, "_GRACE_S", 0.01)
+def test_a_coroutine_that_ignores_its_cancellation_is_left_behind() -> None:
+    clock = VirtualTime()
     coroutines = LoopCalls()
 
     async def main() -> None:
@@ -212,18 +214,19 @@ def test_a_coroutine_that_ignores_its_cancellation_is_left_behind(
             raise ValueError("too late to matter")
 
         with pytest.raises(JudgeCallError) as raised:
-            await Caller(stubborn, ThreadCalls(), coroutines, 0.01).call("prompt", STEP)
+            await Caller(stubborn, ThreadCalls(), coroutines, 10).call("prompt", STEP)
         assert raised.value.timed_out
+        assert 10 < clock() < 12
         assert coroutines.late_replies == 0
         release.set()
-        while not coroutines.late_replies:
-            await asyncio.sleep(0.001)
+        await asyncio.sleep(1)
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    clock.run(main())
     assert coroutines.late_replies == 1
 
 
 def test_a_thread_that_is_late_is_replaced_and_its_reply_dropped() -> None:
+    clock = VirtualTime()
     release = threading.Event()
     threads = ThreadCalls()
 
@@ -233,21 +236,20 @@ def test_a_thread_that_is_late_is_replaced_and_its_reply_dropped() -> None:
         return prompt
 
     async def main() -> None:
-        caller = Caller(stuck_first, threads, LoopCalls(), 0.05)
+        caller = Caller(stuck_first, threads, LoopCalls(), 5)
         with pytest.raises(JudgeCallError) as raised:
             await caller.call("first", STEP)
         assert raised.value.timed_out
         # The stuck thread takes no job away from others.
-        assert (
-            await Caller(stuck_first, threads, LoopCalls(), 30).call("second", STEP)
-        ).text == "second"
+        with clock.standing_still():
+            assert (await caller.call("second", STEP)).text == "second"
         assert threads.late_replies == 0
         release.set()
         while not threads.late_replies:
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
         assert threads.late_replies == 1
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    clock.run(main())
     threads.close()
 
 
@@ -262,12 +264,12 @@ def test_a_late_coroutine_is_closed() -> None:
 
     async def main() -> None:
         with pytest.raises(JudgeCallError):
-            await Caller(late, threads, LoopCalls(), 0.01).call("prompt", STEP)
+            await Caller(late, threads, LoopCalls(), 5).call("prompt", STEP)
         release.set()
         while not threads.late_replies:
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    VirtualTime().run(main())
     threads.close()
     gc.collect()
 
@@ -364,11 +366,11 @@ def test_retry_after_is_seconds_or_a_date(headers: dict[str, str], expected: flo
     assert retry_after_s(headers) == expected
 
 
-def test_retry_after_a_date_to_come_is_the_seconds_until_then() -> None:
-    at = email.utils.formatdate(time.time() + 100, usegmt=True)
-    found = retry_after_s({"retry-after": at})
-    assert found is not None
-    assert 40 < found <= 100
+def test_retry_after_a_date_to_come_is_the_seconds_until_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: 1_000.0)
+    assert retry_after_s({"retry-after": "Thu, 01 Jan 1970 00:18:20 GMT"}) == 100
 
 
 @every_row("error", [ConnectionResetError("cut"), OSError("no route"), BrokenPipeError()])
@@ -445,7 +447,7 @@ def test_an_exception_whose_message_cannot_be_made_is_named() -> None:
 
 def test_a_cancelled_call_is_cancelled() -> None:
     async def slow(prompt: str) -> str:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return prompt
 
     async def main() -> None:

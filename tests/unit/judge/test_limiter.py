@@ -15,6 +15,7 @@ from rag_eval.judge.limiter import Bucket, Limiter, Pace, Slots
 from rag_eval.judge.replies import JudgeLimits
 from rag_eval.options.judging import limits_of
 from tests.tables import every_row
+from tests.virtual_time import VirtualTime
 
 
 class Clock:
@@ -319,17 +320,17 @@ def test_a_request_that_is_not_made_is_given_back() -> None:
 
 
 def test_a_paused_judge_is_woken_by_the_clock() -> None:
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
-        queue, limiter = slots(2, n_judges=2, clock=loop.time)
-        limiter.paces[0].pause(0.05)
-        begin = loop.time()
+    clock = VirtualTime()
+
+    async def main() -> None:
+        queue, limiter = slots(2, n_judges=2, clock=clock)
+        limiter.paces[0].pause(50)
         paused = asyncio.create_task(queue.enter(0))
         await asyncio.sleep(0)
         # The other judge has no pause to wait out.
         await queue.enter(1)
         assert not paused.done()
         await paused
-        return loop.time() - begin
 
-    assert asyncio.run(main()) >= 0.05
+    clock.run(main())
+    assert 50 <= clock() < 51

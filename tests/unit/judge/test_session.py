@@ -7,7 +7,6 @@ import contextvars
 import re
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from rag_eval.judge.session import JudgeSession
 from rag_eval.judge.steps import Step, Template
 from tests.judging import mark_of, reply_with
 from tests.tables import every_row
+from tests.virtual_time import VirtualTime
 
 
 class Verdict(msgspec.Struct):
@@ -49,10 +49,21 @@ def text_of(prompt: str) -> int:
 
 @contextmanager
 def session_of(
-    *judges: JudgeFn, cache: Any = None, prices: Any = None, names: Any = None, **limits: Any
+    *judges: JudgeFn,
+    cache: Any = None,
+    prices: Any = None,
+    names: Any = None,
+    clock: VirtualTime | None = None,
+    **limits: Any,
 ) -> Iterator[JudgeSession]:
     with JudgeSession(
-        judges, JudgeLimits(**limits), style=STYLE, cache=cache, prices=prices, names=names
+        judges,
+        JudgeLimits(**limits),
+        style=STYLE,
+        cache=cache,
+        prices=prices,
+        names=names,
+        clock=clock or VirtualTime(),
     ) as session:
         yield session
 
@@ -139,12 +150,12 @@ def test_no_question_is_lost_or_asked_twice() -> None:
         most = max(most, in_flight)
         number = text_of(prompt)
         seen.append(number)
-        await asyncio.sleep((number % 7) * 1e-4)
+        await asyncio.sleep(number % 7)
         in_flight -= 1
         return reply_with(prompt, verdict=number)
 
     with session_of(judge, concurrency=5) as session:
-        found = in_time(outcomes(session, range(1_000)))
+        found = VirtualTime().run(outcomes(session, range(1_000)))
     assert found == list(range(1_000))
     assert sorted(seen) == list(range(1_000))
     assert most == 5
@@ -153,6 +164,8 @@ def test_no_question_is_lost_or_asked_twice() -> None:
 
 def test_threads_are_bounded_by_the_concurrency() -> None:
     lock = threading.Lock()
+    # No call ends before as many are in flight as may be.
+    together = threading.Barrier(3)
     in_flight = most = 0
 
     def judge(prompt: str) -> str:
@@ -160,13 +173,13 @@ def test_threads_are_bounded_by_the_concurrency() -> None:
         with lock:
             in_flight += 1
             most = max(most, in_flight)
-        time.sleep(0.001)
+        together.wait(60)
         with lock:
             in_flight -= 1
         return answering(prompt)
 
     with session_of(judge, concurrency=3) as session:
-        assert in_time(outcomes(session, range(100))) == [1] * 100
+        assert in_time(outcomes(session, range(99))) == [1] * 99
     assert most == 3
 
 
@@ -199,13 +212,13 @@ def test_a_prompt_is_made_when_its_slot_opens() -> None:
                 asyncio.create_task(session.asker().ask(STEP, Fields(number), Tally()))
                 for number in range(5)
             ]
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(1)
             assert set(read) == {0, 1}
             go.set()
             await asyncio.gather(*asks)
         assert set(read) == {0, 1, 2, 3, 4}
 
-    in_time(main())
+    VirtualTime().run(main())
 
 
 def test_a_plain_function_sees_the_context_of_who_asks() -> None:
@@ -307,12 +320,12 @@ def test_a_server_that_stays_away_is_unreachable(retries: int) -> None:
 @pytest.mark.usefixtures("no_waits")
 def test_a_call_that_timed_out_is_tried_once_more_only() -> None:
     async def slow(prompt: str) -> str:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return prompt
 
     tally = Tally()
-    with session_of(slow, call_timeout_s=0.01) as session, pytest.raises(JudgeFailure) as raised:
-        in_time(asked(session, tally=tally))
+    with session_of(slow, call_timeout_s=50) as session, pytest.raises(JudgeFailure) as raised:
+        VirtualTime().run(asked(session, tally=tally))
     assert raised.value.kind == "timed_out"
     assert tally.llm_calls == 2
     # What the server read is paid for, most likely.
@@ -333,25 +346,27 @@ def test_an_exception_of_the_callable_is_not_tried_again() -> None:
 
 @every_row("rate_limited", [True, False])
 def test_the_wait_that_a_server_asks_for_holds_for_all_calls(rate_limited: bool) -> None:
+    clock = VirtualTime()
     begun: list[float] = []
 
     async def judge(prompt: str) -> str:
-        begun.append(time.monotonic())
+        begun.append(clock())
         if len(begun) == 1:
             raise JudgeCallError(
-                "busy", retryable=True, retry_after_s=0.3, rate_limited=rate_limited
+                "busy", retryable=True, retry_after_s=30.0, rate_limited=rate_limited
             )
         return answering(prompt)
 
-    with session_of(judge, concurrency=1) as session:
-        assert in_time(outcomes(session, range(3))) == [1, 1, 1]
+    with session_of(judge, concurrency=1, clock=clock) as session:
+        assert clock.run(outcomes(session, range(3))) == [1, 1, 1]
     assert len(begun) == 4
-    assert all(one - begun[0] >= 0.3 for one in begun[1:])
+    assert all(30 <= one < 31 for one in begun[1:])
 
 
 @pytest.mark.usefixtures("no_waits")
 def test_a_server_that_takes_fewer_calls_gets_fewer_at_a_time() -> None:
     """It refuses beyond three: all are judged in the end, and no call fails for good."""
+    clock = VirtualTime()
     in_flight = 0
     refused = 0
 
@@ -365,8 +380,8 @@ def test_a_server_that_takes_fewer_calls_gets_fewer_at_a_time() -> None:
         in_flight -= 1
         return answering(prompt)
 
-    with session_of(judge, concurrency=16, retries=9) as session:
-        assert in_time(outcomes(session, range(300))) == [1] * 300
+    with session_of(judge, concurrency=16, retries=9, clock=clock) as session:
+        assert clock.run(outcomes(session, range(300))) == [1] * 300
     assert session.tally.llm_calls == 300 + refused
     # Without slowing down, thirteen of every sixteen would be refused.
     assert 0 < refused < 300
@@ -382,7 +397,7 @@ def test_a_wait_before_a_retry_holds_no_slot() -> None:
         return answering(prompt)
 
     with session_of(judge, concurrency=1) as session:
-        assert in_time(outcomes(session, range(3))) == [1, 1, 1]
+        assert VirtualTime().run(outcomes(session, range(3))) == [1, 1, 1]
     assert order == [0, 1, 2, 0]
 
 
@@ -421,13 +436,13 @@ def test_every_question_ends_once_whatever_its_calls_do(data: st.DataObject) -> 
 def test_a_fatal_error_ends_the_run() -> None:
     async def judge(prompt: str) -> str:
         calls.append(prompt)
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(1)
         raise JudgeCallError("wrong key", fatal=True)
 
     calls: list[str] = []
     judge.judge_name = "mine"  # type: ignore[attr-defined]
     with session_of(judge, concurrency=2) as session:
-        found = in_time(outcomes(session, range(50)))
+        found = VirtualTime().run(outcomes(session, range(50)))
     assert {str(one) for one in found} == {"callable:mine cannot be used: wrong key"}
     assert all(isinstance(one, JudgeUnavailableError) for one in found)
     assert len(calls) == 2
@@ -499,13 +514,13 @@ def test_a_budget_is_exceeded_by_no_more_than_what_is_in_flight() -> None:
     async def judge(prompt: str) -> JudgeReply:
         nonlocal n_begun
         n_begun += 1
-        await asyncio.sleep((n_begun % 5) * 1e-4)
+        await asyncio.sleep(n_begun % 5)
         return JudgeReply(answering(prompt), usage=Usage(1_000, 100))
 
     # A call costs 0.001 + 0.0002 USD, and what is spent is 0.1 after 84 calls.
     prices = {"mine": {"input": 1.0, "output": 2.0}}
     with session_of(judge, names=["mine"], prices=prices, budget_usd=0.1, concurrency=7) as session:
-        found = in_time(outcomes(session, range(1_000)))
+        found = VirtualTime().run(outcomes(session, range(1_000)))
     assert 84 <= n_begun <= 84 + 6
     assert found.count(1) == n_begun
     assert found.count("budget") == 1_000 - n_begun
@@ -518,10 +533,12 @@ def test_who_waits_for_a_retry_hears_that_the_budget_was_reached() -> None:
             raise JudgeCallError("busy", retryable=True, retry_after_s=500.0)
         return answering(prompt)
 
+    clock = VirtualTime()
+
     async def main() -> list[Any]:
-        with session_of(judge, judge, max_calls=2) as session:
+        with session_of(judge, judge, max_calls=2, clock=clock) as session:
             first = asyncio.create_task(outcome(session, 0, judge=0))
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(1)
             # The last one comes when it is too late to wait for the first judge's server.
             return [
                 await outcome(session, 1, judge=1),
@@ -529,7 +546,7 @@ def test_who_waits_for_a_retry_hears_that_the_budget_was_reached() -> None:
                 await outcome(session, 2, judge=0),
             ]
 
-    assert in_time(main()) == [1, "budget", "budget"]
+    assert clock.run(main()) == [1, "budget", "budget"]
 
 
 def test_a_budget_needs_a_price_of_every_judge() -> None:
@@ -573,25 +590,31 @@ def test_at_the_time_limit_of_the_run_all_questions_end() -> None:
     async def judge(prompt: str) -> str:
         if text_of(prompt) < 2:
             return answering(prompt)
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
         return prompt
 
-    with session_of(judge, concurrency=4, run_timeout_s=0.2) as session:
-        found = in_time(outcomes(session, range(10)))
+    clock = VirtualTime()
+    with session_of(judge, concurrency=4, run_timeout_s=0.2, clock=clock) as session:
+        found = clock.run(outcomes(session, range(10)))
         assert found == [1, 1] + ["timed_out"] * 8
 
         async def later() -> None:
             with pytest.raises(JudgeFailure, match=r"the run's time limit of 0\.2 s was reached"):
                 await asked(session)
 
-        in_time(later())
+        clock.run(later())
     assert session.tally.llm_calls == 6
 
 
 def test_a_wait_for_a_retry_ends_with_the_run() -> None:
-    error = JudgeCallError("busy", retryable=True, retry_after_s=500.0)
-    with session_of(failing(error), run_timeout_s=0.1) as session:
-        assert in_time(outcomes(session, range(3))) == ["timed_out"] * 3
+    clock = VirtualTime()
+
+    async def judge(prompt: str) -> str:
+        raise JudgeCallError("busy", retryable=True, retry_after_s=500.0)
+
+    with session_of(judge, run_timeout_s=100, clock=clock) as session:
+        assert clock.run(outcomes(session, range(3))) == ["timed_out"] * 3
+    assert clock() == 100
 
 
 @every_row("is_async", [True, False])
@@ -603,7 +626,7 @@ def test_stopped_from_another_thread_it_ends_calls_in_flight(is_async: bool) -> 
     async def slow(prompt: str) -> str:
         begun.release()
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except asyncio.CancelledError:
             ends.append("cancelled")
             raise
@@ -647,21 +670,21 @@ def test_a_cancelled_question_is_cancelled_and_gives_its_slot_back() -> None:
     async def main() -> None:
         async def judge(prompt: str) -> str:
             if text_of(prompt) == 0:
-                await asyncio.sleep(60)
+                await asyncio.Event().wait()
             return answering(prompt)
 
         with session_of(judge, concurrency=1) as session:
             first = asyncio.create_task(outcome(session, 0))
             waiting = asyncio.create_task(outcome(session, 1))
             last = asyncio.create_task(outcome(session, 2))
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(1)
             waiting.cancel()
             first.cancel()
             assert await last == 1
             assert first.cancelled()
             assert waiting.cancelled()
 
-    in_time(main())
+    VirtualTime().run(main())
 
 
 def test_late_replies_are_counted() -> None:
@@ -672,16 +695,19 @@ def test_late_replies_are_counted() -> None:
             release.wait(60)
         return answering(prompt)
 
+    clock = VirtualTime()
+
     async def main() -> None:
-        with session_of(judge, call_timeout_s=0.05, retries=0) as session:
+        with session_of(judge, call_timeout_s=5, retries=0, clock=clock) as session:
             assert await outcome(session, 0) == "timed_out"
-            assert await outcome(session, 1) == 1
+            with clock.standing_still():
+                assert await outcome(session, 1) == 1
             release.set()
             while not session.late_replies:
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
             assert session.late_replies == 1
 
-    in_time(main())
+    clock.run(main())
 
 
 # --------------------------------------------------------------------------------- several judges
@@ -700,49 +726,54 @@ def test_each_judge_is_asked_its_own_questions() -> None:
 
 
 def test_a_limited_judge_does_not_hold_up_another() -> None:
+    clock = VirtualTime()
+
+    async def limited(prompt: str) -> str:
+        raise JudgeCallError("busy", retryable=True, rate_limited=True, retry_after_s=500.0)
+
     async def main() -> None:
-        limited = failing(
-            JudgeCallError("busy", retryable=True, rate_limited=True, retry_after_s=500.0)
-        )
-        with session_of(limited, answering, concurrency=2) as session:
+        with session_of(limited, answering_async, concurrency=2, clock=clock) as session:
             waiting = [asyncio.create_task(outcome(session, n)) for n in range(5)]
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(1)
             assert (
                 await asyncio.gather(*(outcome(session, n, judge=1) for n in range(9))) == [1] * 9
             )
             session.stop()
             assert await asyncio.gather(*waiting) == ["interrupted"] * 5
 
-    in_time(main())
+    clock.run(main())
+    assert clock() == 1
 
 
 def test_requests_per_minute_are_spread() -> None:
+    clock = VirtualTime()
     begun: list[float] = []
 
     async def judge(prompt: str) -> str:
-        begun.append(time.monotonic())
+        begun.append(clock())
         return answering(prompt)
 
-    # Those of a second at once and then one each 20 ms. From before the session: the first call may
-    # note its time late.
-    start = time.monotonic()
-    with session_of(judge, requests_per_minute=3_000.0, concurrency=99) as session:
-        assert in_time(outcomes(session, range(60))) == [1] * 60
-    assert begun[-1] - start >= 9 * 0.02
+    with session_of(judge, requests_per_minute=3_000.0, concurrency=99, clock=clock) as session:
+        assert clock.run(outcomes(session, range(60))) == [1] * 60
+    # Those of a second at once, and then one each 20 ms.
+    assert begun[:50] == [0.0] * 50
+    due = [0.02 * number for number in range(1, 11)]
+    assert all(0 <= at - wanted < 0.02 for at, wanted in zip(begun[50:], due, strict=True))
 
 
 def test_tokens_that_a_reply_took_are_waited_for() -> None:
+    clock = VirtualTime()
     begun: list[float] = []
 
     async def judge(prompt: str) -> JudgeReply:
-        begun.append(time.monotonic())
+        begun.append(clock())
         return JudgeReply(answering(prompt), usage=Usage(1_000, 250))
 
     # A thousand a second: the first call leaves a debt of 250.
-    with session_of(judge, tokens_per_minute=60_000.0) as session:
-        for number in range(2):
-            assert in_time(outcome(session, number)) == 1
-    assert begun[1] - begun[0] >= 0.24
+    with session_of(judge, tokens_per_minute=60_000.0, clock=clock) as session:
+        assert [clock.run(outcome(session, number)) for number in range(2)] == [1, 1]
+    assert begun[0] == 0
+    assert 0.25 <= begun[1] < 0.26
 
 
 def test_judges_are_named_by_attribute_or_by_the_session() -> None:
