@@ -1,8 +1,9 @@
-"""Database files of ours: what another user may have put in their place."""
+"""Database files of ours: what another user may have put in their place, and locks."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.judge.cache import JudgeCache, JudgeCacheWarning
+from rag_eval.judge.cache_file import clear_rows
+from rag_eval.plumbing.sqlite_files import write_ahead
 from rag_eval.runs.store import RunStore
 
 NOBODY = 65534
@@ -115,3 +118,32 @@ def test_a_store_is_shared_where_not_everybody_can_make_one(
 
 def refused(dir: Path) -> None:
     raise AssertionError("no file is made to find out")
+
+
+class Failing:
+    """A connection whose first statements fail."""
+
+    def __init__(self, *messages: str) -> None:
+        self.messages = list(messages)
+        self.rowcount = 7
+
+    def execute(self, statement: str) -> Failing:
+        if not statement.startswith("DELETE") and self.messages:
+            raise sqlite3.OperationalError(self.messages.pop(0))
+        return self
+
+
+def test_a_lock_is_waited_for_and_nothing_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = Failing("database is locked", "database table is locked")
+    write_ahead(busy)
+    assert busy.messages == []
+    for wait, message in ((10, "disk I/O error"), (-1, "database is locked")):
+        monkeypatch.setattr("rag_eval.plumbing.sqlite_files.BUSY_S", wait)
+        with pytest.raises(sqlite3.OperationalError, match=message):
+            write_ahead(Failing(message))
+
+
+def test_replies_are_forgotten_though_another_process_reads() -> None:
+    assert clear_rows(Failing("database is locked")) == 7
+    with pytest.raises(sqlite3.OperationalError, match="disk is full"):
+        clear_rows(Failing("database or disk is full"))

@@ -33,6 +33,14 @@ from rag_eval.scorers.mastra.noise_sensitivity import (
     Robustness,
     noise_sensitivity_score,
 )
+from rag_eval.scorers.mastra.prompt_alignment import (
+    Alignment,
+    Appropriateness,
+    CompletenessRating,
+    IntentAlignment,
+    RequirementsFulfillment,
+    prompt_alignment_score,
+)
 from rag_eval.scorers.mastra.summarization import QuestionVerdict, coverage_score
 from rag_eval.scorers.mastra.verdicts import share_of_yes
 
@@ -84,6 +92,24 @@ def test_steps_that_are_missing_are_charged_and_extra_ones_are_not() -> None:
     assert trajectory_accuracy_score(TrajectoryVerdicts(taken, "o", ["m", "n"])) == pytest.approx(
         0.85
     )
+    without = [([], []), ([], ["x"]), (["m"], ["x"])]
+    scores = [trajectory_accuracy_score(TrajectoryVerdicts([], "o", *each)) for each in without]
+    assert scores == [1, 0.5, 0]
+
+
+def test_the_weights_of_an_alignment_are_those_of_whose_prompt_counts() -> None:
+    found = Alignment(
+        IntentAlignment(0.9, "i", True, "r"),
+        RequirementsFulfillment([], 0.7),
+        CompletenessRating(0.5, [], "r"),
+        Appropriateness(0.2, True, True, "r"),
+        "a",
+    )
+    user = 0.4 * 0.9 + 0.3 * 0.7 + 0.2 * 0.5 + 0.1 * 0.2
+    system = 0.35 * 0.9 + 0.35 * 0.7 + 0.15 * 0.5 + 0.15 * 0.2
+    for mode, expected in (("user", user), ("both", user), ("system", system)):
+        score = prompt_alignment_score(found, evaluation_mode=mode, scale=10)
+        assert score == pytest.approx(10 * expected), mode
 
 
 def test_criteria_are_read_line_by_line() -> None:
