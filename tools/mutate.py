@@ -117,7 +117,7 @@ def _tests_that_ran(mutant: Mutant) -> list[str]:
 
 
 def _tests_of_room(mutant: Mutant) -> list[str]:
-    """Files that name the module, or else all of its room; smallest first."""
+    """Files that name the module, or else all of its room; the module's own, then the smallest."""
     parts = mutant.path.with_suffix("").parts
     name, package = re.escape(".".join(parts)), re.escape(".".join(parts[:-1]))
     named = re.compile(rf"\b{name}\b|from {package} import .*\b{parts[-1]}\b")
@@ -125,7 +125,8 @@ def _tests_of_room(mutant: Mutant) -> list[str]:
     unit = [path for path in _test_files() if path.startswith("tests/unit/")]
     naming = [path for path in unit if named.search(_test_files()[path])]
     tests = naming or [path for path in unit if path.startswith(of_room)]
-    return sorted(tests, key=lambda path: (not path.startswith(of_room), len(_test_files()[path])))
+    own = f"{of_room}test_{parts[-1]}.py"
+    return sorted(tests, key=lambda path: (path != own, len(_test_files()[path])))
 
 
 def _tests_of_kernels(mutant: Mutant) -> list[str]:
@@ -243,8 +244,8 @@ def main() -> None:
         for index, mutant in enumerate(drawn):
             outcome = outcome_of(mutant, tree, index)
             rooms[Path(*mutant.path.parts[1:2]).stem][outcome] += 1
-            if outcome != "killed":
-                print(f"{outcome}: {mutant.path}:{mutant.line}\n{mutant.diff}", flush=True)
+            diff = "" if outcome == "killed" else f"\n{mutant.diff}"
+            print(f"{outcome}: {mutant.path}:{mutant.line}{diff}", flush=True)
     rooms["all"] = sum(rooms.values(), Counter())
     print("".join(f"{title:>9}" for title in OUTCOMES))
     for room, counts in rooms.items():
