@@ -1,0 +1,29 @@
+"""Blocks of rows that came as objects have the size that suits the cache, whatever the rows are."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag_eval.inputs.row_blocks import BLOCK_BYTES, SHARED_BLOCK_BYTES, sample_blocks
+from rag_eval.inputs.samples import FieldNeeds
+from tests.tables import every_row
+
+
+@every_row(
+    ("context_bytes", "threads", "expected"),
+    [
+        (10, 1, 1024),  # the most
+        (1_000, 1, BLOCK_BYTES / 1_000),
+        (10_000, 2, SHARED_BLOCK_BYTES / 10_000),
+        (300_000, 1, 1),
+    ],
+)
+def test_blocks_after_the_first_hold_rows_by_their_bytes(
+    context_bytes: int, threads: int, expected: float
+) -> None:
+    row = {"answer": "a", "contexts": ["x" * context_bytes]}
+    needs = FieldNeeds.of(("faithfulness",), "overlap")
+    blocks = list(sample_blocks([row] * (16 + 2 * int(expected)), needs, threads))
+    assert [block.first_row for block in blocks[:2]] == [0, 16]
+    assert len(blocks[1]) == pytest.approx(expected, rel=0.1)
+    assert sum(map(len, blocks)) == 16 + 2 * int(expected)
