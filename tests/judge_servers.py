@@ -8,6 +8,8 @@
         server.requests              # each request that came: path, headers, body, prompt
         server.n_requests            # how many; server.seen() is all of their bytes, to grep
         server.most_at_once          # requests in hand at one time, at most
+        server.wait_for_held(4)      # until it holds so many
+        server.wait_for_goodbyes()   # until all clients have gone, and all they sent was counted
 
 The script is a callable from the prompt to an act, or a list of acts of which the last repeats
 (each may be such a callable too). It is called by one thread per connection. An act is a text,
@@ -18,6 +20,7 @@ which is ``Says`` of it, or one of these:
 ``Fails(status, message)``     an error in the vendor's form; ``headers``, ``param``, ``code``
 ``limited(retry_after)``       429, with the header when it is given
 ``Waits(seconds, then)``       a slow server; ends at once when the server is closed
+``Holds(gate, then)``          a server that waits for an event of the test, or its own end
 ``Refuses(names, then)``       400 naming the first of these parameters in the body, else ``then``
 ``Sends(body, ...)``           these bytes; ``status``, ``headers``
 ``Endless(chunk, ...)``        that again and again, until the client goes; ``status``, ``headers``
@@ -82,6 +85,12 @@ class Waits:
 
 
 @dataclass(frozen=True)
+class Holds:
+    gate: threading.Event
+    then: Act
+
+
+@dataclass(frozen=True)
 class Refuses:
     names: tuple[str, ...]
     then: Act
@@ -104,7 +113,8 @@ class NoChoices:
 
 
 Act: TypeAlias = (
-    "str | Says | Fails | Sends | Endless | Waits | Refuses | CutsBody | HangsUp | NoChoices"
+    "str | Says | Fails | Sends | Endless | Waits | Holds | Refuses | CutsBody | HangsUp"
+    " | NoChoices"
 )
 Script: TypeAlias = "Act | Callable[[str], Act] | Sequence[Act | Callable[[str], Act]]"
 
@@ -153,8 +163,9 @@ class JudgeServer:
         self._script = script
         self._n_acts = 0
         self._at_once = 0
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._closing = threading.Event()
+        self._held: list[threading.Event] = []
         self._connections: set[socket.socket] = set()
         self._server = _Server(self)
         self._thread = threading.Thread(
@@ -184,6 +195,22 @@ class JudgeServer:
             for request in list(self.requests)
         )
 
+    def wait_for_held(self, n_requests: int) -> None:
+        """Until it holds so many requests; these are all there are when no more are in flight."""
+        self._wait_until(lambda: len(self._held) >= n_requests)
+
+    def wait_for_goodbyes(self) -> None:
+        """Until its clients have gone, and all requests that they made have come."""
+        # Connections are opened in the order they were made: after this one no other is.
+        with socket.create_connection(("127.0.0.1", self.port)) as last:
+            last.shutdown(socket.SHUT_WR)
+            assert last.recv(1) == b""
+        self._wait_until(lambda: not self._connections)
+
+    def _wait_until(self, is_so: Callable[[], bool]) -> None:
+        with self._lock:
+            assert self._lock.wait_for(is_so, 60), "it did not come to that"
+
     def __enter__(self) -> JudgeServer:
         self._thread.start()
         return self
@@ -197,6 +224,8 @@ class JudgeServer:
         self._closing.set()
         self._server.shutdown()
         with self._lock:
+            for gate in self._held:
+                gate.set()
             for connection in self._connections:
                 try:
                     connection.shutdown(socket.SHUT_RDWR)
@@ -216,6 +245,7 @@ class JudgeServer:
     def closed(self, connection: socket.socket) -> None:
         with self._lock:
             self._connections.discard(connection)
+            self._lock.notify_all()
 
     def answer(self, request: Request) -> Sends | Endless | CutsBody | HangsUp:
         """What to send for a request, after any wait."""
@@ -240,8 +270,11 @@ class JudgeServer:
         return script  # type: ignore[return-value]  # a str is a sequence, too
 
     def _carried_out(self, act: Act, request: Request) -> Sends | Endless | CutsBody | HangsUp:
-        while isinstance(act, (Waits, Refuses)):
-            if isinstance(act, Waits):
+        while isinstance(act, (Waits, Holds, Refuses)):
+            if isinstance(act, Holds):
+                self._hold(act.gate)
+                act = act.then
+            elif isinstance(act, Waits):
                 self._closing.wait(act.seconds)
                 act = act.then
             else:
@@ -252,6 +285,16 @@ class JudgeServer:
         said = Says(act) if isinstance(act, str) else act
         speak = _as_openai if request.path.endswith("/chat/completions") else _as_anthropic
         return speak(said, str(request.json.get("model")))
+
+    def _hold(self, gate: threading.Event) -> None:
+        with self._lock:
+            self._held.append(gate)
+            self._lock.notify_all()
+            if self._closing.is_set():
+                gate.set()
+        gate.wait()
+        with self._lock:
+            self._held.remove(gate)
 
 
 def _refusal(name: str, status: int) -> Fails:
@@ -313,6 +356,10 @@ class _Server(ThreadingHTTPServer):
         self.owner = owner
         super().__init__(("127.0.0.1", 0), _Handler)
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.owner.opened(request)
+        super().process_request(request, client_address)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that went away is part of the tests."""
 
@@ -323,10 +370,6 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     wbufsize = -1  # headers and body leave together
     _reasons: ClassVar[dict[int, str]] = {529: "Overloaded"}
-
-    def setup(self) -> None:
-        super().setup()
-        self.server.owner.opened(self.connection)
 
     def finish(self) -> None:
         try:

@@ -8,12 +8,13 @@ import io
 import json
 import os
 import pty
-import select
+import re
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from rag_eval.errors import InputError
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.options.config_file import read_config
 from tests.fluent_judge import FluentJudge
-from tests.judge_servers import Act, Fails, JudgeServer, Sends, Waits
+from tests.judge_servers import Act, Fails, Holds, JudgeServer, Sends
 
 ROOT = Path(__file__).parents[2]
 # Ctrl-C reaches it also where the shell that started the tests has it ignored.
@@ -37,6 +38,12 @@ LAUNCHER = (
     "from rag_eval.cli import main; main()"
 )
 FAITH = ("--metrics", "faithfulness")
+IN_ORDER = ("--concurrency", "1")
+# Rows are judged in pieces of so many; the third is begun when the first was written.
+PIECE = 64
+N_LONG = 160
+IN_THE_THIRD_PIECE = 140
+IN_FLIGHT = 4
 
 
 def invoke(*arguments: object, **environment: str | None) -> Result:
@@ -105,6 +112,16 @@ def server() -> Iterator[JudgeServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The scores of the long file, by a run that nothing ended."""
+    folder = tmp_path_factory.mktemp("whole")
+    with JudgeServer(FluentJudge()) as server:
+        data = samples(folder, N_LONG)
+        assert invoke("score", data, folder / "s.jsonl", *llm(server), *FAITH).exit_code == 0
+    return (folder / "s.jsonl").read_bytes()
+
+
 def llm(server: JudgeServer) -> tuple[str, ...]:
     return ("--mode", "llm", "--judge", f"{server.openai_url}#m", "--retries", "0")
 
@@ -115,10 +132,11 @@ def result_of(path: Path) -> dict[str, Any]:
     return value
 
 
-def wait_until(is_so: Callable[[], bool], running: subprocess.Popen[bytes]) -> None:
-    while not is_so():
-        assert running.poll() is None, running.communicate()
-        time.sleep(0.005)
+def row_of(prompt: str) -> int:
+    """The number of the sample that a prompt is about."""
+    found = re.search(r"[Tt]hing (?:of number )?(\d+)", prompt)
+    assert found is not None
+    return int(found[1])
 
 
 # -------------------------------------------------------------------------------------------- run
@@ -269,17 +287,17 @@ def test_score_to_standard_output_and_its_summary(
 def test_rows_are_the_same_in_whatever_pieces_they_are_judged(
     tmp_path: Path, server: JudgeServer, suffix: str, profile: str
 ) -> None:
-    data = samples(tmp_path, 150)
+    data = samples(tmp_path, PIECE + 8)
     rows = [json.loads(line) for line in data.read_text().splitlines()]
     data = written(tmp_path / f"data.{suffix}", rows)
     flags = (*llm(server), "--metric-modes", "answer_relevance=llm", "--profile", profile)
     shown = [
         invoke("run", data, *flags[2:], "--details", "--format", "jsonl", "--concurrency", width)
-        for width in (1, 100)  # pieces of 64 rows, and one of all
+        for width in (1, 100)  # two pieces, and one of all
     ]
     assert shown[0].exit_code in (0, 1), shown[0].output
     one, other = ([timeless(line) for line in done.stdout.splitlines()] for done in shown)
-    assert len(one) == 150
+    assert len(one) == PIECE + 8
     assert one == other
 
 
@@ -404,46 +422,51 @@ def test_a_key_that_is_refused_ends_the_run_at_once(data: Path, status: int) -> 
     assert server.n_requests <= 4
 
 
-def dying(n_good: int) -> Callable[[str], Act]:
-    """A server whose key runs out after so many replies."""
+def dying(first_row: int) -> Callable[[str], Act]:
+    """A server whose key runs out when it is asked about this row."""
     fluent = FluentJudge()
 
     def script(prompt: str) -> Act:
-        return fluent(prompt) if fluent.n_calls < n_good else Fails(401, "the key has run out")
+        return fluent(prompt) if row_of(prompt) < first_row else Fails(401, "the key has run out")
 
     return script
 
 
 def test_run_writes_what_was_judged_when_the_judge_is_lost(tmp_path: Path) -> None:
     data, output = samples(tmp_path, 100), tmp_path / "out.json"
-    with JudgeServer(dying(150)) as server:
-        done = invoke("run", data, *llm(server), *FAITH, "--output", output)
+    with JudgeServer(dying(75)) as server:
+        done = invoke("run", data, *llm(server), *FAITH, *IN_ORDER, "--output", output)
     assert done.exit_code == 3, done.output
     assert not output.exists()
     partial = result_of(tmp_path / "out.partial.json")
     assert partial["interrupted"] is True
     assert "the key has run out" in partial["judging"]["stopped"]
     rows = [row["metrics"]["faithfulness"] for row in partial["results"]]
-    assert 60 <= len(rows) <= 75
+    assert len(rows) == 75
     assert all(row["score"] is not None for row in rows)
     said = " ".join(done.stderr.split())
-    assert f"ended after {len(rows)} samples; partial result written to" in said
+    assert "ended after 75 samples; partial result written to" in said
 
 
-def test_score_goes_on_after_the_judge_was_lost(tmp_path: Path) -> None:
-    data, target, whole = samples(tmp_path, 150), tmp_path / "s.csv", tmp_path / "whole.csv"
-    with JudgeServer(dying(200)) as server:
-        lost = invoke("score", data, target, *llm(server), *FAITH)
+@pytest.mark.parametrize("more", [(), IN_ORDER], ids=["some at once", "one at a time"])
+def test_score_goes_on_after_the_judge_was_lost(
+    tmp_path: Path, whole: bytes, more: tuple[str, ...]
+) -> None:
+    data, target = samples(tmp_path, N_LONG), tmp_path / "s.jsonl"
+    with JudgeServer(dying(IN_THE_THIRD_PIECE)) as server:
+        flags = (*llm(server), *FAITH, *more)
+        lost = invoke("score", data, target, *flags)
         assert lost.exit_code == 3, lost.output
-        assert "--resume" in lost.stderr
+        (n_kept,) = map(int, re.findall(r"faithfulness +(\d+)/\1 ", lost.stderr))
+        assert PIECE <= n_kept <= IN_THE_THIRD_PIECE
+        assert n_kept == IN_THE_THIRD_PIECE or not more
         assert not target.exists()
         n_before = server.n_requests
         server._script = FluentJudge()
-        resumed = invoke("score", data, target, *llm(server), *FAITH, "--resume")
+        resumed = invoke("score", data, target, *flags, "--resume")
         assert resumed.exit_code == 0, resumed.output
-        assert server.n_requests - n_before < 2 * 150 - 180
-        assert invoke("score", data, whole, *llm(server), *FAITH).exit_code == 0
-    assert target.read_bytes() == whole.read_bytes()
+        assert server.n_requests - n_before == 2 * (N_LONG - n_kept)
+    assert target.read_bytes() == whole
 
 
 def test_a_budget_that_is_reached_is_exit_code_3_with_every_row_written(
@@ -480,46 +503,50 @@ def test_a_budget_in_dollars_needs_prices_and_holds(
 INTERRUPTS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
-def slow(delay_s: float = 0.02) -> Callable[[str], Act]:
+def holding(gate: threading.Event, first_row: int = 0) -> Callable[[str], Act]:
+    """A server that holds what it is asked about this row and later ones."""
     fluent = FluentJudge()
-    return lambda prompt: Waits(delay_s, fluent(prompt))
+
+    def script(prompt: str) -> Act:
+        return fluent(prompt) if row_of(prompt) < first_row else Holds(gate, fluent(prompt))
+
+    return script
 
 
 @pytest.mark.parametrize(("number", "code"), INTERRUPTS)
 def test_an_interrupt_writes_the_rows_that_were_finished(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    data, output = samples(tmp_path, 300), tmp_path / "out.json"
-    with JudgeServer(slow()) as server:
+    data, output, gate = samples(tmp_path, 300), tmp_path / "out.json", threading.Event()
+    with JudgeServer(holding(gate, 100)) as server:
         running = process("run", data, *llm(server), *FAITH, "--output", output)
-        wait_until(lambda: server.n_requests >= 100, running)
+        server.wait_for_held(IN_FLIGHT)
         running.send_signal(number)
-        begun = time.monotonic()
-        out, err = running.communicate(timeout=60)
-        assert time.monotonic() - begun < 30
-        n_requests = server.n_requests
+        gate.set()
+        out, err = running.communicate(timeout=120)
+        server.wait_for_goodbyes()
     assert running.returncode == code, err.decode()
     assert "Traceback" not in err.decode()
     assert not output.exists()
     partial = result_of(tmp_path / "out.partial.json")
     rows = partial["results"]
-    assert 30 <= len(rows) < 300
+    assert 100 <= len(rows) < 300
     assert [row["sample"]["id"] for row in rows] == [f"q-{n}" for n in range(len(rows))]
     assert all(row["metrics"]["faithfulness"]["score"] is not None for row in rows)
     assert partial["judging"]["metrics"]["faithfulness"]["nJudged"] == len(rows)
     # All rows that were finished in order are there; those under way at the end are not.
-    assert 2 * len(rows) <= n_requests <= 2 * len(rows) + 20
+    assert 2 * len(rows) <= server.n_requests <= 2 * len(rows) + 2 * IN_FLIGHT
     assert f"interrupted: ended after {len(rows)} samples" in err.decode()
     assert str(len(rows)) in out.decode()
 
 
 def test_ctrl_c_before_the_first_row_writes_nothing(tmp_path: Path) -> None:
     data, output = samples(tmp_path, 20), tmp_path / "out.json"
-    with JudgeServer(slow(30.0)) as server:
+    with JudgeServer(holding(threading.Event())) as server:
         running = process("run", data, *llm(server), "--output", output)
-        wait_until(lambda: server.n_requests >= 4, running)
+        server.wait_for_held(IN_FLIGHT)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=120)
     assert (running.returncode, out) == (130, b""), err.decode()
     assert "nothing was written" in err.decode()
     assert list(tmp_path.iterdir()) == [data]
@@ -527,25 +554,26 @@ def test_ctrl_c_before_the_first_row_writes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [*INTERRUPTS, (signal.SIGKILL, -signal.SIGKILL)])
 def test_score_goes_on_where_it_was_ended(
-    tmp_path: Path, number: signal.Signals, code: int
+    tmp_path: Path, whole: bytes, number: signal.Signals, code: int
 ) -> None:
-    data, target, whole = samples(tmp_path, 160), tmp_path / "s.jsonl", tmp_path / "whole.jsonl"
-    with JudgeServer(slow(0.01)) as server:
+    data, target, gate = samples(tmp_path, N_LONG), tmp_path / "s.jsonl", threading.Event()
+    with JudgeServer(holding(gate, IN_THE_THIRD_PIECE)) as server:
         flags = (*llm(server), *FAITH, "--checkpoint-rows", 1)
         running = process("score", data, target, *flags)
-        # The first 64 rows are kept, and the next are under way.
-        wait_until(lambda: server.n_requests >= 2 * 64 + 60, running)
+        server.wait_for_held(IN_FLIGHT)
         running.send_signal(number)
-        _, err = running.communicate(timeout=60)
+        gate.set()
+        _, err = running.communicate(timeout=120)
         assert running.returncode == code, err.decode()
         assert not target.exists()
+        server.wait_for_goodbyes()
         n_before = server.n_requests
         resumed = invoke("score", data, target, *flags, "--resume")
         assert resumed.exit_code == 0, resumed.output
-        # Not one of the first 64 rows is asked about again.
-        assert server.n_requests - n_before <= 2 * (160 - 64)
-        assert invoke("score", data, whole, *flags, "--concurrency", 16).exit_code == 0
-    assert target.read_bytes() == whole.read_bytes()
+        # Not one of the rows that are kept is asked about again.
+        n_kept = PIECE if number == signal.SIGKILL else IN_THE_THIRD_PIECE
+        assert server.n_requests - n_before <= 2 * (N_LONG - n_kept)
+    assert target.read_bytes() == whole
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
@@ -553,27 +581,28 @@ def test_rows_that_were_skipped_stay_skipped_when_a_run_goes_on(
     tmp_path: Path, suffix: str
 ) -> None:
     target, whole = tmp_path / "s.jsonl", tmp_path / "whole.jsonl"
-    good = [json.loads(line) for line in samples(tmp_path, 120).read_text().splitlines()]
+    good = [json.loads(line) for line in samples(tmp_path, 80).read_text().splitlines()]
     bad = {**good[0], "id": "bad", "contexts": [1] if suffix == "csv" else None}
     rows = [one for n, row in enumerate(good) for one in ([bad, row, bad] if n % 5 == 0 else [row])]
     data = written(tmp_path / f"data.{suffix}", rows)
     flags = ("--skip-invalid", *FAITH)
-    with JudgeServer(dying(180)) as server:
-        assert invoke("score", data, target, *llm(server), *flags).exit_code == 3
+    with JudgeServer(dying(PIECE + 8)) as server:
+        assert invoke("score", data, target, *llm(server), *IN_ORDER, *flags).exit_code == 3
         server._script = FluentJudge()
         resumed = invoke("score", data, target, *llm(server), *flags, "--resume")
         assert resumed.exit_code == 0, resumed.output
         assert invoke("score", data, whole, *llm(server), *flags).exit_code == 0
-    assert "48 of 168 skipped as invalid" in resumed.stderr
+    assert "32 of 112 skipped as invalid" in resumed.stderr
     ids = [json.loads(line)["id"] for line in target.read_text().splitlines()]
-    assert ids == [f"q-{n}" for n in range(120)]
+    assert ids == [f"q-{n}" for n in range(80)]
     assert target.read_bytes() == whole.read_bytes()
 
 
 def test_another_judge_does_not_go_on_with_a_run(tmp_path: Path) -> None:
-    data, target = samples(tmp_path, 150), tmp_path / "s.jsonl"
-    with JudgeServer(dying(200)) as server:
-        assert invoke("score", data, target, *llm(server), *FAITH).exit_code == 3
+    data, target = samples(tmp_path, 80), tmp_path / "s.jsonl"
+    with JudgeServer(dying(PIECE + 8)) as server:
+        lost = invoke("score", data, target, *llm(server), *FAITH, *IN_ORDER)
+        assert lost.exit_code == 3
         n_requests = server.n_requests
         for change in (("--judge", f"{server.openai_url}#another"), ("--judge-repeat", "2")):
             said = refused("score", data, target, *llm(server), *FAITH, *change, "--resume")
@@ -727,35 +756,38 @@ def test_bands_of_a_cascade_from_a_configuration_file(
 # --------------------------------------------------------------------------------------- progress
 
 
-def on_a_terminal(*arguments: object) -> bytes:
-    """What a command shows on stderr when that is a terminal."""
+def on_a_terminal(*arguments: object, seen: Callable[[bytes], None]) -> None:
+    """Run a command whose stderr is a terminal; ``seen`` gets all of it whenever more is shown."""
     controller, terminal = pty.openpty()
-    try:
+    with os.fdopen(controller, "rb", buffering=0) as screen:
         running = process(*arguments, stderr=terminal)
         os.close(terminal)
         shown = b""
-        while select.select([controller], [], [], 60)[0]:
-            try:
-                part = os.read(controller, 65536)
-            except OSError:  # the other end is closed
-                break
-            shown += part
-        assert running.wait(timeout=60) in (0, 1)
-        assert running.stdout is not None
-        running.stdout.close()
-    finally:
-        os.close(controller)
-    return shown
+        with suppress(OSError):  # the other end is closed
+            while part := screen.read(65536):
+                shown += part
+                seen(shown)
+        out, _ = running.communicate(timeout=120)
+    assert running.returncode in (0, 1), shown + out
 
 
 def test_progress_is_shown_on_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
-    data = samples(tmp_path, 80)
-    with JudgeServer(slow(0.01)) as server:
-        shown = on_a_terminal("run", data, *llm(server), *FAITH)
-        running = process("run", data, *llm(server), *FAITH)
-        _, err = running.communicate(timeout=60)
-    # Rows are counted while the first block of them is still being judged.
-    counts = {int(part.split()[-1]) for part in shown.decode().split(" samples")[:-1]}
-    assert len({count for count in counts if 0 < count < 64}) >= 3
-    assert b"samples" not in err.split(b"judged by")[0]
-    assert b"\x1b" not in err
+    data = samples(tmp_path, 60)
+    fluent, gates = FluentJudge(), {n: threading.Event() for n in (16, 32, 48)}
+
+    def script(prompt: str) -> Act:
+        """Rows wait until those before them were seen to be counted."""
+        begun = row_of(prompt) // 16 * 16
+        return Holds(gates[begun], fluent(prompt)) if begun else fluent(prompt)
+
+    def seen(shown: bytes) -> None:
+        for count in re.findall(rb"(\d+) samples", shown):
+            if int(count) in gates:
+                gates[int(count)].set()
+
+    with JudgeServer(script) as server:
+        on_a_terminal("run", data, *llm(server), *FAITH, seen=seen)
+        assert all(gate.is_set() for gate in gates.values())
+        done = invoke("run", data, *llm(server), *FAITH)
+    assert "samples" not in done.stderr.split("judged by")[0]
+    assert "\x1b" not in done.stderr
