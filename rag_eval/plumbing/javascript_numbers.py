@@ -1,9 +1,10 @@
-"""Numbers as JavaScript prints and rounds them, digit for digit."""
+"""Numbers as JavaScript adds, prints and rounds them, digit for digit."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Final
 
@@ -51,6 +52,14 @@ def round_half_up(value: float, digits: int) -> float:
         return scaled / power
     below = math.floor(scaled)
     return (below + (scaled - below >= 0.5)) / power
+
+
+def plain_sum(values: Iterable[float]) -> float:
+    """The sum, added one by one; ``sum()`` compensates from Python 3.12 on."""
+    total: float = 0
+    for value in values:
+        total += value
+    return total
 
 
 @functools.lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import one_of, whole_from_one
+from rag_eval.plumbing.javascript_numbers import plain_sum
 from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.retrieval.id_lists import DocId, common_kind, id_kind
 
@@ -95,8 +96,10 @@ def ndcg_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k
     :func:`precision_at_k`.
     """
     found, relevant = _first(retrieved_ids, relevant_ids, k)
-    gained = sum(1.0 / math.log2(i + 2) for i, item in enumerate(found) if item in relevant)
-    ideal = sum(1.0 / math.log2(i + 2) for i in range(min(k, len(relevant)))) if gained else 1.0
+    gained = plain_sum(1.0 / math.log2(i + 2) for i, item in enumerate(found) if item in relevant)
+    ideal = (
+        plain_sum(1.0 / math.log2(i + 2) for i in range(min(k, len(relevant)))) if gained else 1.0
+    )
     return gained / ideal
 
 

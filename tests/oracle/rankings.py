@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def measures(
@@ -28,12 +28,12 @@ def measures(
         "recall": len(hits) / n_relevant if n_relevant else 0.0,
         "success": 1.0 if hits else 0.0,
         "recip_rank": 1.0 / hits[0] if hits else 0.0,
-        "map": sum(n / place for n, place in enumerate(hits, 1)) / n_relevant if hits else 0.0,
+        "map": added(n / place for n, place in enumerate(hits, 1)) / n_relevant if hits else 0.0,
         "ndcg": ndcg(seen, grades, exponential, cutoff),
         "Rprec": len(relevant & set(every[:n_relevant])) / n_relevant if n_relevant else 0.0,
         "bpref": bpref(every, grades, relevant),
         "err": expected_reciprocal_rank(seen, grades, max_grade),
-        "rbp": sum((1 - p) * p ** (place - 1) for place in hits),
+        "rbp": added((1 - p) * p ** (place - 1) for place in hits),
     }
 
 
@@ -44,11 +44,19 @@ def ndcg(
 
     def discounted(order: Sequence[int]) -> float:
         gains = [2.0**grade - 1.0 if exponential else float(grade) for grade in order]
-        return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, 1))
+        return added(gain / math.log2(place + 1) for place, gain in enumerate(gains, 1))
 
     positive = {document: grade for document, grade in grades.items() if grade > 0}
     best = discounted(sorted(positive.values(), reverse=True)[:cutoff])
     return discounted([positive.get(document, 0) for document in seen]) / best if best else 0.0
+
+
+def added(terms: Iterable[float]) -> float:
+    """The sum, one by one; ``sum()`` compensates from Python 3.12 on."""
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
 
 
 def bpref(every: Sequence[object], grades: Mapping[object, int], relevant: set[object]) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rag_eval.errors import InputError, glance
+from rag_eval.plumbing.javascript_numbers import plain_sum
 from rag_eval.scorers.mastra.scorer import Findings, round_to_two_decimals
 from rag_eval.scorers.mastra.trajectory_expectations import TrajectoryExpectation, expectation_of
 from rag_eval.scorers.mastra.trajectory_steps import Trajectory, TrajectoryStep, trajectory_of
@@ -151,7 +152,7 @@ def efficiency(trajectory: Trajectory, expectation: TrajectoryExpectation) -> Tr
         redundant = tuple(_redundant(trajectory.steps))
         parts.append(max(0.0, 1 - _COST * len(redundant)))
     return TrajectoryEfficiency(
-        score=round_to_two_decimals(sum(parts) / len(parts)) if parts else 1.0,
+        score=round_to_two_decimals(plain_sum(parts) / len(parts)) if parts else 1.0,
         total_steps=len(trajectory.steps),
         over_step_budget=_excess(len(trajectory.steps), wanted.max_steps) > 0,
         total_tokens=tokens,
@@ -184,7 +185,7 @@ def _total_duration(trajectory: Trajectory, *, needed: bool) -> float:
     if trajectory.total_duration_ms is not None:
         return trajectory.total_duration_ms
     budget = "max_total_duration_ms" if needed else None
-    return sum(_measured(step, "durationMs", budget) for step in trajectory.steps)
+    return plain_sum(_measured(step, "durationMs", budget) for step in trajectory.steps)
 
 
 def _measured(step: TrajectoryStep, name: str, budget: str | None) -> float:

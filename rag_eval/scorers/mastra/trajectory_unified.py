@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError
 from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
-from rag_eval.plumbing.javascript_numbers import round_half_up
+from rag_eval.plumbing.javascript_numbers import plain_sum, round_half_up
 from rag_eval.samples import NullReason
 from rag_eval.scorers.mastra.options import settings_of, settings_of_values
 from rag_eval.scorers.mastra.runs import Run
@@ -118,10 +118,10 @@ class TrajectoryEvaluation(Findings):
         if self.violated:
             return 0.0
         weighed = [(max(0.0, getattr(weights, name)), score) for name, score in self.parts()]
-        total = sum(weight for weight, _ in weighed)
-        level = sum(weight * score for weight, score in weighed) / total if total else 1.0
+        total = plain_sum(weight for weight, _ in weighed)
+        level = plain_sum(weight * score for weight, score in weighed) / total if total else 1.0
         if self.nested:
-            mean = sum(each.score for each in self.nested) / len(self.nested)
+            mean = plain_sum(each.score for each in self.nested) / len(self.nested)
             level = _OWN * level + _NESTED * mean
         return round_half_up(level, 2)
 

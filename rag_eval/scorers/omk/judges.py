@@ -12,9 +12,9 @@ from itertools import combinations
 from typing import Any, Final
 
 from rag_eval.errors import InputError, glance
-from rag_eval.plumbing.javascript_numbers import fixed_number
+from rag_eval.plumbing.javascript_numbers import fixed_number, plain_sum
 from rag_eval.stats.agreement import pearson
-from rag_eval.stats.omk.means import plain_mean, plain_sum
+from rag_eval.stats.omk.means import plain_mean
 
 _VENDORS: Final = {
     "claude": "anthropic",

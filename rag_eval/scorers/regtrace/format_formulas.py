@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError
+from rag_eval.plumbing.javascript_numbers import plain_sum
 from rag_eval.plumbing.strict_json import MOST_DEPTH, json_depth
 from rag_eval.scorers.javascript import SPACE, parsed, utf16_length
 from rag_eval.scorers.regtrace.details import AssertionDetail, detail
@@ -94,7 +95,7 @@ def format_mean(
             scores.append(score(actual, expected))
             least = threshold if name in _FRACTIONAL else 1.0
             found.append(detail(f"format.{name}", scores[-1] >= least))
-    return FormatMean(sum(scores) / len(scores) if scores else 1.0, tuple(found))
+    return FormatMean(plain_sum(scores) / len(scores) if scores else 1.0, tuple(found))
 
 
 _FRACTIONAL: Final = frozenset({"length", "json_schema", "markdown_structure", "required_fields"})

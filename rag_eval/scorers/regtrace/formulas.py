@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.plumbing.javascript_numbers import plain_sum
 from rag_eval.scorers.javascript import SPACE, SPACES, parsed, utf16_length
 from rag_eval.scorers.regtrace.json_structure import Comparison, compare_json_as_code
 from rag_eval.scorers.regtrace.judge import strip_code_fences
@@ -173,7 +174,7 @@ def tone_heuristic(
     }
     if not found:
         return HeuristicTone(1.0, 1.0, {})
-    return HeuristicTone(_share(sum(found.values()) / len(found)), CONFIDENCE, found)
+    return HeuristicTone(_share(plain_sum(found.values()) / len(found)), CONFIDENCE, found)
 
 
 def formality(actual: str, words: Words) -> float:

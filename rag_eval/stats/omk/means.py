@@ -7,11 +7,11 @@ ones are in :mod:`rag_eval.stats.distributions`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rag_eval.plumbing.javascript_numbers import fixed_number
+from rag_eval.plumbing.javascript_numbers import fixed_number, plain_sum
 from rag_eval.plumbing.json_records import JsonRecord
 
 _DECIMALS: Final = 4
@@ -113,14 +113,6 @@ def mean(values: Sequence[float]) -> float:
 def plain_mean(values: Sequence[float]) -> float:
     """The mean of one value or more, added one by one: so omk averages the scores of judges."""
     return plain_sum(values) / len(values)
-
-
-def plain_sum(values: Iterable[float]) -> float:
-    """The sum, added one by one; sum() compensates from Python 3.12 on."""
-    total = 0.0
-    for value in values:
-        total += value
-    return total
 
 
 def stddev(values: Sequence[float]) -> float:

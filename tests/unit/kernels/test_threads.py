@@ -123,7 +123,8 @@ def _many_switches() -> Iterator[None]:
 
 
 def test_every_kernel_is_run() -> None:
-    assert sorted(WORK) == sorted(module.name for module in pkgutil.iter_modules(_native.__path__))
+    modules = {module.name for module in pkgutil.iter_modules(_native.__path__)}
+    assert set(WORK) == modules - {"_memoryviews"}  # code that they share
 
 
 @pytest.mark.usefixtures("_many_switches")
