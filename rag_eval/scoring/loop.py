@@ -134,6 +134,9 @@ class ScoringLoop:
                 if self.n_rows:
                     self._reached(self.n_rows)
                 yield
+                if self._progress is not None and self._share_done is not None:
+                    # Only now it is sure that a file has no more rows.
+                    self._progress.estimate(self._share_done(self.n_rows))
         except (KeyboardInterrupt, JudgeUnavailableError) as error:
             self.stopped = error
 

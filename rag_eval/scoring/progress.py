@@ -34,7 +34,7 @@ class Progress:
         self._bar = ExitStack()
         self._total = total
         self._completed = 0
-        self._reported = 0
+        self._reported: tuple[int, int | None] = (0, total)
         self._last = -_INTERVAL_S
 
     def __enter__(self) -> Progress:
@@ -45,13 +45,17 @@ class Progress:
     def advance(self, n_rows: int, share: float | None = None) -> None:
         """Note that ``n_rows`` more rows are done, and what share of all, where that is known."""
         self._completed += n_rows
-        if share:
-            self._total = max(self._completed, round(self._completed / share))
+        self.estimate(share)
         now = time.monotonic()
         if self._report is not None and now - self._last >= _INTERVAL_S:
             self._last = now
-            self._reported = self._completed
-            self._report(self._completed, self._total)
+            self._reported = (self._completed, self._total)
+            self._report(*self._reported)
+
+    def estimate(self, share: float | None) -> None:
+        """Note what share of all is done, where that is known; nothing is reported."""
+        if share:
+            self._total = max(self._completed, round(self._completed / share))
 
     def reached(self, completed: int, share: float | None = None) -> None:
         """As :meth:`advance`, with the number of all rows that are done."""
@@ -64,10 +68,9 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         # What was estimated is known now.
-        total = None if self._total is None else self._completed
-        told = (self._reported, self._total) == (self._completed, total)
+        last = (self._completed, None if self._total is None else self._completed)
         try:
-            if self._report is not None and error is None and not told:
-                self._report(self._completed, total)
+            if self._report is not None and error is None and self._reported != last:
+                self._report(*last)
         finally:
             self._bar.__exit__(kind, error, trace)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from rag_eval.jobs.file_run import run_file
 from rag_eval.reports.progress import RecentRate, rest_text, shown_progress
+from rag_eval.scoring import engine, progress
 from rag_eval.scoring.progress import Progress
 from tests.fluent_judge import FluentJudge
 from tests.tables import every_row
@@ -120,13 +122,33 @@ def test_a_run_that_fails_is_not_shown_as_done() -> None:
     assert seen[-1] == (5, 5)
 
 
+class AtOnce(ThreadPoolExecutor):
+    """Threads that have done everything before anybody else goes on."""
+
+    def submit(self, *call: Any, **options: Any) -> Future[Any]:
+        submitted: Future[Any] = super().submit(*call, **options)
+        wait([submitted])
+        return submitted
+
+
+@every_row("is_at_once", [False, True])
 @every_row(
     ("n_rows", "n_repeats", "judged"), [(120, 10_000, False), (120, 10_000, True), (9000, 1, False)]
 )
 def test_the_end_is_known_though_files_are_read_ahead(
-    tmp_path: Path, n_rows: int, n_repeats: int, judged: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    n_rows: int,
+    n_repeats: int,
+    judged: bool,
+    is_at_once: bool,
 ) -> None:
-    """A file that was read to its end before its first block was judged looked done by then."""
+    """A file that was read to its end before its first block was judged looked done by then.
+
+    One whose last block was scored before that end was seen had no total at all.
+    """
+    monkeypatch.setattr(progress, "_INTERVAL_S", 0.0)
+    monkeypatch.setattr(engine, "ThreadPoolExecutor", AtOnce if is_at_once else ThreadPoolExecutor)
     row = {"question": "q?", "answer": "A b c.", "contexts": ["A b c. " * n_repeats]}
     path = tmp_path / "d.jsonl"
     path.write_text("".join(json.dumps({"id": f"{n:04}", **row}) + "\n" for n in range(n_rows)))
