@@ -36,9 +36,7 @@ MAX_SECONDS = 30.0  # of tests per mutant, as make coverage timed them
 FILES_SECONDS = 900.0  # where whole files run
 KERNEL_TESTS = ("differential", "conformance", "unit/kernels", "properties")
 OUTCOMES = ("killed", "survived", "no test", "no build")
-LOADED = ("numpy", "scipy.stats", "scipy.optimize", "msgspec", "rich_click")
-# pytest's exit codes: a test failed, or a module could not be imported, or pytest itself broke.
-KILLED = (1, 2, 3)
+LOADED = ("numpy", "scipy.stats", "scipy.optimize", "msgspec", "rich_click", "hypothesis")
 
 
 def sources(paths: list[str], base: str | None, kernels: bool) -> list[Path]:
@@ -192,7 +190,10 @@ def _run_pytest(tests: list[str], tree: Path) -> None:
     for stream in range(3):
         os.dup2(nothing, stream)
     sys.path[0] = os.environ["PYTHONPATH"] = str(tree)
-    sys.exit(int(pytest.main(["-x", f"--basetemp={tree.parent / 'tmp'}", *tests])))
+    sys.dont_write_bytecode = False  # whatever the environment says: hundreds of runs follow
+    options = ["-x", f"--basetemp={tree.parent / 'tmp'}"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is loaded already
+    sys.exit(int(pytest.main([*options, *tests])))
 
 
 def outcome_of(mutant: Mutant, tree: Path, index: int) -> str:
@@ -212,9 +213,11 @@ def outcome_of(mutant: Mutant, tree: Path, index: int) -> str:
         code = exit_code(tests, tree, timeout if "::" in tests[0] else FILES_SECONDS)
     finally:
         broken.write_text(mutant.source, "utf-8")
-    if code not in (None, 0, *KILLED):
+    if code is None:
+        return "timed out"
+    if code > pytest.ExitCode.INTERNAL_ERROR:
         raise RuntimeError(f"pytest ended with {code}: {' '.join(tests)}")
-    return "survived" if code == 0 else "killed"
+    return "killed" if code else "survived"
 
 
 def main() -> None:
