@@ -47,7 +47,7 @@ class VirtualTime:
         return True
 
 
-class _Selector(selectors.DefaultSelector):  # type: ignore[valid-type,misc]
+class _Selector(selectors.DefaultSelector):
     def __init__(self, time: VirtualTime) -> None:
         super().__init__()
         self._time = time

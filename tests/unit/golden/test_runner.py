@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 import subprocess
 import sys
 import threading
-import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from rag_eval.golden import (
     run_golden_dataset,
 )
 from tests.tables import every_row
+from tests.virtual_time import VirtualTime
 
 
 def dataset(*cases: GoldenCase) -> GoldenDataset:
@@ -172,11 +174,15 @@ def test_assertions_are_one_signal() -> None:
     assert found.signals[0].explanation == "2 of 3 assertions passed; failed: max_length"
 
 
-def test_the_time_of_a_runner_counts_for_assertions_unless_it_tells_its_own() -> None:
+def test_the_time_of_a_runner_counts_for_assertions_unless_it_tells_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assertions = ({"type": "latency_max", "value": 50},)
+    clock = VirtualTime()
+    monkeypatch.setattr("rag_eval.golden.runner.time", SimpleNamespace(perf_counter=clock))
 
     def slow(case: Any) -> dict[str, Any]:
-        time.sleep(0.06)
+        clock.passed(0.06)
         return {"output": "", "latencyMs": 20} if case["id"] == "c1" else {"output": ""}
 
     result = run_golden_dataset(numbered(2, assertions=assertions), slow)
@@ -347,15 +353,17 @@ def test_runners_of_all_kinds(runner: Any) -> None:
 
 def test_results_keep_the_order_of_the_cases() -> None:
     async def runner(case: Any) -> str:
-        await asyncio.sleep(0.03 * (3 - int(case["id"][1:])))
+        await asyncio.sleep(3 - int(case["id"][1:]))
         return str(case["input"])
 
     completed: list[str] = []
-    result = run_golden_dataset(
-        numbered(4),
-        runner,
-        concurrency=4,
-        on_case_complete=lambda case: completed.append(case.id),
+    result = VirtualTime().run(
+        arun_golden_dataset(
+            numbered(4),
+            runner,
+            concurrency=4,
+            on_case_complete=lambda case: completed.append(case.id),
+        )
     )
     assert [case.id for case in result.case_results] == ["c0", "c1", "c2", "c3"]
     assert [case.output.output for case in result.case_results if case.output] == [
@@ -369,24 +377,23 @@ def test_results_keep_the_order_of_the_cases() -> None:
 
 @every_row("concurrency", [1, 3])
 def test_no_more_cases_run_at_once_than_were_asked_for(concurrency: int) -> None:
-    lock, running, most = threading.Lock(), [0], [0]
+    running = most = 0
 
-    def runner(case: Any) -> str:
-        with lock:
-            running[0] += 1
-            most[0] = max(most[0], running[0])
-        time.sleep(0.02)
-        with lock:
-            running[0] -= 1
+    async def runner(case: Any) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(1)
+        running -= 1
         return ""
 
-    run_golden_dataset(numbered(9), runner, concurrency=concurrency)
-    assert most[0] == concurrency
+    VirtualTime().run(arun_golden_dataset(numbered(9), runner, concurrency=concurrency))
+    assert most == concurrency
 
 
 @every_row("is_async", [False, True])
 def test_a_runner_that_never_returns_is_left_behind(is_async: bool) -> None:
-    never = threading.Event()
+    clock, never = VirtualTime(), threading.Event()
 
     def runner(case: Any) -> str:
         if case["id"] == "c0":
@@ -395,10 +402,19 @@ def test_a_runner_that_never_returns_is_left_behind(is_async: bool) -> None:
 
     async def waiting(case: Any) -> str:
         if case["id"] == "c0":
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         return ""
 
-    result = run_golden_dataset(numbered(3), waiting if is_async else runner, timeout_s=0.1)
+    with contextlib.ExitStack() as stack:
+        result = clock.run(
+            arun_golden_dataset(
+                numbered(3),
+                waiting if is_async else runner,
+                timeout_s=0.1,
+                # The other two take their time.
+                on_case_complete=lambda case: stack.enter_context(clock.standing_still()),
+            )
+        )
     never.set()
     assert [case.error for case in result.case_results] == ["not back within 0.1 s", None, None]
 
@@ -491,14 +507,14 @@ def test_the_result_as_json() -> None:
 
 
 _INTERRUPTED = """
-import os, signal, threading, time
+import os, signal, threading
 from rag_eval.errors import Interrupted
 from rag_eval.golden import run_golden_dataset
 
 def runner(case):
     if case["id"] == "c2":
-        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-        time.sleep(60)
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait()
     return "yes"
 
 cases = [{"id": f"c{n}", "input": "q"} for n in range(5)]

@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.errors import InputError
+from rag_eval.judge import cache as cache_module
 from rag_eval.judge.cache import CachedReply, JudgeCache, JudgeCacheWarning, cache_key
 from rag_eval.judge.cache_file import default_cache_path
 from rag_eval.judge.replies import JudgeIdentity, Usage
@@ -167,35 +167,45 @@ def test_a_reply_that_no_text_can_hold_is_passed_over(path: Path) -> None:
         assert cache.get(b"l") == REPLY
 
 
-def test_puts_reach_the_file_by_themselves_within_moments(path: Path) -> None:
+def test_puts_reach_the_file_by_themselves_within_moments(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A crash loses what the last second brought, and no more, however slow the judge is."""
+    written, evict = threading.Semaphore(0), cache_module.evict
+
+    def told(*arguments: Any) -> None:
+        evict(*arguments)
+        written.release()
+
+    monkeypatch.setattr(cache_module, "evict", told)
     with JudgeCache(path) as cache:
         for n in range(3):
             cache.put(b"%d" % n, REPLY)
-        deadline = time.monotonic() + 30
-        while rows_of(path) < 3 and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert rows_of(path) == 3
+        while rows_of(path) < 3:
+            assert written.acquire(timeout=30)
 
 
 def test_a_killed_process_leaves_what_it_had_written(path: Path) -> None:
     program = f"""
-import os, sys, time
+import sys, threading
 sys.path.insert(0, {str(ROOT)!r})
+from rag_eval.judge import cache
 from rag_eval.judge.cache import CachedReply, JudgeCache
 from rag_eval.judge.replies import Usage
+evict = cache.evict
+def told(*arguments):
+    evict(*arguments)
+    print("written", flush=True)
+cache.evict = told
 cache = JudgeCache({str(path)!r})
 for n in range(500):
     cache.put(b"%d" % n, CachedReply({{"n": n}}, Usage(1, 1)))
-print("put", flush=True)
-time.sleep(60)
+threading.Event().wait()
 """
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     assert process.stdout is not None
-    assert process.stdout.readline() == b"put\n"
-    deadline = time.monotonic() + 30
-    while rows_of(path) < 500 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    while process.stdout.readline() == b"written\n" and rows_of(path) < 500:
+        pass
     process.kill()
     process.communicate()
     with JudgeCache(path) as cache:
@@ -504,7 +514,7 @@ def test_a_row_that_holds_no_reply(tmp_path: Path, text: str) -> None:
 
 
 FULL_DISK = """
-import json, resource, sys, time, warnings
+import json, resource, sys, warnings
 sys.path.insert(0, {root!r})
 from rag_eval.judge.cache import CachedReply, JudgeCache
 from rag_eval.judge.replies import Usage
@@ -556,6 +566,7 @@ def test_a_file_that_cannot_be_written(path: Path) -> None:
 
 def test_the_warning_of_a_failed_write_comes_on_the_thread_of_a_caller(path: Path) -> None:
     """One from the writer's thread would be lost, or end it."""
+    before = set(threading.enumerate())
     cache = JudgeCache(path)
     cache.put(b"k", REPLY)
     cache.flush()
@@ -563,9 +574,8 @@ def test_the_warning_of_a_failed_write_comes_on_the_thread_of_a_caller(path: Pat
     connection.execute("DROP TABLE replies")
     connection.close()
     cache.put(b"l", REPLY)
+    (writer,) = set(threading.enumerate()) - before
+    writer.join(30)
     with one_warning("no such table"):
-        deadline = time.monotonic() + 30
-        while cache._fault is None and time.monotonic() < deadline:
-            time.sleep(0.02)
         cache.put(b"m", REPLY)
     assert_off(cache)

@@ -163,24 +163,25 @@ def test_no_question_is_lost_or_asked_twice() -> None:
 
 
 def test_threads_are_bounded_by_the_concurrency() -> None:
-    lock = threading.Lock()
-    # No call ends before as many are in flight as may be.
-    together = threading.Barrier(3)
-    in_flight = most = 0
+    clock = VirtualTime()
+    before = set(threading.enumerate())
+    release = threading.Event()
 
     def judge(prompt: str) -> str:
-        nonlocal in_flight, most
-        with lock:
-            in_flight += 1
-            most = max(most, in_flight)
-        together.wait(60)
-        with lock:
-            in_flight -= 1
+        release.wait(60)
         return answering(prompt)
 
-    with session_of(judge, concurrency=3) as session:
-        assert in_time(outcomes(session, range(99))) == [1] * 99
-    assert most == 3
+    async def main() -> None:
+        with session_of(judge, concurrency=3, clock=clock) as session:
+            asks = asyncio.gather(*(outcome(session, number) for number in range(20)))
+            await asyncio.sleep(1)
+            assert len(set(threading.enumerate()) - before) == 3
+            release.set()
+            with clock.standing_still():
+                assert await asks == [1] * 20
+            assert len(set(threading.enumerate()) - before) == 3
+
+    clock.run(main())
 
 
 def test_a_prompt_is_made_when_its_slot_opens() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
@@ -31,12 +30,11 @@ class Rows:
     def __init__(self, n_blocks: int, n_bytes: int = 100) -> None:
         self.n_blocks = n_blocks
         self.n_bytes = n_bytes
-        self.n_pulled = 0
-        self.n_packed = 0
+        self.n_pulled = self.n_begun = self.n_packed = 0
         self.gates: dict[int, threading.Event] = {}
         self.faults: dict[int, Exception] = {}
         self.fails_at: int | None = None
-        self._lock = threading.Lock()
+        self._counted = threading.Condition()
 
     def blocks(self) -> Iterator[RowBlock]:
         for number in range(self.n_blocks):
@@ -48,41 +46,40 @@ class Rows:
 
     def score(self, block: Any) -> Any:
         number = block.first_row
+        with self._counted:
+            self.n_begun += 1
+            self._counted.notify_all()
         if number in self.gates:
             assert self.gates[number].wait(TIMEOUT)
         if number in self.faults:
             raise self.faults[number]
         batch = block.pack(NEEDS)
-        with self._lock:
+        with self._counted:
             self.n_packed += 1
+            self._counted.notify_all()
         return scored_block(block, batch, PLAN)
 
     def scored(self, threads: int, **options: Any) -> Any:
         return score_blocks(self.blocks(), self.score, threads, **options)
 
-
-def eventually(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + TIMEOUT
-    while not is_so():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.001)
+    def until(self, is_so: Callable[[], bool]) -> None:
+        with self._counted:
+            assert self._counted.wait_for(is_so, TIMEOUT), "it never came"
 
 
-def consume(scored: Any) -> tuple[threading.Thread, list[int]]:
-    """Take all blocks in another thread."""
-    numbers: list[int] = []
+def at_a_wait(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], n_blocks: int | None = None
+) -> None:
+    """Do something once, when the reader waits for so many blocks, one of which has to end."""
+    wait = engine.wait
 
-    def take() -> None:
-        numbers.extend(block.rows.first_row for block in scored)
+    def waiting(blocks: Any, *arguments: Any) -> Any:
+        if n_blocks in (None, len(blocks)) and not any(block.done() for block in blocks):
+            monkeypatch.setattr(engine, "wait", wait)
+            act()
+        return wait(blocks, *arguments)
 
-    thread = threading.Thread(target=take)
-    thread.start()
-    return thread, numbers
-
-
-def ended(thread: threading.Thread) -> None:
-    thread.join(TIMEOUT)
-    assert not thread.is_alive()
+    monkeypatch.setattr(engine, "wait", waiting)
 
 
 @every_row("threads", [1, 2, 3, 4])
@@ -96,55 +93,62 @@ def test_blocks_come_in_order(threads: int, reads_apart: bool) -> None:
 
 @every_row("threads", [2, 3, 4])
 @every_row("slow", [0, 7])
-def test_the_others_go_on_while_one_is_slow(threads: int, slow: int) -> None:
+def test_the_others_go_on_while_one_is_slow(
+    threads: int, slow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They stalled as soon as a few waited for it."""
     rows = Rows(150)
-    rows.gates[slow] = threading.Event()
-    thread, numbers = consume(rows.scored(threads))
-    eventually(lambda: rows.n_packed == 149)
-    assert numbers == list(range(slow))
-    rows.gates[slow].set()
-    ended(thread)
-    assert numbers == list(range(150))
+    gate = rows.gates[slow] = threading.Event()
+    found: list[int] = []
 
-
-def test_not_more_blocks_are_begun_than_threads_can_take() -> None:
-    rows = Rows(150)
-    for number in range(150):
-        rows.gates[number] = threading.Event()
-    thread, numbers = consume(rows.scored(2))
-    eventually(lambda: rows.n_pulled == 2 + engine._AHEAD)
-    time.sleep(0.05)
-    assert rows.n_pulled == 2 + engine._AHEAD
-    for gate in rows.gates.values():
+    def let_go() -> None:
+        rows.until(lambda: rows.n_packed == 149)
+        assert found == list(range(slow))
         gate.set()
-    ended(thread)
-    assert numbers == list(range(150))
+
+    at_a_wait(monkeypatch, let_go, n_blocks=1)
+    found.extend(block.rows.first_row for block in rows.scored(threads))
+    assert found == list(range(150))
+
+
+def test_not_more_blocks_are_begun_than_threads_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = Rows(150)
+    gate = threading.Event()
+    rows.gates = dict.fromkeys(range(150), gate)
+    n_pulled: list[int] = []
+
+    def let_go() -> None:
+        n_pulled.append(rows.n_pulled)
+        gate.set()
+
+    at_a_wait(monkeypatch, let_go)
+    assert [block.rows.first_row for block in rows.scored(2)] == list(range(150))
+    assert n_pulled == [2 + engine._AHEAD]
 
 
 @every_row("threads", [2, 4])
 def test_texts_that_wait_are_bounded(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "_WAITING_BYTES", 10_000)
     rows = Rows(300, n_bytes=100)
-    rows.gates[0] = threading.Event()
-    thread, numbers = consume(rows.scored(threads))
+    gate = rows.gates[0] = threading.Event()
+    n_pulled: list[int] = []
+
+    def let_go() -> None:
+        n_pulled.append(rows.n_pulled)
+        gate.set()
+
+    at_a_wait(monkeypatch, let_go, n_blocks=1)
+    assert [block.rows.first_row for block in rows.scored(threads)] == list(range(300))
     # The bound, twice the largest, and the block that went past it.
-    most = (10_000 + 2 * 100) // 100 + 1
-    eventually(lambda: rows.n_pulled == most)
-    eventually(lambda: rows.n_packed == most - 1)
-    time.sleep(0.05)
-    assert rows.n_pulled == most
-    assert numbers == []
-    rows.gates[0].set()
-    ended(thread)
-    assert numbers == list(range(300))
+    assert n_pulled == [(10_000 + 2 * 100) // 100 + 1]
 
 
 def test_a_giant_does_not_stop_the_rows_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block that is past the bound by itself still lets as much wait as it is large."""
     monkeypatch.setattr(engine, "_WAITING_BYTES", 1000)
     rows = Rows(300, n_bytes=100)
-    rows.gates[0] = threading.Event()
+    gate = rows.gates[0] = threading.Event()
+    n_pulled: list[int] = []
 
     def blocks() -> Iterator[RowBlock]:
         for block in rows.blocks():
@@ -152,13 +156,15 @@ def test_a_giant_does_not_stop_the_rows_behind_it(monkeypatch: pytest.MonkeyPatc
                 block.text_bytes = 5000
             yield block
 
-    thread, numbers = consume(score_blocks(blocks(), rows.score, 2))
-    eventually(lambda: rows.n_packed == 61)
-    time.sleep(0.05)
-    assert rows.n_packed == 61  # 1,000 + 2 * 5,000 bytes less the giant's own, and one more
-    rows.gates[0].set()
-    ended(thread)
-    assert numbers == list(range(300))
+    def let_go() -> None:
+        n_pulled.append(rows.n_pulled)
+        gate.set()
+
+    at_a_wait(monkeypatch, let_go, n_blocks=1)
+    scored = score_blocks(blocks(), rows.score, 2)
+    assert [block.rows.first_row for block in scored] == list(range(300))
+    # The giant, 1,000 + 2 * 5,000 bytes less its own, and one more.
+    assert n_pulled == [1 + 60 + 1]
 
 
 @every_row("threads", [1, 2, 4])
@@ -167,14 +173,16 @@ def test_the_first_fault_in_order_is_the_error(threads: int) -> None:
     rows = Rows(50)
     rows.gates[10] = threading.Event()
     rows.faults = {10: SampleError("row 10", "bad"), 12: SampleError("row 12", "bad")}
-    if threads == 1:
-        rows.gates[10].set()
-    else:
-        threading.Timer(0.05, rows.gates[10].set).start()
     found: list[int] = []
 
+    def score(block: RowBlock) -> Any:
+        if block.first_row == 13 or threads == 1:
+            rows.gates[10].set()
+        return rows.score(block)
+
     def take() -> None:
-        found.extend(block.rows.first_row for block in rows.scored(threads))
+        scored = score_blocks(rows.blocks(), score, threads)
+        found.extend(block.rows.first_row for block in scored)
 
     with pytest.raises(SampleError, match="row 10: bad"):
         take()
@@ -223,21 +231,25 @@ def test_ctrl_c_does_not_wait_for_a_giant(monkeypatch: pytest.MonkeyPatch) -> No
     """Rows that were read before it are kept, up to the first that is not scored in time."""
     monkeypatch.setattr(engine, "_GRACE_S", 0.0)
     rows = Rows(20)
-    rows.gates[7] = threading.Event()
+    gate = rows.gates[7] = threading.Event()
 
     def blocks() -> Iterator[RowBlock]:
         for block in rows.blocks():
             if block.first_row == 8:
-                eventually(lambda: rows.n_packed == 7)
-                # The thread that is asked for it can only be let go by hand.
-                threading.Timer(0.05, rows.gates[7].set).start()
+                rows.until(lambda: rows.n_begun == 8)
                 raise KeyboardInterrupt
             yield block
+
+    class Flag(StopFlag):
+        def set(self) -> None:
+            super().set()
+            # The thread that is at it can only be let go by hand.
+            gate.set()
 
     found: list[int] = []
 
     def take() -> None:
-        scored = score_blocks(blocks(), rows.score, 1, reads_apart=True)
+        scored = score_blocks(blocks(), rows.score, 1, reads_apart=True, stop=Flag())
         found.extend(block.rows.first_row for block in scored)
 
     with pytest.raises(KeyboardInterrupt):
