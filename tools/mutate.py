@@ -209,7 +209,7 @@ def outcome_of(mutant: Mutant, tree: Path, index: int) -> str:
             os.utime(broken, (index + 1, index + 1))
         elif not build(tree):
             return "no build"
-        timeout = 90 + 10 * sum(_seconds()[test] for test in tests if "::" in test)
+        timeout = 60 + 4 * sum(_seconds()[test] for test in tests if "::" in test)
         code = exit_code(tests, tree, timeout if "::" in tests[0] else FILES_SECONDS)
     finally:
         broken.write_text(mutant.source, "utf-8")

@@ -410,6 +410,25 @@ def test_every_kind_of_word_crosses_an_edge(block: int, shift: int) -> None:
         assert_rows_equal_the_oracle([row, {**row, "answer": text + " é"}])
 
 
+def test_what_is_asked_for_ends_where_the_question_and_its_truth_end() -> None:
+    """The word behind them is of another text: no question asks with it."""
+    truths = ({}, {"ground_truth": ""}, {"ground_truth": "{} 1990"}, {"ground_truth": "In {}"})
+    assert_rows_equal_the_oracle(
+        {
+            "question": f"The red fox left for the city in {asking}",
+            "answer": f"{asked} 12 foxes left",
+            "contexts": [f"{asked} 1990", "Ana left the city", "a fox and 12 more"],
+            **{
+                name: text.format(asked if "1990" in text else asking)
+                for name, text in truth.items()
+            },
+        }
+        for asking in ("how", "what", "which", "when", "who")
+        for asked in ("many", "percent", "year", "city", "name")
+        for truth in truths
+    )
+
+
 def counted(n: int, joint: str) -> str:
     return joint.join(str(number) for number in range(1, n + 1))
 
