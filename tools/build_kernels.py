@@ -72,7 +72,6 @@ class BuildKernels(build_ext):  # type: ignore[misc]  # without types
             compiler_directives=directives,
             nthreads=self.parallel,
             quiet=not self.verbose,
-            shared_utility_qualified_name="rag_eval._native._memoryviews",
         )
         sources = {ext.name: ext.sources for ext in translated}
         for ext in self.extensions:
