@@ -9,7 +9,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
@@ -41,9 +40,10 @@ def run(*arguments: object, **options: Any) -> Result:
     return invoke("run", *arguments, **options)
 
 
-def process(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+def process(*arguments: object, code: str = "", **options: Any) -> subprocess.Popen[bytes]:
+    started = ["-c", code] if code else ["-m", "rag_eval"]
     return subprocess.Popen(
-        [sys.executable, "-m", "rag_eval", *map(str, arguments)],
+        [sys.executable, *started, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -584,14 +584,37 @@ def endless(tmp_path: Path) -> Any:
     return path
 
 
+# The child says what it has read and cut into rows, whenever it is about to read more.
+READING = """
+import sys
+from rag_eval.cli import main
+from rag_eval.inputs.byte_files import ByteFile
+
+chunks = ByteFile.chunks
+
+def told(file, *sizes):
+    n_bytes = 0
+    print(n_bytes, file=sys.stderr, flush=True)
+    for chunk in chunks(file, *sizes):
+        yield chunk
+        n_bytes += len(chunk)
+        print(n_bytes, file=sys.stderr, flush=True)
+
+ByteFile.chunks = told
+main()
+"""
+
+
 def interrupted(path: Path, n_rows: int, *arguments: object) -> tuple[int, bytes, bytes]:
     """Ctrl-C while the run waits for the rest of its input."""
-    running = process("run", path, *FAITH, *arguments)
+    running = process("run", path, *FAITH, *arguments, code=READING)
+    assert running.stderr is not None
+    content = (json.dumps({**GOOD, "metadata": {"pad": "x" * 1000}}) + "\n").encode() * n_rows
     with path.open("wb") as pipe:
-        row = {**GOOD, "metadata": {"pad": "x" * 1000}}
-        pipe.write((json.dumps(row) + "\n").encode() * n_rows)
+        pipe.write(content)
         pipe.flush()
-        time.sleep(1)
+        while running.stderr.readline() != b"%d\n" % len(content):
+            assert running.poll() is None
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
     return running.returncode, out, err
