@@ -45,8 +45,8 @@ def extension(source: Path) -> Extension:
 
 # Processes that translate import this file again where they are not forked.
 if __name__ == "__main__":
-    # Each kernel has a copy of Cython's code for memoryviews: one copy for all would compile in half
-    # the time, but arrays whose address leaves the module are read anew after every store, which
-    # is 9 % of the instructions of grounded scoring.
+    # Each kernel has a copy of Cython's code for memoryviews. One for all would compile in half the
+    # time, but an array whose address leaves the module is read anew after every store: 9 % of the
+    # instructions of grounded scoring.
     sources = sorted(Path("_native").glob("*.pyx"))
     setup(ext_modules=[extension(source) for source in sources])
