@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from pathlib import Path
@@ -180,6 +181,21 @@ def test_the_audit_draws_the_same_rows_whatever_the_input(tmp_path: Path) -> Non
     target = tmp_path / "scores.jsonl"
     score_file([one, two], target, ["faithfulness"], **audit_of_all())
     assert judged_lines(target) == expected
+
+
+def test_progress_counts_the_rows_that_nobody_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_eval.scoring.progress._INTERVAL_S", 0)
+    seen: list[int] = []
+
+    async def run() -> Any:
+        report = {"on_progress": lambda done, total: seen.append(done)}
+        return await rag_eval.aevaluate_batch(
+            ROWS[:12], ["faithfulness"], **audit_of_all(), **report
+        )
+
+    n_judged = len(judged_rows(asyncio.run(run())))
+    assert 1 < n_judged < 12
+    assert seen[:n_judged] == list(range(12 - n_judged + 1, 13))
 
 
 def test_a_row_that_is_skipped_keeps_its_place_in_the_draw(tmp_path: Path) -> None:
