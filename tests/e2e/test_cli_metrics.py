@@ -7,6 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner, Result
+
+from rag_eval.cli.program import program
+
 
 def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -19,6 +24,10 @@ def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPro
     )
 
 
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(program, arguments)
+
+
 def test_all_metrics_are_listed_once_each() -> None:
     done = command("metrics", "--format", "ids")
     names = done.stdout.splitlines()
@@ -29,7 +38,7 @@ def test_all_metrics_are_listed_once_each() -> None:
 
 
 def test_a_family_and_a_kind_narrow_the_list() -> None:
-    done = command("metrics", "--family", "mastra", "--kind", "judged", "--format", "json")
+    done = invoke("metrics", "--family", "mastra", "--kind", "judged", "--format", "json")
     found = json.loads(done.stdout)
     assert {entry["kind"] for entry in found} == {"judged"}
     assert {entry["id"].partition(".")[0] for entry in found} == {"mastra"}
@@ -37,18 +46,18 @@ def test_a_family_and_a_kind_narrow_the_list() -> None:
 
 
 def test_the_table_is_for_people_and_one_metric_tells_all() -> None:
-    assert "mastra.content_similarity" in command("metrics").stdout
-    done = command("metrics", "ndcg@7", "regtrace.factuality")
+    assert "mastra.content_similarity" in invoke("metrics").stdout
+    done = invoke("metrics", "ndcg@7", "regtrace.factuality")
     assert "ir.ndcg@7" in done.stdout
     assert "retrieved_ids, relevant_ids" in done.stdout
     assert "a judge can score it" in done.stdout
 
 
 def test_an_unknown_metric_is_a_usage_error() -> None:
-    done = command("metrics", "mastra.completness")
-    assert done.returncode == 2
+    done = invoke("metrics", "mastra.completness")
+    assert done.exit_code == 2
     assert "did you mean 'mastra.completeness'?" in done.stderr
-    assert command("metrics", "faithfulness", "--kind", "judged").returncode == 2
+    assert invoke("metrics", "faithfulness", "--kind", "judged").exit_code == 2
 
 
 MODULE = """
@@ -85,23 +94,27 @@ def test_a_module_of_ones_own_brings_metrics(tmp_path: Path) -> None:
     assert "shop.price mean 6.00 is 3.00 above the baseline's 3.00" in risen.stdout
 
 
-def test_a_module_that_is_named_too_late_is_told_where_it_goes(tmp_path: Path) -> None:
-    done = command("run", "rows.jsonl", "--import", "shop_metrics", cwd=tmp_path)
-    assert done.returncode == 2
+def test_a_module_that_is_named_too_late_is_told_where_it_goes() -> None:
+    done = invoke("run", "rows.jsonl", "--import", "shop_metrics")
+    assert done.exit_code == 2
     assert done.stderr.startswith("error: --import stands before the command: rag-eval --import")
-    done = command("run", "rows.jsonl", "--metrics", "shop.price", cwd=tmp_path)
+    done = invoke("run", "rows.jsonl", "--metrics", "shop.price")
     assert "one of your own is known once its module was imported" in done.stderr
 
 
-def test_a_module_that_is_not_there_or_fails_is_named(tmp_path: Path) -> None:
-    done = command("--import", "no_such_module", "metrics", cwd=tmp_path)
-    assert done.returncode == 2
+def test_a_module_that_is_not_there_or_fails_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    done = invoke("--import", "no_such_module", "metrics")
+    assert done.exit_code == 2
     assert "--import no_such_module: there is no such module here" in done.stderr
     assert "without .py" not in done.stderr
-    done = command("--import", "no_such_module.py", "metrics", cwd=tmp_path)
-    assert done.returncode == 2
+    done = invoke("--import", "no_such_module.py", "metrics")
+    assert done.exit_code == 2
     assert done.stderr.endswith("; a module is named without .py\n")
     (tmp_path / "broken.py").write_text("1 / 0\n")
-    done = command("--import", "broken", "metrics", cwd=tmp_path)
-    assert done.returncode == 2
+    done = invoke("--import", "broken", "metrics")
+    assert done.exit_code == 2
     assert "--import broken: cannot be imported: ZeroDivisionError" in done.stderr

@@ -683,6 +683,7 @@ def opened_by_a_reader(pipe: Path, running: subprocess.Popen[bytes]) -> int:
 # ------------------------------------------------------------------------------- large samples
 
 
+@pytest.mark.deep
 def test_one_text_of_100_mb(tmp_path: Path) -> None:
     data = tmp_path / "d.jsonl"
     with data.open("w") as file:

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -216,8 +217,22 @@ def test_csv_is_what_spreadsheets_read(tmp_path: Path, data: Path) -> None:
 # --------------------------------------------------------------------------------------- bytes
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet", "arrow"])
-@pytest.mark.parametrize("source", ["jsonl", "parquet", "arrow"])
+# Each way of reading and each of writing; all pairs of them in the deep run.
+WAYS = [
+    ("jsonl", "csv"),
+    ("jsonl", "jsonl"),
+    ("parquet", "parquet"),
+    ("arrow", "arrow"),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "suffix"),
+    [
+        pytest.param(*pair, marks=[] if pair in WAYS else pytest.mark.deep)
+        for pair in product(["jsonl", "parquet", "arrow"], ["jsonl", "csv", "parquet", "arrow"])
+    ],
+)
 def test_bytes_do_not_depend_on_threads_blocks_or_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, suffix: str
 ) -> None:

@@ -11,6 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from rag_eval.cli.program import program
 
 ROOT = Path(__file__).parents[2]
 N_ROWS = 6000
@@ -56,11 +59,15 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str
     def bytes_of(suffix: str) -> bytes:
         path = folder / f"whole.{suffix}"
         if not path.exists():
-            done = score(data, path, *FLAGS)
-            assert (done.returncode, done.stderr) == (0, b"")
+            with_room(data, path)
         return path.read_bytes()
 
     return bytes_of
+
+
+def with_room(data: Path, target: Path, *flags: str) -> None:
+    done = CliRunner().invoke(program, ["score", *map(str, (data, target, *FLAGS, *flags))])
+    assert (done.exit_code, done.stdout) == (0, ""), done.output
 
 
 def only_line(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -70,8 +77,7 @@ def only_line(done: subprocess.CompletedProcess[bytes]) -> str:
 
 
 def go_on(data: Path, target: Path, whole: bytes) -> None:
-    done = score(data, target, *FLAGS, "--resume")
-    assert done.returncode == 0, done.stderr.decode()
+    with_room(data, target, "--resume")
     assert target.read_bytes() == whole
     assert list(target.parent.iterdir()) == [target]
 
