@@ -1,7 +1,8 @@
-"""The release gate: instructions per byte of input, times plain Python, grounded beside overlap.
+"""The release gate: instructions per byte of input, their growth, times plain Python.
 
 Counts instructions of the kernels by callgrind and compares them with ``floors.toml``; a
 kernel that needs 3 % more than its floor fails, and so does one above its bar whatever its floor.
+It counts them for the costly rows of ``growth.py``, too, where nothing may be quadratic.
 Then it times ``evaluate_batch`` on one thread: the overlap profile in turns with the plain Python
 baseline, and the grounded profile in turns with overlap. Last comes what everybody pays who
 installs the package: how many others it brings, their size, and instructions of the import.
@@ -12,6 +13,7 @@ installs the package: how many others it brings, their size, and instructions of
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
@@ -31,7 +33,7 @@ from typing import IO, Any, Final
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from benchmarks import corpora, kernel_workload, pure_python_baseline
+from benchmarks import corpora, growth, kernel_workload, pure_python_baseline
 from benchmarks.timing import Spread, in_turns, ratios
 
 HERE: Final = Path(__file__).resolve().parent
@@ -45,6 +47,13 @@ _FUNCTIONS: Final = {
     "lcs": "string_similarity*align",
     "rankings": "rankings*score_rankings",
 }
+# The kernels that the calls of ``growth.py`` end in.
+_GROWING: Final = (
+    ("overlap_block", "score_block"),
+    ("grounded_block", "score_block"),
+    ("text_kernels", "paired_overlaps"),
+    ("rankings", "score_rankings"),
+)
 # Instructions per byte. Texts that are not Latin are folded letter by letter, and those without
 # spaces give a word per letter.
 _BARS: Final = {
@@ -134,27 +143,29 @@ class Cost:
 # ------------------------------------------------------------------------------------ counting
 
 
-def callgrind_command(profile: str, out_file: Path) -> list[str]:
-    """What counts the instructions of one run.
-
-    The pattern names the ``def`` wrapper alone: a pattern that met the wrapper and a function
-    inside it would switch collection off again there.
-    """
-    return [
-        "valgrind",
-        "--tool=callgrind",
-        "--collect-atstart=no",
-        f"--toggle-collect=__pyx_pw_*{_FUNCTIONS[profile]}",
-        f"--callgrind-out-file={out_file}",
-        sys.executable,
-        "-m",
-        "benchmarks.kernel_workload",
-        profile,
-    ]
+def run_callgrind(
+    flags: Sequence[str], out_file: Path, program: Sequence[str], stdin: IO[bytes] | None = None
+) -> str:
+    """Run Python and write its counts; its output. The environment is always the same."""
+    valgrind = ["valgrind", "--tool=callgrind", *flags, f"--callgrind-out-file={out_file}"]
+    command = [*valgrind, sys.executable, *program]
+    done = subprocess.run(
+        command,
+        cwd=HERE.parent,
+        env={"PATH": os.environ.get("PATH", ""), **_ENVIRONMENT},
+        stdin=stdin,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise GateError(f"valgrind ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return done.stdout
 
 
 def read_total(out_file: Path) -> int:
     """Instructions collected, from callgrind's output file; 0 when there is no total."""
+    if not out_file.exists():
+        raise GateError(f"callgrind did not write {out_file.name}")
     found = re.search(r"^(?:summary|totals): (\d+)", out_file.read_text(), re.MULTILINE)
     return int(found[1]) if found else 0
 
@@ -165,35 +176,51 @@ def count_instructions(
     """Instructions of one call of a profile's kernel on some rows."""
     rows_file, out_file = folder / f"{name}.json", folder / f"{name}.out"
     rows_file.write_text(json.dumps(rows))
-    # Rows come by stdin and the environment is always the same: a path of another length, or a
-    # pipe read in other pieces, moves the heap, and with it a few instructions of realloc.
+    # The pattern names the ``def`` wrapper alone: one that met the wrapper and a function inside it
+    # would switch collection off again there.
+    flags = ["--collect-atstart=no", f"--toggle-collect=__pyx_pw_*{_FUNCTIONS[profile]}"]
+    # Rows come by stdin: a path of another length, or a pipe read in other pieces, moves the heap,
+    # and with it a few instructions of realloc.
     with rows_file.open("rb") as stdin:
-        return counted(callgrind_command(profile, out_file), out_file, stdin)
-
-
-def counted(command: Sequence[str], out_file: Path, stdin: IO[bytes] | None = None) -> int:
-    """The total that callgrind writes of one run."""
-    done = subprocess.run(
-        command,
-        cwd=HERE.parent,
-        env={"PATH": os.environ.get("PATH", ""), **_ENVIRONMENT},
-        stdin=stdin,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode != 0 or not out_file.exists():
-        raise GateError(f"valgrind ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        run_callgrind(flags, out_file, ["-m", "benchmarks.kernel_workload", profile], stdin)
     return read_total(out_file)
+
+
+def wrapper_of(kernel: str, function: str) -> str:
+    """The full name of a ``def`` wrapper: callgrind finds one pattern, but not one of several."""
+    module = importlib.import_module(f"rag_eval._native.{kernel}")
+    content = Path(str(module.__file__)).read_bytes()
+    found = re.search(rf"\0(__pyx_pw_\w+_\d+{function})\0".encode(), content)
+    if found is None:
+        raise GateError(f"{kernel} has no symbol of {function}; it was stripped")
+    return found[1].decode()
+
+
+def growth_complaints() -> list[str]:
+    """What grows too much, by one process with a child for each call."""
+    flags = ["--collect-atstart=no"]
+    flags += [f"--toggle-collect={wrapper_of(*kernel)}" for kernel in _GROWING]
+    pairs = growth.costly_pairs()
+    calls = growth.calls_of(pairs.values())
+    with tempfile.TemporaryDirectory() as folder:
+        out_files = Path(folder) / "growth.%p"
+        children = run_callgrind(flags, out_files, ["-m", "benchmarks.growth"]).split()
+        inherited, *totals = (read_total(out_files.with_suffix(f".{child}")) for child in children)
+    counts = [total - inherited for total in totals]
+    if min(counts) <= 0:
+        raise GateError("growth: callgrind collected no instruction inside a kernel")
+    print(f"growth: {len(pairs)} costly rows")
+    return growth.complaints(pairs, dict(zip(calls, counts, strict=True)))
 
 
 def count_import(statement: str) -> int:
     """Instructions of an interpreter that runs one statement."""
-    program = [sys.executable, "-c", statement]
-    subprocess.run(program, cwd=HERE.parent, check=True)  # writes the byte code
+    program = ["-c", statement]
+    subprocess.run([sys.executable, *program], cwd=HERE.parent, check=True)  # writes the byte code
     with tempfile.TemporaryDirectory() as folder:
         out_file = Path(folder) / "import.out"
-        flags = ["--tool=callgrind", f"--callgrind-out-file={out_file}"]
-        return counted(["valgrind", *flags, *program], out_file)
+        run_callgrind([], out_file, program)
+        return read_total(out_file)
 
 
 def import_ratio() -> float:
@@ -387,6 +414,7 @@ def footprint_complaints(packages: Mapping[str, int], import_times: float | None
 def _gate_costs(options: argparse.Namespace) -> list[str]:
     try:
         per_byte = {cost.corpus: cost.per_byte for cost in measure_costs()}
+        grown = growth_complaints()
     except FileNotFoundError:
         message = "valgrind is not installed (apt-get install valgrind): no instruction was counted"
         print(message)
@@ -402,7 +430,7 @@ def _gate_costs(options: argparse.Namespace) -> list[str]:
         print(f"note: floors are of {content.get('compiler')}, this build is by {built_by}")
     for corpus, cost in per_byte.items():
         print(f"{corpus}: {cost:.3f} instructions per byte (floor {floors.get(corpus)})")
-    return cost_complaints(per_byte, floors)
+    return cost_complaints(per_byte, floors) + grown
 
 
 def _gate_ratio() -> list[str]:

@@ -65,7 +65,7 @@ def score_grounded(rows: Sequence[dict[str, Any]]) -> memoryview[float]:
     return scores
 
 
-def score_rows(rows: Sequence[dict[str, Any]]) -> memoryview[float]:
+def score_rows(rows: Sequence[dict[str, Any]], seed: int = SEED) -> memoryview[float]:
     """Scores of all rows and metrics in one call of the overlap kernel."""
     settings = OverlapSettings()
     shape = (len(rows), N_METRICS)
@@ -87,7 +87,7 @@ def score_rows(rows: Sequence[dict[str, Any]]) -> memoryview[float]:
                 settings.tfidf_weight,
             ),
         ),
-        SEED,
+        seed,
         0,
         len(rows),
         scores,

@@ -20,6 +20,7 @@ from benchmarks import (
     corpora,
     file_results,
     gate,
+    growth,
     kernel_workload,
     memory,
     pure_python_baseline,
@@ -179,6 +180,21 @@ def test_footprint_counts_what_dependencies_bring_and_nothing_of_extras() -> Non
     assert {"rag-eval-native", "numpy", "rich", "pygments"} <= packages.keys()  # rich's own
     assert packages.keys().isdisjoint({"pytest", "pandas", "jinja2"})
     assert min(packages.values()) > 0
+
+
+def test_what_grows_more_than_it_may_is_named() -> None:
+    one, eight, square = (lambda: 1), (lambda: 8), (lambda: 64)
+    pairs = {"rows": growth.Pair(one, eight), "joins": growth.Pair(one, square)}
+    assert growth.calls_of(pairs.values()) == [one, eight, square]
+    found = growth.complaints(pairs, {one: 1000, eight: 9000, square: 64_000})
+    assert found == ["joins: 64,000 instructions are 64.0 times 1,000, the limit is 16"]
+
+
+def test_kernels_whose_calls_are_counted_are_found() -> None:
+    for kernel, function in gate._GROWING:
+        assert gate.wrapper_of(kernel, function).endswith(function)
+    with pytest.raises(gate.GateError, match="stripped"):
+        gate.wrapper_of("rankings", "score_blocks")
 
 
 def no_valgrind() -> list[gate.Cost]:

@@ -313,7 +313,7 @@ def test_a_table_of_40_000_columns_is_read(tmp_path: Path) -> None:
 
 
 def test_a_printed_list_takes_no_more_memory_than_its_cell() -> None:
-    for text in ("a" * 1_000_000, "\\'" * 500_000):
+    for text in ("a" * 50_000, "\\'" * 25_000):
         for cell in (f"['{text}']", f"['{text}", f"['{text}'x"):
             tracemalloc.start()
             try:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from benchmarks.growth import COLLIDER, LETTERS, flood, tokens_row
 from rag_eval._native import overlap_block
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds
@@ -26,18 +25,12 @@ from tests.oracle.tokens import tokenize
 
 ROOT = Path(__file__).parents[3]
 
-Sample = dict[str, Any]
 Scores = npt.NDArray[np.float64]
 
-# token_stream.pxd, home_slot: the first eight bytes of a token xor the seed are one factor of a
-# product. Under this seed, of which an attacker must not know, it is 0 for every token that begins
-# with these letters, and all of them have one home.
-COLLIDER = int.from_bytes(b"collider", "little")
 SEEDS = [0, 1, COLLIDER, 2**63, 2**64 - 1, 0x9E3779B97F4A7C15]
-LETTERS = "abcdefghijklmnopqrstuvwxyz012345"
 
 
-def score(rows: list[Sample], seed: int, settings: OverlapSettings | None = None) -> Scores:
+def score(rows: list[dict[str, Any]], seed: int, settings: OverlapSettings | None = None) -> Scores:
     """Scores of all metrics by the kernel itself, a null left 0."""
     needs = FieldNeeds.of(METRIC_IDS)
     batch = read_rows(rows, 0, needs).pack()
@@ -76,8 +69,7 @@ def word(number: int) -> str:
     return "".join(LETTERS[number >> shift & 31] for shift in (10, 5, 0))
 
 
-@pytest.mark.parametrize("seed", [12345, COLLIDER])
-def test_tables_outgrown_by_many_short_tokens(seed: int) -> None:
+def test_tables_outgrown_by_many_short_tokens() -> None:
     """More distinct tokens and n-grams than the bytes let expect: tables are laid out anew."""
     choose = random.Random(2)
     words = [word(i) for i in range(32768)]
@@ -93,52 +85,19 @@ def test_tables_outgrown_by_many_short_tokens(seed: int) -> None:
     assert len(set(tokenize(row["contexts"][0]))) == 32768
     # Twice in one call: the second row meets the tables the first one left behind.
     wanted = [overlap.score(metric, row) for metric in METRIC_IDS]
-    assert score([row, ROWS[0], row], seed)[[0, 2]].tolist() == [wanted, wanted]
+    for seed in (12345, COLLIDER):
+        assert score([row, ROWS[0], row], seed)[[0, 2]].tolist() == [wanted, wanted]
 
 
-def tokens_row(tokens: list[str]) -> Sample:
-    return {
-        "question": f"what is {tokens[5]}",
-        "answer": f"It is {tokens[7]}. Or it is {tokens[-1]} {tokens[0]}.",
-        "contexts": [" ".join(tokens)],
-        "groundTruth": f"It is {tokens[7]}.",
-    }
-
-
-def flood(n_tokens: int) -> tuple[Sample, Sample]:
-    """Rows of distinct 16-byte tokens: all with one home under COLLIDER, and random ones."""
-    choose = random.Random(4)
-    tails = [
-        "".join(LETTERS[i >> shift & 31] for shift in range(0, 40, 5)) for i in range(n_tokens)
-    ]
-    choose.shuffle(tails)
-    heads = [choose.getrandbits(40) for _ in range(n_tokens)]
-    spread = [
-        "".join(LETTERS[head >> shift & 31] for shift in range(0, 40, 5)) + tail
-        for head, tail in zip(heads, tails, strict=True)
-    ]
-    return tokens_row(["collider" + tail for tail in tails]), tokens_row(spread)
-
-
+@pytest.mark.deep
 @pytest.mark.timeout(300)
-def test_a_million_colliding_tokens_cost_what_random_ones_do() -> None:
-    """Without a new seed after a long probe this takes hours: each token walks past all others."""
-    hostile, friendly = flood(10**6)
-    sizes = [len(row["contexts"][0]) for row in (hostile, friendly)]
-    assert sizes[0] == sizes[1]
-    elapsed: dict[str, list[float]] = {"hostile": [], "friendly": []}
-    found: dict[str, list[bytes]] = {"hostile": [], "friendly": []}
-    for _ in range(3):
-        for name, row in (("hostile", hostile), ("friendly", friendly)):
-            began = time.perf_counter()
-            scores = score([row], COLLIDER)
-            elapsed[name].append(time.perf_counter() - began)
-            found[name].append(scores.tobytes())
-    medians = {name: statistics.median(times) for name, times in elapsed.items()}
-    assert medians["hostile"] <= 3 * medians["friendly"], medians
-    for seed in (12345, COLLIDER + 1):
-        assert score([hostile], seed).tobytes() == found["hostile"][0]
-    assert len(set(found["hostile"])) == len(set(found["friendly"])) == 1
+def test_a_million_colliding_tokens_end() -> None:
+    """Without a new seed after a long probe this takes hours: each token walks past all others.
+
+    `make gate` counts the instructions of fewer.
+    """
+    hostile, _ = flood(10**6)
+    assert len({score([hostile], seed).tobytes() for seed in (COLLIDER, 12345)}) == 1
 
 
 def test_colliding_tokens_score_as_the_oracle_says() -> None:
@@ -209,12 +168,14 @@ def check_half_full(n_before: int) -> None:
     assert np.array_equal(score([row, row], COLLIDER), [wanted, wanted], equal_nan=True)
 
 
-@pytest.mark.parametrize("n_before", [255, 256, 257])
-def test_a_probe_runs_too_long_in_a_table_half_full(n_before: int) -> None:
+def test_a_probe_runs_too_long_in_a_table_half_full() -> None:
     """Regression: such a table got a new seed instead of more room, and the next token was written
     past its keys. In a process of its own: that ended in a segmentation fault.
     """
-    program = f"from tests.unit.kernels.test_hash_tables import *; check_half_full({n_before})"
+    program = (
+        "from tests.unit.kernels.test_hash_tables import *\n"
+        "for n_before in (255, 256, 257): check_half_full(n_before)"
+    )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
