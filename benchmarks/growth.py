@@ -203,16 +203,20 @@ def documents(n: int) -> Call:
     return lambda: evaluate_arrays(ids, [0, n], ids[::-1], grades, [0, n], names)
 
 
+def grown(make: Callable[[int], Sample], n: int, profile: Any, metrics: Any = METRIC_IDS) -> Pair:
+    small, large = (scored([make(size)], profile, metrics) for size in (n, n * FACTOR))
+    return Pair(small, large)
+
+
 def growing() -> Iterator[tuple[str, Pair]]:
     """Pairs of which the larger is eight times the size."""
-    for metrics, which in ((METRIC_IDS, "seven"), (ALL_METRIC_IDS, "all")):
-        for make in _TRUTHS:
-            calls = [scored([make(n)], "grounded", metrics) for n in (300, 300 * FACTOR)]
-            yield f"{make.__name__}, {which}", Pair(*calls)
+    for make in _TRUTHS:
+        yield f"{make.__name__}, seven", grown(make, 300, "grounded")
+        yield f"{make.__name__}, all", grown(make, 300, "grounded", ALL_METRIC_IDS)
     for make in _TEXTS:
-        yield make.__name__, Pair(*(scored([make(n)], "grounded") for n in (500, 500 * FACTOR)))
+        yield make.__name__, grown(make, 500, "grounded")
     for make in (overlap_sentences, overlap_question):
-        yield make.__name__, Pair(*(scored([make(n)], "overlap") for n in (300, 300 * FACTOR)))
+        yield make.__name__, grown(make, 300, "overlap")
     for wide in (wide_ngrams, wide_ngrams_of_a_profile, documents):
         yield wide.__name__, Pair(wide(1000), wide(1000 * FACTOR))
 
