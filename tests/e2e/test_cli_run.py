@@ -9,7 +9,6 @@ import resource
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -584,23 +583,25 @@ def endless(tmp_path: Path) -> Any:
     return path
 
 
-# The child says what it has read and cut into rows, whenever it is about to read more.
+# The child says how many bytes it has cut into rows, whenever it is about to read more.
 READING = """
 import sys
 from rag_eval.cli import main
 from rag_eval.inputs.byte_files import ByteFile
 
-chunks = ByteFile.chunks
+n_bytes = 0
 
-def told(file, *sizes):
-    n_bytes = 0
-    print(n_bytes, file=sys.stderr, flush=True)
-    for chunk in chunks(file, *sizes):
-        yield chunk
-        n_bytes += len(chunk)
+def told(read):
+    def call(*arguments):
+        global n_bytes
         print(n_bytes, file=sys.stderr, flush=True)
+        found = read(*arguments)
+        n_bytes += found if isinstance(found, int) else 0
+        return found
+    return call
 
-ByteFile.chunks = told
+ByteFile.head = told(ByteFile.head)
+ByteFile.fill = told(ByteFile.fill)
 main()
 """
 
@@ -663,21 +664,12 @@ def test_sigterm_ends_every_command_as_ctrl_c_does(endless: Path, command: str) 
         "compare": [endless, other],
     }
     running = process(command, *arguments[command])
-    writer = opened_by_a_reader(endless, running)
-    running.terminate()
-    out, err = running.communicate(timeout=60)
-    os.close(writer)
+    with endless.open("wb"):  # when the process reads it
+        running.terminate()
+        out, err = running.communicate(timeout=60)
     assert (running.returncode, out) == (143, b""), err.decode()
     assert err.decode().strip() == "interrupted; nothing was written"
     assert sorted(endless.parent.iterdir()) == [other, endless]
-
-
-def opened_by_a_reader(pipe: Path, running: subprocess.Popen[bytes]) -> int:
-    """A named pipe, opened for writing when the process reads it."""
-    while running.poll() is None:
-        with suppress(OSError):  # nobody reads
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-    raise AssertionError(running.communicate())
 
 
 # ------------------------------------------------------------------------------- large samples
