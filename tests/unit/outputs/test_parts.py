@@ -98,6 +98,25 @@ def kept(data: Path, target: Path) -> Path:
     return cut_short(data, target)
 
 
+def test_a_part_and_its_name_are_on_disk_before_the_journal_tells_of_it(
+    data: Path, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power cut left a journal that tells of a part that is not there."""
+    synced: list[str] = []
+
+    def note(handle: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+
+    monkeypatch.setattr(os, "fsync", note)
+    score(data, target)
+    ends = [place for place, name in enumerate(synced) if name.endswith(".scores.tmp")]
+    assert len(ends) > 1
+    for end in ends:
+        rows, _, *rest = synced[end - 1 : end + 3]
+        assert rows.endswith(".rows.tmp")
+        assert rest == [folder_of(target).name, "journal"]
+
+
 Resume = Callable[[Callable[[Path], object]], ScoreFileReport]
 
 

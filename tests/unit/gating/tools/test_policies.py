@@ -39,6 +39,10 @@ def test_regtrace_looks_at_the_relative_change(shift: float, status: str) -> Non
     # The mean is about 0.5: 0.04 is 8 % of it, 0.1 is 20 %.
     report = gate(run(shift), old(), policy="regtrace")
     assert (report.status, report.passed) == (status, status == "clean")
+    named = [
+        finding.message.partition(" changed by ")[0] for finding in report.baselines[0].findings
+    ]
+    assert named == ["the mean composite score", "the mean of faithfulness"]
 
 
 def test_regtrace_with_tolerances_lets_the_metrics_decide() -> None:
