@@ -285,7 +285,7 @@ def tokens_row(tokens: list[str]) -> Sample:
 
 def collisions() -> Pair:
     """Without a new seed after a long probe each token walks past all others."""
-    hostile, friendly = flood(20_000)
+    hostile, friendly = flood(5_000)
     return Pair(
         lambda: score_rows([friendly], COLLIDER), lambda: score_rows([hostile], COLLIDER), 3.0
     )
