@@ -217,7 +217,12 @@ def test_missing_as_zero_is_equal_to_ir_measures(seed: int) -> None:
     assert qrels.keys() - run.keys()
     names = ["nDCG", "nDCG@10", "AP", "AP@5", "RR", "RR@3", "P@5", "R@5", "Success@5", "Rprec"]
     names.append("Bpref")
-    measures = [ir_measures.parse_measure(name) for name in names]
+    # Its own parser of names fails on Python 3.14.
+    parts = [name.partition("@") for name in names]
+    measures = [
+        getattr(ir_measures, kind) @ int(k) if k else getattr(ir_measures, kind)
+        for kind, _, k in parts
+    ]
     got = evaluate_rankings(run, qrels, names, missing="zero").to_dict()
     assert set(got) == set(qrels)
     canonical = dict(zip(names, next(iter(got.values())), strict=True))

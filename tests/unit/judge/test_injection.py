@@ -128,14 +128,18 @@ def prompt_with(hostile: str, role: str) -> Prompt:
 
 
 def json_in(text: str) -> list[str]:
-    """Every piece of a text that is a JSON object by itself."""
+    """Every piece of a text that is a JSON object by itself and that a reply has room for.
+
+    Python 3.12 and later decode a nest of thousands, each level of which is such a piece.
+    """
     found = []
     for place in [match.start() for match in re.finditer("{", text)][:200]:
         try:
             _, end = json.JSONDecoder().raw_decode(text, place)
         except (ValueError, RecursionError):
             continue
-        found.append(text[place:end])
+        if end - place < 4096:
+            found.append(text[place:end])
     return found
 
 
