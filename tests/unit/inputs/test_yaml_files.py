@@ -121,6 +121,10 @@ def test_aliases_count_as_what_they_stand_for() -> None:
         lines.append(f"{after}: &{after} [{', '.join([f'*{before}'] * 9)}]")
     with pytest.raises(InputError, match="line 6: more than 500,000 values"):
         load_yaml("\n".join(lines))
+    # ... and as no more, however much comes before.
+    before = ", ".join(["1"] * 600)
+    text = f"a: [{before}]\nb: &b [1, 2]\nc: [{', '.join(['*b'] * 50)}]"
+    assert load_yaml(text, most_nodes=1000)["c"] == [[1, 2]] * 50
 
 
 def test_merged_keys_count_wherever_they_go() -> None:

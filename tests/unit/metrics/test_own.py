@@ -231,16 +231,17 @@ def test_an_unknown_option_and_an_unknown_metric_suggest_the_nearest(brevity: st
 
 
 def test_findings_become_details_and_signals() -> None:
-    details = [{"check": f"own.check[{n}]", "passed": n % 2 == 0} for n in range(30)]
+    details = [{"check": f"own.check[{n}]", "passed": n % 2 == 0} for n in range(29)]
     metric("own.checks")(lambda answer: Scored(0.5, explanation="Half of them.", details=details))
     try:
         found = rag_eval.evaluate(ROWS[0], metrics=["own.checks"]).metrics["own.checks"]
     finally:
         unregister("own.checks")
     assert found.details == tuple(details)
-    assert len(found.signals) == 10
-    assert found.explanation == "Half of them. (+ 5 more that failed)"
-    assert len(found.to_dict()["details"]) == 30
+    failed = [f"own.checks-own.check[{n}]" for n in range(1, 20, 2)]
+    assert [signal.id for signal in found.signals] == failed
+    assert found.explanation == "Half of them. (+ 4 more that failed)"
+    assert len(found.to_dict()["details"]) == 29
 
 
 def test_a_bad_field_of_a_file_names_its_line_and_can_be_skipped(
