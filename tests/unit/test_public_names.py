@@ -170,15 +170,15 @@ print(*sys.modules)
 MOST_MODULES = 47
 
 
-@every_row("module", ["rich", "click", "rich_click", "pandas", "sklearn", "scipy"])
-def test_an_evaluation_loads_nothing_of_the_command_line(module: str) -> None:
+def test_an_evaluation_loads_nothing_of_the_command_line() -> None:
     program = """
 import sys, rag_eval
 rag_eval.evaluate({"question": "a", "answer": "A b.", "contexts": ["a b"]})
 rag_eval.evaluate_batch([{"question": "a", "answer": "A b.", "contexts": ["a b"]}])
 print(*sys.modules)
 """
-    assert module not in run(program).split()
+    others = {"rich", "click", "rich_click", "pandas", "sklearn", "scipy"}
+    assert not others & set(run(program).split())
 
 
 # ------------------------------------------------------------------------------- public paths

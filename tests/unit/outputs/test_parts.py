@@ -179,10 +179,15 @@ def test_statistics_are_those_of_all_rows(data: Path, resume_after: Resume, tmp_
 # ------------------------------------------------------------------------------- power cuts
 
 
-def test_the_journal_cut_at_any_byte(kept: Path, resume_after: Resume) -> None:
+every_byte = pytest.param(1, marks=pytest.mark.deep)
+
+
+@pytest.mark.parametrize("step", [41, every_byte])
+def test_the_journal_cut_at_any_byte(kept: Path, resume_after: Resume, step: int) -> None:
     data = (kept / "journal").read_bytes()
-    two_records = data[:-1].rfind(b"\n", 0, data[:-1].rfind(b"\n")) + 1
-    for length in [*range(0, two_records, 7), *range(two_records, len(data) + 1)]:
+    ends = [place for place, byte in enumerate(data) if byte == 10]
+    near_ends = {end + off for end in ends for off in range(-2, 3) if end + off <= len(data)}
+    for length in sorted(near_ends.union(range(0, len(data), step))):
         n_whole = max(0, data.count(b"\n", 0, length) - 1)
 
         def cut(kept: Path, length: int = length) -> None:
@@ -191,9 +196,10 @@ def test_the_journal_cut_at_any_byte(kept: Path, resume_after: Resume) -> None:
         assert resume_after(cut).n_resumed == min(N_ROWS, 2 * n_whole)
 
 
-def test_the_journal_damaged_at_any_byte(kept: Path, resume_after: Resume) -> None:
+@pytest.mark.parametrize("step", [31, every_byte])
+def test_the_journal_damaged_at_any_byte(kept: Path, resume_after: Resume, step: int) -> None:
     data = (kept / "journal").read_bytes()
-    for place in range(0, len(data), 11):
+    for place in range(0, len(data), step):
 
         def damage(kept: Path, place: int = place) -> None:
             damaged = bytearray(data)

@@ -198,14 +198,14 @@ def test_fifty_thousand_elements_a_side_end() -> None:
 @every_row(
     "text",
     [
-        "a" * 1_000_000,
-        "be " * 350_000 + "not",
-        "a'" * 500_000,
-        "e" + "\u0301\u0323\u05b0" * 300_000,
+        "a" * 400_000,
+        "be " * 130_000 + "not",
+        "a'" * 200_000,
+        "e" + "\u0301\u0323\u05b0" * 130_000,
     ],
     ids=["one word", "auxiliaries", "apostrophes", "marks"],
 )
-def test_texts_of_a_megabyte_end(text: str) -> None:
+def test_long_texts_end(text: str) -> None:
     assert completeness(text, text).score == 1.0
 
 
