@@ -143,7 +143,6 @@ def run_script(script: str, folder: Path, job: dict[str, Any]) -> subprocess.Com
         stderr=subprocess.STDOUT,  # a runner reads both
         text=True,
         check=False,
-        timeout=120,
     )
 
 

@@ -20,7 +20,6 @@ def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPro
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
     )
 
 

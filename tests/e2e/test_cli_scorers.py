@@ -432,7 +432,6 @@ def test_a_run_that_died_is_resumed_with_scorers_of_the_same_options(tmp_path: P
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
         )
 
     assert score().returncode == 9

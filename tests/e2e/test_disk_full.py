@@ -39,7 +39,6 @@ def score(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         preexec_fn=before,
         check=False,
-        timeout=60,
     )
 
 

@@ -523,7 +523,7 @@ def test_an_interrupt_writes_the_rows_that_were_finished(
         server.wait_for_held(IN_FLIGHT)
         running.send_signal(number)
         gate.set()
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate()
         server.wait_for_goodbyes()
     assert running.returncode == code, err.decode()
     assert "Traceback" not in err.decode()
@@ -546,7 +546,7 @@ def test_ctrl_c_before_the_first_row_writes_nothing(tmp_path: Path) -> None:
         running = process("run", data, *llm(server), "--output", output)
         server.wait_for_held(IN_FLIGHT)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate()
     assert (running.returncode, out) == (130, b""), err.decode()
     assert "nothing was written" in err.decode()
     assert list(tmp_path.iterdir()) == [data]
@@ -563,7 +563,7 @@ def test_score_goes_on_where_it_was_ended(
         server.wait_for_held(IN_FLIGHT)
         running.send_signal(number)
         gate.set()
-        _, err = running.communicate(timeout=120)
+        _, err = running.communicate()
         assert running.returncode == code, err.decode()
         assert not target.exists()
         server.wait_for_goodbyes()
@@ -767,7 +767,7 @@ def on_a_terminal(*arguments: object, seen: Callable[[bytes], None]) -> None:
             while part := screen.read(65536):
                 shown += part
                 seen(shown)
-        out, _ = running.communicate(timeout=120)
+        out, _ = running.communicate()
     assert running.returncode in (0, 1), shown + out
 
 
