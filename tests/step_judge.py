@@ -66,7 +66,8 @@ class StepJudge:
         self.most_in_flight = max(self.in_flight, self.most_in_flight)
         try:
             # A server answers later, and what else can be asked is asked meanwhile.
-            await asyncio.sleep(0.001)
+            for _ in range(10):
+                await asyncio.sleep(0)
         finally:
             self.in_flight -= 1
         scripted = self._replies.get(step.name, step.imagine)
