@@ -86,6 +86,21 @@ def test_unsaturated_repeats_are_too_few_unless_it_is_certain() -> None:
     assert [found("low"), found("high")] == ["UNDERPOWERED", "NOISE"]
 
 
+@every_row(
+    ("gap", "is_told"),
+    [
+        ({"gapRate": 0.2, "testSetPath": "t.json", "testSetHash": "h"}, True),
+        ({"gapRate": 0.19, "testSetPath": "t.json", "testSetHash": "h"}, False),
+        ({"gapRate": 0.9, "testSetPath": "t.json"}, False),
+    ],
+)
+def test_gaps_of_a_named_test_set_are_told_from_a_fifth_on(
+    gap: dict[str, Any], is_told: bool
+) -> None:
+    found = omk_verdict(report(GAIN, analysis={"gapReports": {"t0": gap}}))
+    assert (found.level, found.gap_signal) == ("PROGRESS", is_told)
+
+
 def test_judges_that_disagree_make_a_gain_doubtful() -> None:
     found = report(GAIN)
     found["summary"]["t0"] = {**CONTROL, "judgeAgreement": {"pearson": 0.39}}
