@@ -31,7 +31,7 @@ from rag_eval.scorers.regtrace.format_formulas import (
 from tests.tables import every_row
 
 # Generous, so that only what grows faster than its input is caught.
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(400)
 
 MEGABYTES_10 = 10_000_000
 DEEP = "[" * 10_000 + "]" * 10_000

@@ -21,7 +21,7 @@ from rag_eval.results.row import MetricResult
 from tests.tables import every_row
 from tests.unit.metrics.test_catalogue import OPTIONS
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(400)
 
 # Of the measures of retrieval, which share what they read, one of each kind.
 _MEASURES = {"ir.P@5", "ir.ndcg@10", "ir.map", "ir.rbp", "ir.err@10", "ir.bpref"}

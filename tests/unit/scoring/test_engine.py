@@ -21,7 +21,7 @@ from tests.tables import every_row
 
 PLAN = make_plan(["faithfulness"], {})
 NEEDS = FieldNeeds.of(PLAN.columns)
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 
 
 class Rows:
