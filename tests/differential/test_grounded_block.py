@@ -415,7 +415,7 @@ def test_what_is_asked_for_ends_where_the_question_and_its_truth_end() -> None:
     truths = ({}, {"ground_truth": ""}, {"ground_truth": "{} 1990"}, {"ground_truth": "In {}"})
     assert_rows_equal_the_oracle(
         {
-            "question": f"The red fox left for the city in {asking}",
+            "question": f"{asked} of the red foxes left for the city in {asking}",
             "answer": f"{asked} 12 foxes left",
             "contexts": [f"{asked} 1990", "Ana left the city", "a fox and 12 more"],
             **{
