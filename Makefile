@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
-.PHONY: demo help test test-deep coverage mutants adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
+.PHONY: demo help test test-deep kernel-test coverage mutants adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
 
 demo: $(VENV)/demo.stamp ## score the example and write its HTML report
 	@mkdir -p out
@@ -23,6 +23,11 @@ test: $(VENV)/test.stamp ## run all tests that protect behaviour, on all cores
 
 test-deep: $(VENV)/test.stamp ## run volumes, full disks, and properties on many examples: by night, or before a release
 	$(BIN)/python -m pytest -n logical --dist worksteal --hypothesis-profile many -m 'deep or hypothesis'
+
+kernel-test: ## build what includes a source of _native/ and run its tests (K=overlap)
+	@[ -e $(VENV)/lint.stamp ] || $(MAKE) --no-print-directory $(VENV)/lint.stamp
+	$(BIN)/python setup.py -q build_ext --inplace
+	$(BIN)/python -m pytest -x -n logical --dist worksteal $$($(BIN)/python tools/kernel_tests.py $(K))
 
 coverage: $(VENV)/test.stamp ## measure by rooms which lines the tests run, in child processes too
 	$(BIN)/python tools/measure_coverage.py -n logical --dist worksteal
@@ -126,10 +131,8 @@ SANITIZED_PYTHON = cd build/sanitized && env \
 	ASAN_OPTIONS=detect_leaks=0:alloc_dealloc_mismatch=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	ARROW_DEFAULT_MEMORY_POOL=system PYTHONMALLOC=malloc $(abspath $(BIN))/python
 
-# Bounds checks on, and the portable block cutter in place of the processor's own.
-checked: $(VENV)/lint.stamp ## run the kernel tests with bounds checks and without AVX2
-	RAG_EVAL_CHECKED_BUILD=1 CFLAGS='-D__builtin_cpu_supports(feature)=0' \
-		$(BIN)/python setup.py -q build_ext \
+checked: $(VENV)/lint.stamp ## run the kernel tests with bounds checks, and in plain C: no GNU C, no AVX2
+	RAG_EVAL_CHECKED_BUILD=1 RAG_EVAL_STRICT_BUILD=1 $(BIN)/python setup.py -q build_ext \
 		--build-lib build/checked --build-temp build/temp-checked
 	$(BESIDE) | tar -xf - -C build/checked
 	cd build/checked && env \
@@ -167,10 +170,11 @@ $(VENV)-crosscheck/test.stamp: $(SOURCES)
 	@touch $@
 
 # The docstrings are read, not imported, so the package itself need not be there.
-$(VENV)-docs/docs.stamp: pyproject.toml
-	$(PYTHON) -m venv $(VENV)-docs
-	$(VENV)-docs/bin/python tools/requirements_of.py docs > $(VENV)-docs/requirements.txt
-	$(VENV)-docs/bin/pip install --quiet --disable-pip-version-check --requirement $(VENV)-docs/requirements.txt
+$(VENV)-docs/docs.stamp: pyproject.toml | $(VENV)/bin/python
+	$(PYTHON) -m venv --without-pip $(VENV)-docs
+	$(BIN)/python tools/requirements_of.py docs > $(VENV)-docs/requirements.txt
+	$(BIN)/pip --python $(VENV)-docs/bin/python install --quiet --disable-pip-version-check \
+		--requirement $(VENV)-docs/requirements.txt
 	@touch $@
 
 # Beside the packages of the tests, and not among them: 170 MB that drive a browser, and axe.

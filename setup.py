@@ -5,9 +5,11 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
-# A checked build (bounds checks on) and a sanitized one are for tests, never for release.
+# A checked build (bounds checks on, what _native/portable.h has in place of GNU C and AVX2) and a
+# sanitized one are for tests, never for release. A strict one fails where the compiler warns.
 CHECKED = os.environ.get("RAG_EVAL_CHECKED_BUILD") == "1"
 SANITIZED = os.environ.get("RAG_EVAL_SANITIZED_BUILD") == "1"
+STRICT = os.environ.get("RAG_EVAL_STRICT_BUILD") == "1"
 SANITIZER_FLAGS = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g1"]
 
 COMPILE_FLAGS = [
@@ -17,6 +19,8 @@ COMPILE_FLAGS = [
     "-fno-tree-slp-vectorize",
     "-ffp-contract=off",  # a fused multiply-add would change the last bit of a score
     *(SANITIZER_FLAGS if SANITIZED else ["-g0"]),
+    *(["-DRAG_EVAL_PLAIN_C"] if CHECKED else []),
+    *(["-Wall", "-Wextra", "-Werror"] if STRICT else []),
 ]
 DIRECTIVES = {
     "language_level": 3,

@@ -3,7 +3,7 @@
 #ifndef RAG_EVAL_BIT_STRIPS_H
 #define RAG_EVAL_BIT_STRIPS_H
 
-#include <stdint.h>
+#include "portable.h"
 
 /* A strip is 1 to 8 words of rows, a row for each unit of the one text, from its first unit in the
    lowest bit on. `masks` has that many words for each id: the rows whose unit has the id; `ids` gives
@@ -85,7 +85,5 @@ static const bit_strip_t EDIT_STRIPS[] = {
     0, edit_strip_1, edit_strip_2, edit_strip_3, edit_strip_4,
     edit_strip_5, edit_strip_6, edit_strip_7, edit_strip_8,
 };
-
-static inline int64_t ones(uint64_t word) { return __builtin_popcountll(word); }
 
 #endif

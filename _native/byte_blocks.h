@@ -6,8 +6,7 @@
 #ifndef RAG_EVAL_BYTE_BLOCKS_H
 #define RAG_EVAL_BYTE_BLOCKS_H
 
-#include <stdint.h>
-#include <string.h>
+#include "portable.h"
 
 #define BLOCK_BYTES 64
 #define BLOCK_EDGES (BLOCK_BYTES + 8) /* room that a block may write to */
@@ -30,28 +29,28 @@ static const uint16_t run_separator_rows[8] = {
 
 /* Eight places a round, wanted or not: how many there are cannot be guessed, so a loop that stopped
    at each would be mispredicted in every block. */
-static inline __attribute__((always_inline)) int write_edges(
+static ALWAYS_INLINE int write_edges(
     uint64_t separators, int n_cut, int64_t base, uint64_t *inside, int64_t *edges) {
     uint64_t tokens = ~separators;
     uint64_t marks = (tokens ^ (tokens << 1 | *inside)) & (~(uint64_t)0 >> (64 - n_cut));
-    int n_edges = __builtin_popcountll(marks);
+    int n_edges = count_ones(marks);
     *inside = tokens >> (n_cut - 1) & 1;
     for (int written = 0; written < n_edges; written += 8) {
         for (int i = 0; i < 8; i++) {
             /* The bit set on top keeps a place defined when none is left. */
-            edges[written + i] = base + __builtin_ctzll(marks | (uint64_t)1 << 63);
+            edges[written + i] = base + count_trailing_zeros(marks | (uint64_t)1 << 63);
             marks &= marks - 1;
         }
     }
     return n_edges;
 }
 
-static inline __attribute__((always_inline)) int leading_ascii(uint64_t not_ascii, int n_bytes) {
-    int n_ascii = not_ascii ? __builtin_ctzll(not_ascii) : BLOCK_BYTES;
+static ALWAYS_INLINE int leading_ascii(uint64_t not_ascii, int n_bytes) {
+    int n_ascii = not_ascii ? count_trailing_zeros(not_ascii) : BLOCK_BYTES;
     return n_ascii < n_bytes ? n_ascii : n_bytes;
 }
 
-static inline __attribute__((always_inline)) int cut_portable(
+static ALWAYS_INLINE int cut_portable(
     const uint16_t *separator_rows, int all_bytes, const uint8_t *bytes, int n_bytes,
     uint8_t *lowered, int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
     uint64_t separators = 0, not_ascii = 0;
@@ -75,15 +74,11 @@ static inline int cut_runs_portable(const uint8_t *bytes, int n_bytes, uint8_t *
     return cut_portable(run_separator_rows, 1, bytes, n_bytes, lowered, base, inside, edges, n_cut);
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-
-#define WITH_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
-
+#if HAS_AVX2_CODE
 /* A byte separates when the bit of its high nibble is set in the row of its low nibble: the
    transpose of the rows above, looked up sixteen bytes an instruction. The row of a byte that is no
    ASCII is read as 0. */
-WITH_AVX2 static inline __attribute__((always_inline)) int cut_avx2(
+WITH_AVX2 static ALWAYS_INLINE int cut_avx2(
     __m128i rows, int all_bytes, const uint8_t *bytes, int n_bytes, uint8_t *lowered,
     int64_t base, uint64_t *inside, int64_t *edges, int *n_cut) {
     const __m256i low_rows = _mm256_broadcastsi128_si256(rows);
@@ -128,25 +123,13 @@ WITH_AVX2 static inline int cut_runs_avx2(const uint8_t *bytes, int n_bytes, uin
 }
 #endif
 
-static inline int runs_avx2(void) {
-#if defined(__x86_64__) && defined(__GNUC__)
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-#else
-    return 0;
-#endif
-}
-
 /* The fastest cutters this processor runs; all of a kind give the same bits. */
-static inline block_cutter_t best_cutter(block_cutter_t fastest, block_cutter_t portable) {
-    return runs_avx2() ? fastest : portable;
-}
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define best_block_cutter() best_cutter(cut_block_avx2, cut_block_portable)
-#define best_run_cutter() best_cutter(cut_runs_avx2, cut_runs_portable)
+#if HAS_AVX2_CODE
+#define best_block_cutter() (runs_avx2() ? cut_block_avx2 : cut_block_portable)
+#define best_run_cutter() (runs_avx2() ? cut_runs_avx2 : cut_runs_portable)
 #else
-#define best_block_cutter() best_cutter(0, cut_block_portable)
-#define best_run_cutter() best_cutter(0, cut_runs_portable)
+#define best_block_cutter() cut_block_portable
+#define best_run_cutter() cut_runs_portable
 #endif
 
 #endif

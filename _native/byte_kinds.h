@@ -13,19 +13,28 @@
 #define BYTE_HIGH 64    /* no ASCII */
 
 #define HIGH_ (BYTE_HIGH | BYTE_END)
+#define FIVE_(kind) kind, kind, kind, kind, kind
+#define TEN_(kind) FIVE_(kind), FIVE_(kind)
+#define THIRTY_(kind) TEN_(kind), TEN_(kind), TEN_(kind)
 static const uint8_t byte_kinds[256] = {
-    ['0' ... '9'] = BYTE_WORD, ['a' ... 'z'] = BYTE_WORD, ['A' ... 'Z'] = BYTE_WORD,
+    ['0'] = TEN_(BYTE_WORD),
+    ['a'] = TEN_(BYTE_WORD), TEN_(BYTE_WORD), FIVE_(BYTE_WORD), BYTE_WORD,
+    ['A'] = TEN_(BYTE_WORD), TEN_(BYTE_WORD), FIVE_(BYTE_WORD), BYTE_WORD,
     ['\t'] = BYTE_SPACE, [' '] = BYTE_SPACE, ['\v'] = BYTE_SPACE, ['\f'] = BYTE_SPACE,
     ['\n'] = BYTE_SPACE | BYTE_LINE, ['\r'] = BYTE_SPACE | BYTE_LINE,
     ['*'] = BYTE_MARKUP, ['`'] = BYTE_MARKUP, ['~'] = BYTE_MARKUP, ['['] = BYTE_MARKUP,
     ['('] = BYTE_MARKUP, ['_'] = BYTE_MARKUP | BYTE_NAME,
     ['.'] = BYTE_NAME | BYTE_END, ['-'] = BYTE_NAME, ['\''] = BYTE_NAME,
     ['!'] = BYTE_END, ['?'] = BYTE_END,
-    [0x80 ... 0xc1] = HIGH_, [0xc2] = HIGH_ | BYTE_MARKUP, [0xc3 ... 0xe1] = HIGH_,
-    [0xe2] = HIGH_ | BYTE_MARKUP | BYTE_LINE, [0xe3] = HIGH_ | BYTE_MARKUP,
-    [0xe4 ... 0xff] = HIGH_,
+    [0x80] = THIRTY_(HIGH_), THIRTY_(HIGH_), FIVE_(HIGH_), HIGH_,
+    [0xc2] = HIGH_ | BYTE_MARKUP, THIRTY_(HIGH_), HIGH_,
+    [0xe2] = HIGH_ | BYTE_MARKUP | BYTE_LINE, HIGH_ | BYTE_MARKUP,
+    [0xe4] = TEN_(HIGH_), TEN_(HIGH_), FIVE_(HIGH_), HIGH_, HIGH_, HIGH_,
 };
 #undef HIGH_
+#undef FIVE_
+#undef TEN_
+#undef THIRTY_
 
 /* What one vectorised pass finds in a text: no ASCII, what markup within a line may begin with, a line
    feed or carriage return, the byte that line separators begin with. */
@@ -34,7 +43,7 @@ static const uint8_t byte_kinds[256] = {
 #define CARE_LINES 4
 #define CARE_SEPARATORS 8
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if HAS_AVX2_CODE
 /* Sets of bytes, looked up thirty-two at a time: a byte is in a set when a bit is both in the row of
    its low nibble and in that of its high one. A set with more high nibbles has more bits. */
 typedef struct {
@@ -52,10 +61,10 @@ static const nibble_rows_t care_rows = {
 };
 static const nibble_rows_t end_rows = {
     .low = {4, 4 | 1, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4 | 1, 4 | 2},
-    .high = {[2] = 1, [3] = 2, [8 ... 15] = 4},
+    .high = {[2] = 1, [3] = 2, [8] = 4, 4, 4, 4, 4, 4, 4, 4},
 };
 
-WITH_AVX2 static inline __attribute__((always_inline)) __m256i nibble_bits(
+WITH_AVX2 static ALWAYS_INLINE __m256i nibble_bits(
     const nibble_rows_t *rows, __m256i part) {
     const __m256i nibble = _mm256_set1_epi8(15);
     const __m256i low = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)rows->low));
@@ -88,7 +97,7 @@ WITH_AVX2 static int64_t next_avx2(const nibble_rows_t *rows, uint8_t bits, cons
         __m256i part = _mm256_loadu_si256((const __m256i *)(bytes + at));
         __m256i found = _mm256_and_si256(nibble_bits(rows, part), wanted);
         uint32_t places = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, none));
-        if (places) return at + __builtin_ctz(places);
+        if (places) return at + count_trailing_zeros(places);
     }
     return at;
 }
@@ -97,13 +106,13 @@ WITH_AVX2 static int64_t next_high_avx2(const uint8_t *bytes, int64_t size, int6
     for (; at + 32 <= size; at += 32) {
         uint32_t high = (uint32_t)_mm256_movemask_epi8(
             _mm256_loadu_si256((const __m256i *)(bytes + at)));
-        if (high) return at + __builtin_ctz(high);
+        if (high) return at + count_trailing_zeros(high);
     }
     return at;
 }
 
 /* One bit for each of 32 bytes and the one behind it, as is_odd_byte has it. */
-WITH_AVX2 static inline __attribute__((always_inline)) uint32_t odd_bits(const uint8_t *bytes) {
+WITH_AVX2 static ALWAYS_INLINE uint32_t odd_bits(const uint8_t *bytes) {
     const __m256i part = _mm256_loadu_si256((const __m256i *)bytes);
     const __m256i next = _mm256_loadu_si256((const __m256i *)(bytes + 1));
     const __m256i comma = _mm256_set1_epi8(',');
@@ -125,11 +134,11 @@ WITH_AVX2 static int64_t next_odd_avx2(const uint8_t *bytes, int64_t size, int64
     uint32_t odd;
     for (; size - at > 32; at += 32) {
         odd = odd_bits(bytes + at);
-        if (odd) return at + __builtin_ctz(odd);
+        if (odd) return at + count_trailing_zeros(odd);
     }
     memcpy(padded, bytes + at, (size_t)(size - at));
     odd = odd_bits(padded);
-    return odd ? at + __builtin_ctz(odd) : size;
+    return odd ? at + count_trailing_zeros(odd) : size;
 }
 
 WITH_AVX2 static int64_t letters_avx2(const uint8_t *bytes, int64_t n_blocks) {
@@ -149,7 +158,7 @@ WITH_AVX2 static int64_t letters_avx2(const uint8_t *bytes, int64_t n_blocks) {
 
 static inline int care_of_bytes(const uint8_t *bytes, int64_t size) {
     int kinds = 0, lines = 0, separators = 0;
-#if defined(__x86_64__) && defined(__GNUC__)
+#if HAS_AVX2_CODE
     if (size >= 32 && runs_avx2()) return care_avx2(bytes, size);
 #endif
     for (int64_t i = 0; i < size; i++) {
@@ -163,14 +172,12 @@ static inline int care_of_bytes(const uint8_t *bytes, int64_t size) {
 
 /* The next byte of no ASCII at or after `at`; `size` when there is none. */
 static inline int64_t next_high_byte(const uint8_t *bytes, int64_t size, int64_t at) {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if HAS_AVX2_CODE
     if (at + 32 <= size && runs_avx2()) at = next_high_avx2(bytes, size, at);
 #endif
     for (; at + 8 <= size; at += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + at, 8);
-        word &= 0x8080808080808080u;
-        if (word) return at + __builtin_ctzll(word) / 8;
+        uint64_t word = load_8_bytes(bytes + at) & 0x8080808080808080u;
+        if (word) return at + count_trailing_zeros(word) / 8;
     }
     while (at < size && bytes[at] < 0x80) at++;
     return at;
@@ -186,7 +193,7 @@ static inline int is_odd_byte(uint8_t byte, uint8_t next) {
 /* The first such byte at or after `at`, where a run begins: an apostrophe before it counts. */
 static inline int64_t next_odd_byte(const uint8_t *bytes, int64_t size, int64_t at) {
     if (bytes[at] >= 0x80 || (at > 0 && bytes[at - 1] == '\'')) return at;
-#if defined(__x86_64__) && defined(__GNUC__)
+#if HAS_AVX2_CODE
     if (runs_avx2()) return next_odd_avx2(bytes, size, at);
 #endif
     while (at < size && !is_odd_byte(bytes[at], at + 1 < size ? bytes[at + 1] : 0)) at++;
@@ -202,7 +209,7 @@ static inline int64_t next_of_kinds(const uint8_t *bytes, int64_t size, int64_t 
 
 /* The same of one kind that is rare. */
 static inline int64_t next_markup(const uint8_t *bytes, int64_t size, int64_t at) {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if HAS_AVX2_CODE
     if (at + 32 <= size && runs_avx2())
         at = next_avx2(&care_rows, MARKUP_BITS, bytes, size, at);
 #endif
@@ -210,7 +217,7 @@ static inline int64_t next_markup(const uint8_t *bytes, int64_t size, int64_t at
 }
 
 static inline int64_t next_line_byte(const uint8_t *bytes, int64_t size, int64_t at) {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if HAS_AVX2_CODE
     if (at + 32 <= size && runs_avx2())
         at = next_avx2(&care_rows, LINE_BIT | SEPARATOR_BIT, bytes, size, at);
 #endif
@@ -218,7 +225,7 @@ static inline int64_t next_line_byte(const uint8_t *bytes, int64_t size, int64_t
 }
 
 static inline int64_t next_end_byte(const uint8_t *bytes, int64_t size, int64_t at) {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if HAS_AVX2_CODE
     if (at + 32 <= size && runs_avx2()) at = next_avx2(&end_rows, 7, bytes, size, at);
 #endif
     return next_of_kinds(bytes, size, at, BYTE_END);
@@ -226,7 +233,7 @@ static inline int64_t next_end_byte(const uint8_t *bytes, int64_t size, int64_t 
 
 static inline int64_t count_ascii_letters(const uint8_t *bytes, int64_t size) {
     int64_t n_letters = 0, at = 0;
-#if defined(__x86_64__) && defined(__GNUC__)
+#if HAS_AVX2_CODE
     if (runs_avx2()) {
         at = size & ~(int64_t)31;
         n_letters = letters_avx2(bytes, at / 32);

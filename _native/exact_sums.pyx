@@ -8,11 +8,8 @@ after Neal 2015).
 from libc.math cimport frexp, isnan
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-cdef extern from *:
-    """
-    typedef unsigned __int128 wide_t;
-    """
-    ctypedef unsigned long long wide_t
+cdef extern from "portable.h" nogil:
+    uint64_t multiply_wide(uint64_t left, uint64_t right, uint64_t* upper) noexcept
 
 cdef enum:
     # Exponents of the least bit: -1074 (subnormal) to 971, moved up so that none is negative.
@@ -29,10 +26,9 @@ def add_column(const double[:] values, int64_t[:, ::1] sums, int64_t[:, ::1] squ
     pieces from low to high. At most 2**31 values may be added before the pieces are emptied.
     """
     cdef Py_ssize_t i, n_values = 0
-    cdef int exponent, piece, first = N_EXPONENTS, end = 0
+    cdef int exponent, first = N_EXPONENTS, end = 0
     cdef int64_t sign
-    cdef uint64_t mantissa
-    cdef wide_t square
+    cdef uint64_t mantissa, lower, upper = 0
     cdef double value
     with nogil:
         for i in range(values.shape[0]):
@@ -53,7 +49,9 @@ def add_column(const double[:] values, int64_t[:, ::1] sums, int64_t[:, ::1] squ
             end = max(end, exponent + 1)
             sums[exponent, 0] += sign * <int64_t> <uint32_t> mantissa
             sums[exponent, 1] += sign * <int64_t> (mantissa >> 32)
-            square = <wide_t> mantissa * <wide_t> mantissa
-            for piece in range(4):
-                squares[exponent, piece] += <int64_t> <uint32_t> (square >> (32 * piece))
+            lower = multiply_wide(mantissa, mantissa, &upper)
+            squares[exponent, 0] += <int64_t> <uint32_t> lower
+            squares[exponent, 1] += <int64_t> (lower >> 32)
+            squares[exponent, 2] += <int64_t> <uint32_t> upper
+            squares[exponent, 3] += <int64_t> (upper >> 32)
     return n_values, min(first, end), end

@@ -6,22 +6,9 @@ ctypedef int64_t offset_t   # position in a column (Arrow large_utf8 / large_lis
 ctypedef int32_t token_t    # id of a token or an n-gram, dense from 0 within one vocabulary
 ctypedef uint64_t hash_t    # mixed key of a token or an n-gram
 
-cdef extern from *:
-    """
-    /* Upper half xor lower half of the 128-bit product: every input bit reaches every output bit.
-       Without such mixing, plain FNV keys made the same pass three times slower. */
-    static inline uint64_t folded_product(uint64_t left, uint64_t right) {
-        unsigned __int128 product = (unsigned __int128)left * right;
-        return (uint64_t)product ^ (uint64_t)(product >> 64);
-    }
-    static inline uint64_t load_8_bytes(const uint8_t *bytes) {
-        uint64_t word;
-        __builtin_memcpy(&word, bytes, 8);
-        return word;
-    }
-    """
-    uint64_t folded_product(uint64_t left, uint64_t right) noexcept nogil
-    uint64_t load_8_bytes(const uint8_t* bytes) noexcept nogil
+cdef extern from "portable.h" nogil:
+    uint64_t folded_product(uint64_t left, uint64_t right) noexcept
+    uint64_t load_8_bytes(const uint8_t* bytes) noexcept
 
 
 cdef struct span_t:

@@ -11,8 +11,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 cdef extern from *:
     """
-    /* Loaded and stored unaligned: arrays of others begin at any double. */
-    typedef double four_t __attribute__((vector_size(32), aligned(8), may_alias));
+    #include "portable.h"
 
     static inline uint64_t resampling_word(uint64_t stream, uint64_t number) {
         uint64_t mixed = stream + (number + 1) * UINT64_C(0x9E3779B97F4A7C15);
@@ -24,12 +23,15 @@ cdef extern from *:
     /* All 16 sums of four rows with either sign; bit i of the place is 1 where row i is negative.
        Fewer than four rows are filled up with zeros. */
     static void sign_table(const double *rows, int64_t n_rows, four_t table[16]) {
-        four_t row[4] = {{0}};
+        four_t row[4];
+        memset(row, 0, sizeof row);
         for (int64_t i = 0; i < n_rows && i < 4; i++)
             row[i] = ((const four_t *)rows)[i];
         for (int place = 0; place < 16; place++)
-            table[place] = ((place & 1 ? -row[0] : row[0]) + (place & 2 ? -row[1] : row[1]))
-                         + ((place & 4 ? -row[2] : row[2]) + (place & 8 ? -row[3] : row[3]));
+            table[place] = add_fours(add_fours(place & 1 ? negate_four(row[0]) : row[0],
+                                               place & 2 ? negate_four(row[1]) : row[1]),
+                                     add_fours(place & 4 ? negate_four(row[2]) : row[2],
+                                               place & 8 ? negate_four(row[3]) : row[3]));
     }
 
     /* One addition instead of four: tables of 64 rows, 8 KB, serve all resamples of the call. */
@@ -47,8 +49,8 @@ cdef extern from *:
                 uint64_t signs = resampling_word(streams[resample], (uint64_t)begin / 64);
                 four_t sum = tables[0][signs & 15];
                 for (int part = 1; part < 16; part++)
-                    sum += tables[part][(signs >> (4 * part)) & 15];
-                out[resample] += sum;
+                    sum = add_fours(sum, tables[part][(signs >> (4 * part)) & 15]);
+                out[resample] = add_fours(out[resample], sum);
             }
         }
     }
@@ -59,9 +61,10 @@ cdef extern from *:
         for (int64_t resample = 0; resample < n_resamples; resample++) {
             four_t sum = {0};
             for (int64_t draw = 0; draw < n_rows; draw++) {
-                uint64_t word = resampling_word(streams[resample], (uint64_t)draw);
-                uint64_t place = (uint64_t)(((unsigned __int128)word * (uint64_t)n_rows) >> 64);
-                sum += ((const four_t *)rows)[place];
+                uint64_t place;
+                multiply_wide(resampling_word(streams[resample], (uint64_t)draw),
+                              (uint64_t)n_rows, &place);
+                sum = add_fours(sum, ((const four_t *)rows)[place]);
             }
             ((four_t *)sums)[resample] = sum;
         }

@@ -1,14 +1,13 @@
 """How a caller ends a kernel early: by a byte of its own, which it sets while the kernel runs."""
 from libc.stdint cimport uint8_t
 
-cdef extern from *:
-    """
-    /* Set by another thread: each call reads memory. */
-    static inline int is_stopped(const uint8_t *stop) {
-        return stop && __atomic_load_n(stop, __ATOMIC_RELAXED);
-    }
-    """
-    bint is_stopped(const uint8_t* stop) noexcept nogil
+cdef extern from "portable.h" nogil:
+    bint is_set(const uint8_t* flag) noexcept
+
+
+cdef inline bint is_stopped(const uint8_t* stop) noexcept nogil:
+    """Whether another thread has ended this call."""
+    return stop != NULL and is_set(stop)
 
 
 cdef inline const uint8_t* stop_flag(const uint8_t[::1] stop) noexcept:

@@ -29,7 +29,7 @@ cdef extern from "bit_strips.h" nogil:
     const bit_strip_t EDIT_STRIPS[STRIP_WORDS + 1]
     const int64_t LCS_ROWS
     const int64_t EDIT_ROWS
-    int64_t ones(uint64_t word) noexcept
+    int count_ones(uint64_t word) noexcept
 
 
 # --------------------------------------------------------------------------------- units of texts
@@ -371,9 +371,9 @@ cdef int64_t strip_sum(const uint64_t* state, strip_t strip, bint edits) noexcep
         left = min(strip.n_rows - word * strip.word_rows, strip.word_rows)
         valid = ~<uint64_t> 0 >> (64 - left)
         if edits:
-            total += ones(state[word] & valid) - ones(state[strip.width + word] & valid)
+            total += count_ones(state[word] & valid) - count_ones(state[strip.width + word] & valid)
         else:
-            total += ones(~state[word] & valid)
+            total += count_ones(~state[word] & valid)
     return total
 
 

@@ -55,11 +55,8 @@ cdef inline bint is_counting_word(const uint8_t* word, int64_t size) noexcept no
     return facts != NULL and facts.kinds & WORD_COUNTING != 0
 
 
-cdef extern from *:
-    """
-    #define count_trailing_zeros(word) __builtin_ctzll(word)
-    """
-    int count_trailing_zeros(uint64_t word) noexcept nogil
+cdef extern from "portable.h" nogil:
+    int count_trailing_zeros(uint64_t word) noexcept
 
 
 # --------------------------------------------------------------------------------- the language

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,18 @@ def missing(compiler: str, include: Path) -> str | None:
         "or choose a Python and a platform that have a wheel: "
         "pip install --only-binary rag-eval-native rag-eval-native"
     )
+
+
+def headers(source: Path) -> list[Path]:
+    """The headers of ``_native/`` that a C file includes, at whatever remove."""
+    found: set[Path] = set()
+    left = [source]
+    while left:
+        names = re.findall(r'^\s*#\s*include "(\w+\.h)"', left.pop().read_text("utf-8"), re.M)
+        new = {NATIVE / name for name in names if (NATIVE / name).exists()} - found
+        found |= new
+        left += new
+    return sorted(found)
 
 
 class BuildKernels(build_ext):  # type: ignore[misc]  # without types
@@ -103,6 +116,7 @@ class BuildKernels(build_ext):  # type: ignore[misc]  # without types
         flags = (compiler, self.compiler.linker_so, ext.extra_compile_args, ext.extra_link_args)
         decides = (version, flags, sys.version, self.get_ext_filename(ext.name))
         content = hashlib.sha256(repr(decides).encode())
-        for source in [*ext.sources, *sorted(NATIVE.glob("*.h"))]:
-            content.update(Path(source).read_bytes())
+        for source in ext.sources:
+            for path in [Path(source), *headers(Path(source))]:
+                content.update(path.read_bytes())
         return content.hexdigest()

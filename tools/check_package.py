@@ -42,7 +42,9 @@ def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = 
 def build_sdist(source: Path, folder: Path) -> Path:
     """The sdist of a source tree, as of a fixed time."""
     epoch = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
-    run(sys.executable, "-m", "build", "--sdist", "--outdir", folder, cwd=source, env=epoch)
+    # With the tools of this environment; the wheel is built in one of its own.
+    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation"]
+    run(*command, "--outdir", folder, cwd=source, env=epoch)
     (sdist,) = folder.glob("*.tar.gz")
     return sdist
 
@@ -85,11 +87,17 @@ def check_wheel(wheel: Path, folder: Path) -> None:
             sys.exit(f"{kernel.name}: debug information is in or the symbol table is out")
 
 
+def install(python: Path, requirement: str | Path) -> None:
+    """Install something for an interpreter that has no pip, by the pip of this one."""
+    flags = ["--quiet", "--disable-pip-version-check"]
+    run(sys.executable, "-m", "pip", "--python", python, "install", *flags, requirement)
+
+
 def check_installed(wheel: Path, folder: Path) -> None:
     """The wheel works alone in a clean environment, from the command line and from Python."""
-    venv.create(folder / "clean", with_pip=True)
+    venv.create(folder / "clean")
     python = folder / "clean" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    install(python, wheel)
     check_plugin(python, folder)
     example = ROOT / "examples" / "handbook.jsonl"
     for profile in ("overlap", "grounded"):
@@ -131,8 +139,7 @@ def check_plugin(python: Path, folder: Path) -> None:
 
 def check_page(programs: Path, wheel: Path, folder: Path) -> None:
     """Templates, style and script of the page are in the wheel; its extra is all it takes."""
-    flags = ["--quiet", "--disable-pip-version-check"]
-    run(programs / "python", "-m", "pip", "install", *flags, f"{wheel}[report]")
+    install(programs / "python", f"{wheel}[report]")
     page = folder / "page.html"
     result = folder / "grounded.json"
     run(programs / "rag-eval", "report", result, "--html", page, cwd=folder)

@@ -32,3 +32,14 @@ def test_missing_headers_are_named_until_they_are_there(tmp_path: Path) -> None:
     assert "python3-dev" in message
     (tmp_path / "Python.h").touch()
     assert missing(str(compiler), tmp_path) is None
+
+
+def test_a_compiled_kernel_is_kept_for_the_headers_it_includes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was left out would make an edit of it do nothing; all would compile everything."""
+    monkeypatch.chdir(Path(__file__).parents[2])
+    source = tmp_path / "kernel.c"
+    source.write_text('#include "Python.h"\n    #include "byte_kinds.h"\n', encoding="utf-8")
+    found = [path.name for path in tool("build_kernels").headers(source)]
+    assert found == ["byte_blocks.h", "byte_kinds.h", "portable.h"]

@@ -37,6 +37,8 @@ def test_the_kernels_are_those_built_for_this_run() -> None:
         content = path.read_bytes()
         for mark in (b"__asan_init", b"__ubsan_handle"):
             assert (mark in content) == (kind == "sanitized"), path
+        if kind == "checked":
+            assert b"__cpu_model" not in content, "asks the processor what it has: not plain C"
     if kind == "checked":
         # Offsets need one more place than there are texts; a release would write past the end.
         with pytest.raises(IndexError, match="Out of bounds"):

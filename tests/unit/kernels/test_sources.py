@@ -28,6 +28,8 @@ BANNED = {
     r"\bTODO\b|\bFIXME\b|\bXXX\b": "no promises",
     r"\bprint\s*\(": "kernels are silent",
 }
+# What only some compilers know.
+UNPORTABLE = r"__builtin_|__attribute__|__GNUC__|__int128|__atomic|\bssize_t\b|\[[^]\n]+ \.\.\. "
 # A signature may run over lines, and buffer types in it hold colons.
 FUNCTION = re.compile(r"^\s*cp?def\s[^=:#(]*\((?:\[[^\]]*\]|[^:\[])*?\)[^:\n]*(?::|$)", re.M)
 
@@ -91,6 +93,12 @@ def test_banned_words(path: Path, pattern: str) -> None:
     # C blocks are sources too, so docstrings are not left out.
     found = re.search(pattern, path.read_text(encoding="utf-8"), re.M | re.I)
     assert found is None, f"{found[0]!r}: {BANNED[pattern]}"
+
+
+def test_what_compilers_differ_in_is_in_one_header() -> None:
+    """There each has a fallback, which `make checked` runs."""
+    with_it = {path.name for path in SOURCES if re.search(UNPORTABLE, path.read_text("utf-8"))}
+    assert with_it == {"portable.h"}
 
 
 @every_row("path", CYTHON, ids=lambda path: path.name)
