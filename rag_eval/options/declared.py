@@ -68,11 +68,14 @@ class Kind:
         return isinstance(value, self.in_toml) and is_flag <= (bool in self.in_toml)
 
 
+# Cached: Python 3.14 evaluates the declarations again for each form that inherits them.
+@cache
 def choice(*choices: str) -> Kind:
     """One of a few names."""
     return Kind("a string", (str,), "", lambda value, name: one_of(value, name, choices), choices)
 
 
+@cache
 def whole_number(largest: int) -> Kind:
     """A whole number of either sign, bounded."""
 
