@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -140,22 +141,28 @@ def test_ctrl_c_is_seen_between_calls(threads: int, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(resampling, "_CELLS_FOR_THREADS", 0)
     monkeypatch.setattr(resampling, "_DRAWS_PER_CALL", 1000)
     numbers = itertools.count(1)
-    interrupted = threading.Event()
+    dropped = threading.Event()
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            dropped.set()
+            super().shutdown(wait=wait)
 
     def pressed_at_the_third(*call: Any) -> None:
         number = next(numbers)
         if number == 3:
-            interrupted.set()
             raise KeyboardInterrupt
         if number > 3:
-            interrupted.wait()
+            dropped.wait()
         drawn_sums(*call)
 
     drawn_sums = kernel.drawn_sums
     monkeypatch.setattr(kernel, "drawn_sums", pressed_at_the_third)
+    monkeypatch.setattr(resampling, "ThreadPoolExecutor", Pool)
     with pytest.raises(KeyboardInterrupt):
         resampled_sums(np.ones((1000, 1)), 5000, 0, threads=threads)
-    assert next(numbers) < 5000
+    assert next(numbers) <= 3 + threads + 1
 
 
 # ---------------------------------------------------------------------------------- index sources
