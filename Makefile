@@ -36,7 +36,7 @@ coverage: $(VENV)/test.stamp ## measure by rooms which lines the tests run, in c
 # kernels. SEED is other mutants.
 N ?= 60
 mutants: $(VENV)/test.stamp ## break the code in N small ways and list what no test notices (SEED, MUTANTS=--all)
-	$(BIN)/python -m tools.mutate -n $(N) --seed $(SEED) $(MUTANTS)
+	$(BIN)/python tools/mutate.py -n $(N) --seed $(SEED) $(MUTANTS)
 
 # Clusters of Spark, Ray and Dask on this machine; wants Java 17, and some gigabytes of packages.
 engines: $(VENV)-engines/test.stamp ## test clusters of Spark, Ray and Dask on this machine (Java 17, some gigabytes)

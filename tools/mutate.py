@@ -1,6 +1,6 @@
 """Breaks the code in small ways, one at a time, and lists what no test notices.
 
-    python -m tools.mutate [-n 60] [--seed 0] [--base main | --all] [--kernels] [PATH ...]
+    python tools/mutate.py [-n 60] [--seed 0] [--base main | --all] [--kernels] [PATH ...]
 
 Each mutant lives in a copy of the tree. It meets the tests that ran its line in the last
 `make coverage`, the quickest first, or else those of its room that name its module. A mutant of a
@@ -28,9 +28,8 @@ from xml.etree import ElementTree
 
 import coverage
 import pytest
-
-from tools.measure_coverage import DATA, DURATIONS, ROOT, test_of
-from tools.mutations import Mutant, mutants_of
+from measure_coverage import DATA, DURATIONS, ROOT, test_of
+from mutations import Mutant, mutants_of
 
 MAX_SECONDS = 30.0  # of tests per mutant, as make coverage timed them
 FILES_SECONDS = 900.0  # where whole files run

@@ -606,6 +606,13 @@ main()
 """
 
 
+def wait_until_asleep(running: subprocess.Popen[bytes]) -> None:
+    """A signal that comes just before a call that blocks is seen by Python when that returns."""
+    stat = Path(f"/proc/{running.pid}/stat")  # the state stands behind the name in parentheses
+    while stat.exists() and ") R " in stat.read_text():
+        pass
+
+
 def interrupted(path: Path, n_rows: int, *arguments: object) -> tuple[int, bytes, bytes]:
     """Ctrl-C while the run waits for the rest of its input."""
     running = process("run", path, *FAITH, *arguments, code=READING)
@@ -616,6 +623,7 @@ def interrupted(path: Path, n_rows: int, *arguments: object) -> tuple[int, bytes
         pipe.flush()
         while running.stderr.readline() != b"%d\n" % len(content):
             assert running.poll() is None
+        wait_until_asleep(running)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate()
     return running.returncode, out, err
@@ -665,6 +673,7 @@ def test_sigterm_ends_every_command_as_ctrl_c_does(endless: Path, command: str) 
     }
     running = process(command, *arguments[command])
     with endless.open("wb"):  # when the process reads it
+        wait_until_asleep(running)
         running.terminate()
         out, err = running.communicate()
     assert (running.returncode, out) == (143, b""), err.decode()
