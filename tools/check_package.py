@@ -10,9 +10,9 @@ source of a kernel and no debug information, and must score the example when ins
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import venv
 import zipfile
@@ -52,8 +52,7 @@ def build_sdist(source: Path, folder: Path) -> Path:
 def build(folder: Path) -> tuple[Path, Path]:
     """The sdist, and the wheel built from it in a folder of its own."""
     sdist = build_sdist(ROOT, folder)
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "source", filter="data")
+    shutil.unpack_archive(sdist, folder / "source")
     (source,) = (folder / "source").iterdir()
     again = build_sdist(source, folder / "again")
     if again.read_bytes() != sdist.read_bytes():
