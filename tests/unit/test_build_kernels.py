@@ -14,7 +14,7 @@ from tests.docs_pages import tool
 
 def test_a_missing_compiler_is_named_in_one_line() -> None:
     command = tool("build_kernels").BuildKernels(Distribution())
-    command.compiler = SimpleNamespace(compiler_so=["no-such-cc", "-pthread"])
+    command.compiler = SimpleNamespace(compiler_type="unix", compiler_so=["no-such-cc", "-pthread"])
     with pytest.raises(PlatformError) as error:
         command.build_extensions()
     message = str(error.value)
@@ -43,3 +43,25 @@ def test_a_compiled_kernel_is_kept_for_the_headers_it_includes(
     source.write_text('#include "Python.h"\n    #include "byte_kinds.h"\n', encoding="utf-8")
     found = [path.name for path in tool("build_kernels").headers(source)]
     assert found == ["byte_blocks.h", "byte_kinds.h", "portable.h"]
+
+
+def test_the_compiler_of_microsoft_gets_flags_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It knows none of gcc's, and setuptools gives it no ``compiler_so``."""
+    monkeypatch.chdir(tmp_path)
+    build = tool("build_kernels")
+    given = []
+    monkeypatch.setattr(build, "cythonize", lambda extensions, **_: extensions)
+    monkeypatch.setattr(
+        build.build_ext, "build_extension", lambda _, ext: given.append(ext.extra_compile_args)
+    )
+    (tmp_path / "kernel.c").touch()
+    command = build.BuildKernels(Distribution())
+    command.compiler = SimpleNamespace(compiler_type="msvc")
+    command.parallel = command.verbose = 0
+    kernel = build.Extension("kernel", ["kernel.c"], extra_compile_args=["-O3"])
+    kernel.cython_directives = {"boundscheck": False}
+    command.extensions = [kernel]
+    command.build_extensions()
+    assert given == [build.MSVC_FLAGS]
