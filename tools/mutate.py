@@ -34,7 +34,7 @@ from mutations import Mutant, mutants_of
 MAX_SECONDS = 30.0  # of tests per mutant, as make coverage timed them
 FILES_SECONDS = 900.0  # where whole files run
 KERNEL_TESTS = ("differential", "conformance", "unit/kernels", "properties")
-OUTCOMES = ("killed", "survived", "no test", "no build")
+OUTCOMES = ("killed", "timed out", "survived", "no test", "no build")
 LOADED = ("numpy", "scipy.stats", "scipy.optimize", "msgspec", "rich_click", "hypothesis")
 
 
@@ -249,9 +249,9 @@ def main() -> None:
             diff = "" if outcome == "killed" else f"\n{mutant.diff}"
             print(f"{outcome}: {mutant.path}:{mutant.line}{diff}", flush=True)
     rooms["all"] = sum(rooms.values(), Counter())
-    print("".join(f"{title:>9}" for title in OUTCOMES))
+    print("".join(f"{title:>11}" for title in OUTCOMES))
     for room, counts in rooms.items():
-        print("".join(f"{counts[outcome]:>9}" for outcome in OUTCOMES) + f"  {room}")
+        print("".join(f"{counts[outcome]:>11}" for outcome in OUTCOMES) + f"  {room}")
 
 
 if __name__ == "__main__":
