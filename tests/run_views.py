@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from rag_eval.gating.limits import pass_rate_outcome
 from rag_eval.scoring.evaluator import evaluate_batch
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
@@ -51,9 +52,13 @@ def view_of(
     path: str | None = "data/samples.jsonl",
     **options: Any,
 ) -> RunView:
-    """The view of a run of these samples, one a line of a file where it has a path."""
+    """The view of a run of these samples, one a line of a file where it has a path.
+
+    Its gate is that every sample passes.
+    """
     batch = evaluate_batch(list(samples), metrics and list(metrics), **options)
-    view = view_of_batch(batch, source=path or "")
+    gate = pass_rate_outcome(batch.n_passed, batch.n_rows, 1.0)
+    view = view_of_batch(batch, source=path or "", gates=[gate])
     if path is None:
         return view
     rows = [

@@ -35,9 +35,9 @@ _force_flag = click.option("--force", is_flag=True, help="Write over a file that
 
 @click.group("init")
 def init_command() -> None:
-    """Write a workflow for a build server: each change is scored and held against a baseline.
+    """Write a workflow for a build server: each change is scored and compared with a baseline.
 
-    Then it says what is left to do: samples, limits, a baseline to commit.
+    Then it says what is left to do: samples and a baseline to commit.
 
     \b
     Examples:
@@ -63,9 +63,9 @@ def github_command(data: str, branch: str, directory: str, force: bool) -> None:
 
     It runs on pull requests, those of forks among them, and on pushes to the default branch. It
     scores DATA with the grounded profile, shows what failed beside the change and on the page of
-    the run, and keeps the HTML report. Where rag-eval-baseline.json is committed, a later step
-    holds the scores against it. The workflow may read the repository and no more, needs no key, and
-    names each action by its commit.
+    the run, and keeps the HTML report. Once rag-eval-baseline.json is committed, a later step fails
+    when scores regressed against it; until then nothing fails. The workflow may read the repository
+    and no more, needs no key, and names each action by its commit.
 
     \b
     Examples:
@@ -149,9 +149,8 @@ def _print_next_steps(path: Path, data: str, include: str) -> None:
     shown = plain_text(shlex.quote(data))
     steps = [
         f"see that {shown} is in the repository, or let a step of the workflow write it",
-        f"try the limits here first: rag-eval run {shown} --profile grounded --min-pass-rate 0.9 "
-        "--output results.json",
-        f"choose a baseline: rag-eval baseline export {_BASELINE} --from results.json",
+        f"score them here first: rag-eval run {shown} --profile grounded --output results.json",
+        f"make these scores the baseline: rag-eval baseline export {_BASELINE} --from results.json",
         f"commit {plain_text(str(path))} and {_BASELINE}",
     ]
     if include:

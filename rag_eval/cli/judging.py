@@ -16,19 +16,21 @@ INTERRUPTED: Final = 130
 TERMINATED: Final = 143  # what a shell reports for a command that SIGTERM ended
 ENDED_CODES: Final = "130 interrupted (Ctrl-C) · 143 terminated (SIGTERM)"
 EXIT_CODES: Final = (
-    "Exit codes: 0 every gate held · 1 a gate failed · 2 bad input or usage · "
+    "Exit codes: 0 no gate failed · 1 a gate failed · 2 bad input or usage · "
     f"3 judge unavailable or budget reached · {ENDED_CODES}, partial result written"
 )
 
 
-def exit_code(interrupted: bool, unavailable: str, result: BatchSummary, passed: bool) -> int:
+def exit_code(
+    interrupted: bool, unavailable: str, result: BatchSummary, passed: bool | None
+) -> int:
     """The exit code of a run that ended with a report."""
     judging = result.judging
     if unavailable or (judging is not None and (judging.budget_reached or judging.nobody_answered)):
         return UNAVAILABLE
     if interrupted:
         return INTERRUPTED
-    return 0 if passed else 1
+    return 1 if passed is False else 0
 
 
 def print_estimate(

@@ -43,9 +43,9 @@ _GATES: Final = declared(RunOptions)
 def report_command(result: str, **flags: Any) -> None:
     """Write reports of RESULT, any file that show reads: nothing is scored again.
 
-    The same reports can be written by run itself. By default the verdict is that every sample
-    passes; give gates to have it by others. It is shown and not the exit code: rag-eval gate
-    decides. Without any file a summary in Markdown goes to stdout.
+    The same reports can be written by run itself. They have a verdict when you set gates. It is
+    shown and not the exit code: rag-eval gate decides. Without any file a summary in Markdown goes
+    to stdout.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def report_command(result: str, **flags: Any) -> None:
       rag-eval report today.json > summary.md
     """
     files = report_files(flags, result, [flags["baseline"]])
-    from rag_eval.gating.limits import Gates, check_gates
+    from rag_eval.gating.limits import Gates, check_gates, verdict_of
     from rag_eval.reports.run_markdown import run_markdown
     from rag_eval.views.making import view_of_file
 
@@ -71,8 +71,8 @@ def report_command(result: str, **flags: Any) -> None:
     )
     threshold = _GATES["regression_threshold"].default
     outcomes = tuple(check_gates(view.summary, gates, threshold))
-    held = not view.interrupted and all(gate.held for gate in outcomes)
-    view = replace(view, gates=outcomes, passed=held, command=this_command())
+    passed = verdict_of(outcomes, whole=not view.interrupted)
+    view = replace(view, gates=outcomes, passed=passed, command=this_command())
     files.write(view)
     print_written(files)
     if not files.wanted:

@@ -1,4 +1,4 @@
-"""``rag-eval run``: score a file, print a report, hold it against gates."""
+"""``rag-eval run``: score a file, print a report, check it against gates."""
 
 from __future__ import annotations
 
@@ -54,12 +54,13 @@ _STORE_HELP: Final = f"{declared(RunOptions)['store'].flag_text[:-1]} [{DEFAULT_
 @report_flags
 @click.option("--quiet", is_flag=True, help="No progress, warnings or notes; errors stay.")
 def run_command(data: str, **flags: Any) -> int:
-    """Score every sample in DATA, print statistics per metric, and pass or fail.
+    """Score every sample in DATA, print statistics per metric, and check the gates that you set.
 
     DATA is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a
     quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. It may be of any
     size: memory does not grow with it. Each mean is printed with how many of the samples
-    had a score. The run passes when every gate holds; without any gate, when every sample passes.
+    had a score. The run passes when every gate holds. Without a gate there is no verdict, and the
+    exit code is 0.
 
     Reports (--html and those for CI) show up to 5,000 rows: of a longer run the worst half, and
     others drawn at random. With --baseline the page compares row by row.
@@ -108,7 +109,7 @@ def run_command(data: str, **flags: Any) -> int:
         _print_talk(report, with_verdict=form != "table")
     _print_report(report, form)
     # Where most rows fail by defaults that nobody chose.
-    chosen = quiet or form != "table" or report.gated or "profile" in options
+    chosen = quiet or form != "table" or report.gates or "profile" in options
     if not chosen and 2 * report.result.n_passed < report.result.n_rows:
         print(_OTHER_PROFILE, file=sys.stderr)
     if changed is not None:

@@ -1,9 +1,12 @@
-"""Gates: a batch result -> whether it may pass, and why not, in words."""
+"""Gates: a batch result -> whether it may pass, and why not, in words.
+
+A verdict is True or False where something was to be reached, and None where no gate was set.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,27 +30,22 @@ class Gates:
     Attributes
     ----------
     min_pass_rate : float, optional
-        Least share of the scored samples that pass. With no gate at all it is 1: every one passes.
+        Least share of the scored samples that pass.
     min_mean : mapping of MetricId to float
         Least mean score per metric; a metric without any score fails.
     max_mean : mapping of MetricId to float
         Maximum allowed mean per lower-is-better metric; one without any score fails.
-    max_judge_failures : float
+    max_judge_failures : float, optional
         Largest share of the judgements of a run that may fail; a native score that stands in for
-        one counts as failed.
+        one counts as failed. Beside another gate it is 0 by default.
 
     A baseline adds one gate per metric that it shares with the run.
     """
 
     min_pass_rate: float | None = None
     min_mean: Mapping[MetricId, float] = field(default_factory=dict)
-    max_judge_failures: float = 0.0
+    max_judge_failures: float | None = None
     max_mean: Mapping[MetricId, float] = field(default_factory=dict)
-
-    @property
-    def given(self) -> bool:
-        """Whether a bar was set."""
-        return self.min_pass_rate is not None or bool(self.min_mean or self.max_mean)
 
     @classmethod
     def of(
@@ -70,7 +68,7 @@ class Gates:
         largest = bars_on_means("max_mean", max_mean, computed, rises=False)
         rate = None if min_pass_rate is None else share(min_pass_rate, "min_pass_rate")
         failures = (
-            0.0 if max_judge_failures is None else share(max_judge_failures, "max_judge_failures")
+            None if max_judge_failures is None else share(max_judge_failures, "max_judge_failures")
         )
         return cls(
             min_pass_rate=rate, min_mean=least, max_judge_failures=failures, max_mean=largest
@@ -135,19 +133,29 @@ class GateOutcome:
 def check_gates(
     result: BatchSummary, gates: Gates, regression_threshold: float
 ) -> list[GateOutcome]:
-    """The outcome of every gate, the default gate where none was given."""
+    """The outcome of every gate that was set; none where none was."""
     bars = {**gates.min_mean, **gates.max_mean}
     outcomes = [_mean_outcome(result, metric, bar) for metric, bar in bars.items()]
     outcomes += [regression_outcome(row, regression_threshold) for row in result.regressions or ()]
-    if gates.min_pass_rate is not None or not outcomes:
-        bar = 1.0 if gates.min_pass_rate is None else gates.min_pass_rate
-        outcomes.insert(0, pass_rate_outcome(result.n_passed, result.n_rows, bar))
-    if result.judging is not None:
-        judging = result.judging
-        outcomes.append(
-            judge_failure_outcome(judging.n_failed, judging.n_wanted, gates.max_judge_failures)
-        )
+    if gates.min_pass_rate is not None:
+        outcomes.insert(0, pass_rate_outcome(result.n_passed, result.n_rows, gates.min_pass_rate))
+    judging, failures = result.judging, gates.max_judge_failures
+    if judging is not None and (outcomes or failures is not None):
+        bar = 0.0 if failures is None else failures
+        outcomes.append(judge_failure_outcome(judging.n_failed, judging.n_wanted, bar))
     return outcomes
+
+
+def verdict_of(gates: Collection[GateOutcome], *, whole: bool = True) -> bool | None:
+    """Whether a run passes: it is whole and every gate held; None where no gate was set."""
+    return (whole and all(gate.held for gate in gates)) if gates else None
+
+
+def no_gate_text(metrics: Sequence[MetricId]) -> str:
+    """What stands in the place of a verdict, and how to get one."""
+    name = metrics[0] if metrics and "faithfulness" not in metrics else "faithfulness"
+    flag = "--min-mean" if higher_is_better(name) else "--max-mean"
+    return f"no gate set; add {flag} {name}=0.7 or rag-eval gate"
 
 
 def judge_failure_outcome(failed: int, wanted: int, bar: float) -> GateOutcome:

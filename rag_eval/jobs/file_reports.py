@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_eval.errors import InputError
-from rag_eval.gating.limits import GateOutcome
+from rag_eval.gating.limits import GateOutcome, verdict_of
 from rag_eval.inputs.blocks import RowFault
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.faces import face
@@ -67,8 +67,7 @@ class RunReport(FileReport):
     Attributes
     ----------
     gates : list of GateOutcome
-    gated : bool
-        A gate was asked for; else the one in ``gates`` is the default.
+        Empty where no gate was set.
     worst : list of WorstRow
         The worst first.
     change_allowed : bool
@@ -86,7 +85,6 @@ class RunReport(FileReport):
     """
 
     gates: list[GateOutcome]
-    gated: bool
     worst: list[WorstRow]
     change_allowed: bool = False
     written: Path | None = None
@@ -96,10 +94,13 @@ class RunReport(FileReport):
     view: RunView | None = field(default=None, repr=False)
 
     @property
-    def passed(self) -> bool:
-        """Every gate held, and the run came to its end with the data that it began with."""
+    def passed(self) -> bool | None:
+        """Every gate held, and the run came to its end with the data that it began with.
+
+        None where no gate was set: then there is no verdict.
+        """
         is_sound = not self.changed_input or self.change_allowed
-        return is_sound and not self.interrupted and all(gate.held for gate in self.gates)
+        return verdict_of(self.gates, whole=is_sound and not self.interrupted)
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write a report for browsers, or give its text when no path is named.
@@ -136,7 +137,7 @@ class RunReport(FileReport):
         """All but the rows, as JSON values; it can serve as a baseline."""
         return {
             "source": self.source,
-            "verdict": "pass" if self.passed else "fail",
+            "verdict": {True: "pass", False: "fail", None: None}[self.passed],
             "gates": [gate.to_dict() for gate in self.gates],
             "nRows": self.result.n_rows,
             "nSkipped": self.n_skipped,

@@ -55,7 +55,7 @@ def run_file(
     metrics : iterable of str, optional
         Metric ids; all seven by default.
     **options : RunOptions
-        See there. With no gate among them the gate is that every sample passes.
+        See there. With no gate among them there is no verdict: ``passed`` is None.
 
     Returns
     -------
@@ -175,7 +175,6 @@ class _FileRun:
             **stream.report_fields(),
             result=result,
             gates=check_gates(result, self._gates, threshold),
-            gated=self._gates.given or self._baseline is not None,
             worst=self._worst.opened(stream.needs, stream.evaluated_at),
             change_allowed=bool(self._options.get("allow_changed_input")),
             written=self.writer.written(interrupted=interrupted),

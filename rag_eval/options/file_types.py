@@ -97,7 +97,6 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         Option(
             SHARE,
             "Gate: least share of samples that pass.",
-            unset="1 when no other gate is given",
             noted=True,
         ),
     ]
@@ -113,7 +112,12 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
     ]
     max_judge_failures: Annotated[
         float | None,
-        Option(SHARE, "Gate: largest share of judgements that may fail.", default=0.0, noted=True),
+        Option(
+            SHARE,
+            "Gate: largest share of judgements that may fail.",
+            unset="0 when another gate is set",
+            noted=True,
+        ),
     ]
     baseline: Annotated[
         Any,
@@ -163,7 +167,8 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
             FILE,
             "Keep the run in this store, for gates and comparisons to come; some 10 bytes a score, "
             "no texts.",
-            more="It is made when it is not there, and notes whether the gates held.",
+            more="It is made when it is not there, and notes whether the gates held, where any was "
+            "set.",
             metavar="[FILE]",
             no_toml=_WRITES,
         ),

@@ -14,7 +14,7 @@ from typing import IO, Any, Final
 from rag_eval.errors import InputError
 from rag_eval.plumbing import json_text
 from rag_eval.reports.plain_text import plain_text
-from rag_eval.views.outcomes import GATES, FailedCheck, Outcome, checkout_path
+from rag_eval.views.outcomes import FailedCheck, Outcome, checkout_path
 
 # Of one step GitHub shows so many errors, and refuses a longer summary.
 MOST_ANNOTATIONS: Final = 10
@@ -35,13 +35,11 @@ _CUT_NOTE: Final = (
 def annotations(outcomes: Iterable[Outcome], limit: int = MOST_ANNOTATIONS) -> list[str]:
     """Commands that show what failed beside the files of a pull request, the worst first.
 
-    Where every gate held, rows that failed are warnings. Where there are more than ``limit``, the
+    Where rows alone failed and no gate, they are warnings. Where there are more than ``limit``, the
     last says how many are left out.
     """
-    listed = list(outcomes)
-    gates = [outcome.status for outcome in listed if outcome.group == GATES]
-    level = "warning" if gates and set(gates) == {"passed"} else "error"
-    told = [outcome for outcome in listed if outcome.status in ("failed", "error")]
+    told = [outcome for outcome in outcomes if outcome.status in ("failed", "error")]
+    level = "warning" if all(outcome.checks for outcome in told) else "error"
     # Gates, then the rows that failed by the most metrics.
     told.sort(key=lambda each: (bool(each.checks), each.status != "failed", -len(each.checks)))
     kept = told if len(told) <= limit else told[: limit - 1]

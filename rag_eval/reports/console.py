@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rag_eval.calibration.fitting import Calibration
-from rag_eval.gating.limits import GateOutcome
+from rag_eval.gating.limits import GateOutcome, no_gate_text, verdict_of
 from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.figures import NONE, bounds_text, known_bounds, mean_text, number_text
@@ -85,10 +85,10 @@ def window_width(console: Console) -> int:
 def print_run(report: RunReport, console: Console) -> None:
     """Print the table of a run, its worst rows and its verdict."""
     result = report.result
-    verdicts = {
-        **{metric: _metric_verdict(report, metric) for metric in result.aggregates},
-        "composite": report.passed,
-    }
+    verdicts = None
+    if report.gates:
+        verdicts = {metric: _metric_verdict(report, metric) for metric in result.aggregates}
+        verdicts["composite"] = report.passed
     print_table(RunTable(summary=result, thresholds=report.thresholds, verdicts=verdicts), console)
     print_line(console, _samples_text(report))
     for row in report.worst:
@@ -134,10 +134,12 @@ def print_plain(console: Console, text: str) -> None:
 
 
 def print_verdict(report: RunReport, console: Console) -> None:
-    """Print one line per gate, those that failed first."""
+    """Print one line per gate, those that failed first, or how to set one."""
     if report.interrupted:
-        print_line(console, Text("INTERRUPTED  the verdict is on a part of the samples", "yellow"))
+        print_line(console, Text("INTERRUPTED  only part of the samples was scored", "yellow"))
     print_gates(report.gates, console)
+    if not report.gates:
+        print_plain(console, no_gate_text(report.result.metrics))
 
 
 def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:
@@ -170,18 +172,7 @@ def print_plain_table(
 
 
 def _metric_verdict(report: RunReport, metric: MetricId) -> bool | None:
-    """That of the metric's gates; with no gate at all, whether every score passed."""
-    gates = [gate for gate in report.gates if gate.metric_id == metric]
-    if gates or report.gated:
-        return all(gate.held for gate in gates) if gates else None
-    return every_score_passed(report.result.aggregates[metric], report.thresholds.get(metric))
-
-
-def every_score_passed(aggregate: MetricAggregate, threshold: float | None) -> bool | None:
-    """Whether all scores of a metric passed; None where there is nothing that could fail."""
-    if not aggregate.n or threshold is None:
-        return None
-    return round(aggregate.pass_rate * aggregate.n_rows) == aggregate.n
+    return verdict_of([gate for gate in report.gates if gate.metric_id == metric])
 
 
 def print_worst(row: WorstRow | ViewedRow, console: Console, *, brief: bool = False) -> None:

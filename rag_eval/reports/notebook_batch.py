@@ -49,17 +49,17 @@ _Thresholds = Mapping[MetricId, "float | None"]
 
 
 def summary_html(summary: BatchSummary) -> str:
-    """Verdict, statistics and notes of a batch; its worst rows too where it has rows."""
-    return html.shown(_headline(summary, summary.passed), *_summary(summary))
+    """Statistics and notes of a batch; its worst rows too where it has rows."""
+    return html.shown(_headline(summary, None), *_summary(summary))
 
 
 def run_html(report: RunReport) -> str:
     """The verdict of a run with its gates, and its statistics."""
-    part = "interrupted: the verdict is on a part of the samples"
+    part = "interrupted: only part of the samples was scored"
     return html.shown(
         _headline(report.result, report.passed),
         html.element("div", "", part) if report.interrupted else None,
-        _gates(report.gates),
+        _gates(report.gates) if report.gates else None,
         *_summary(report.result),
     )
 
@@ -100,7 +100,7 @@ def comparison_html(comparison: RunComparison) -> str:
     return html.shown(head, body, _notes([*comparison.differences, *comparison.notes]))
 
 
-def _headline(summary: BatchSummary, passed: bool) -> Element:
+def _headline(summary: BatchSummary, passed: bool | None) -> Element:
     text = f"{summary.n_passed:,} of {summary.n_rows:,} samples passed"
     if summary.signature is not None:
         text += f" · {html.line_text(summary.signature.profile, _ID_LIMIT)} profile"

@@ -56,7 +56,7 @@ def _verdict_lines(view: RunView) -> list[str]:
     rows = f"{summary.n_rows:,} samples{source}, {summary.n_passed:,} passed"
     if view.n_skipped:
         rows += f"; {view.n_skipped:,} more could not be read"
-    state = "passed" if view.passed else "failed"
+    state = {True: "passed", False: "failed", None: "no verdict"}[view.passed]
     lines = [
         f"## rag-eval: {state}",
         "",

@@ -13,10 +13,9 @@ from rich.console import Console
 from rich.text import Text
 
 from rag_eval.metrics.registry import higher_is_better
+from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.console import (
     RunTable,
-    every_score_passed,
-    print_gates,
     print_line,
     print_notes,
     print_table,
@@ -56,23 +55,17 @@ _ASCII_SIGNS: Final = {"supported": "+", "weak": "~", "unsupported": "x"}
 
 
 def print_overview(found: Overview, source: str, command: str, console: Console) -> None:
-    """Print the statistics of a result file, its verdict, its worst rows, and what to ask next."""
+    """Print the statistics of a result file, its worst rows, and what to ask next."""
     summary = found.summary
-    thresholds = found.thresholds
-    verdicts = {
-        metric: every_score_passed(aggregate, thresholds.get(metric))
-        for metric, aggregate in summary.aggregates.items()
-    }
-    verdicts["composite"] = found.gate.held and not found.interrupted
-    print_table(RunTable(summary=summary, thresholds=thresholds, verdicts=verdicts), console)
-    print_line(console, plain_text(f"{source}: {summary.n_rows:,} rows"))
+    print_table(RunTable(summary=summary, thresholds=found.thresholds), console)
+    rows = f"{counted(summary.n_rows, 'row')}, {summary.n_passed:,} passed"
+    print_line(console, plain_text(f"{source}: {rows}"))
     for row in found.worst:
         print_worst(row.viewed(), console, brief=True)
     if found.worst:
         console.print()
     if found.interrupted:
         print_line(console, Text("INTERRUPTED  the run ended before its samples did", "yellow"))
-    print_gates([found.gate], console)
     print_notes(summary.notes, console)
     if found.worst:
         print_line(console, Text(f"the whole of a row: {plain_text(command)}", "dim"))

@@ -46,8 +46,8 @@ class RunKeeper:
             return ["the run was interrupted, and is not in the store"]
         return self._rows.notes()
 
-    def keep(self, name: str, result: BatchSummary, *, passed: bool) -> str:
-        """Put the run into the store; gives its id there."""
+    def keep(self, name: str, result: BatchSummary, *, passed: bool | None) -> str:
+        """Put the run into the store, with its verdict if it has one; gives its id there."""
         judging = result.judging
         run = self._rows.run(
             name,
@@ -57,7 +57,7 @@ class RunKeeper:
         )
         return self._store.add(
             run,
-            status="passed" if passed else "failed",
+            status=None if passed is None else "passed" if passed else "failed",
             aggregates=result.aggregates,
             git=git_state(),
             config=self._config,

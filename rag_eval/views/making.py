@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.comparing.two_runs import compare
 from rag_eval.errors import InputError, TextsNotKeptError
-from rag_eval.gating.limits import GateOutcome, pass_rate_outcome
+from rag_eval.gating.limits import GateOutcome, verdict_of
 from rag_eval.inputs.blocks import RowFault
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.options.plan import Plan
@@ -42,7 +42,7 @@ def view_of_batch(
     source: str = "",
     slice_by: Sequence[str] = (),
     baseline: RunSource | None = None,
-    gates: Iterable[GateOutcome] | None = None,
+    gates: Iterable[GateOutcome] = (),
     most_rows: int = MOST_ROWS,
     force: bool = False,
 ) -> RunView:
@@ -57,8 +57,7 @@ def view_of_batch(
         Fields of the samples or of their metadata.
     baseline : RunSource, optional
         An earlier run to compare with, as for :func:`rag_eval.compare`.
-    gates : iterable of GateOutcome, optional
-        By default the one that every sample passes.
+    gates : iterable of GateOutcome
     most_rows : int
         Of a longer batch the worst half of so many rows is listed, and others drawn at random.
     force : bool
@@ -69,14 +68,13 @@ def view_of_batch(
     InputError
         For a baseline that cannot be compared with.
     """
-    default = pass_rate_outcome(batch.n_passed, batch.n_rows, 1.0)
-    outcomes = (default,) if gates is None else tuple(gates)
+    outcomes = tuple(gates)
     return RunView(
         source=source,
         summary=batch,
         thresholds=thresholds_of(batch),
         gates=outcomes,
-        passed=all(gate.held for gate in outcomes),
+        passed=verdict_of(outcomes),
         histograms=histograms(batch, [(batch.scores, batch.composite_scores)]),
         rows=_rows(batch, most_rows),
         slices=slices_of(
@@ -122,7 +120,6 @@ def view_of_file(
         compared = compare(baseline, file, slices=slice_by, force=force)
     return replace(
         found,
-        passed=found.passed and not is_interrupted(file),
         interrupted=is_interrupted(file),
         n_skipped=n_skipped(file),
         comparison=compared,
@@ -218,7 +215,7 @@ class RunWatch:
         needs: FieldNeeds,
         *,
         gates: Sequence[GateOutcome],
-        passed: bool,
+        passed: bool | None,
         interrupted: bool,
         n_skipped: int,
         faults: Sequence[RowFault],

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError
-from rag_eval.gating.limits import GateOutcome, pass_rate_outcome
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.batch_reading import Tally, read_row
@@ -141,8 +140,6 @@ class Overview:
     summary : BatchSummary
         Counted anew from the rows.
     thresholds : mapping of float or None
-    gate : GateOutcome
-        That every row passes.
     worst : tuple of RawRow
         The lowest composite scores, the worst first.
     interrupted : bool
@@ -150,7 +147,6 @@ class Overview:
 
     summary: BatchSummary
     thresholds: Mapping[MetricId, float | None]
-    gate: GateOutcome
     worst: tuple[RawRow, ...]
     interrupted: bool = False
 
@@ -174,7 +170,6 @@ def overview(file: ResultFile, n_worst: int) -> Overview:
     return Overview(
         summary=summary,
         thresholds=tally.thresholds,
-        gate=pass_rate_outcome(summary.n_passed, summary.n_rows, 1.0),
         worst=tuple(row for _, _, row in sorted(heap, reverse=True)),
         interrupted=is_interrupted(file),
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rag_eval.comparing.run_comparison import RunComparison
-from rag_eval.gating.limits import GateOutcome
+from rag_eval.gating.limits import GateOutcome, no_gate_text
 from rag_eval.inputs.blocks import RowFault
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.row import EvalResult
@@ -95,9 +95,9 @@ class RunView:
     thresholds : mapping of float or None
         Per metric; None for diagnostics.
     gates : tuple of GateOutcome
-        The default gate (every sample passes) where none was given.
-    passed : bool
-        Every gate held, and the run came to its end.
+        Empty where none was set.
+    passed : bool or None
+        Every gate held, and the run came to its end; None where no gate was set.
     interrupted : bool
     n_skipped : int
         Rows left out as invalid.
@@ -120,7 +120,7 @@ class RunView:
     summary: BatchSummary
     thresholds: Mapping[MetricId, float | None]
     gates: tuple[GateOutcome, ...]
-    passed: bool
+    passed: bool | None
     interrupted: bool = False
     n_skipped: int = 0
     faults: tuple[RowFault, ...] = ()
@@ -140,6 +140,8 @@ class RunView:
     def reason(self) -> str:
         """Why the run passed or not, in one sentence: the first gate that failed, or the first."""
         if self.interrupted:
-            return "the run was interrupted: the verdict is on a part of the samples"
+            return "the run was interrupted: only part of the samples was scored"
+        if not self.gates:
+            return no_gate_text(self.summary.metrics)
         ordered = sorted(self.gates, key=lambda gate: gate.held)
-        return ordered[0].message if ordered else ""
+        return ordered[0].message

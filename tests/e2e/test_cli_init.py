@@ -162,7 +162,7 @@ def test_its_steps_pass_on_good_samples_and_fail_on_bad_ones(tmp_path: Path) -> 
     none = run_script(hold, tmp_path, env)
     assert (none.returncode, none.stdout) == (
         0,
-        "There are no results to hold against a baseline.\n",
+        "There are no results to compare with a baseline.\n",
     )
     write_samples(tmp_path / name, 0)
     good = run_script(score, tmp_path, env)
@@ -170,7 +170,7 @@ def test_its_steps_pass_on_good_samples_and_fail_on_bad_ones(tmp_path: Path) -> 
     assert "::error" not in good.stdout
     written = sorted(path.name for path in report.iterdir())
     assert written == ["junit.xml", "report.html", "results.json"]
-    assert (tmp_path / "summary.md").read_text().startswith("\n## rag-eval: passed")
+    assert (tmp_path / "summary.md").read_text().startswith("\n## rag-eval: no verdict")
     first = run_script(hold, tmp_path, env)
     assert first.returncode == 0
     assert "There is no rag-eval-baseline.json yet" in first.stdout
@@ -178,9 +178,9 @@ def test_its_steps_pass_on_good_samples_and_fail_on_bad_ones(tmp_path: Path) -> 
     invoke("baseline", "export", tmp_path / env["BASELINE"], "--from", report / "results.json")
     write_samples(tmp_path / name, 15)
     bad = run_script(score, tmp_path, env)
-    assert bad.returncode == 1, bad.stdout
-    assert "::error title=rag-eval%3A min_pass_rate::pass rate" in bad.stdout
-    assert ElementTree.parse(report / "junit.xml").getroot().get("failures") == "16"
+    assert bad.returncode == 0, bad.stdout
+    assert "::error" not in bad.stdout
+    assert ElementTree.parse(report / "junit.xml").getroot().get("failures") == "15"
     worse = run_script(hold, tmp_path, env)
     assert worse.returncode == 1, worse.stdout
     assert "::error title=" in worse.stdout

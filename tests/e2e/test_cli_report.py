@@ -41,6 +41,7 @@ def test_a_run_writes_all_reports_beside_its_table(tmp_path: Path) -> None:
     summary = tmp_path / "step.md"
     done = started(
         *("run", EXAMPLE, "--profile", "grounded", "--output", "out.json", "--github"),
+        *("--min-pass-rate", "1"),
         *("--html", "page.html", "--junit", "j.xml", "--gitlab", "g.json", "--markdown", "s.md"),
         cwd=tmp_path,
         GITHUB_STEP_SUMMARY=str(summary),
@@ -60,9 +61,28 @@ def test_a_run_writes_all_reports_beside_its_table(tmp_path: Path) -> None:
     assert (tmp_path / "s.md").read_text().strip() == summary.read_text().strip()
 
 
+def test_without_a_gate_no_report_has_a_failed_gate(tmp_path: Path) -> None:
+    """Regression: all of them said that a gate had failed, which nobody had set."""
+    files = ("--html", "page.html", "--junit", "j.xml", "--gitlab", "g.json", "--markdown", "s.md")
+    for words in (("run", EXAMPLE, "--output", "out.json"), ("report", "out.json")):
+        done = run(*words, *files, "--github", cwd=tmp_path)
+        assert done.exit_code == 0, done.output
+        assert "::error" not in done.output
+        assert "::warning " in done.output
+        assert "NO VERDICT" in (tmp_path / "page.html").read_text()
+        suites = ET.parse(tmp_path / "j.xml").getroot()
+        assert "gates" not in {suite.get("name") for suite in suites}
+        assert suites.get("failures") == "3", "rows fail their thresholds all the same"
+        found = json.loads((tmp_path / "g.json").read_text())
+        assert {one["severity"] for one in found} == {"major"}
+        assert (tmp_path / "s.md").read_text().startswith("## rag-eval: no verdict\n")
+
+
 def test_reports_of_a_result_file_are_those_of_its_run(tmp_path: Path) -> None:
-    run("run", EXAMPLE, "--output", "out.json", "--html", "run.html", cwd=tmp_path)
-    done = run("report", "out.json", "--html", "later.html", "--junit", "j.xml", cwd=tmp_path)
+    gate = ("--min-pass-rate", "1")
+    run("run", EXAMPLE, "--output", "out.json", "--html", "run.html", *gate, cwd=tmp_path)
+    files = ("--html", "later.html", "--junit", "j.xml")
+    done = run("report", "out.json", *files, *gate, cwd=tmp_path)
     assert (done.exit_code, done.stdout) == (0, "")
     page = (tmp_path / "later.html").read_text()
     for text in ("The cafe is run by robots.", "pass rate 0.00 (0/3) is below 1.00"):

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from rag_eval.errors import InputError
-from rag_eval.gating.limits import Gates, check_gates
+from rag_eval.gating.limits import (
+    Gates,
+    check_gates,
+    no_gate_text,
+    pass_rate_outcome,
+    verdict_of,
+)
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.scoring.evaluator import evaluate_batch
 from tests.tables import every_row
@@ -30,12 +36,39 @@ def outcomes(
     return [(gate.held, gate.message) for gate in check_gates(result, gates, regression_threshold)]
 
 
-def test_with_no_gate_every_sample_has_to_pass() -> None:
-    assert outcomes(batch(GOOD, BAD)) == [(False, "pass rate 0.50 (1/2) is below 1.00")]
-    assert outcomes(batch(GOOD, GOOD)) == [(True, "pass rate 1.00 (2/2) is at least 1.00")]
+def test_with_no_gate_there_is_no_verdict() -> None:
+    """Regression: every data set failed by a gate that nobody had set."""
+    result = batch(GOOD, BAD)
+    assert outcomes(result) == []
+    assert verdict_of(check_gates(result, Gates(), 0.05)) is None
+    assert verdict_of([], whole=False) is None
 
 
-def test_any_gate_replaces_the_default_one() -> None:
+def test_every_sample_has_to_pass_where_that_is_asked_for() -> None:
+    assert outcomes(batch(GOOD, BAD), 1) == [(False, "pass rate 0.50 (1/2) is below 1.00")]
+    assert outcomes(batch(GOOD, GOOD), 1) == [(True, "pass rate 1.00 (2/2) is at least 1.00")]
+
+
+@every_row(
+    ("held", "whole", "wanted"),
+    [(True, True, True), (False, True, False), (True, False, False)],
+)
+def test_a_verdict_is_that_of_all_gates_on_a_whole_run(
+    held: bool, whole: bool, wanted: bool
+) -> None:
+    other = pass_rate_outcome(1, 1, 1.0)
+    assert verdict_of([other, pass_rate_outcome(int(held), 1, 1.0)], whole=whole) is wanted
+
+
+def test_what_sets_a_gate_names_a_metric_of_the_run() -> None:
+    assert no_gate_text(["context_recall", "faithfulness"]) == (
+        "no gate set; add --min-mean faithfulness=0.7 or rag-eval gate"
+    )
+    assert "--min-mean context_recall=" in no_gate_text(["context_recall"])
+    assert "--max-mean mastra.hallucination=" in no_gate_text(["mastra.hallucination"])
+
+
+def test_a_gate_on_a_mean_is_the_only_one() -> None:
     assert outcomes(batch(GOOD, BAD), faithfulness=0.5) == [
         (True, "faithfulness mean 0.50 (2/2) is at least 0.50")
     ]
@@ -60,7 +93,7 @@ def test_a_metric_without_scores_fails_its_gate() -> None:
     assert outcomes(result, context_recall=0) == [
         (False, "context_recall has no scores (0/1); wanted a mean of at least 0.00")
     ]
-    assert outcomes(result) == [(False, "pass rate 0.00 (0/1) is below 1.00")]
+    assert outcomes(result, 1) == [(False, "pass rate 0.00 (0/1) is below 1.00")]
 
 
 def test_no_samples_fail_every_gate() -> None:

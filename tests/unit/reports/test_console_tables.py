@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,7 @@ METRICS = ["faithfulness", "unsupported_numbers", "context_recall"]
 
 @pytest.fixture(scope="module")
 def report() -> RunReport:
-    return run_file(HANDBOOK, METRICS, profile="grounded", worst=1)
+    return run_file(HANDBOOK, METRICS, profile="grounded", worst=1, min_mean={"faithfulness": 0.9})
 
 
 def printed(report: RunReport, width: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -51,6 +53,17 @@ def test_nothing_is_cut_and_no_number_wraps(
         for cell in row.split()[1:]:
             number = r"[-\d.]+|\(\d+/66\)|\[[\d.]+,|[\d.]+\]|–|pass|FAIL"
             assert re.fullmatch(number, cell), cell
+
+
+def test_without_a_gate_no_column_is_a_verdict(
+    report: RunReport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = printed(replace(report, gates=[]), 200, monkeypatch)
+    assert "verdict" not in lines[0]
+    assert not any(line.endswith(("pass", "FAIL")) for line in lines)
+    text = io.StringIO()
+    print_run(replace(report, gates=[]), console_for(text))
+    assert text.getvalue().splitlines()[-1].startswith("no gate set; add --min-mean faithfulness=")
 
 
 def test_a_wider_window_never_shows_less(
@@ -110,7 +123,8 @@ def test_what_has_no_threshold_has_no_pass_rate(
 
 
 def test_a_threshold_that_was_given_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = run_file(HANDBOOK, METRICS, profile="grounded", thresholds={"unsupported_numbers": 0.5})
+    options: Any = {"profile": "grounded", "thresholds": {"unsupported_numbers": 0.5}}
+    given = run_file(HANDBOOK, METRICS, min_pass_rate=1, **options)
     lines = printed(given, 200, monkeypatch)
     row = next(line for line in lines if line.startswith("unsupported_numbers")).split()
     assert row[-5] == "0.5"
@@ -123,7 +137,9 @@ def test_long_names_go_over_lines_where_there_is_no_room(
     row = {"question": "q?", "answer": "A b c.", "contexts": ["A b c."]}
     path = tmp_path / "d.jsonl"
     path.write_text(json.dumps({**row, "expectedKeywords": ["b"]}) + "\n")
-    found = run_file(path, ["mastra.keyword_coverage", "mastra.content_similarity"])
+    found = run_file(
+        path, ["mastra.keyword_coverage", "mastra.content_similarity"], min_pass_rate=1
+    )
     monkeypatch.setenv("COLUMNS", "50")
     text = io.StringIO()
     print_run(found, console_for(text))

@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 
 from rag_eval import evaluate_batch
 from rag_eval.cli.program import program
+from rag_eval.gating.limits import pass_rate_outcome
 from rag_eval.plumbing.csv_cells import unguarded_cell
 from rag_eval.reports.code_hosts import annotations, code_quality, step_summary
 from rag_eval.reports.junit import junit_xml
@@ -48,7 +49,9 @@ def batch(request: pytest.FixtureRequest) -> BatchEvalResult:
 
 @pytest.fixture(scope="module")
 def view(batch: BatchEvalResult) -> RunView:
-    return view_of_batch(batch, source=FILE_NAME, slice_by=["kind", "__proto__", "constructor"])
+    gate = pass_rate_outcome(batch.n_passed, batch.n_rows, 1.0)
+    slices = ["kind", "__proto__", "constructor"]
+    return view_of_batch(batch, source=FILE_NAME, slice_by=slices, gates=[gate])
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +79,8 @@ def run(folder: Path) -> Result:
         "grounded",
         "--details",
         "--skip-invalid",
+        "--min-pass-rate",
+        "1",
         "--slice-by",
         "kind",
         "--worst",

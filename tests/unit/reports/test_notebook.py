@@ -196,7 +196,7 @@ def test_a_sample_object_and_a_sample_without_texts_are_shown_too() -> None:
 
 def test_a_batch_shows_its_statistics_and_its_worst_rows(batch: BatchEvalResult) -> None:
     found = page(batch)
-    assert found.text.startswith(f"FAILED {batch.n_passed} of 66 samples passed")
+    assert found.text.startswith(f"no verdict {batch.n_passed} of 66 samples passed")
     for name, aggregate in batch.aggregates.items():
         row = found.row(name)
         interval = aggregate.interval

@@ -16,6 +16,7 @@ import pytest
 
 import rag_eval
 from rag_eval.errors import InputError, MissingExtraError
+from rag_eval.gating.limits import pass_rate_outcome
 from rag_eval.inputs.blocks import RowFault
 from rag_eval.reports.page import templating
 from rag_eval.reports.page.page import page_html, write_page
@@ -42,7 +43,10 @@ def view() -> RunView:
     new = rag_eval.evaluate_batch(samples(), profile="grounded")
     worse = [{**row, "answer": "I do not know."} for row in samples()]
     old = rag_eval.evaluate_batch(worse, profile="grounded")
-    return view_of_batch(new, source="handbook.jsonl", slice_by=["topic"], baseline=old)
+    gate = pass_rate_outcome(new.n_passed, new.n_rows, 1.0)
+    return view_of_batch(
+        new, source="handbook.jsonl", slice_by=["topic"], baseline=old, gates=[gate]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +155,16 @@ def test_the_verdict_comes_first_with_its_reason_and_every_gate(
     passed = page(replace(view, passed=True))
     assert passed.by_id("verdict").attributes["data-passed"] == "true"
     assert passed.one("head").one("title").text.startswith("PASS")
+
+
+def test_without_a_gate_there_is_no_verdict(view: RunView) -> None:
+    none = page(replace(view, passed=None, gates=()))
+    verdict = none.by_id("verdict")
+    assert verdict.attributes["data-passed"] == "none"
+    assert "NO VERDICT no gate set; add --min-mean" in verdict.one("h1").text
+    assert verdict.all("ul", cls="gates") == []
+    assert none.one("head").one("title").text.startswith("RAG evaluation")
+    assert json.loads(none.by_id("rag-eval-result").text)["verdict"]["passed"] is None
 
 
 def test_an_interrupted_run_with_skipped_rows_says_so(view: RunView) -> None:

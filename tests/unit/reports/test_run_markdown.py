@@ -50,6 +50,12 @@ def test_of_a_run_that_passed_no_row_is_shown() -> None:
     assert "Rows that failed" not in text
 
 
+def test_without_a_gate_there_is_no_verdict() -> None:
+    text = run_markdown(replace(view_of(), gates=(), passed=None))
+    assert text.startswith("## rag-eval: no verdict\n\n**No verdict:** no gate set; add ")
+    assert "**failed**" not in text
+
+
 def test_every_gate_is_listed_those_that_failed_first() -> None:
     batch = evaluate_batch([GOOD, BAD], ["faithfulness"])
     gates = check_gates(batch, Gates(min_pass_rate=0.1, min_mean={"faithfulness": 0.9}), 0.05)

@@ -16,6 +16,7 @@ import pytest
 
 import rag_eval
 from rag_eval.errors import InputError
+from rag_eval.gating.limits import no_gate_text
 from rag_eval.jobs.file_run import run_file
 from rag_eval.metrics import own as own_metrics
 from rag_eval.metrics.registry import unregister
@@ -203,7 +204,8 @@ def test_a_run_and_its_result_file_have_one_view(tmp_path: Path) -> None:
     assert [row.id for row in made.rows] == [row.id for row in read.rows]
     assert made.is_whole
     assert read.is_whole
-    assert made.reason == read.reason == "pass rate 0.24 (16/66) is below 1.00"
+    assert made.passed is read.passed is None
+    assert made.reason == read.reason == no_gate_text(["faithfulness"])
     for one, other in zip(made.rows, read.rows, strict=True):
         assert answer_sentences(one.result) == answer_sentences(other.result)
         assert one.line is not None
@@ -342,12 +344,13 @@ def test_a_run_shows_its_verdict_and_means_in_a_notebook() -> None:
     assert "<script" not in html
 
 
-def test_an_interrupted_result_file_does_not_pass(tmp_path: Path) -> None:
+def test_an_interrupted_result_file_says_so(tmp_path: Path) -> None:
     path = tmp_path / "partial.json"
     sound = {**TRIAL, "answer": "Ellen Marsh led the trial, said the paper."}
     batch = rag_eval.evaluate_batch([sound], ["faithfulness"], profile="grounded")
     path.write_text(json.dumps(batch.to_dict()))
-    assert view_of_file(path).passed
+    assert not view_of_file(path).interrupted
     path.write_text(json.dumps({**batch.to_dict(), "interrupted": True, "nSkipped": 2}))
     view = view_of_file(path)
-    assert (view.passed, view.interrupted, view.n_skipped) == (False, True, 2)
+    assert (view.passed, view.interrupted, view.n_skipped) == (None, True, 2)
+    assert view.reason == "the run was interrupted: only part of the samples was scored"
