@@ -38,14 +38,15 @@ COMMANDS: Final = {
     "gate": "Say whether a run may pass: against limits, and against earlier runs by a policy.",
     "golden": "Run, check, compare, split and clean golden datasets.",
     "history": "List the runs that were kept by run --store, the newest first.",
-    "init": "Write a workflow for a build server: each change is scored and held against a "
-    "baseline.",
+    "init": "Write a workflow for a build server: each change is scored and compared with "
+    "a baseline.",
     "judge": "Look at a judge before its scores are relied on.",
     "labels": "Label samples by hand, check the labels, and see how far scores agree with them.",
     "metrics": "List the metrics: kind, cost, range, direction, and the fields of a sample that "
     "they need.",
     "report": "Write reports of RESULT, any file that show reads: nothing is scored again.",
-    "run": "Score every sample in DATA, print statistics per metric, and pass or fail.",
+    "run": "Score every sample in DATA, print statistics per metric, and check the gates that you "
+    "set.",
     "score": "Score every sample in SRC and write a row of scores for each to DST.",
     "show": "Look at a result file: its statistics and worst rows, or all there is to say of one "
     "row.",

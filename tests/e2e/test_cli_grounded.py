@@ -71,7 +71,8 @@ def as_json(value: Any) -> Any:
 
 
 def test_table(data: Path) -> None:
-    done = run(data, *GROUNDED)
+    gates = ("--min-mean", "context_recall=0.9,faithfulness=0.9", "--min-pass-rate", 1)
+    done = run(data, *GROUNDED, *gates)
     assert (done.exit_code, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
     names = [line.split()[0] for line in lines if line.startswith(METRIC_IDS)]
@@ -80,12 +81,13 @@ def test_table(data: Path) -> None:
     assert recall[1:5] == ["1.00", "[0.34,", "1.00]", "(2/3)"]
     assert recall[-3:] == ["0.67", "0.33", "pass"]
     assert next(line for line in lines if line.startswith("faithfulness")).split()[-1] == "FAIL"
-    assert lines[-1] == "FAIL  pass rate 0.33 (1/3) is below 1.00"
+    assert "FAIL  pass rate 0.33 (1/3) is below 1.00" in lines
 
 
 def test_diagnostics_in_the_table(data: Path) -> None:
     """Regression: the composite of passing diagnostics had a pass rate of 0."""
-    done = run(data, *GROUNDED, "--metrics", "noiseSensitivity,unsupported_names")
+    whole = ("--min-pass-rate", 1)
+    done = run(data, *GROUNDED, *whole, "--metrics", "noiseSensitivity,unsupported_names")
     assert done.exit_code == 0
     lines = [line.split() for line in done.stdout.splitlines()]
     wanted = ["unsupported_names", "0.50", "[0.09,", "0.91]", "(2/3)"]
@@ -95,7 +97,7 @@ def test_diagnostics_in_the_table(data: Path) -> None:
     assert done.stdout.splitlines()[-1] == "PASS  pass rate 1.00 (3/3) is at least 1.00"
     # A threshold turns a diagnostic into a bar that lower scores pass.
     barred = ("--thresholds", "unsupported_names=0.2", "--metrics", "unsupported_names")
-    done = run(data, *GROUNDED, *barred)
+    done = run(data, *GROUNDED, *whole, *barred)
     assert done.exit_code == 1
     assert done.stdout.splitlines()[-1] == "FAIL  pass rate 0.67 (2/3) is below 1.00"
 
@@ -126,7 +128,7 @@ def test_json_lines(data: Path, details: bool) -> None:
 def test_result_files(tmp_path: Path, data: Path, name: str, details: bool) -> None:
     output = tmp_path / name
     flags = ["--details"] if details else []
-    assert run(data, *GROUNDED, "--output", output, *flags).exit_code == 1
+    assert run(data, *GROUNDED, "--output", output, *flags).exit_code == 0
     text = output.read_bytes()
     text = gzip.decompress(text) if name.endswith(".gz") else text
     if ".jsonl" in name:
@@ -325,7 +327,7 @@ def calibration(tmp_path: Path, many: Path) -> Path:
     labels = samples(
         tmp_path / "labels.jsonl", *({"id": f"q{row}", "label": row % 2} for row in range(60))
     )
-    assert run(many, *GROUNDED, "--output", scores, "--quiet").exit_code == 1
+    assert run(many, *GROUNDED, "--output", scores, "--quiet").exit_code == 0
     done = invoke("calibrate", scores, labels, "--metric", "faithfulness", "--output", file)
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith("faithfulness (grounded), isotonic: 60 labels, 50% good\n")
@@ -375,7 +377,7 @@ def test_a_calibration_without_a_signature_gives_a_note(many: Path, calibration:
     value = json.loads(calibration.read_text())
     calibration.write_text(json.dumps({**value, "signature": None}))
     done = run(many, *GROUNDED, "--calibration", calibration)
-    assert done.exit_code == 1
+    assert done.exit_code == 0
     note = "note: the calibration of faithfulness has no signature: taken to fit, unverified\n"
     assert done.stderr == note
     assert run(many, *GROUNDED, "--calibration", calibration, "--quiet").stderr == ""

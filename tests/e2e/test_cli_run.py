@@ -98,8 +98,9 @@ def test_table() -> None:
         "0.00",
         "1.00",
         "0.30",
-        "0.6",
+        "0.7",
         "0.09",
+        "5",
         "0.08",
     ]
     # Two rows of 66 have another score than 0.

@@ -131,7 +131,7 @@ def test_other_names_of_standard_output_are_written_as_the_dash(here: Path) -> N
     Path("link.md").symlink_to("/dev/stdout")
     with Path("printed").open("wb") as file:
         report = ("run", "data.jsonl", "--quiet", "--markdown", "link.md")
-        assert subprocess.run(command(*report), stdout=file, check=False).returncode == 1
+        assert subprocess.run(command(*report), stdout=file, check=False).returncode == 0
     invoke("run data.jsonl --quiet --markdown s.md")
     assert Path("printed").read_text().splitlines()[0] == Path("s.md").read_text().splitlines()[0]
     assert Path("link.md").is_symlink()

@@ -155,7 +155,8 @@ def test_an_answer_that_is_too_long_is_null_with_its_reason_and_not_asked_for_ag
     data, result = samples(tmp_path, 1), tmp_path / "r.json"
     with JudgeServer(act) as server:
         flags = ("--metrics", "faithfulness", "--mode", "llm", "--judge", f"{server.openai_url}#m")
-        assert invoke("run", data, *flags, "--output", result).exit_code == 1
+        limit = ("--max-judge-failures", "0", "--output", result)
+        assert invoke("run", data, *flags, *limit).exit_code == 1
         assert server.n_requests == 1
     found = result_of(result)["results"][0]["metrics"]["faithfulness"]
     assert (found["score"], found["nullReason"]) == (None, "judge_failed")
