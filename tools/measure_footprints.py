@@ -34,6 +34,7 @@ IMPORTS = {
     "safe-regex": "re2",
     "schema": "jsonschema_rs",
     "spark": "pyspark.sql, pandas, pyarrow",
+    "excel": "openpyxl",
     "yaml": "yaml",
     "zstd": "backports.zstd",
 }

@@ -68,6 +68,8 @@ def validate_command(
         )
     except InputChangedError as error:
         found, changed = error.report, error
+    for remark in found.remarks:
+        print(plain_text(remark), file=sys.stderr)
     print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")
     if found.repeated_ids:
         print(f"warning: {plain_text(found.repeated_ids)}", file=sys.stderr)

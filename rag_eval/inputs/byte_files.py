@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from rag_eval.errors import InputError
+from rag_eval.inputs.encodings import Recoded, encoding_hint, utf_16_hint
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.plumbing.extras import zstd
@@ -51,6 +52,13 @@ class ByteFile:
     ----------
     max_row_bytes : int, optional
         The longest row, unpacked, where the caller has an option for it.
+    encoding : str, optional
+        In what it is written, where that is not UTF-8; bytes are given in UTF-8.
+
+    Attributes
+    ----------
+    remarks : list of str
+        How rows were found in it, where its name does not say that.
     """
 
     def __init__(
@@ -59,12 +67,17 @@ class ByteFile:
         unpacked: IO[bytes],
         source: str,
         max_row_bytes: int | None = None,
+        encoding: str | None = None,
     ) -> None:
         self.source = source
+        self.remarks: list[str] = []
         self.max_row_bytes = MAX_ROW_BYTES if max_row_bytes is None else max_row_bytes
         self._can_be_raised = max_row_bytes is not None
         self._raw = raw
-        self._unpacked = unpacked
+        self._is_packed = unpacked is not raw
+        self._unpacked: Any = unpacked  # also reads at once what there is
+        if encoding not in (None, "utf-8", "utf-8-sig"):
+            self._unpacked = Recoded(unpacked, encoding, source)
         self._ahead = b""
 
     @classmethod
@@ -97,7 +110,7 @@ class ByteFile:
             When it cannot be read to its end; what was before the damage has been given by then.
         """
         # read1 gives what there is: lines of a pipe as they come, and all of a truncated file.
-        read: Callable[[int], bytes] = self._unpacked.read1  # type: ignore[attr-defined]
+        read: Callable[[int], bytes] = self._unpacked.read1
         if self._ahead:
             ahead, self._ahead = self._ahead, b""
             yield ahead
@@ -151,40 +164,66 @@ class ByteFile:
             file that unpacks to more than 64 MiB and to more than 100 times its size.
         """
         chunks: list[bytes] = []
-        n_bytes, most = 0, _ROWS_OF_WHOLE * self.max_row_bytes
-        most_packed = self._most_unpacked()
+        n_bytes = 0
+        packed_bytes = os.fstat(self._raw.fileno()).st_size if self._is_packed else None
         for chunk in self.chunks():
             chunks.append(chunk)
             n_bytes += len(chunk)
+            self.check_held(n_bytes, packed_bytes)
+        return b"".join(chunks).removeprefix(_BOM)
+
+    def check_held(self, n_bytes: int, packed_bytes: int | None) -> None:
+        """Refuse to hold so many bytes at once; a small packed file cannot fill memory.
+
+        ``packed_bytes`` is how long they are on disk; None where they are not packed.
+        """
+        most = _ROWS_OF_WHOLE * self.max_row_bytes
+        if packed_bytes is not None:
+            most_packed = max(_MOST_UNPACKED_BYTES, _MOST_TIMES * packed_bytes)
             if n_bytes > most_packed:
                 raise InputError(
                     f"{self.source} unpacks to more than {most_packed >> 20:,} MB, which is more "
                     f"than {_MOST_TIMES} times its size. If that is what it should hold, unpack it "
                     "first and name the unpacked file"
                 )
-            if n_bytes > most:
-                raise InputError(
-                    f"{self.source} is longer than {most:,} bytes, the most for a file "
-                    "that is held in memory as a whole"
-                    + self._advice(
-                        "make it a .jsonl file, which is read row by row, or raise the limit, "
-                        f"which is {_ROWS_OF_WHOLE} times"
-                    )
+        if n_bytes > most:
+            raise InputError(
+                f"{self.source} is longer than {most:,} bytes, the most for a file "
+                "that is held in memory as a whole"
+                + self._advice(
+                    "make it a .jsonl file, which is read row by row, or raise the limit, "
+                    f"which is {_ROWS_OF_WHOLE} times"
                 )
-        return b"".join(chunks).removeprefix(_BOM)
+            )
 
-    def _most_unpacked(self) -> int:
-        """How much a packed file held as a whole may hold: a small one cannot fill memory."""
-        if self._raw is self._unpacked:
-            return sys.maxsize
-        return max(_MOST_UNPACKED_BYTES, _MOST_TIMES * os.fstat(self._raw.fileno()).st_size)
+    def whole(self) -> IO[bytes]:
+        """The content as a file in which any place can be read, held in memory if need be.
 
-    def too_long(self, line: int, remark: str = "") -> InputError:
+        Raises
+        ------
+        InputError
+            As for :meth:`content`.
+        """
+        if not self._is_packed and self._raw.seekable():
+            return self._raw
+        return io.BytesIO(self.content())
+
+    def too_long(self, number: int, remark: str = "", unit: str = "line") -> InputError:
         """What to raise for a row that is longer than the limit and begins in that line."""
         return InputError(
-            f"{self.source}, line {line}: the row is longer than {self.max_row_bytes:,} bytes"
+            f"{self.source}, {unit} {number}: the row is longer than {self.max_row_bytes:,} bytes"
             f"{remark}" + self._advice("to read longer rows, raise")
         )
+
+    def encoding_hint(self, content: bytes) -> str:
+        """What to do about content that is not UTF-8, to be put after what is wrong with it."""
+        return encoding_hint(content, has_option=self._can_be_raised)
+
+    def check_encoding(self) -> None:
+        """Raise an InputError for text in UTF-16, which would be read as lines of noise."""
+        head = self.head(4)
+        if hint := utf_16_hint(head, has_option=self._can_be_raised):
+            raise InputError(f"{self.source} is in UTF-16, not in UTF-8{hint}")
 
     def _advice(self, text: str) -> str:
         return f"; {text} {ROW_OPTION}" if self._can_be_raised else ""
@@ -203,7 +242,7 @@ class ByteFile:
                 rest[:n_ahead], self._ahead = self._ahead[:n_ahead], self._ahead[n_ahead:]
                 return n_ahead
             try:
-                n_bytes: int = self._unpacked.readinto1(rest)  # type: ignore[attr-defined]
+                n_bytes: int = self._unpacked.readinto1(rest)
             except Exception as error:
                 raise _read_error(error, self.source) from None
         return n_bytes
@@ -223,10 +262,12 @@ def _read_error(error: Exception, source: str) -> Exception:
 
 
 @contextmanager
-def opened_bytes(data: str | Path, max_row_bytes: int | None = None) -> Iterator[ByteFile]:
+def opened_bytes(
+    data: str | Path, max_row_bytes: int | None = None, encoding: str | None = None
+) -> Iterator[ByteFile]:
     """Open a file, or standard input for ``-``; ``.gz`` and ``.zst`` are unpacked.
 
-    ``max_row_bytes`` is for callers that have an option for the longest row.
+    ``max_row_bytes`` and ``encoding`` are for callers that have options for them.
 
     Raises
     ------
@@ -234,7 +275,9 @@ def opened_bytes(data: str | Path, max_row_bytes: int | None = None) -> Iterator
         When there is no such file or it cannot be read.
     """
     if is_standard_input(data):
-        yield ByteFile(sys.stdin.buffer, sys.stdin.buffer, source_name(data), max_row_bytes)
+        yield ByteFile(
+            sys.stdin.buffer, sys.stdin.buffer, source_name(data), max_row_bytes, encoding
+        )
         return
     path = Path(data)
     try:
@@ -248,12 +291,12 @@ def opened_bytes(data: str | Path, max_row_bytes: int | None = None) -> Iterator
         if suffix == ".gz":
             with gzip.GzipFile(fileobj=raw) as unpacked:
                 packed: Any = unpacked  # a GzipFile is an IO[bytes] in all but name
-                yield ByteFile(raw, packed, str(path), max_row_bytes)
+                yield ByteFile(raw, packed, str(path), max_row_bytes, encoding)
         elif suffix == ".zst":
             with zstd().ZstdFile(raw) as unpacked:
-                yield ByteFile(raw, unpacked, str(path), max_row_bytes)
+                yield ByteFile(raw, unpacked, str(path), max_row_bytes, encoding)
         else:
-            yield ByteFile(raw, raw, str(path), max_row_bytes)
+            yield ByteFile(raw, raw, str(path), max_row_bytes, encoding)
 
 
 def file_bytes(path: str | Path) -> bytes:

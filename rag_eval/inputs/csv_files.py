@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
-from rag_eval.inputs.byte_files import ByteFile
+from rag_eval.inputs.byte_files import ByteFile, plain_name
 from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
 from rag_eval.inputs.schemas.fields import FieldMap
 
 _MAX_ROWS: Final = 1024
 _LARGEST_CELL: Final = 0x7FFFFFFF
-_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _TRUTHS: Final = ("ground_truth", "groundTruth")
 # Fields whose cells are not simply texts.
@@ -34,8 +33,22 @@ class CsvRow(NamedTuple):
     line: int
 
 
+def width_fault(cells: Sequence[str], header: Sequence[str]) -> str:
+    """What is wrong when a row has more or fewer cells than there are columns."""
+    if len(cells) == len(header):
+        return ""
+    return f"{len(cells)} cells under {len(header)} columns"
+
+
+def separator_of(name: str | Path) -> str | None:
+    """What is between the cells of a file of this name; None where its first line tells."""
+    return "\t" if plain_name(name).endswith(".tsv") else None
+
+
 class CsvTable:
     """A CSV file that is being read: its ``header``, then its rows.
+
+    ``separator`` stands between cells; by default the header tells.
 
     Raises
     ------
@@ -44,7 +57,7 @@ class CsvTable:
         for a header that cannot be.
     """
 
-    def __init__(self, file: ByteFile) -> None:
+    def __init__(self, file: ByteFile, separator: str | None = None) -> None:
         # The limit is the process's; Python's own would refuse a cell of ten contexts. That of
         # rows holds for their cells, too.
         csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
@@ -52,9 +65,10 @@ class CsvTable:
         self._row_bytes = 0
         lines = self._text_lines(file)
         first = next(lines, "")
-        self._reader = csv.reader(chain([first], lines), delimiter=_separator(first), strict=True)
+        mark = separator or _separator(first)
+        self._reader = csv.reader(chain([first], lines), delimiter=mark, strict=True)
         self.header = self._next() or []
-        _check_header(self.header, self.source)
+        check_header(self.header, f"{self.source}: line 1")
 
     def _next(self) -> list[str] | None:
         try:
@@ -77,9 +91,8 @@ class CsvTable:
             try:
                 yield line.decode() + "\n"
             except UnicodeDecodeError as error:
-                fault = f"is not UTF-8: 0x{line[error.start]:02x}"
-                hint = "; save it as CSV in UTF-8" if number == 1 and line[:2] in _UTF_16 else ""
-                raise InputError(f"{file.source}, line {number}: {fault}{hint}") from None
+                fault = f"is not UTF-8: 0x{line[error.start]:02x}{file.encoding_hint(line)}"
+                raise InputError(f"{file.source}, line {number}: {fault}") from None
 
     def rows(self) -> Iterator[CsvRow]:
         """The rows below the header; empty lines are none."""
@@ -89,9 +102,7 @@ class CsvTable:
 
     def width_fault(self, row: CsvRow) -> str:
         """What is wrong when a row has more or fewer cells than there are columns."""
-        if len(row.cells) == len(self.header):
-            return ""
-        return f"{len(row.cells)} cells under {len(self.header)} columns"
+        return width_fault(row.cells, self.header)
 
 
 def _separator(line: str) -> str:
@@ -105,12 +116,13 @@ def _separator(line: str) -> str:
     return next((mark for mark in ";\t" if mark in bare), ",")
 
 
-def _check_header(header: list[str], source: str) -> None:
+def check_header(header: Sequence[str], where: str) -> None:
+    """Raise an InputError for a header without names, or with one of them twice."""
     if not any(header):
-        raise InputError(f"{source}: line 1 must name the columns")
+        raise InputError(f"{where} must name the columns")
     for name, n_columns in Counter(header).items():
         if n_columns > 1:
-            raise InputError(f"{source}: line 1 names the column {name!r} twice")
+            raise InputError(f"{where} names the column {name!r} twice")
 
 
 class CellReader:
@@ -122,12 +134,17 @@ class CellReader:
         Which column holds which field.
     context_separator : str, optional
         Splits a cell into contexts; None wants a JSON array, or takes the cell as one context.
+
+    Attributes
+    ----------
+    renamed : dict
+        Our name of a column.
     """
 
     def __init__(
         self, header: list[str], fields: FieldMap, context_separator: str | None = None
     ) -> None:
-        mapped = {path: name for name, path in fields.paths.items()}
+        self.renamed = mapped = {path: name for name, path in fields.paths.items()}
         self._header = header
         self._fields = fields
         names = [(column, mapped.get(column, column)) for column in header]
@@ -142,8 +159,10 @@ class CellReader:
         Raises
         ------
         ValueError
-            Saying what is wrong with the cell of contexts.
+            Saying what is wrong with the number of cells, or with the cell of contexts.
         """
+        if fault := width_fault(cells, self._header):
+            raise ValueError(fault)
         row: dict[str, Any] = dict(zip(self._header, cells, strict=True))
         for column, name in self._read_columns:
             row[column] = self._value(name, row[column])
@@ -238,25 +257,31 @@ def csv_blocks(
     fields_of: Callable[[list[str]], FieldMap],
     context_separator: str | None = None,
     skip_rows: int = 0,
+    separator: str | None = None,
 ) -> RowBlocks:
     """The rows of a CSV file from row ``skip_rows`` on; ``fields_of`` maps the header."""
-    table = CsvTable(file)
-    fields = fields_of(table.header)
-    renamed = {path: name for name, path in fields.paths.items()}
-    read = CellReader(table.header, fields, context_separator)
+    table = CsvTable(file, separator)
+    read = CellReader(table.header, fields_of(table.header), context_separator)
+    yield from cell_blocks(table.rows(), read, file.source, skip_rows)
+
+
+def cell_blocks(
+    rows: Iterable[CsvRow], read: CellReader, source: str, skip_rows: int, unit: str = "line"
+) -> RowBlocks:
+    """Blocks of the samples that rows of cells stand for, from row ``skip_rows`` on."""
     ordinal = 0
 
     def new_block() -> RowBlock:
-        return RowBlock(ordinal, [], FileOrigin(file.source, "line", [], []), renamed=renamed)
+        return RowBlock(ordinal, [], FileOrigin(source, unit, [], []), renamed=read.renamed)
 
     block, failed = new_block(), None
     try:
-        for row in table.rows():
+        for row in rows:
             ordinal += 1
             if ordinal <= skip_rows:
                 block.first_row = ordinal
                 continue
-            _add(block, row, ordinal - 1, table.width_fault(row), read)
+            _add(block, row, ordinal - 1, read)
             if block.text_bytes >= SHARED_BLOCK_BYTES or len(block) >= _MAX_ROWS:
                 yield block
                 block = new_block()
@@ -268,19 +293,15 @@ def csv_blocks(
         raise failed
 
 
-def _add(block: RowBlock, row: CsvRow, ordinal: int, fault: str, read: CellReader) -> None:
+def _add(block: RowBlock, row: CsvRow, ordinal: int, read: CellReader) -> None:
     origin = block.origin
     assert origin is not None
     assert isinstance(origin.numbers, list)
     assert isinstance(origin.ordinals, list)
-    sample: dict[str, Any] = {}
     try:
-        if not fault:
-            sample = read.sample(row.cells)
+        sample = read.sample(row.cells)
     except ValueError as error:
-        fault = str(error)
-    if fault:
-        origin.add_fault(row.line, sample, fault)
+        origin.add_fault(row.line, {}, str(error))
         return
     block.rows.append(sample)
     block.text_bytes += sum(map(len, row.cells))

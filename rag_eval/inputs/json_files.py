@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -51,7 +51,7 @@ class LineBlocks:
 
     def __init__(self, file: ByteFile, skip_rows: int = 0) -> None:
         self._file = file
-        self._read = _LineReader(file.source, skip_rows)
+        self._read = _LineReader(file, skip_rows)
 
     def scan(self, fields: FieldMap) -> None:
         """From the next buffer on, find the fields in the bytes, where they are simple keys.
@@ -100,10 +100,11 @@ class LineBlocks:
 class _LineReader:
     """Lines in a buffer -> blocks, with a count of lines and rows from call to call."""
 
-    def __init__(self, source: str, skip_rows: int) -> None:
+    def __init__(self, file: ByteFile, skip_rows: int) -> None:
         self.scanner: LineScanner | None = None
         self.fields: FieldMap | None = None
-        self._source = source
+        self._source = file.source
+        self._hint = file.encoding_hint
         self._skip_rows = skip_rows
         self._line = 0
         self._row = 0
@@ -201,10 +202,11 @@ class _LineReader:
             text = line.tobytes()
             if not text or text.isspace():
                 return
-            row = _decode_leniently(text, self._line, block.origin)
+            row = _decode_leniently(text, self._line, block.origin, self._hint)
             if row is _FAULTY:
                 block.ordinal += 1
                 return
+            block.may_be_infinite = True
         block.n_bytes += len(line)
         block.add(row, self._line)
 
@@ -221,6 +223,7 @@ class _RowReader:
         self.origin = FileOrigin(source, unit)
         self.first_row = self.ordinal = ordinal
         self.n_bytes = 0
+        self.may_be_infinite = False
         self.rows: list[SampleLike] = []
         self.numbers: list[int] = []
         self.ordinals: list[int] = []
@@ -239,7 +242,13 @@ class _RowReader:
     @property
     def block(self) -> RowBlock:
         self.origin.numbers, self.origin.ordinals = self.numbers, self.ordinals
-        return RowBlock(self.first_row, self.rows, self.origin, self.n_bytes)
+        return RowBlock(
+            self.first_row,
+            self.rows,
+            self.origin,
+            self.n_bytes,
+            may_be_infinite=self.may_be_infinite,
+        )
 
 
 _JSON_TYPES: Final = {
@@ -260,23 +269,25 @@ def _json_type(value: object) -> str:
 _FAULTY: Final = object()
 
 
-def _decode_leniently(line: bytes, number: int, origin: FileOrigin) -> Any:
+def _decode_leniently(
+    line: bytes, number: int, origin: FileOrigin, hint: Callable[[bytes], str]
+) -> Any:
     """A line that msgspec refuses: lone surrogate escapes are fine, all else is a fault.
 
     ``_FAULTY`` when a fault was noted.
     """
     # Bytes that are not UTF-8 become surrogates U+DC80..DCFF, which no UTF-8 text holds unescaped.
     text = line.decode("utf-8", "surrogateescape")
-    bad_byte = _first_bad_byte(line)
+    bad_byte = _first_bad_byte(line, hint)
     value = None
     try:
-        value = json.loads(text)
+        value = _loads(text)
     except RecursionError:
         fault = "is nested too deeply"
     except ValueError as error:
         fault = bad_byte or _syntax_fault(error)
     else:
-        fault = non_finite_fault(value)
+        fault = ""
         if bad_byte:
             path = _path_of(value, lambda found: isinstance(found, str) and _has_bad_byte(found))
             fault = f"{path} {bad_byte}".lstrip()
@@ -286,7 +297,12 @@ def _decode_leniently(line: bytes, number: int, origin: FileOrigin) -> Any:
     return value
 
 
-def _first_bad_byte(data: bytes) -> str:
+def _loads(text: str | bytes) -> Any:
+    """A JSON value in which NaN is null, as in pandas; infinite numbers stay."""
+    return json.loads(text, parse_constant=lambda name: None if name == "NaN" else float(name))
+
+
+def _first_bad_byte(data: bytes, hint: Callable[[bytes], str]) -> str:
     """``is not UTF-8: …``, or nothing when it is."""
     try:
         data.decode()
@@ -294,7 +310,7 @@ def _first_bad_byte(data: bytes) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         where = f"byte {column}" if line == 1 else f"line {line}, byte {column}"
-        return f"is not UTF-8: 0x{data[error.start]:02x} at {where}"
+        return f"is not UTF-8: 0x{data[error.start]:02x} at {where}{hint(data)}"
     return ""
 
 
@@ -328,6 +344,34 @@ def non_finite_fault(value: object) -> str:
     return f"{path or 'it'} is {name}; wanted a finite number or null"
 
 
+def finite_rows(block: RowBlock, read: Iterable[str]) -> RowBlock:
+    """The rows without infinite numbers: a fault in a field that is read, null in any other."""
+    origin = block.origin
+    assert origin is not None
+    sound = []
+    for index, row in enumerate(block.rows):
+        assert isinstance(row, dict)
+        fault = non_finite_fault({name: row[name] for name in read if name in row})
+        if fault:
+            origin.add_fault(origin.numbers[index], row, fault)
+        else:
+            _drop_infinite(row)
+            sound.append(index)
+    return block if len(sound) == len(block) else block.taken(sound)
+
+
+def _drop_infinite(value: object) -> None:
+    stack = [value]
+    while stack:
+        held = stack.pop()
+        members = held.items() if isinstance(held, dict) else enumerate(held)  # type: ignore[arg-type]
+        for key, item in list(members):
+            if isinstance(item, (dict, list)):
+                stack.append(item)
+            elif isinstance(item, float) and not math.isfinite(item):
+                held[key] = None  # type: ignore[index]
+
+
 def _path_of(value: object, test: Callable[[object], bool]) -> str:
     """``metadata.tags[2]``: the first place in a JSON value that passes the test."""
     # With a stack, not recursion: the value may be as deep as the decoder takes.
@@ -352,7 +396,7 @@ def _path_of(value: object, test: Callable[[object], bool]) -> str:
 def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
     """The rows of a JSON array, which is held in memory as a whole.
 
-    So are the rows of the documents that ``schemas.documents.rows_of_document`` knows.
+    So are the rows in the documents that ``schemas.documents.rows_of_document`` opens.
     """
     data = file.content()
     if not data or data.isspace():
@@ -360,10 +404,9 @@ def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
     try:
         elements, strict = _decode(data), True
     except (ValueError, RecursionError):
-        elements, strict = _array_leniently(data, file.source), False
+        elements, strict = _array_leniently(data, file), False
     if isinstance(elements, dict):
-        found = rows_of_document(elements)
-        elements = elements if found is None else found
+        elements = _rows_inside(elements, file)
     if not isinstance(elements, list):
         raise InputError(
             f"{file.source} must hold a JSON array of samples, got {_json_type(elements)}"
@@ -374,23 +417,31 @@ def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
     n_rows = max(1, min(_MAX_ROWS, SHARED_BLOCK_BYTES // row_bytes))
     for begin in range(skip_rows, len(elements), n_rows):
         read = _RowReader(file.source, "element", begin)
+        read.may_be_infinite = not strict
         for number, row in enumerate(elements[begin : begin + n_rows], begin):
             read.n_bytes += row_bytes
-            fault = "" if strict else non_finite_fault(row)
-            if fault:
-                read.origin.add_fault(number, row, fault)
-                read.ordinal += 1
-            else:
-                read.add(row, number)
+            read.add(row, number)
         yield read.block
 
 
-def _array_leniently(data: bytes, source: str) -> Any:
-    bad_byte = _first_bad_byte(data)
+def _rows_inside(document: dict[str, Any], file: ByteFile) -> Any:
+    """The rows of a document of another tool, or the document when it has none."""
+    try:
+        found = rows_of_document(document)
+    except InputError as error:
+        raise InputError(f"{file.source}: {error}") from None
+    if found is None:
+        return document
+    file.remarks.append(str(found))
+    return found.rows
+
+
+def _array_leniently(data: bytes, file: ByteFile) -> Any:
+    source, bad_byte = file.source, _first_bad_byte(data, file.encoding_hint)
     if bad_byte:
         raise InputError(f"{source} {bad_byte}")
     try:
-        return json.loads(data)
+        return _loads(data)
     except RecursionError:
         raise InputError(f"{source} is nested too deeply") from None
     except ValueError as error:

@@ -14,11 +14,18 @@ from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ByteFile, opened_bytes, plain_name
 from rag_eval.inputs.byte_files import source_name as file_name
-from rag_eval.inputs.csv_files import csv_blocks
+from rag_eval.inputs.csv_files import csv_blocks, separator_of
 from rag_eval.inputs.file_states import FileState, file_identity
 from rag_eval.inputs.json_blocks import JsonBlock
-from rag_eval.inputs.json_files import LineBlocks, LineRows, array_blocks, json_blocks
+from rag_eval.inputs.json_files import (
+    LineBlocks,
+    LineRows,
+    array_blocks,
+    finite_rows,
+    json_blocks,
+)
 from rag_eval.inputs.row_blocks import RowBlock
+from rag_eval.inputs.samples import TEXT_FIELDS
 from rag_eval.inputs.schemas.fields import (
     FieldMap,
     column_map,
@@ -36,7 +43,9 @@ DataSource: TypeAlias = "str | Path | Sequence[str | Path]"
 
 LINES: Final = (".jsonl", ".ndjson")
 COLUMNS: Final = (".parquet", ".arrow", ".feather")
-KNOWN: Final = (*LINES, ".json", ".csv", *COLUMNS)
+TABLES: Final = (".csv", ".tsv")
+EXCEL: Final = ".xlsx"
+KNOWN: Final = (*LINES, ".json", *TABLES, EXCEL, *COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +64,8 @@ class InputOptions:
         Splits a cell of CSV into contexts.
     max_row_bytes : int
         The longest row, unpacked.
+    encoding : str, optional
+        In what text files are written, where that is not UTF-8.
     """
 
     schema: str | None = None
@@ -62,6 +73,7 @@ class InputOptions:
     gold_separator: str | None = None
     context_separator: str | None = None
     max_row_bytes: int = MAX_ROW_BYTES
+    encoding: str | None = None
 
     def fields(self, columns: Iterable[str]) -> FieldMap:
         """Where our fields are among some columns."""
@@ -78,7 +90,12 @@ class InputOptions:
             "map": dict(self.mapping),
             "goldSeparator": self.gold_separator,
             "contextSeparator": self.context_separator,
+            # Runs of earlier versions that are resumed had no such option.
+            **({} if self.encoding is None else {"encoding": self.encoding}),
         }
+
+
+_READ: Final = (*TEXT_FIELDS, "groundTruth", "id", "language")
 
 
 class Position(NamedTuple):
@@ -119,6 +136,8 @@ class Input:
         How messages call it.
     paths : list
         Its files, those of a pattern sorted by name.
+    remarks : list of str
+        How rows were found in the files read so far, where that is not their plain form.
 
     Parameters
     ----------
@@ -146,6 +165,7 @@ class Input:
         self._done = 0
         self._file: ByteFile | ColumnFile | None = None
         self._states: dict[str | Path, FileState | None] = {}
+        self.remarks: list[str] = []
 
     @property
     def can_be_read_again(self) -> bool:
@@ -232,28 +252,49 @@ class Input:
                     gold_separator=self._options.gold_separator,
                 )
             return
-        with opened_bytes(path, self._options.max_row_bytes) as file:
+        options = self._options
+        is_excel = plain_name(path).endswith(EXCEL)
+        encoding = None if is_excel else options.encoding
+        with opened_bytes(path, options.max_row_bytes, encoding) as file:
             self._file = file
             blocks: LineRows
-            if plain_name(path).endswith(".csv"):
-                separator = self._options.context_separator
-                blocks = csv_blocks(file, partial(self._csv_fields, path), separator, skip_rows)
+            fields_of = partial(self._csv_fields, path)
+            if is_excel:
+                from rag_eval.inputs.excel_files import excel_blocks
+
+                blocks = excel_blocks(file, fields_of, options.context_separator, skip_rows)
             else:
-                blocks = self._json_blocks(file, path, skip_rows)
-            separator = self._options.gold_separator
+                # Standard input may be a terminal, which gives bytes when it likes.
+                if options.encoding is None and not is_standard_input(path):
+                    file.check_encoding()
+                if plain_name(path).endswith(TABLES):
+                    separator = separator_of(path)
+                    blocks = csv_blocks(
+                        file, fields_of, options.context_separator, skip_rows, separator
+                    )
+                else:
+                    blocks = self._json_blocks(file, path, skip_rows)
             # Closed with the file: a run may end in the middle.
             with closing(blocks):
                 for block in blocks:
-                    yield block if separator is None else _split(block, separator)
+                    self._remark(file)
+                    golds = options.gold_separator
+                    yield block if golds is None else _split(block, golds)
+
+    def _remark(self, file: ByteFile) -> None:
+        """Keep what there is to say of a file that was read, once."""
+        where = "" if len(self.paths) == 1 else f"{file.source}: "
+        self.remarks += [f"{where}{remark}" for remark in file.remarks]
+        file.remarks.clear()
 
     def _json_blocks(self, file: ByteFile, path: str | Path, skip_rows: int) -> LineRows:
         fields = self._first_fields(path) if skip_rows else None
         if plain_name(path).endswith(".json"):
-            return _mapped(array_blocks(file, skip_rows), self._options.fields, fields)
+            return self._mapped(array_blocks(file, skip_rows), fields)
         lines = LineBlocks(file, skip_rows)
         # Ground truths are split in rows.
         scan = lines.scan if self._options.gold_separator is None else None
-        return _mapped(lines.blocks(), self._options.fields, fields, scan)
+        return self._mapped(lines.blocks(), fields, scan)
 
     def _csv_fields(self, path: str | Path, header: Sequence[str]) -> FieldMap:
         check_columns(self._extra_columns, header, path)
@@ -262,7 +303,7 @@ class Input:
     def _first_fields(self, path: str | Path) -> FieldMap | None:
         """The fields of a file of JSON, which its first rows tell also when those are skipped."""
         with (
-            opened_bytes(path, self._options.max_row_bytes) as file,
+            opened_bytes(path, self._options.max_row_bytes, self._options.encoding) as file,
             closing(json_blocks(file, path)) as blocks,
         ):
             for block in blocks:
@@ -270,32 +311,34 @@ class Input:
                     return self._options.fields(paths_of_rows(block.rows))  # type: ignore[arg-type]
         return None
 
+    def _mapped(
+        self,
+        blocks: LineRows,
+        fields: FieldMap | None = None,
+        scan: Callable[[FieldMap], None] | None = None,
+    ) -> LineRows:
+        """Rows under the names of our fields, which the first block tells where they are not given.
 
-def _mapped(
-    blocks: LineRows,
-    fields_of: Callable[[Sequence[str]], FieldMap],
-    fields: FieldMap | None = None,
-    scan: Callable[[FieldMap], None] | None = None,
-) -> LineRows:
-    """Rows under the names of our fields, which the first block tells where they are not given.
-
-    ``scan`` is told them as soon as they are known.
-    """
-    if fields is not None and scan is not None:
-        scan(fields)
-    with closing(blocks):
-        for block in blocks:
-            if isinstance(block, JsonBlock):
-                yield block
-                continue
-            if fields is None and block.rows:
-                fields = fields_of(paths_of_rows(block.rows))  # type: ignore[arg-type]
-                if scan is not None:
-                    scan(fields)
-            if fields is not None and not fields.is_native:
-                block.rows = [fields.row(row) for row in block.rows]  # type: ignore[arg-type]
-                block.renamed = fields.renamed
-            yield block
+        ``scan`` is told them as soon as they are known.
+        """
+        if fields is not None and scan is not None:
+            scan(fields)
+        with closing(blocks):
+            for block in blocks:
+                if isinstance(block, JsonBlock):
+                    yield block
+                    continue
+                if fields is None and block.rows:
+                    fields = self._options.fields(paths_of_rows(block.rows))  # type: ignore[arg-type]
+                    if scan is not None:
+                        scan(fields)
+                if fields is not None and not fields.is_native:
+                    block.rows = [fields.row(row) for row in block.rows]  # type: ignore[arg-type]
+                    block.renamed = fields.renamed
+                if block.may_be_infinite:
+                    yield finite_rows(block, [*_READ, *self._optional_columns])
+                else:
+                    yield block
 
 
 def _split(block: RowBlock | JsonBlock, separator: str) -> RowBlock:

@@ -30,7 +30,8 @@ class RowBlock:
     """Some consecutive rows as they came, and their texts once they are read.
 
     See :class:`~rag_eval.inputs.blocks.SampleBlock`. ``text_bytes`` is known of rows from a file;
-    ``renamed`` gives our name of a column of the file.
+    ``renamed`` gives our name of a column of the file; ``may_be_infinite`` says that numbers of
+    the rows were not looked at.
     """
 
     first_row: int
@@ -40,6 +41,7 @@ class RowBlock:
     renamed: Mapping[str, str] = field(default_factory=dict)
     texts: RowTexts | None = None
     id_values: list[Any] | None = None
+    may_be_infinite: bool = False
 
     def __len__(self) -> int:
         return len(self.rows)

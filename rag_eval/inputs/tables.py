@@ -9,9 +9,10 @@ from typing import Any, Final
 from rag_eval.errors import InputError, suggestion
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile, opened_bytes, plain_name
-from rag_eval.inputs.csv_files import CsvTable
+from rag_eval.inputs.csv_files import CsvTable, separator_of
 from rag_eval.inputs.file_states import unchanged
-from rag_eval.inputs.json_files import json_blocks
+from rag_eval.inputs.json_files import finite_rows, json_blocks
+from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.plumbing.csv_cells import unguarded_cell
 from rag_eval.plumbing.descriptors import is_standard_input
 
@@ -33,11 +34,11 @@ def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
         At the first row that cannot be read, naming it.
     """
     if not is_standard_input(path) and not plain_name(path).endswith(
-        (".csv", ".jsonl", ".ndjson", ".json")
+        (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
     ):
         raise InputError(
-            f"{path}: cannot tell the format from the name; wanted .csv, .jsonl or .json, also "
-            "with .gz or .zst"
+            f"{path}: cannot tell the format from the name; wanted .csv, .tsv, .jsonl or .json, "
+            "also with .gz or .zst"
         )
     with unchanged(path), opened_bytes(path) as file:
         yield from rows_of(file, path)
@@ -45,12 +46,14 @@ def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def rows_of(file: ByteFile, name: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of a file that is open and goes by a name: CSV, a JSON array, or else JSON lines."""
-    if plain_name(name).endswith(".csv"):
-        yield from _csv_rows(CsvTable(file))
+    if plain_name(name).endswith((".csv", ".tsv")):
+        yield from _csv_rows(CsvTable(file, separator_of(name)))
         return
     for block in json_blocks(file, name):
         origin = block.origin
         assert origin is not None
+        if isinstance(block, RowBlock) and block.may_be_infinite:
+            block = finite_rows(block, {name for row in block.rows for name in row})  # type: ignore[union-attr]
         if origin.faults:
             raise InputError(f"{origin.source}, {origin.faults[0]}")
         for number, row in zip(origin.numbers, block.rows, strict=True):

@@ -43,6 +43,8 @@ class FileReport:
         What became of files since they were opened, a sentence each; empty where nothing did.
     thresholds : mapping of float or None
         Per metric; None for those that neither pass nor fail.
+    remarks : list of str
+        How rows were found in the files, where that is not their plain form.
     """
 
     source: str
@@ -53,6 +55,7 @@ class FileReport:
     unavailable: str = ""
     changed_input: list[str] = field(default_factory=list)
     thresholds: Mapping[MetricId, float | None] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
     def _ending(self) -> dict[str, Any]:
         """How the run ended, where that was not as it should."""

@@ -243,6 +243,7 @@ class RowStream:
             "unavailable": str(self.stopped) if is_lost else "",
             "changed_input": self.changes,
             "thresholds": self.plan.thresholds,
+            "remarks": self.source.remarks,
         }
 
     def checked(self, report: _Report) -> _Report:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
+from rag_eval.inputs.encodings import checked_encoding
 from rag_eval.options.declared import (
     ANY,
     FILE,
@@ -16,6 +17,7 @@ from rag_eval.options.declared import (
     TEXT,
     WHOLE_FROM_ONE,
     WHOLE_FROM_ZERO,
+    Kind,
     Option,
     choice,
     document,
@@ -53,6 +55,14 @@ class FileOptions(SchemaOptions, total=False):
             "Longest row of a text file, in bytes, unpacked; a longer one ends the command.",
             unset="268435456, which is 256 MiB",
             more="A JSON array is held in memory as a whole and may have four times as much.",
+        ),
+    ]
+    encoding: Annotated[
+        str | None,
+        Option(
+            Kind("the name of an encoding", (str,), "NAME", checked_encoding),
+            "Encoding of text files, such as latin-1, cp1252 or utf-16.",
+            unset="utf-8",
         ),
     ]
     allow_changed_input: Annotated[

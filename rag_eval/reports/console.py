@@ -251,7 +251,9 @@ def print_notes(notes: Iterable[str], console: Console) -> None:
 
 
 def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None:
-    """Print the first rows that were skipped, and how many more there were."""
+    """Print how rows were found, the first that were skipped, and how many more there were."""
+    for remark in report.remarks:
+        print_line(console, plain_text(remark))
     for fault in report.faults:
         print_line(console, f"skipped {plain_text(str(fault))}")
     more = report.n_skipped - len(report.faults)

@@ -31,12 +31,15 @@ class Validation:
         A warning about ids that come more than once; empty when none does.
     changed_input : list of str
         What became of files since they were opened, a sentence each; empty where nothing did.
+    remarks : list of str
+        How rows were found in the files, where that is not their plain form.
     """
 
     n_rows: int
     n_invalid: int
     repeated_ids: str
     changed_input: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def validate_file(
@@ -94,7 +97,7 @@ def validate_file(
         raise source.explained(error) from None
     if not n_rows:
         raise InputError(f"{source.name} holds no samples")
-    found = Validation(n_rows, n_invalid, ids.warning(), source.changes())
+    found = Validation(n_rows, n_invalid, ids.warning(), source.changes(), source.remarks)
     if found.changed_input and not allow_changed_input:
         raise InputChangedError(found.changed_input, found)
     return found

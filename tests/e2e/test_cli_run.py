@@ -353,7 +353,7 @@ BAD_ROWS = [
     ({**GOOD, "contexts": ["x", None]}, "line 2: contexts[1] must be a str, got NoneType"),
     ({**GOOD, "groundTruth": 3}, "line 2: ground_truth must be a str, got int"),
     ({**GOOD, "groundTruth": "a", "ground_truth": "b"}, "line 2: ground_truth and groundTruth"),
-    ({**GOOD, "metadata": {"x": float("nan")}}, "line 2: metadata.x is NaN"),
+    ({**GOOD, "answer": float("inf")}, "line 2: answer is Infinity; wanted a finite"),
     ([GOOD], "line 2: must be a JSON object, got an array"),
 ]
 

@@ -111,7 +111,7 @@ def test_rows_of_another_width(tmp_path: Path, row: str, fault: str) -> None:
         (HEADER.encode() + b"a,q\xff,x,[]\n", "line 2: is not UTF-8: 0xff"),
         (HEADER.encode() + ROW.encode() * 9 + b"a,\xe4,x,[]\n" + ROW.encode(), "line 11: is not"),
         (HEADER.encode() + b'"a\n\n",\xc3', "line 4: is not UTF-8: 0xc3"),
-        (b"\xff\xfe" + HEADER.encode("utf-16-le"), "line 1: is not UTF-8: 0xff"),
+        (b"\xff\xfe" + HEADER.encode("utf-16-le"), "is in UTF-16, not in UTF-8; read it with"),
     ],
 )
 def test_a_file_that_is_no_csv(tmp_path: Path, data: str | bytes, fault: str) -> None:
@@ -325,5 +325,5 @@ def test_empty_rows_at_the_end_of_a_table_are_none(tmp_path: Path) -> None:
 
 
 def test_utf_16_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"line 1: is not UTF-8: 0xff; save it as CSV in UTF-8"):
+    with pytest.raises(InputError, match=r"line 1: is not UTF-8: 0xff; save it in UTF-8"):
         list(table_rows(written(tmp_path, "id,label\nq-1,1\n".encode("utf-16"))))

@@ -288,8 +288,8 @@ class CountedName(str):
 
 def test_a_header_is_checked_in_one_pass(tmp_path: Path) -> None:
     header: list[str] = [CountedName(f"column {n}") for n in range(2000)]
-    csv_files._check_header(header, "a.csv")
-    message = refused(lambda: csv_files._check_header([*header, *header[:-2:-1]], "a.csv"))
+    csv_files.check_header(header, "a.csv: line 1")
+    message = refused(lambda: csv_files.check_header([*header, *header[:-2:-1]], "a.csv: line 1"))
     assert message == "a.csv: line 1 names the column 'column 1999' twice"
     # Each with each would be four million.
     assert CountedName.n_compared < 4 * len(header)

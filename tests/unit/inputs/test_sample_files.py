@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin, SampleBlock
-from rag_eval.inputs.opened import Input
+from rag_eval.inputs.opened import Input, InputOptions, Position
 from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES
 
 SAMPLE = {"id": "a", "question": "q?", "answer": "A b.", "contexts": ["A b c."]}
@@ -107,12 +108,11 @@ def test_lone_surrogate_escapes_are_accepted(tmp_path: Path) -> None:
         (b"{'id': 1}", "line 2: is not JSON: Expecting property name enclosed in double quotes"),
         (b'{"a": "x\ty"}', "line 2: is not JSON: Invalid control character at column 9"),
         (b'{"a": 1} {"a": 2}', "line 2: is not JSON: Extra data at column 10"),
+        (b'{"answer": Infinity}', "line 2: answer is Infinity; wanted a finite number or null"),
         (
-            b'{"id": "q", "metadata": {"p": [0, NaN]}}',
-            'line 2 ("q"): metadata.p[1] is NaN; wanted a finite number or null',
+            b'{"contexts": ["x", -1e999]}',
+            "line 2: contexts[1] is -Infinity; wanted a finite number or null",
         ),
-        (b'{"m": Infinity}', "line 2: m is Infinity; wanted a finite number or null"),
-        (b'{"m": -1e999}', "line 2: m is -Infinity; wanted a finite number or null"),
         (
             b'{"id": "q", "contexts": ["ok", "caf\xe9"]}',
             'line 2 ("q"): contexts[1] is not UTF-8: 0xe9 at byte 36',
@@ -130,19 +130,42 @@ def test_a_line_that_is_no_sample(tmp_path: Path, line: bytes, fault: str) -> No
 
 
 def test_an_element_that_is_no_sample(tmp_path: Path) -> None:
-    data = b"[" + LINE + b', 3, {"id": 7, "m": NaN}, ' + LINE + b"]"
+    data = b"[" + LINE + b', 3, {"id": 7, "answer": Infinity}, ' + LINE + b"]"
     rows, numbers, faults = read(written(tmp_path, data, "d.json"))
     assert (rows, numbers) == ([SAMPLE] * 2, [0, 3])
     assert faults == [
         "element [1]: must be a JSON object, got a number",
-        'element [2] ("7"): m is NaN; wanted a finite number or null',
+        'element [2] ("7"): answer is Infinity; wanted a finite number or null',
     ]
+
+
+@pytest.mark.parametrize("name", ["d.jsonl", "d.json"])
+def test_numbers_that_json_does_not_have(tmp_path: Path, name: str) -> None:
+    """What ``json.dump`` of Python writes: NaN is null everywhere, as in pandas."""
+    row = {**SAMPLE, "answer": math.nan, "metadata": {"p": [0, math.nan, math.inf]}, "x": -math.inf}
+    wanted = {**SAMPLE, "answer": None, "metadata": {"p": [0, None, None]}, "x": None}
+    rows = json.dumps([row, row])
+    data = rows if name == "d.json" else "\n".join(map(json.dumps, [row, row]))
+    first = 0 if name == "d.json" else 1
+    assert read(written(tmp_path, data.encode(), name)) == ([wanted] * 2, [first, first + 1], [])
+
+
+def test_an_infinite_number_in_a_field_by_another_name(tmp_path: Path) -> None:
+    path = written(tmp_path, b'{"q": "q?", "a": Infinity}\n{"q": "q?", "a": "A", "x": Infinity}')
+    options = InputOptions(mapping={"question": "q", "answer": "a"})
+    [block] = Input(path, options).blocks()
+    assert block.origin is not None
+    assert [block.sample(0)] == [{"question": "q?", "answer": "A", "x": None}]
+    assert list(map(str, block.origin.faults)) == [
+        "line 1: answer is Infinity; wanted a finite number or null"
+    ]
+    assert (block.origin.ordinals, Position.after(block).row) == ([1], 2)
 
 
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        (LINE, "must hold a JSON array of samples, got an object"),
+        (b'{"a": "b"}', "must hold a JSON array of samples, got an object"),
         (LINE + b"\n" + LINE, "one sample per line belongs in a .jsonl file"),
         (b"[\n" + LINE + b"\n" + LINE + b"]", "Expecting ',' delimiter at line 3, column 1"),
         (b'["a\n"]', "is not JSON: Invalid control character"),

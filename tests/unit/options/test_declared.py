@@ -82,6 +82,8 @@ def test_every_option_has_its_flag_or_says_why_not(name: str) -> None:
 def values_in_toml(option: Option) -> str:
     if option.kind.choices:
         return repr(option.default or option.kind.choices[0])
+    if option.name == "encoding":
+        return "'utf-8'"
     by_type = {bool: "true", float: "0.5", int: "1", str: "'x'", list: "[]", dict: "{}"}
     return next(text for kind, text in by_type.items() if kind in option.kind.in_toml)
 
