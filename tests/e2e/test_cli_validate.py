@@ -54,7 +54,8 @@ def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
         "line 9: ground_truth is a list of 2; the overlap profile takes one str",
         'line 10 ("10"): contexts must be a list of strings, got int',
         "line 12: is not JSON: Expecting property name enclosed in double quotes at column 2",
-        'line 13 ("last"): question is not UTF-8: 0xff at byte 29',
+        'line 13 ("last"): question is not UTF-8: 0xff at byte 29; if the file is in Latin-1, read '
+        'it with --encoding latin-1 (encoding="latin-1" in Python)',
         "12 samples, 10 invalid",
     ]
 
