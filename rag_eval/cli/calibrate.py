@@ -9,6 +9,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import ID_FIELD, field_flag, format_flag
 from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.parameters import A_SHARE
 from rag_eval.cli.printing import print_found, print_warnings
 
 
@@ -31,7 +32,7 @@ from rag_eval.cli.printing import print_found, print_warnings
 )
 @click.option(
     "--precision",
-    type=float,
+    type=A_SHARE,
     metavar="P",
     help="Take the lowest threshold from which at least this share of the passing rows is good "
     "[the threshold of the highest balanced accuracy].",

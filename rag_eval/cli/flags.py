@@ -7,8 +7,8 @@ from typing import Any, Final, TypeVar
 
 import rich_click as click
 
-from rag_eval.cli.parameters import OF_KIND, OF_OPTION, margins
-from rag_eval.options.declared import FLAG, NAMES, Option, declared
+from rag_eval.cli.parameters import A_SHARE, OF_KIND, OF_OPTION, completion, margins
+from rag_eval.options.declared import FLAG, NAMES, SHARE, Option, declared
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Flag = Callable[[_Command], _Command]
@@ -50,8 +50,11 @@ def flag_of(option: Option, **special: Any) -> Callable[[Any], Any]:
         told |= {"multiple": True, "callback": _names if option.flag_metavar[-1:] == "…" else None}
     elif kind.choices:
         told["type"] = click.Choice(kind.choices)
+    elif kind is SHARE:
+        told["type"] = A_SHARE
     elif int in kind.in_toml:
         told["type"] = float if float in kind.in_toml else int
+    told["shell_complete"] = completion(option)
     return click.option(option.flag_name, option.name, **{**told, **special})
 
 
@@ -94,7 +97,7 @@ SEED: Final = click.option(
 )
 LEVEL: Final = click.option(
     "--level",
-    type=float,
+    type=A_SHARE,
     metavar="L",
     default=0.95,
     show_default=True,
@@ -131,7 +134,7 @@ TEST_FLAGS: Final = flags(
     ),
     click.option(
         "--alpha",
-        type=float,
+        type=A_SHARE,
         default=0.05,
         show_default=True,
         help="Chance of a false alarm, over all tests together.",

@@ -8,7 +8,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag
 from rag_eval.cli.judging import ENDED_CODES
-from rag_eval.cli.parameters import metric_numbers
+from rag_eval.cli.parameters import A_SHARE, metric_numbers
 from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import ci_flags, report_files
 from rag_eval.errors import InputError
@@ -85,7 +85,7 @@ _GATES: Final = declared(RunOptions)
 )
 @click.option(
     "--max-null-rise",
-    type=float,
+    type=A_SHARE,
     metavar="X",
     help="Guard: by how much that share may rise against a baseline.",
 )

@@ -11,6 +11,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import SEED, format_flag
 from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.parameters import A_SHARE
 from rag_eval.cli.printing import print_json
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def diff_command(old: str, new: str, form: str) -> None:
 @click.argument("file", metavar="FILE")
 @click.option(
     "--holdout",
-    type=float,
+    type=A_SHARE,
     default=0.2,
     show_default=True,
     metavar="SHARE",

@@ -7,6 +7,7 @@ import sys
 import rich_click as click
 
 from rag_eval.cli.flags import format_flag
+from rag_eval.cli.parameters import completed_metrics
 from rag_eval.cli.printing import print_json
 from rag_eval.errors import InputError
 from rag_eval.metrics.catalogue import FAMILY_NAMES
@@ -15,7 +16,7 @@ from rag_eval.samples import PROFILES, Profile
 
 
 @click.command("metrics", epilog="Exit codes: 0 printed · 2 there is no such metric")
-@click.argument("ids", metavar="[METRIC…]", nargs=-1)
+@click.argument("ids", metavar="[METRIC…]", nargs=-1, shell_complete=completed_metrics)
 @click.option(
     "--family",
     type=click.Choice(FAMILY_NAMES),

@@ -11,8 +11,34 @@ import rich_click as click
 
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import to_metric_id
-from rag_eval.options.declared import NUMBER_BY_METRIC, Kind
+from rag_eval.options.declared import NUMBER_BY_METRIC, Kind, Option
 from rag_eval.samples import MetricId
+
+
+def number_of(text: str) -> float:
+    """``0.9`` or ``90%`` -> 0.9; a ValueError for what is no number."""
+    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+
+
+class _Share(click.ParamType[float]):
+    """A share of all, such as ``0.9`` or ``90%``."""
+
+    name = "share"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The share as a number; those that are none are told how to write it."""
+        try:
+            share = number_of(value) if isinstance(value, str) else float(value)
+        except ValueError:
+            share = float("nan")
+        if not 0 <= share <= 1:
+            self.fail(f"wanted a share from 0 to 1, such as 0.9 or 90%, got {value!r}", param, ctx)
+        return share
+
+
+A_SHARE: Final = _Share()
 
 
 def column_names(text: str | None) -> list[str]:
@@ -33,7 +59,7 @@ def metric_numbers(flag: str, texts: Iterable[str]) -> dict[MetricId, float]:
         name, value = _pair(flag, part, "METRIC=NUMBER")
         metric = _metric(flag, name)
         try:
-            number = float(value)
+            number = number_of(value)
         except ValueError:
             raise InputError(f"{flag}: {name} must be a number, got {value!r}") from None
         if metric in numbers and numbers[metric] != number:
@@ -54,7 +80,7 @@ def margins(flag: str, texts: Iterable[str]) -> dict[str, float]:
     for text in texts:
         metric, equals, value = text.rpartition("=")
         try:
-            margin = float(value)
+            margin = number_of(value)
         except ValueError:
             raise click.BadParameter(
                 f"wanted a number or METRIC=number, got {text!r}", param_hint=flag
@@ -175,3 +201,25 @@ OF_OPTION: Final[Mapping[str, _Reader]] = {
     "cascade_band": _bands,
     "judges": _judges,
 }
+
+
+# ---------------------------------------------------------------------------------- completion
+
+
+def completion(option: Option) -> Callable[..., list[str]] | None:
+    """What a shell may complete a value of a flag to; None where that is not known."""
+    if option.name == "metrics":
+        return completed_metrics
+    return _completed_numbers if option.kind is NUMBER_BY_METRIC else None
+
+
+def completed_metrics(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
+    from rag_eval.metrics.registry import known_metric_ids
+
+    before, comma, name = begun.rpartition(",")
+    return [f"{before}{comma}{metric}" for metric in known_metric_ids() if metric.startswith(name)]
+
+
+def _completed_numbers(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
+    found = completed_metrics(context, flag, begun) if "=" not in begun.rpartition(",")[2] else []
+    return [f"{name}=" for name in found]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, Final, NoReturn
 
 import click
 import rich_click
+from click.shell_completion import CompletionItem
 
 from rag_eval._version import __version__
 from rag_eval.cli.judging import BAD_INPUT, ENDED_CODES, INTERRUPTED, TERMINATED, UNAVAILABLE
+from rag_eval.cli.panels import arrange
 from rag_eval.cli.user_code import imported
-from rag_eval.errors import RagEvalError
+from rag_eval.errors import RagEvalError, suggestion
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.plumbing.interrupts import Termination
 from rag_eval.reports.plain_text import plain_lines, plain_text
@@ -53,6 +55,18 @@ COMMANDS: Final = {
     "validate": "List every sample in DATA that cannot be scored, each with its first fault.",
 }
 _LISTING: Final = "rag_eval.listing"
+# What other tools call these.
+_GUESSED: Final = {
+    **dict.fromkeys(("evaluate", "eval", "evals", "test", "assess", "start", "execute"), "run"),
+    **dict.fromkeys(("check", "lint", "verify"), "validate"),
+    **dict.fromkeys(("diff", "comparison", "regression"), "compare"),
+    **dict.fromkeys(("view", "open", "inspect", "explain", "display", "cat"), "show"),
+    **dict.fromkeys(("html", "export", "render"), "report"),
+    **dict.fromkeys(("list", "log", "runs", "ls"), "history"),
+    **dict.fromkeys(("ci", "setup", "github", "gitlab"), "init"),
+    **dict.fromkeys(("dataset", "datasets", "split", "dedupe"), "golden"),
+    **dict.fromkeys(("annotate", "label", "annotations"), "labels"),
+}
 
 
 class Program(rich_click.RichGroup):
@@ -69,8 +83,24 @@ class Program(rich_click.RichGroup):
         if ctx.meta.get(_LISTING):
             return click.Command(cmd_name, help=COMMANDS[cmd_name])
         module = import_module(f"rag_eval.cli.{cmd_name}")
-        command: click.Command = getattr(module, f"{cmd_name}_command")
-        return command
+        return arrange(getattr(module, f"{cmd_name}_command"))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with; what is none is told with what was meant."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            meant = _GUESSED.get(name.lower())
+            near = [meant] if meant else self.list_commands(ctx)
+            hint = _hint(meant or name, near)
+            raise click.UsageError(f"No such command {name!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What may stand here, for which no command is imported."""
+        ctx.meta[_LISTING] = True
+        return super().shell_complete(ctx, incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help of the program, for which no command is imported."""
@@ -165,7 +195,17 @@ def _usage_text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption) and error.option_name == "--import":
         return "--import stands before the command: rag-eval --import MODULE run …"
     where = f"; see {error.ctx.command_path} --help" if error.ctx is not None else ""
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        known = [name for flag in error.ctx.command.params for name in flag.opts]
+        hint = _hint(error.option_name, known)
+        if not hint and error.ctx.command is program:
+            hint = ". Flags of a command stand after its name"
+        return f"No such option {error.option_name!r}{hint}{where}"
     return error.format_message().rstrip(".") + where
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    return suggestion(name, known).replace("; did", ". Did")
 
 
 @rich_click.group(
@@ -176,15 +216,14 @@ def _usage_text(error: click.UsageError) -> str:
     f"or budget reached · {ENDED_CODES}",
 )
 @rich_click.command_panel(
-    "Score, and look", commands=["run", "show", "report", "score", "validate", "metrics", "init"]
+    "Score and look", commands=["run", "score", "validate", "show", "report", "metrics"]
 )
+@rich_click.command_panel("Decide", commands=["gate", "compare", "baseline", "history"])
+@rich_click.command_panel("LLM judge", commands=["judge", "cache"])
 @rich_click.command_panel(
-    "Compare, and decide", commands=["gate", "compare", "baseline", "history"]
+    "Datasets and labels", commands=["golden", "labels", "calibrate", "estimate"]
 )
-@rich_click.command_panel(
-    "People, judges, golden datasets",
-    commands=["calibrate", "labels", "estimate", "judge", "cache", "golden"],
-)
+@rich_click.command_panel("Administration", commands=["init"])
 @rich_click.rich_config(help_config={"text_paragraph_linebreaks": "\n\n"})
 @rich_click.version_option(__version__, message="rag-eval %(version)s")
 @click.option(

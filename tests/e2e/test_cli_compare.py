@@ -266,7 +266,7 @@ def test_lost_scores_are_told(runs: list[Path]) -> None:
         (["--slice", "topik"], "has a row with a field 'topik'"),
         (["--metric", "answer_relevance"], "no column 'answer_relevance'"),
         (["--id-field", "key"], "key is missing"),
-        (["--level", "2"], "level must be between 0 and 1"),
+        (["--level", "2"], "wanted a share from 0 to 1, such as 0.9 or 90%, got '2'"),
         (["--top", "-1"], "--top"),
     ],
 )

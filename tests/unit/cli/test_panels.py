@@ -1,0 +1,106 @@
+"""The help of commands: every flag has its place, and examples stand first."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from rag_eval.cli.panels import panel_of
+from rag_eval.cli.program import COMMANDS, program
+from tests.tables import every_row
+from tests.unit.cli.test_flags import command
+
+LONG = ["compare", "estimate", "gate", "judge debias-check", "labels compare", "report", "run"]
+LONG += ["score", "validate"]
+PANELS = ["Data", "Scoring", "Gates", "Output", "LLM judge", "Advanced"]
+
+
+@every_row("path", LONG)
+def test_every_flag_of_a_command_with_many_has_a_panel(path: str) -> None:
+    found = command(path)
+    flags = [one for one in found.params if isinstance(one, click.Option)]
+    assert len(flags) > 8
+    for flag in flags:
+        assert flag.hidden or panel_of(found, flag) in PANELS, flag.name
+
+
+def helped(*args: str) -> str:
+    found = CliRunner().invoke(program, [*args, "--help"], env={"COLUMNS": "100"})
+    assert found.exit_code == 0
+    return found.stdout
+
+
+def test_the_panels_of_run() -> None:
+    text = helped("run")
+    assert re.findall(r"^╭─ (.+?) ─", text, re.MULTILINE)[:6] == PANELS
+    judge, advanced = (text.index(f"─ {name} ") for name in PANELS[4:])
+    assert judge < text.index("--max-calls") < advanced < text.index("--retries")
+    assert text.index("Examples:") < text.index("DATA is a file of samples") < text.index("─ Data ")
+
+
+@every_row("name", COMMANDS)
+def test_examples_stand_after_the_first_sentence(name: str) -> None:
+    paragraphs = (command(name).help or "").split("\n\n")
+    places = [place for place, text in enumerate(paragraphs) if text.startswith("\b\nExamples:")]
+    assert places == ([] if name == "judge" else [1])
+
+
+@every_row(
+    ("args", "message"),
+    [
+        *(
+            (f"{name} d", "Did you mean 'run'?")
+            for name in ("evaluate", "eval", "test", "Evaluate")
+        ),
+        ("check d", "No such command 'check'. Did you mean 'validate'?"),
+        ("diff a b", "No such command 'diff'. Did you mean 'compare'?"),
+        ("compre a b", "No such command 'compre'. Did you mean 'compare'?"),
+        ("xyzzy", "No such command 'xyzzy'; see rag-eval --help"),
+        ("golden rn d", "No such command 'rn'. Did you mean 'run'?"),
+        (
+            "run --profil x d",
+            "No such option '--profil'. Did you mean '--profile'?; see rag-eval run",
+        ),
+        ("--profile x run", "No such option '--profile'. Flags of a command stand after its name"),
+        ("run d --xyzzy", "No such option '--xyzzy'; see rag-eval run --help"),
+    ],
+)
+def test_misspelt_names_are_answered_with_the_right_ones(args: str, message: str) -> None:
+    found = CliRunner().invoke(program, args.split(), prog_name="rag-eval")
+    assert found.exit_code == 2
+    assert message in found.stderr
+
+
+@every_row(
+    ("begun", "wanted"),
+    [
+        ("rag-eval compl", [""]),
+        ("rag-eval ca", ["cache", "calibrate"]),
+        ("rag-eval run --metrics faith", ["faithfulness"]),
+        ("rag-eval run --metrics ir.map,faith", ["ir.map,faithfulness"]),
+        ("rag-eval run --min-mean answer_r", ["answer_relevance="]),
+        ("rag-eval run --min-mean answer_relevance=0.", [""]),
+        ("rag-eval gate --min-mean answer_r", ["answer_relevance="]),
+        ("rag-eval metrics hazel.m", ["hazel.mrr"]),
+        ("rag-eval run --profile g", ["grounded"]),
+    ],
+)
+def test_shells_complete(begun: str, wanted: list[str]) -> None:
+    words = {"COMP_WORDS": begun, "COMP_CWORD": str(begun.count(" "))}
+    found = CliRunner().invoke(
+        program, env={"_RAG_EVAL_COMPLETE": "bash_complete", **words}, prog_name="rag-eval"
+    )
+    assert [line.partition(",")[2] for line in found.stdout.splitlines()] == wanted
+
+
+@pytest.mark.parametrize("text", ["90%", "0.9", "90.0%"])
+def test_a_share_may_be_a_percentage(text: str) -> None:
+    run = command("run")
+    with run.make_context(
+        "run", ["d", "--min-pass-rate", text, "--min-mean", f"faithfulness={text}"]
+    ) as found:
+        assert found.params["min_pass_rate"] == 0.9
+        assert found.params["min_mean"] == {"faithfulness": 0.9}
