@@ -15,7 +15,6 @@ from rag_eval.errors import InputError
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import RunOptions
 from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE
-from rag_eval.samples import POLICIES
 
 if TYPE_CHECKING:
     from rag_eval.gating.guards import Guards
@@ -52,21 +51,14 @@ _GATES: Final = declared(RunOptions)
 )
 @click.option("--pin", default=DEFAULT_PIN, show_default=True, help="Name of the pinned run.")
 @click.option("--branch", help="Branch whose last passing run counts first [that of the run].")
-@click.option(
-    "--policy",
-    type=click.Choice(POLICIES),
+@flag_of(
+    _GATES["policy"],
     default="no-regression",
     show_default=True,
-    help="By which rule it is held against them; see above.",
+    help="Rule by which it is compared with them; see above.",
 )
 @TEST_FLAGS
-@click.option(
-    "--care",
-    type=float,
-    default=0.05,
-    show_default=True,
-    help="A drop that is worth finding; rows too few for it are told.",
-)
+@flag_of(_GATES["care"], default=0.05, show_default=True)
 @click.option(
     "--metric",
     "metrics",

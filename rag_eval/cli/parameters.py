@@ -200,6 +200,7 @@ OF_OPTION: Final[Mapping[str, _Reader]] = {
     "scorer_options": _scorer_options,
     "cascade_band": _bands,
     "judges": _judges,
+    "margin": margins,
 }
 
 

@@ -63,7 +63,12 @@ def run_command(data: str, **flags: Any) -> int:
     exit code is 0.
 
     Reports (--html and those for CI) show up to 5,000 rows: of a longer run the worst half, and
-    others drawn at random. With --baseline the page compares row by row.
+    others drawn at random.
+
+    --baseline compares the run row by row with an earlier one, as rag-eval gate does: by default it
+    fails where a paired test finds a mean that got worse. --policy node is the rule of
+    rag-eval-node-ts, which needs no rows: it fails where a mean fell by more than
+    --regression-threshold.
 
     With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
     lists such runs, and rag-eval gate holds later ones against them. Give DATA before it: what
@@ -128,6 +133,10 @@ def _print_report(report: RunReport, form: str) -> None:
         from rag_eval.reports.console import console_for, print_run
 
         print_run(report, console_for())
+        if report.against is not None:
+            from rag_eval.reports.gate import print_policy
+
+            print_policy(report.against, console_for())
         if report.gold:
             from rag_eval.reports.labels import print_gold_agreement
 

@@ -119,6 +119,7 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         ):
             if given.get(name):
                 raise InputError(f"{flag} has no effect without --mode llm, hybrid or cascade")
-    for name in ("regression_threshold", "allow_signature_mismatch"):
+    against = ("regression_threshold", "allow_signature_mismatch")
+    for name in (*against, "policy", "margin", "alpha", "care"):
         if name in given and "baseline" not in options:
             raise InputError(f"{known[name].flag_name} needs --baseline")

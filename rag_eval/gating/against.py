@@ -56,20 +56,40 @@ class NamedBaseline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Options:
-    """How a gate holds runs together, checked."""
+class GateOptions:
+    """How a gate compares runs, checked."""
 
     policy: Policy
     margin: Margins
     alpha: float
     care: float
-    n_resamples: int
-    seed: int
+    n_resamples: int = 9999
+    seed: int = 0
 
-    def __post_init__(self) -> None:
-        if not 0 < number(self.alpha, "alpha") < 0.5:
-            raise InputError(f"alpha must be above 0 and below 0.5, got {self.alpha:g}")
-        positive(self.care, "care")
+    @classmethod
+    def of(
+        cls,
+        policy: Policy,
+        margin: float | Mapping[str, float] | None,
+        alpha: float,
+        care: float,
+        *,
+        slices: Sequence[str] = (),
+        n_resamples: int = 9999,
+        seed: int = 0,
+    ) -> GateOptions:
+        """Options of :func:`gate`; an InputError for those that do not fit the policy."""
+        found = _checked_margin(policy, margin, slices)
+        if not 0 < number(alpha, "alpha") < 0.5:
+            raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
+        return cls(
+            policy=policy,
+            margin=found,
+            alpha=alpha,
+            care=positive(care, "care"),
+            n_resamples=n_resamples,
+            seed=seed,
+        )
 
 
 def gate(
@@ -138,13 +158,8 @@ def gate(
     InputError
         For runs that cannot be read or held together, and options that do not fit.
     """
-    options = _Options(
-        policy=policy,
-        margin=_checked_margin(policy, margin, slices),
-        alpha=alpha,
-        care=care,
-        n_resamples=n_resamples,
-        seed=seed,
+    options = GateOptions.of(
+        policy, margin, alpha, care, slices=slices, n_resamples=n_resamples, seed=seed
     )
     limits = Guards() if guards is None else guards
     columns = [*slices, *([cluster_by] if cluster_by else [])]
@@ -232,7 +247,7 @@ def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdi
     return replace(verdict, notices=(*verdict.notices, notice))
 
 
-def _verdict(comparison: RunComparison, kind: str, options: _Options) -> BaselineVerdict:
+def _verdict(comparison: RunComparison, kind: str, options: GateOptions) -> BaselineVerdict:
     if isinstance(options.margin, Mapping):
         for name in options.margin:
             if name != ALL_METRICS:
@@ -248,7 +263,7 @@ def _verdict(comparison: RunComparison, kind: str, options: _Options) -> Baselin
 
 def _report(
     run: ScoredRun,
-    options: _Options,
+    options: GateOptions,
     guards: tuple[GateOutcome, ...],
     verdicts: tuple[BaselineVerdict, ...],
     rate: FalseAlarmRate | None,

@@ -131,12 +131,19 @@ class GateOutcome:
 
 
 def check_gates(
-    result: BatchSummary, gates: Gates, regression_threshold: float
+    result: BatchSummary,
+    gates: Gates,
+    regression_threshold: float,
+    against: Sequence[GateOutcome] = (),
 ) -> list[GateOutcome]:
-    """The outcome of every gate that was set; none where none was."""
+    """The outcome of every gate that was set; none where none was.
+
+    ``against`` is what a policy found against a baseline.
+    """
     bars = {**gates.min_mean, **gates.max_mean}
     outcomes = [_mean_outcome(result, metric, bar) for metric, bar in bars.items()]
     outcomes += [regression_outcome(row, regression_threshold) for row in result.regressions or ()]
+    outcomes += against
     if gates.min_pass_rate is not None:
         outcomes.insert(0, pass_rate_outcome(result.n_passed, result.n_rows, gates.min_pass_rate))
     judging, failures = result.judging, gates.max_judge_failures

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rag_eval.gating.limits import GateOutcome
+from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.json_records import JsonRecord, record_json
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.faces import face
+from rag_eval.results.summaries import COMPOSITE
 from rag_eval.samples import Policy
 
 NO_BASELINE: Final = "no baseline to compare with"
@@ -170,6 +172,32 @@ class GateReport:
 
     def _repr_html_(self) -> str:
         return str(face("gate.notebook")(self))
+
+
+def baseline_outcomes(report: GateReport) -> list[GateOutcome]:
+    """The findings of a report as gates, and the verdict itself where no finding fails with it."""
+    outcomes = []
+    for verdict in report.baselines:
+        found = [_finding_outcome(finding) for finding in verdict.findings]
+        if not verdict.passed and all(outcome.held for outcome in found):
+            text = f"{verdict.status}: {verdict.reason}"
+            found.append(
+                GateOutcome(gate="regression", held=False, found=None, wanted=0.0, message=text)
+            )
+        outcomes += found
+    return outcomes
+
+
+def _finding_outcome(finding: Finding) -> GateOutcome:
+    rises = finding.metric == COMPOSITE or higher_is_better(finding.metric)
+    return GateOutcome(
+        gate="regression",
+        metric_id=finding.metric,
+        held=finding.held,
+        found=None if math.isnan(finding.change) else finding.change,
+        wanted=-finding.margin if rises else finding.margin,
+        message=f"{finding.status}: {finding.message}",
+    )
 
 
 def first_failure(outcomes: Sequence[GateOutcome]) -> str | None:

@@ -16,6 +16,7 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.worst_rows import WorstRow
 
 if TYPE_CHECKING:
+    from rag_eval.gating.verdicts import GateReport
     from rag_eval.labels.comparisons import LabelComparison
     from rag_eval.views.run_view import RunView
 
@@ -73,6 +74,9 @@ class RunReport(FileReport):
         Empty where no gate was set.
     worst : list of WorstRow
         The worst first.
+    against : GateReport or None
+        The verdict against the baseline by a policy other than ``node``; its findings are among
+        ``gates``.
     change_allowed : bool
         Changes of files were accepted.
     written : Path or None
@@ -89,6 +93,7 @@ class RunReport(FileReport):
 
     gates: list[GateOutcome]
     worst: list[WorstRow]
+    against: GateReport | None = None
     change_allowed: bool = False
     written: Path | None = None
     run_id: str | None = None
@@ -142,6 +147,7 @@ class RunReport(FileReport):
             "source": self.source,
             "verdict": {True: "pass", False: "fail", None: None}[self.passed],
             "gates": [gate.to_dict() for gate in self.gates],
+            **({} if self.against is None else {"against": self.against.to_dict()}),
             "nRows": self.result.n_rows,
             "nSkipped": self.n_skipped,
             **self.file_summary(),

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
+from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
+from rag_eval.gating.verdicts import GateReport, baseline_outcomes
 from rag_eval.inputs.opened import DataSource
+from rag_eval.jobs.baseline_gate import BaselineGate
 from rag_eval.jobs.file_reports import RunReport
 from rag_eval.jobs.options import (
-    baseline_of_run,
     checked_output,
     kept_config,
     names_with,
@@ -22,7 +24,7 @@ from rag_eval.jobs.result_writer import ResultWriter
 from rag_eval.jobs.stream import RowStream
 from rag_eval.options.declared import declared, normalized
 from rag_eval.options.file_types import RunOptions
-from rag_eval.results.summary import compared
+from rag_eval.results.batch import BatchSummary
 from rag_eval.samples import MetricId
 from rag_eval.scoring.loop import Sink
 from rag_eval.scoring.worst_rows import WorstRows
@@ -81,6 +83,8 @@ def run_file(
         stream.check_begun()
         report = run.report()
         run.writer.finish(report.file_summary)
+    if run.not_comparable is not None and not report.interrupted:
+        raise run.not_comparable
     return stream.checked(run.kept(report))
 
 
@@ -117,9 +121,10 @@ class _FileRun:
             on_row=options.get("on_row"),
             details=details,
         )
-        self._regression_threshold = _OPTIONS["regression_threshold"].of(options)
-        self._baseline, notes = baseline_of_run(plan, options)
-        self.stream.notes[:0] = notes
+        self._against = None if options.get("baseline") is None else BaselineGate(plan, options)
+        if self._against is not None:
+            self.stream.notes[:0] = self._against.notes
+        self.not_comparable: InputError | None = None
         self._keeper = self._made_keeper(store_columns)
         self._gold = self._made_gold()
         self._watch = self._made_watch(slice_by)
@@ -155,7 +160,7 @@ class _FileRun:
         """Where the rows go."""
         yield self._worst
         yield self.writer
-        for wanted in (self._keeper, self._gold, self._watch):
+        for wanted in (self._keeper, self._gold, self._watch, self._against):
             if wanted is not None:
                 yield wanted
 
@@ -166,15 +171,17 @@ class _FileRun:
         stream = self.stream
         gold = {} if self._gold is None else self._gold.comparisons(stream.source.name)
         result = stream.summary(self._notes(gold))
+        threshold = _OPTIONS["regression_threshold"].of(self._options)
         if self._options.get("worst") and not result.composite_aggregate.n:
             result.notes.append(_NO_WORST)
-        threshold = self._regression_threshold
-        result = compared(result, self._baseline, self._plan.columns, threshold)
+        result, against = self._compared(result)
+        outcomes = () if against is None else baseline_outcomes(against)
         interrupted = stream.stopped is not None
         report = RunReport(
             **stream.report_fields(),
             result=result,
-            gates=check_gates(result, self._gates, threshold),
+            gates=check_gates(result, self._gates, threshold, outcomes),
+            against=against,
             worst=self._worst.opened(stream.needs, stream.evaluated_at),
             change_allowed=bool(self._options.get("allow_changed_input")),
             written=self.writer.written(interrupted=interrupted),
@@ -184,6 +191,19 @@ class _FileRun:
         report = self._viewed(report)
         stream.close()
         return report
+
+    def _compared(self, result: BatchSummary) -> tuple[BatchSummary, GateReport | None]:
+        """Against the baseline; results are kept where that turns out to be impossible."""
+        if self._against is None:
+            return result, None
+        try:
+            found, report = self._against.compared(result, self.stream.source.name)
+            found.notes.extend(() if report is None else report.notices)
+            return found, report
+        except InputError as error:
+            result.notes.append(f"not compared with the baseline: {error}")
+            self.not_comparable = error
+            return result, None
 
     def _notes(self, gold: Mapping[MetricId, LabelComparison]) -> Iterator[str]:
         if self._keeper is not None and not self.stream.is_sound:

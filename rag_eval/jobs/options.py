@@ -14,8 +14,6 @@ from rag_eval.options.file_types import RunOptions
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.plumbing.durable_files import check_kind
-from rag_eval.results.regressions import Baseline
-from rag_eval.results.summaries import checked_baseline
 
 _OPTIONS: Final = declared(RunOptions)
 
@@ -24,20 +22,6 @@ def input_options(options: Mapping[str, Any]) -> InputOptions:
     """How the data is read."""
     names = [field.name for field in fields(InputOptions) if options.get(field.name) is not None]
     return InputOptions(**{name: _OPTIONS[name].of(options) for name in names})
-
-
-def baseline_of_run(plan: Plan, options: Mapping[str, Any]) -> tuple[Baseline | None, list[str]]:
-    """The baseline, if any; a run that asks for one is to be compared with it."""
-    given = options.get("baseline")
-    allowed = bool(options.get("allow_signature_mismatch"))
-    baseline, notes = checked_baseline(plan, given, allow_mismatch=allowed)
-    if baseline is not None and not any(metric in baseline.means for metric in plan.columns):
-        name = given if isinstance(given, (str, Path)) else "the baseline"
-        raise InputError(
-            f"{name} has none of the metrics of this run; it has "
-            + (", ".join(baseline.means) or "none at all")
-        )
-    return baseline, notes
 
 
 _NEEDED: Final = {"store": "a store", "view": "a report that shows it (html, view=True)"}

@@ -132,6 +132,9 @@ NAMES: Final = Kind("a list of names", (list,), "NAME,…", _names)
 FILE: Final = _typed("a file name", str, "FILE", PathLike)
 FILE_OR_OBJECT: Final = Kind("a file name", (str,), "FILE")
 BY_METRIC: Final = Kind("a table of metrics", (dict,), by_metric=True)
+MARGIN: Final = Kind(
+    "a number, or a table of metrics and numbers", (int, float, dict), "X|METRIC=X"
+)
 NUMBER_BY_METRIC: Final = Kind(
     "a table of metrics and numbers", (dict,), "METRIC=X,…", by_metric=True
 )

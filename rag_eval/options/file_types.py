@@ -10,8 +10,11 @@ from rag_eval.options.declared import (
     FILE,
     FILE_OR_OBJECT,
     FLAG,
+    MARGIN,
     NAMES,
+    NUMBER,
     NUMBER_BY_METRIC,
+    POSITIVE,
     SEPARATOR,
     SHARE,
     TEXT,
@@ -30,6 +33,7 @@ from rag_eval.options.types import (
     ScoringOptions,
     WorkOptions,
 )
+from rag_eval.samples import POLICIES, Policy
 
 Quantiles: TypeAlias = Literal["exact", "sketch"]
 """How medians are found."""
@@ -133,8 +137,49 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         Any,
         Option(
             FILE_OR_OBJECT,
-            "Gate: no mean may drop against this earlier run, any file that compare reads.",
+            "Gate: compare row by row with this earlier run, any file that compare reads, by "
+            "{policy}.",
             takes="str, Path, BatchEvalResult or mapping",
+            more="A mapping or a file without rows has means alone, which are enough for "
+            "{policy=node}.",
+        ),
+    ]
+    policy: Annotated[
+        Policy | None,
+        Option(
+            choice(*POLICIES),
+            "Rule by which a run is compared with its baseline: see rag-eval gate.",
+            default="no-regression",
+            noted=True,
+        ),
+    ]
+    margin: Annotated[
+        float | Mapping[str, float] | None,
+        Option(
+            MARGIN,
+            "A loss of the mean that is accepted, for all metrics or for one.",
+            takes="float or mapping of float",
+            flag_help="A loss of the mean that is accepted, for all metrics or for one (again for "
+            "more).",
+            noted=True,
+        ),
+    ]
+    alpha: Annotated[
+        float | None,
+        Option(
+            NUMBER,
+            "Chance of a false alarm, over all tests together.",
+            default=0.05,
+            noted=True,
+        ),
+    ]
+    care: Annotated[
+        float | None,
+        Option(
+            POSITIVE,
+            "A drop that is worth finding; the report says where rows are too few for it.",
+            default=0.05,
+            noted=True,
         ),
     ]
     output: Annotated[

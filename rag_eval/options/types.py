@@ -263,7 +263,11 @@ class RegressionOptions(TypedDict, total=False):
     regression_threshold: Annotated[
         float | None,
         Option(
-            NUMBER, "By how much a mean may drop against the baseline.", default=0.05, noted=True
+            NUMBER,
+            "By how much a mean may drop against the baseline.",
+            default=0.05,
+            flag_help="By how much a mean may drop against the baseline, with --policy node.",
+            noted=True,
         ),
     ]
     allow_signature_mismatch: Annotated[

@@ -31,6 +31,11 @@ def print_gate(report: GateReport, console: Console) -> None:
     if report.guards:
         console.print()
     print_gates(report.guards, console)
+    print_policy(report, console)
+
+
+def print_policy(report: GateReport, console: Console) -> None:
+    """Print what the policy promises."""
     for text in policy_lines(report):
         console.print()
         print_line(console, text)

@@ -145,7 +145,7 @@ def checked_baseline(
     """
     if given is None:
         return None, []
-    is_file = isinstance(given, (str, Path))
+    is_file = isinstance(given, (str, Path, ResultFile))
     baseline = read_summary(given).baseline if is_file else Baseline.of(given)  # type: ignore[arg-type]
     notes: list[str] = []
     if not any(metric in baseline.means for metric in plan.columns):

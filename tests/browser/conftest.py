@@ -132,7 +132,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     changed = made.write_rows(folder / "new.jsonl", made.changed_rows(made.HANDBOOK))
     rows = made.write_rows(folder / "rows.jsonl", made.generated_rows(5_000))
     hostile = made.write_rows(folder / "hostile.jsonl", hostile_samples())
-    against = ("--baseline", str(old), "--regression-threshold", "0.01")
+    against = ("--baseline", str(old))
     return Pages(
         handbook=made.written(folder / "handbook.html", made.HANDBOOK),
         grounded=made.written(folder / "grounded.html", made.HANDBOOK, *grounded, *sliced),

@@ -441,27 +441,29 @@ def test_a_baseline_of_another_profile_is_refused(
     done = run(tmp_path / "sound.jsonl", *flags, *baseline)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "the baseline was scored under other settings (here profile: " in done.stderr
-    forced = run(tmp_path / "sound.jsonl", *flags, *baseline, "--allow-signature-mismatch")
+    node = ("--policy", "node")
+    forced = run(tmp_path / "sound.jsonl", *flags, *baseline, *node, "--allow-signature-mismatch")
     assert forced.exit_code in (0, 1)
     assert "settings of the baseline were not checked" in forced.stderr
-    assert run(tmp_path / "sound.jsonl", *flags, "--baseline", grounded).exit_code == 0
+    assert run(tmp_path / "sound.jsonl", *flags, *node, "--baseline", grounded).exit_code == 0
 
 
 def test_a_rise_of_what_should_be_low_fails_the_baseline(tmp_path: Path) -> None:
     names = (*GROUNDED, "--metrics", "unsupported_names")
     sound = samples(tmp_path / "sound.jsonl", SOUND, SOUND)
     worse = samples(tmp_path / "worse.jsonl", SOUND, INVENTED)
+    node = ("--policy", "node")
     low, high = tmp_path / "low.json", tmp_path / "high.json"
     assert run(sound, *names, "--output", low).exit_code == 0
     assert run(worse, *names, "--output", high).exit_code == 0
-    done = run(worse, *names, "--baseline", low)
+    done = run(worse, *names, *node, "--baseline", low)
     assert done.exit_code == 1
     assert done.stdout.splitlines()[-1] == (
         "FAIL  unsupported_names mean 0.50 is 0.50 above the baseline's 0.00 (more than 0.05)"
     )
-    summary = json.loads(run(worse, *names, "--baseline", low, "--format", "json").stdout)
+    summary = json.loads(run(worse, *names, *node, "--baseline", low, "--format", "json").stdout)
     assert summary["gates"][0]["wanted"] == 0.05
-    done = run(sound, *names, "--baseline", high)
+    done = run(sound, *names, *node, "--baseline", high)
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1] == (
         "PASS  unsupported_names mean 0.00 is 0.50 below the baseline's 0.50"

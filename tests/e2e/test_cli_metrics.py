@@ -88,7 +88,7 @@ def test_a_module_of_ones_own_brings_metrics(tmp_path: Path) -> None:
     change, passed = json.loads(compared.stdout)["changes"]
     assert (change["metricId"], change["higherIsBetter"]) == ("shop.price", False)
     assert passed["metricId"] == "passed"
-    risen = command(*base, "--baseline", "old.json", cwd=tmp_path)
+    risen = command(*base, "--baseline", "old.json", "--policy", "node", cwd=tmp_path)
     assert risen.returncode == 1
     assert "shop.price mean 6.00 is 3.00 above the baseline's 3.00" in risen.stdout
 

@@ -99,6 +99,7 @@ def test_a_report_against_a_baseline_shows_the_rows_that_moved(tmp_path: Path) -
     run("run", EXAMPLE, "--output", "old.json", cwd=tmp_path)
     done = run(
         *("run", worse, "--baseline", "old.json", "--html", "page.html", "--output", "new.json"),
+        *("--policy", "node"),
         cwd=tmp_path,
     )
     assert done.exit_code == 1

@@ -566,8 +566,9 @@ def test_a_summary_is_a_baseline(tmp_path: Path) -> None:
     for name in ("aggregates", "compositeAggregate", "passed", "signature"):
         assert value[name] == expected[name]
     assert "interrupted" not in value
-    assert invoke("run", HANDBOOK, "--baseline", summary).exit_code == 0
-    other = invoke("run", HANDBOOK, "--baseline", summary, "--profile", "grounded")
+    node = ("--policy", "node", "--baseline")
+    assert invoke("run", HANDBOOK, *node, summary).exit_code == 0
+    other = invoke("run", HANDBOOK, *node, summary, "--profile", "grounded")
     assert other.exit_code == 2
     score(HANDBOOK, "-", "--summary", tmp_path / "s.json.gz", "--quiet")
     assert json.loads(gzip.decompress((tmp_path / "s.json.gz").read_bytes()))["nRows"] == 66

@@ -332,15 +332,16 @@ def test_the_worst_rows_say_what_scorers_found(data: Path) -> None:
 
 def test_a_baseline_knows_which_way_is_better(tmp_path: Path) -> None:
     run, files = ("run", "--metrics", "omk.levenshtein"), {}
+    node = ("--policy", "node", "--baseline")
     for name, answer in (("near", "kitten"), ("far", "sitting")):
         rows = [{"id": str(n), "answer": answer, "ground_truth": "kitten"} for n in range(3)]
         files[name] = write_lines(tmp_path / f"{name}.jsonl", rows)
         invoke(*run, files[name], "--output", tmp_path / f"{name}.json")
-    risen = invoke(*run, files["far"], "--baseline", tmp_path / "near.json")
+    risen = invoke(*run, files["far"], *node, tmp_path / "near.json")
     assert risen.exit_code == 1, risen.output
     assert "omk.levenshtein mean" in risen.stdout
     assert "above the baseline's 0.00" in risen.stdout
-    fallen = invoke(*run, files["near"], "--baseline", tmp_path / "far.json")
+    fallen = invoke(*run, files["near"], *node, tmp_path / "far.json")
     assert fallen.exit_code == 0, fallen.output
     compared = invoke("compare", tmp_path / "near.json", tmp_path / "far.json", "--format", "json")
     changes = {change["metricId"]: change for change in json.loads(compared.stdout)["changes"]}

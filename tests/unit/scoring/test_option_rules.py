@@ -152,8 +152,21 @@ def test_a_baseline_is_a_result_its_json_or_its_file_for_either_call(
     for baseline in (result, result.to_dict(), *paths, str(paths[0])):
         batch = calls["evaluate_batch"](baseline_result=baseline)
         assert [row.delta for row in batch.regressions] == [0.0]
-        report = calls["run_file"](baseline=baseline)
+        report = calls["run_file"](baseline=baseline, policy="node")
         assert [row.delta for row in report.result.regressions] == [0.0]
+    named = [{**row, "id": str(number)} for number, row in enumerate(ROWS)]
+    data = tmp_path / "named.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in named))
+    rag_eval.evaluate_batch(named, METRICS).to_json(tmp_path / "named.json")
+    for baseline in (rag_eval.evaluate_batch(named, METRICS), tmp_path / "named.json"):
+        report = rag_eval.run_file(data, METRICS, baseline=baseline)
+        assert report.against is not None
+        assert report.against.status == "UNCHANGED"
+        assert report.result.regressions is None
+    alone = "--policy node compares the means alone"
+    for baseline in (result.to_dict(), paths[0]):
+        with pytest.raises(rag_eval.errors.InputError, match=alone):
+            calls["run_file"](baseline=baseline)
 
 
 def test_a_baseline_of_other_metrics_is_said_and_not_passed_over(
@@ -173,7 +186,7 @@ def test_a_threshold_below_zero_asks_for_a_rise_of_either_call(
     baseline = rag_eval.evaluate_batch(ROWS, METRICS)
     batch = calls["evaluate_batch"](baseline_result=baseline, regression_threshold=-0.5)
     assert batch.regressions[0].regressed
-    report = calls["run_file"](baseline=baseline, regression_threshold=-0.5)
+    report = calls["run_file"](baseline=baseline, policy="node", regression_threshold=-0.5)
     assert report.result.regressions[0].regressed
 
 

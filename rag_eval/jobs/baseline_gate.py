@@ -1,0 +1,103 @@
+"""A run's baseline and a policy.  In: scored blocks and a summary.  Out: the verdict against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rag_eval.errors import InputError
+from rag_eval.gating.against import GateOptions, NamedBaseline, gate
+from rag_eval.gating.verdicts import GateReport
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import RunOptions
+from rag_eval.options.plan import Plan
+from rag_eval.results.batch import BatchEvalResult, BatchSummary
+from rag_eval.results.reading import ResultFile
+from rag_eval.results.summaries import checked_baseline
+from rag_eval.results.summary import compared
+from rag_eval.runs.kept_rows import KeptRows
+from rag_eval.runs.run_files import read_run
+from rag_eval.runs.scored_run import ScoredRun
+from rag_eval.scoring.engine import ScoredBlock
+
+NODE: Final = "node"
+_OPTIONS: Final = declared(RunOptions)
+_TESTED: Final = ("policy", "margin", "alpha", "care")
+
+
+class BaselineGate:
+    """Compares a run with its baseline, by the policies of ``rag-eval gate``.
+
+    Means are enough for policy ``node``. For others the rows are kept while they are scored, their
+    texts are not: some 10 bytes a score.
+
+    Raises
+    ------
+    InputError
+        Before any work, for a baseline that cannot be read or compared, and options that do not fit
+        the policy.
+    """
+
+    def __init__(self, plan: Plan, options: Mapping[str, Any]) -> None:
+        self._plan = plan
+        self._force = bool(options.get("allow_signature_mismatch"))
+        self._threshold = _OPTIONS["regression_threshold"].of(options)
+        self._test = {name: _OPTIONS[name].of(options) for name in _TESTED}
+        policy = self._test["policy"]
+        _check_options(policy, options)
+        GateOptions.of(**self._test)
+        given = options["baseline"]
+        if isinstance(given, (str, Path)):
+            given = ResultFile(given)  # which is read twice, standard input too
+        self._means, self.notes = checked_baseline(plan, given, allow_mismatch=self._force)
+        assert self._means is not None
+        if not any(metric in self._means.means for metric in plan.columns):
+            name = given.source if isinstance(given, ResultFile) else "the baseline"
+            raise InputError(
+                f"{name} has none of the metrics of this run; it has "
+                + (", ".join(self._means.means) or "none at all")
+            )
+        self._baseline = None if policy == NODE else _with_rows(given, policy)
+        self._rows = KeptRows(plan)
+
+    def add(self, scored: ScoredBlock, first_row: int) -> None:
+        """Keep the scores of a block, where rows are compared."""
+        if self._baseline is not None:
+            self._rows.add(scored)
+
+    def compared(self, result: BatchSummary, name: str) -> tuple[BatchSummary, GateReport | None]:
+        """The summary, by policy ``node`` with its regressions; else a report beside it.
+
+        Raises
+        ------
+        InputError
+            When no row of the run is one of the baseline.
+        """
+        if self._baseline is None:
+            return compared(result, self._means, self._plan.columns, self._threshold), None
+        run = self._rows.run(name, signature=result.signature)
+        against = NamedBaseline("file", self._baseline)
+        return result, gate(run, [against], **self._test, force=self._force)
+
+
+def _check_options(policy: str, options: Mapping[str, Any]) -> None:
+    if policy != NODE and options.get("regression_threshold") is not None:
+        raise InputError(
+            f"regression_threshold is for --policy node; policy {policy} tests whether a drop is "
+            "more than chance, and takes a margin (--margin)"
+        )
+    if policy == NODE and options.get("margin"):
+        raise InputError("policy node takes a regression_threshold (--regression-threshold)")
+
+
+def _with_rows(given: Any, policy: str) -> ScoredRun:
+    """The baseline row by row."""
+    try:
+        if not isinstance(given, (ResultFile, BatchEvalResult)):
+            raise InputError("a baseline that is a mapping has a summary and no rows")
+        return read_run(given)
+    except InputError as error:
+        raise InputError(
+            f"{error}. Policy {policy} compares row by row; --policy node compares the means alone"
+        ) from None
