@@ -26,9 +26,9 @@ _WORST: Final = 3
 @click.option(
     "--row",
     "number",
-    type=click.IntRange(0),
+    type=int,
     metavar="N",
-    help="The row with this number, from 0; with ID, that one of several with the id.",
+    help="The row with this number, from 1; with ID, that one of several with the id.",
 )
 @click.option(
     "--worst",
@@ -72,6 +72,10 @@ def show_command(
     """
     from rag_eval.results.reading import ResultFile
 
+    if number is not None:
+        if number < 1:
+            raise InputError(f"--row counts from 1: the first row is --row 1, got {number}")
+        number -= 1
     file = ResultFile(result)
     if row_id is None and number is None:
         if full:
@@ -96,12 +100,12 @@ def _chosen(
         assert number is not None
         return [row_numbered(file, number)]
     rows = rows_with_id(file, row_id, id_field)
-    numbers = ", ".join(str(row.number) for row in rows[:10])
+    numbers = ", ".join(str(row.number + 1) for row in rows[:10])
     if number is not None:
         rows = [row for row in rows if row.number == number]
         if not rows:
             raise InputError(
-                f"row {number} does not have the id {row_id!r}; it is that of {numbers}"
+                f"row {number + 1} does not have the id {row_id!r}; it is that of {numbers}"
             )
     elif len(rows) > 1:
         text = f"{len(rows):,} rows have this id: {numbers}; --row N shows one of them"
@@ -125,7 +129,7 @@ def _show_all(file: ResultFile, path: str, n_worst: int, form: str) -> None:
         print_json(value)
         return
     named = found.worst[0].id() if found.worst else None
-    chosen = f"--row {found.worst[0].number if found.worst else 0}"
+    chosen = f"--row {found.worst[0].number + 1 if found.worst else 1}"
     if named is not None and not named.startswith("-") and named.isprintable():
         chosen = shlex.quote(named)
     command = f"rag-eval show {shlex.quote(path)} {chosen}"

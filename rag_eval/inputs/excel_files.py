@@ -80,7 +80,7 @@ def _blocks(
     header = first.cells
     while header and not header[-1]:
         header.pop()
-    check_header(header, f"{file.source}: row {first.line}")
+    check_header(header, f"{file.source}: row {first.line + 1}")
     found = (CsvRow(_fitted(row.cells, len(header)), row.line) for row in rows)
     read = CellReader(header, fields_of(header), context_separator)
     yield from cell_blocks(found, read, file.source, skip_rows, unit="row")
@@ -98,7 +98,7 @@ def _rows(sheet: Any) -> Iterator[CsvRow]:
     # What a file says of its size may be wrong, or meant to be.
     sheet.reset_dimensions()
     rows = sheet.iter_rows(max_row=_MOST_ROWS, values_only=True)
-    for number, values in enumerate(rows, 1):
+    for number, values in enumerate(rows):
         if any(value is not None for value in values):
             yield CsvRow(list(map(_text, values)), number)
 

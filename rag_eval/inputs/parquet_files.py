@@ -157,7 +157,7 @@ class _ParquetBatches:
         )
         if n_bytes > most:
             raise InputError(
-                f"{self._path}, row {first_row}: the row group that begins here unpacks to "
+                f"{self._path}, row {first_row + 1}: the row group that begins here unpacks to "
                 f"{n_bytes:,} bytes, which is more than {self._max_row_bytes:,} bytes per row "
                 f"(rows: {found.num_rows:,}){self._advice}"
             )

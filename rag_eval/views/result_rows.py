@@ -49,7 +49,7 @@ class RawRow(NamedTuple):
         try:
             return read_row(self.value)
         except InputError as error:
-            raise InputError(f"{self.source}, row {self.number}: {error}") from None
+            raise InputError(f"{self.source}, row {self.number + 1}: {error}") from None
 
 
 def raw_rows(file: ResultFile) -> Iterator[RawRow]:
@@ -81,7 +81,7 @@ def n_skipped(file: ResultFile) -> int:
 
 
 def row_numbered(file: ResultFile, number: int) -> RawRow:
-    """The row with this number.
+    """The row with this number, from 0.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def row_numbered(file: ResultFile, number: int) -> RawRow:
         last = row.number
         if last == number:
             return row
-    raise InputError(f"{file.source}: there is no row {number:,}; the last one is {last:,}")
+    raise InputError(f"{file.source}: there is no row {number + 1:,}; the last one is {last + 1:,}")
 
 
 def rows_with_id(file: ResultFile, wanted: str, field: str = "id") -> list[RawRow]:
@@ -119,7 +119,7 @@ def rows_with_id(file: ResultFile, wanted: str, field: str = "id") -> list[RawRo
         return found
     text = f"{file.source}: none of its {n_rows:,} rows has the id {wanted!r}"
     if not n_named:
-        raise InputError(f"{text}, nor any other; --row takes the number of a row, from 0")
+        raise InputError(f"{text}, nor any other; --row takes the number of a row, from 1")
     # Long ids take their square of time, and are no names that people mistype.
     short = [name for name in others if len(name) <= 2 * len(wanted) + 8]
     like = difflib.get_close_matches(wanted[:200], short, _LIKE, 0.5)

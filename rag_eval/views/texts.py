@@ -41,8 +41,8 @@ def id_text(sample: Any) -> str | None:
 
 
 def row_name(number: int, known: str | None) -> str:
-    """What messages call a row that is known by its number alone, or by its id too."""
-    return f"row {number}" if known is None else f'row {number} ("{known}")'
+    """What people call the row with this number, which is from 0: the first is row 1."""
+    return f"row {number + 1}" if known is None else f'row {number + 1} ("{known}")'
 
 
 def null_text(metric: MetricResult) -> str:

@@ -179,7 +179,7 @@ def test_a_missing_column(tmp_path: Path, missing: str) -> None:
     data = written(tmp_path / "d.parquet", table)
     target = tmp_path / "s.parquet"
     message = refused(data, target, "--quiet")
-    assert f'{data}, row 0 ("q-0"): {missing} is missing' in message
+    assert f'{data}, row 1 ("q-0"): {missing} is missing' in message
     report = score_file(data, target, profile="grounded")
     assert report.result.n_rows == 50
     reasons = parquet.read_table(target)["faithfulness_null_reason"].to_pylist()
@@ -194,7 +194,7 @@ def test_a_column_of_a_name_that_is_nearly_ours(tmp_path: Path) -> None:
     )
     message = refused(data, tmp_path / "s.jsonl", "--quiet")
     assert message == (
-        f"{data}, row 0 (\"q-0\"): answer is missing (there is 'anwser'?); wanted a str"
+        f"{data}, row 1 (\"q-0\"): answer is missing (there is 'anwser'?); wanted a str"
     )
     message = refused(data, tmp_path / "s.jsonl", "--quiet", "--map", "answer=answr")
     assert "there is no 'answr'; did you mean 'anwser'" in message
@@ -229,7 +229,7 @@ def test_mixed_types_of_our_fields_over_files(tmp_path: Path) -> None:
         score_file(files, tmp_path / "s.parquet", ["faithfulness"])
     answers = texts.set_column(2, "answer", pa.array([1, 2, 3]))
     files.append(written(tmp_path / "d.parquet", answers))
-    with pytest.raises(InputError, match=r"d\.parquet, row 0 .*answer must be a str, got int"):
+    with pytest.raises(InputError, match=r"d\.parquet, row 1 .*answer must be a str, got int"):
         score_file(files, tmp_path / "t.jsonl", ["faithfulness"])
 
 

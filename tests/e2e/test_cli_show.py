@@ -108,7 +108,7 @@ def test_memory_does_not_grow_with_the_texts(tmp_path: Path) -> None:
 def test_a_row_is_shown_with_what_carries_each_sentence(folder: Path) -> None:
     text = show(folder / "grounded.jsonl", "hb-020").stdout
     lines = text.splitlines()
-    assert lines[0].startswith('row 19 ("hb-020")  composite 0.13  FAIL  profile grounded')
+    assert lines[0].startswith('row 20 ("hb-020")  composite 0.13  FAIL  profile grounded')
     assert "  Do I need a permit to film for publication?" in lines
     assert "    1 ~ 0.47 [0]  Photography is not restricted, as long as you use" in text
     assert "   t1 ✗ 0.29 [0]  Yes, a permit from the director's office" in text
@@ -133,7 +133,7 @@ def test_what_carries_a_sentence_is_found_anew_where_it_was_not_kept(folder: Pat
 
 
 def test_sentences_of_the_overlap_profile(folder: Path) -> None:
-    text = show(folder / "overlap.json.gz", "--row", 19).stdout
+    text = show(folder / "overlap.json.gz", "--row", 20).stdout
     assert "    1 ~ 0.12 [2]  Photography is not restricted" in text
     assert "  [2]  best for 1, t1" in text
 
@@ -158,8 +158,8 @@ def test_of_many_sentences_and_chunks_the_first_are_shown_unless_all_are_asked_f
     data, path = tmp_path / "d.jsonl", tmp_path / "r.jsonl"
     data.write_text(json.dumps(sample) + "\n")
     run_file(data, ["faithfulness"], output=path)
-    brief = show(path, "--row", 0).stdout
-    full = show(path, "--row", 0, "--full").stdout
+    brief = show(path, "--row", 1).stdout
+    full = show(path, "--row", 1, "--full").stdout
     for number, shown in ((50, True), (51, False)):
         line = f"\n {number:>4} "
         assert (line in brief, line in full) == (shown, True)
@@ -172,20 +172,27 @@ def test_of_many_sentences_and_chunks_the_first_are_shown_unless_all_are_asked_f
 
 def test_a_row_as_json_is_the_row_of_the_file(folder: Path) -> None:
     lines = (folder / "grounded.jsonl").read_text().splitlines()
-    found = show(folder / "grounded.jsonl", "--row", 7, "--format", "json").stdout
+    found = show(folder / "grounded.jsonl", "--row", 8, "--format", "json").stdout
     assert json.loads(found) == json.loads(lines[7])
 
 
 def test_unknown_ids_and_numbers(folder: Path) -> None:
     message = refused(folder / "bare.json", "hb-20")
     assert "none of its 66 rows has the id 'hb-20'; ids like it: 'hb-020'" in message
-    assert "there is no row 66; the last one is 65" in refused(folder / "bare.json", "--row", 66)
-    assert "row 3 does not have the id 'hb-020'; it is that of 19" in refused(
-        folder / "bare.json", "hb-020", "--row", 3
+    assert "there is no row 67; the last one is 66" in refused(folder / "bare.json", "--row", 67)
+    assert "row 4 does not have the id 'hb-020'; it is that of 20" in refused(
+        folder / "bare.json", "hb-020", "--row", 4
     )
     assert "\\x1b" in refused(folder / "bare.json", "\x1b[2J")
     assert "leave out ID" in refused(folder / "bare.json", "hb-020", "--worst", 1)
     assert "give its ID" in refused(folder / "bare.json", "--full")
+
+
+def test_rows_count_from_1(folder: Path) -> None:
+    for number in (0, -1):
+        assert refused(folder / "bare.json", "--row", number) == (
+            f"error: --row counts from 1: the first row is --row 1, got {number}\n"
+        )
 
 
 def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
@@ -194,9 +201,9 @@ def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
     path.write_bytes(gzip.compress("\n".join([lines[0], lines[1], lines[0]]).encode()))
     done = show(path, "hb-001")
     assert done.stdout.count('("hb-001")') == 2
-    assert "2 rows have this id: 0, 2" in done.stderr
-    one = show(path, "hb-001", "--row", 2)
-    assert one.stdout.splitlines()[0].startswith('row 2 ("hb-001")')
+    assert "2 rows have this id: 1, 3" in done.stderr
+    one = show(path, "hb-001", "--row", 3)
+    assert one.stdout.splitlines()[0].startswith('row 3 ("hb-001")')
     assert one.stderr == ""
 
 
@@ -208,7 +215,7 @@ def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
         ("a.json", '{"aggregates": {}}', "has a summary and no rows"),
         ("a.json", '{"results": 3}', "results: wanted a list of objects, got 3"),
         ("a.jsonl", '{"id": "q", "faithfulness": 1}', "line 1"),
-        ("a.jsonl", '{"metrics": {}}', "row 0: is no row of a result: compositeScore: wanted"),
+        ("a.jsonl", '{"metrics": {}}', "row 1: is no row of a result: compositeScore: wanted"),
         ("a.csv", "id\nq\n", 'line 2 ("q"): no metrics with explanations'),
         ("a.txt", "", "cannot tell the format"),
     ],
@@ -224,8 +231,8 @@ def test_scores_that_are_no_numbers_are_refused(folder: Path, tmp_path: Path) ->
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(row))
     wanted = "wanted a number or null, got 'high'"
-    assert f"row 0: is no row of a result: metrics.faithfulness.score: {wanted}" in refused(
-        path, "--row", 0
+    assert f"row 1: is no row of a result: metrics.faithfulness.score: {wanted}" in refused(
+        path, "--row", 1
     )
 
 
@@ -245,11 +252,11 @@ def test_a_result_of_the_tool_in_javascript(tmp_path: Path) -> None:
     row = {"sample": sample, "metrics": {"faithfulness": metric}, "compositeScore": 0.25}
     path = tmp_path / "node.json"
     path.write_text(json.dumps({"results": [{**row, "passed": False}], "aggregates": {}}, indent=1))
-    text = show(path, "--row", 0).stdout
-    assert text.startswith("row 0  composite 0.25  FAIL\n")
+    text = show(path, "--row", 1).stdout
+    assert text.startswith("row 1  composite 0.25  FAIL\n")
     assert "    1 ✓ 1.00 [0]  A b c." in text
     assert "    2 ✗ 0.00" in text
-    assert show(path).stdout.splitlines()[-1].endswith("node.json --row 0")
+    assert show(path).stdout.splitlines()[-1].endswith("node.json --row 1")
     assert "nor any other; --row takes the number" in refused(path, "q")
 
 
@@ -267,7 +274,7 @@ def test_what_a_judge_said(tmp_path: Path) -> None:
     )
     judged = row["metrics"]["faithfulness"]["judge"]
     assert [read_row(row).to_dict(details=True) for row in rows] == rows
-    text = " ".join(show(path, "--row", number).stdout.split())
+    text = " ".join(show(path, "--row", number + 1).stdout.split())
     assert f"judge {judged['score']:.3f}, native" in text
     assert "- unsupported “" in text
 
@@ -285,15 +292,15 @@ def test_texts_of_data_are_only_text(tmp_path: Path) -> None:
     for profile in ("grounded", "overlap"):
         path = tmp_path / f"{profile}.jsonl"
         run_file(data, profile=profile, details=True, output=path)
-        for arguments in ([path], [path, "--row", 0], [path, "--row", 0, "--full"]):
+        for arguments in ([path], [path, "--row", 1], [path, "--row", 1, "--full"]):
             done = show(*arguments)
             assert done.exit_code == 0, done.output
             for harm in ("\x1b", "\u202e", "\ud800", "\r"):
                 assert harm not in done.stdout
             assert "[bold]x[/] \\x1b[31m \\u202eevil" in done.stdout
             assert not any(line.lstrip().startswith("::") for line in done.stdout.splitlines())
-        assert len(show(path, "--row", 0).stdout) < 20_000
-        assert show(path, "--row", 0, "--full").stdout.count("w") > 200_000
+        assert len(show(path, "--row", 1).stdout) < 20_000
+        assert show(path, "--row", 1, "--full").stdout.count("w") > 200_000
 
 
 # --------------------------------------------------------------------------------------- terminals

@@ -442,9 +442,9 @@ def test_ids_and_names() -> None:
             table, {"answer": "answer", "id": "id"}, origin_name="a.parquet", first_row=10
         )
         assert block.first_row == 10
-        assert block.name(2) == f'a.parquet, row 12 ("{ids[2]}")'
+        assert block.name(2) == f'a.parquet, row 13 ("{ids[2]}")'
         picked = block.taken([2, 1])
-        assert picked.name(0) == f'a.parquet, row 12 ("{ids[2]}")'
+        assert picked.name(0) == f'a.parquet, row 13 ("{ids[2]}")'
         with pytest.raises(SampleError) as raised:
             picked.pack(needs_of("overlap", ("faithfulness",)))
         assert raised.value.where == picked.name(0)

@@ -70,7 +70,7 @@ def test_the_first_sheet_that_holds_rows(tmp_path: Path) -> None:
     source = Input(path)
     [block] = source.blocks()
     assert block.origin is not None
-    assert ([block.sample(0)], block.origin.numbers) == ([SAMPLE], [4])
+    assert ([block.sample(0)], block.origin.numbers) == ([SAMPLE], [3])
     assert source.remarks == ['rows: in the sheet "S2" (not read: S1, S3)']
     assert rows_of(workbook(tmp_path / "e.xlsx", [])) == []
 

@@ -179,7 +179,7 @@ def test_parquet_that_says_that_its_rows_are_longer_is_not_unpacked(tmp_path: Pa
             file.write_table(pa.Table.from_pylist([row]))
     message = refused(lambda: validate_file(path, reading=InputOptions(max_row_bytes=100_000)))
     assert re.sub(r"to 300,\d{3} bytes", "to 300,000 bytes", message) == (
-        f"{path}, row 2: the row group that begins here unpacks to 300,000 bytes, which is more "
+        f"{path}, row 3: the row group that begins here unpacks to 300,000 bytes, which is more "
         f"than 100,000 bytes per row (rows: 1){HINT}"
     )
     assert n_read(path, 400_000) == 3

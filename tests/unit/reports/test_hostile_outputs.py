@@ -231,7 +231,7 @@ def test_what_is_shown_of_a_row_is_text(run: Result, folder: Path) -> None:
     assert found.exit_code in (0, 1), found.output
     assert raw_text.raw_on_terminal(found.output) == []
     for row in range(0, len(SAMPLES), 16):
-        found = invoke("show", result, "--row", row)
+        found = invoke("show", result, "--row", row + 1)
         assert found.exit_code in (0, 1), found.output
         assert raw_text.raw_on_terminal(found.output) == [], row
     for text in ("\x1b[2J\u202e", "::error::x", "same  id"):
@@ -247,7 +247,7 @@ def test_colours_on_a_terminal_are_ours_alone(run: Result, folder: Path, tmp_pat
     text = on_terminal("run", data, "--worst", len(SAMPLES), "--quiet")
     assert "\x1b[" in text
     assert raw_text.raw_on_terminal(text, styled=True) == []
-    text = on_terminal("show", folder / "output.json", "--row", row_of("all of C1"))
+    text = on_terminal("show", folder / "output.json", "--row", row_of("all of C1") + 1)
     assert "\x1b[" in text
     assert raw_text.raw_on_terminal(text, styled=True) == []
 

@@ -49,7 +49,7 @@ def test_a_failed_gate_is_a_failure_and_a_dead_judge_an_error() -> None:
     assert statuses(found) == [
         ("min_mean faithfulness", "failed"),
         ("max_judge_failures", "error"),
-        ('row 0 ("good")', "error"),
+        ('row 1 ("good")', "error"),
     ]
     assert found[1].message == "share of failed judgements 1.00 (1/1) is above 0.00"
     assert found[2].message == (
