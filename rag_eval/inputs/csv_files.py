@@ -6,19 +6,19 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-
-import msgspec
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile, plain_name
 from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
-from rag_eval.inputs.schemas.fields import FieldMap
+from rag_eval.inputs.schemas.contexts import list_in
+from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
 
 _MAX_ROWS: Final = 1024
+_LOOKED_AT_ROWS: Final = 64
 _LARGEST_CELL: Final = 0x7FFFFFFF
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _TRUTHS: Final = ("ground_truth", "groundTruth")
@@ -154,12 +154,12 @@ class CellReader:
         self._joined_by = "|" if fields.schema == "deepeval" else None
 
     def sample(self, cells: list[str]) -> dict[str, Any]:
-        """The sample of a row, its contexts as a list.
+        """The sample of a row, its contexts as a list where they can be understood.
 
         Raises
         ------
         ValueError
-            Saying what is wrong with the number of cells, or with the cell of contexts.
+            Saying what is wrong with the number of cells.
         """
         if fault := width_fault(cells, self._header):
             raise ValueError(fault)
@@ -173,96 +173,69 @@ class CellReader:
             return self._contexts(cell)
         return _golds(cell) if name in _TRUTHS else cell or None
 
-    def _contexts(self, cell: str) -> list[str]:
-        if not cell.strip():
+    def _contexts(self, cell: str) -> Any:
+        """The cell, or the parts of it where it is no list."""
+        if not cell or cell.isspace():
             return []
         if self._separator is not None:
             return cell.split(self._separator)
-        if not cell.lstrip().startswith("["):
-            return [cell] if self._joined_by is None else cell.split(self._joined_by)
-        found = text_list(cell)
-        if found is None:
-            raise ValueError(
-                'contexts must be a JSON array of strings, such as ["a", "b"]; where they are '
-                "joined by a separator, give it with --context-separator"
-            )
-        return found
+        if self._joined_by is not None and list_in(cell) is None:
+            return cell.split(self._joined_by)
+        return cell
 
 
 def _golds(cell: str) -> str | list[str] | None:
     """One acceptable answer, or several as a list; None for an empty cell."""
-    found = text_list(cell) if cell.startswith("[") else None
-    return found or cell or None
+    found = list_in(cell) if cell.startswith("[") else None
+    is_list = isinstance(found, list) and all(isinstance(text, str) for text in found)
+    return (found if is_list else None) or cell or None
 
 
-def text_list(cell: str) -> list[str] | None:
-    """The texts of a JSON array, or of a list as Python prints it; None for anything else.
+class PeekedRows:
+    """Rows of a table of which the first can be looked at before they are read."""
 
-    Frames of pandas, and so the CSV of several evaluation tools, hold the latter.
-    """
-    try:
-        return msgspec.json.decode(cell, type=list[str])
-    except (ValueError, RecursionError):
-        return _printed_list(cell.strip())
+    def __init__(self, rows: Iterator[CsvRow], header: list[str]) -> None:
+        self._rows = rows
+        self._header = header
+        self._first: list[CsvRow] = []
+        self._failed: InputError | None = None
 
+    def first(self, _: Sequence[str]) -> list[dict[str, str]]:
+        """The first rows, as far as they can be read."""
+        if not self._first:
+            try:
+                self._look()
+            except InputError as error:
+                self._failed = error
+        return [dict(zip(self._header, row.cells, strict=False)) for row in self._first]
 
-_QUOTE: Final = re.compile(r"\s*(['\"])")
-_AFTER: Final = re.compile(r"\s*([,\]])")
-_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
-_NAMED: Final = {"n": "\n", "r": "\r", "t": "\t"}
+    def _look(self) -> None:
+        left = SHARED_BLOCK_BYTES
+        for row in islice(self._rows, _LOOKED_AT_ROWS):
+            self._first.append(row)
+            left -= sum(map(len, row.cells)) + len(row.cells)
+            if left < 0:
+                break
 
-
-def _printed_list(cell: str) -> list[str] | None:
-    if not cell.startswith("["):
-        return None
-    texts: list[str] = []
-    place, after = 1, ","
-    while after == ",":
-        quote = _QUOTE.match(cell, place)
-        end = -1 if quote is None else _closing_quote(cell, quote.end(), quote[1])
-        found = _AFTER.match(cell, end + 1)
-        if quote is None or end < 0 or found is None:
-            return None
-        texts.append(_ESCAPE.sub(_unescaped, cell[quote.end() : end]))
-        place, after = found.end(), found[1]
-    return texts if place == len(cell) else None
-
-
-def _closing_quote(cell: str, begin: int, quote: str) -> int:
-    """Where the text that begins there ends; -1 where it does not.
-
-    By search: a pattern for this remembers every character, at a hundred bytes each.
-    """
-    end = cell.find(quote, begin)
-    while end >= 0:
-        before = end
-        while before > begin and cell[before - 1] == "\\":
-            before -= 1
-        if (end - before) % 2 == 0:
-            return end
-        end = cell.find(quote, end + 1)
-    return -1
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2] or found[3]
-    if code:
-        number = int(code, 16)
-        return chr(number) if number < 0x110000 else found[0]
-    return _NAMED.get(found[4], found[4])
+    def __iter__(self) -> Iterator[CsvRow]:
+        yield from self._first
+        if self._failed is not None:
+            raise self._failed
+        yield from self._rows
 
 
 def csv_blocks(
     file: ByteFile,
-    fields_of: Callable[[list[str]], FieldMap],
+    fields_of: Callable[[list[str], FirstRows], FieldMap],
     context_separator: str | None = None,
     skip_rows: int = 0,
     separator: str | None = None,
 ) -> RowBlocks:
     """The rows of a CSV file from row ``skip_rows`` on; ``fields_of`` maps the header."""
     table = CsvTable(file, separator)
-    read = CellReader(table.header, fields_of(table.header), context_separator)
-    yield from cell_blocks(table.rows(), read, file.source, skip_rows)
+    rows = PeekedRows(table.rows(), table.header)
+    read = CellReader(table.header, fields_of(table.header, rows.first), context_separator)
+    yield from cell_blocks(rows, read, file.source, skip_rows)
 
 
 def cell_blocks(

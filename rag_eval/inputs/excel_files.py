@@ -19,9 +19,10 @@ from xml.parsers import expat
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import ByteFile
-from rag_eval.inputs.csv_files import CellReader, CsvRow, cell_blocks, check_header
+from rag_eval.inputs.csv_files import CellReader, CsvRow, PeekedRows, cell_blocks, check_header
 from rag_eval.inputs.row_blocks import RowBlocks
-from rag_eval.inputs.schemas.fields import FieldMap, listed
+from rag_eval.inputs.schemas.fields import listed
+from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
 from rag_eval.plumbing.extras import package
 
 _MOST_ROWS: Final = 1 << 20  # of a sheet, as Excel has it
@@ -36,7 +37,7 @@ _CHUNK_BYTES: Final = 1 << 16
 
 def excel_blocks(
     file: ByteFile,
-    fields_of: Callable[[list[str]], FieldMap],
+    fields_of: Callable[[list[str], FirstRows], FieldMap],
     context_separator: str | None = None,
     skip_rows: int = 0,
 ) -> RowBlocks:
@@ -66,7 +67,7 @@ def excel_blocks(
 def _blocks(
     book: Any,
     file: ByteFile,
-    fields_of: Callable[[list[str]], FieldMap],
+    fields_of: Callable[[list[str], FirstRows], FieldMap],
     context_separator: str | None,
     skip_rows: int,
 ) -> RowBlocks:
@@ -81,8 +82,9 @@ def _blocks(
     while header and not header[-1]:
         header.pop()
     check_header(header, f"{file.source}: row {first.line + 1}")
-    found = (CsvRow(_fitted(row.cells, len(header)), row.line) for row in rows)
-    read = CellReader(header, fields_of(header), context_separator)
+    fitted = (CsvRow(_fitted(row.cells, len(header)), row.line) for row in rows)
+    found = PeekedRows(fitted, header)
+    read = CellReader(header, fields_of(header, found.first), context_separator)
     yield from cell_blocks(found, read, file.source, skip_rows, unit="row")
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
+from rag_eval.errors import InputError
 from rag_eval.inputs.arrow.arrays import ArrowSource, is_arrow, open_arrow
-from rag_eval.inputs.arrow.blocks import arrow_blocks, check_truths
+from rag_eval.inputs.arrow.blocks import arrow_blocks, check_truths, first_rows
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.row_blocks import sample_blocks
 from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.inputs.schemas.contexts import context_texts
 from rag_eval.inputs.schemas.fields import FieldMap, column_map, field_map, paths_of_rows
+from rag_eval.inputs.schemas.maps import FIELDS, TEXT_FIELDS, FirstRows
 
 # Rows of a data set of many files that are held at a time.
 _DATASET_ROWS = 4096
 # Rows that tell where fields are: one alone may lack some.
 _LOOKED_AT_ROWS = 1024
+# Rows that tell the shape of contexts; other shapes further on are read one by one.
+_SHAPED_ROWS = 16
 
 
 class FieldNames(NamedTuple):
@@ -25,17 +30,43 @@ class FieldNames(NamedTuple):
     schema: str | None = None
     mapping: Mapping[str, str] | None = None
 
-    @property
-    def are_given(self) -> bool:
-        """Whether anything is said; then rows that are dicts may have another tool's names."""
-        return self.schema is not None or bool(self.mapping)
-
-    def map(self, paths: Iterable[str]) -> FieldMap:
+    def map(self, paths: Iterable[str], first_rows: FirstRows) -> FieldMap:
         """Where our fields are in rows with these paths."""
-        return field_map(list(paths), schema=self.schema, mapping=self.mapping)
+        return field_map(
+            list(paths), schema=self.schema, mapping=self.mapping, first_rows=first_rows
+        )
+
+    def is_needed_for(self, samples: Sequence[Any]) -> bool:
+        """Whether some samples, which may be the first of many, have other names than ours.
+
+        Contexts of another shape than a list of texts count as well.
+        """
+        if self.schema is not None or self.mapping:
+            return True
+        for row in samples[:_SHAPED_ROWS]:
+            contexts = row.get("contexts") if isinstance(row, Mapping) else None
+            if contexts is not None and context_texts(contexts) is not contexts:
+                return True
+        keys: set[Any] = set()
+        for row in samples:
+            if type(row) is dict or isinstance(row, Mapping):
+                keys.update(row)
+        if keys <= _OUR_KEYS or keys >= _ALL_TEXTS:
+            return False
+        try:
+            return not self.map_of(samples).is_native
+        except InputError:
+            return True  # reading them says why
+
+    def map_of(self, samples: Sequence[Any]) -> FieldMap:
+        """Where our fields are in some samples."""
+        rows = [dict(row) for row in samples if isinstance(row, Mapping)]
+        return self.map(paths_of_rows(rows), lambda _: rows)
 
 
 OUR_NAMES: Final = FieldNames()
+_OUR_KEYS: Final = {*FIELDS, "groundTruth"}
+_ALL_TEXTS: Final = {*TEXT_FIELDS}
 
 
 def is_table(samples: object) -> bool:
@@ -67,10 +98,11 @@ def object_blocks(
     may the fields of dicts where ``names`` says so; samples have our names already.
     """
     if not is_table(samples):
-        if names.are_given:
-            yield from _renamed_blocks(iter(samples), needs, threads, names)
+        first, rest = looked_at(samples)
+        if names.is_needed_for(first):
+            yield from _renamed_blocks(first, rest, needs, threads, names)
         else:
-            yield from sample_blocks(samples, needs, threads)
+            yield from sample_blocks(chain(first, rest), needs, threads)
     elif _is_dataset(samples):
         first_row = 0
         for table in samples.with_format("arrow").iter(_DATASET_ROWS):
@@ -84,16 +116,28 @@ def object_blocks(
             yield from _table_blocks(source, names)
 
 
+def looked_at(samples: Iterable[Any]) -> tuple[Sequence[Any], Iterator[Any]]:
+    """The first samples, which tell where fields are, and the others."""
+    if isinstance(samples, (list, tuple)):
+        return samples[:_LOOKED_AT_ROWS], iter(samples[_LOOKED_AT_ROWS:])
+    rest = iter(samples)
+    first = list(islice(rest, 1))
+    # Of rows that come one by one, no more are waited for than is needed.
+    if first and not (isinstance(first[0], Mapping) and first[0].keys() <= _OUR_KEYS):
+        is_sample = not isinstance(first[0], Mapping)
+        first += [] if is_sample else islice(rest, _LOOKED_AT_ROWS - 1)
+    return first, rest
+
+
 def _renamed_blocks(
-    samples: Iterator[Any], needs: FieldNeeds, threads: int, names: FieldNames
+    first: Sequence[Any], rest: Iterator[Any], needs: FieldNeeds, threads: int, names: FieldNames
 ) -> Iterator[SampleBlock]:
     """Rows of another tool's names, under ours; the first of them tell where fields are."""
-    first = list(islice(samples, _LOOKED_AT_ROWS))
     if not first:
         return
-    fields = names.map(paths_of_rows(dict(row) for row in first if isinstance(row, Mapping)))
+    fields = names.map_of(first)
     rows = (
-        fields.row(dict(row)) if isinstance(row, Mapping) else row for row in chain(first, samples)
+        fields.row(dict(row)) if isinstance(row, Mapping) else row for row in chain(first, rest)
     )
     for block in sample_blocks(rows, needs, threads):
         block.renamed = fields.renamed
@@ -119,7 +163,12 @@ def _table_blocks(
     source: ArrowSource, names: FieldNames, first_row: int = 0
 ) -> Iterator[SampleBlock]:
     paths = source.paths()
-    fields = column_map(paths, schema=names.schema, mapping=names.mapping).paths
+    fields = column_map(
+        paths,
+        schema=names.schema,
+        mapping=names.mapping,
+        first_rows=lambda wanted: first_rows(source, wanted),
+    ).paths
     _check_truths(paths, names)
     return arrow_blocks(source, fields, first_row=first_row)
 
@@ -127,11 +176,20 @@ def _table_blocks(
 def _frame_rows(frame: Any, names: FieldNames) -> Iterator[dict[str, Any]]:
     """The rows of a frame of pandas; what counts as missing there is None."""
     paths = [str(name) for name in frame.columns]
-    fields = names.map(paths)
-    _check_truths(paths, names)
     columns = [frame.iloc[:, place].tolist() for place in range(len(paths))]
-    for row in zip(*columns, strict=True):
-        yield fields.row({path: _plain(value) for path, value in zip(paths, row, strict=True)})
+    rows = (
+        {path: _plain(value) for path, value in zip(paths, row, strict=True)}
+        for row in zip(*columns, strict=True)
+    )
+    first = list(islice(rows, _LOOKED_AT_ROWS))
+    fields = names.map([*paths, *_nested_paths(first)], lambda _: first)
+    _check_truths(paths, names)
+    yield from map(fields.row, chain(first, rows))
+
+
+def _nested_paths(rows: list[dict[str, Any]]) -> list[str]:
+    """The paths below the columns of some rows."""
+    return [path for path in paths_of_rows(rows) if path not in rows[0]]
 
 
 def _check_truths(paths: Iterable[str], names: FieldNames) -> None:

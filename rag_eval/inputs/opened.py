@@ -28,11 +28,13 @@ from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.samples import TEXT_FIELDS
 from rag_eval.inputs.schemas.fields import (
     FieldMap,
+    FirstRows,
     column_map,
     field_map,
     paths_of_rows,
     split_gold,
 )
+from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.inputs.wanted_columns import check_columns
 from rag_eval.plumbing.descriptors import is_standard_input
 
@@ -75,13 +77,17 @@ class InputOptions:
     max_row_bytes: int = MAX_ROW_BYTES
     encoding: str | None = None
 
-    def fields(self, columns: Iterable[str]) -> FieldMap:
+    def fields(self, columns: Iterable[str], first_rows: FirstRows) -> FieldMap:
         """Where our fields are among some columns."""
-        return field_map(list(columns), schema=self.schema, mapping=self.mapping)
+        return field_map(
+            list(columns), schema=self.schema, mapping=self.mapping, first_rows=first_rows
+        )
 
-    def column_fields(self, columns: Iterable[str]) -> FieldMap:
+    def column_fields(self, columns: Iterable[str], first_rows: FirstRows) -> FieldMap:
         """The same among the columns of a table."""
-        return column_map(list(columns), schema=self.schema, mapping=self.mapping)
+        return column_map(
+            list(columns), schema=self.schema, mapping=self.mapping, first_rows=first_rows
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """What rows depend on, as JSON values: not the limit, which ends a run or does not."""
@@ -138,6 +144,8 @@ class Input:
         Its files, those of a pattern sorted by name.
     remarks : list of str
         How rows were found in the files read so far, where that is not their plain form.
+    found : list of FoundFields
+        The fields of each file that has been read, known with its first block.
 
     Parameters
     ----------
@@ -156,6 +164,7 @@ class Input:
     ) -> None:
         self.paths = _paths(data)
         self.name = file_name(self.paths[0]) if len(self.paths) == 1 else _list_name(data)
+        self.found: list[FoundFields] = []
         for path in self.paths:
             _check_name(path)
         self._options = options or InputOptions()
@@ -244,7 +253,7 @@ class Input:
             with opened_columns(Path(path), self._options.max_row_bytes) as columns:
                 self._file = columns
                 yield from columns.blocks(
-                    self._options.column_fields,
+                    partial(self._noted, path, self._options.column_fields),
                     skip_rows,
                     self._extra_columns,
                     self._optional_columns,
@@ -287,18 +296,33 @@ class Input:
         self.remarks += [f"{where}{remark}" for remark in file.remarks]
         file.remarks.clear()
 
+    def _noted(
+        self,
+        path: str | Path,
+        fields_of: Callable[[Sequence[str], FirstRows], FieldMap],
+        columns: Sequence[str],
+        first_rows: FirstRows,
+    ) -> FieldMap:
+        """The fields among the columns of a file, which are noted in ``found``."""
+        fields = fields_of(columns, first_rows)
+        self.found.append(FoundFields(file_name(path), fields, fields.shapes(first_rows)))
+        return fields
+
     def _json_blocks(self, file: ByteFile, path: str | Path, skip_rows: int) -> LineRows:
+        fields_of = partial(self._noted, path, self._options.fields)
         fields = self._first_fields(path) if skip_rows else None
         if plain_name(path).endswith(".json"):
-            return self._mapped(array_blocks(file, skip_rows), fields)
+            return self._mapped(array_blocks(file, skip_rows), fields_of, fields)
         lines = LineBlocks(file, skip_rows)
         # Ground truths are split in rows.
         scan = lines.scan if self._options.gold_separator is None else None
-        return self._mapped(lines.blocks(), fields, scan)
+        return self._mapped(lines.blocks(), fields_of, fields, scan)
 
-    def _csv_fields(self, path: str | Path, header: Sequence[str]) -> FieldMap:
+    def _csv_fields(
+        self, path: str | Path, header: Sequence[str], first_rows: FirstRows
+    ) -> FieldMap:
         check_columns(self._extra_columns, header, path)
-        return self._options.fields(header)
+        return self._noted(path, self._options.fields, header, first_rows)
 
     def _first_fields(self, path: str | Path) -> FieldMap | None:
         """The fields of a file of JSON, which its first rows tell also when those are skipped."""
@@ -308,12 +332,13 @@ class Input:
         ):
             for block in blocks:
                 if block.rows:
-                    return self._options.fields(paths_of_rows(block.rows))  # type: ignore[arg-type]
+                    return _fields_of_rows(block, partial(self._noted, path, self._options.fields))
         return None
 
     def _mapped(
         self,
         blocks: LineRows,
+        fields_of: Callable[[Sequence[str], FirstRows], FieldMap],
         fields: FieldMap | None = None,
         scan: Callable[[FieldMap], None] | None = None,
     ) -> LineRows:
@@ -329,16 +354,23 @@ class Input:
                     yield block
                     continue
                 if fields is None and block.rows:
-                    fields = self._options.fields(paths_of_rows(block.rows))  # type: ignore[arg-type]
+                    fields = _fields_of_rows(block, fields_of)
                     if scan is not None:
                         scan(fields)
-                if fields is not None and not fields.is_native:
+                if fields is not None:
                     block.rows = [fields.row(row) for row in block.rows]  # type: ignore[arg-type]
                     block.renamed = fields.renamed
                 if block.may_be_infinite:
                     yield finite_rows(block, [*_READ, *self._optional_columns])
                 else:
                     yield block
+
+
+def _fields_of_rows(
+    block: RowBlock, fields_of: Callable[[Sequence[str], FirstRows], FieldMap]
+) -> FieldMap:
+    rows: list[dict[str, Any]] = block.rows  # type: ignore[assignment]  # JSON has no others
+    return fields_of(paths_of_rows(rows), lambda _: rows)
 
 
 def _split(block: RowBlock | JsonBlock, separator: str) -> RowBlock:

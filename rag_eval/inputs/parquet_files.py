@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.arrow.arrays import open_arrow
 from rag_eval.inputs.arrow.blocks import ArrowBlock, arrow_blocks, check_truths
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ROW_OPTION
-from rag_eval.inputs.schemas.fields import FieldMap, split_gold
+from rag_eval.inputs.schemas.fields import split_gold
+from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
 from rag_eval.inputs.wanted_columns import check_columns
 from rag_eval.plumbing.extras import pyarrow
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 # Rows of a record batch: enough for vectors, few enough that texts of a batch stay some megabytes.
 _BATCH_ROWS: Final = 1024
+_LOOKED_AT_ROWS: Final = 64
+_LIST_OF_TEXTS: Final = re.compile(r"(?:large_)?list<\w+: (?:large_)?string(?: not null)?>")
 _ARROW_MAGIC: Final = b"ARROW1"
 _END: Final = object()
 
@@ -43,7 +47,7 @@ class ColumnFile:
 
     def blocks(
         self,
-        fields_of: Callable[[Sequence[str]], FieldMap],
+        fields_of: Callable[[Sequence[str], FirstRows], FieldMap],
         skip_rows: int = 0,
         extra_columns: Sequence[str] = (),
         optional_columns: Sequence[str] = (),
@@ -59,7 +63,7 @@ class ColumnFile:
         """
         names = self._batches.schema.names
         paths = open_arrow(self._batches.schema.empty_table()).paths()
-        fields = fields_of(paths).paths
+        fields = fields_of(paths, self._first_rows).paths
         if not is_mapped:
             check_truths(paths, str(self._path))
         check_columns(extra_columns, names, self._path)
@@ -81,6 +85,21 @@ class ColumnFile:
                     end = block.first_row + len(block)
                     yield block
                     self._rows_read = end
+
+    def _first_rows(self, paths: Sequence[str]) -> list[dict[str, Any]]:
+        """Some rows with the columns of some paths; none where their types say what they hold."""
+        schema = self._batches.schema
+        columns = list(dict.fromkeys(_column_of(path, schema.names) for path in paths))
+        if not columns or all(_is_list_of_texts(schema.field(name).type) for name in columns):
+            return []
+        for _, batch in self._batches.read(columns, 0):
+            rows: list[dict[str, Any]] = batch.slice(0, _LOOKED_AT_ROWS).to_pylist()
+            return rows
+        return []
+
+
+def _is_list_of_texts(kind: pa.DataType) -> bool:
+    return _LIST_OF_TEXTS.fullmatch(str(kind)) is not None
 
 
 def _with_golds(batch: pa.RecordBatch, name: str, separator: str) -> pa.RecordBatch:
@@ -107,7 +126,7 @@ def _with_golds(batch: pa.RecordBatch, name: str, separator: str) -> pa.RecordBa
 
 def _column_of(path: str, names: Sequence[str]) -> str:
     """The column that a path begins in; a column may have dots in its own name."""
-    found = [name for name in names if path == name or path.startswith((f"{name}.", f"{name}[]"))]
+    found = [name for name in names if path == name or path.startswith((f"{name}.", f"{name}["))]
     return max(found, key=len, default=path)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import accumulate, chain, pairwise
+from operator import is_not
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -25,6 +26,8 @@ from rag_eval.inputs.samples import (
     ground_truth_of,
     sample_name,
 )
+from rag_eval.inputs.schemas.contexts import UNREADABLE, context_texts
+from rag_eval.inputs.schemas.maps import with_texts
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import (
     GIVEN_ANSWER,
@@ -87,6 +90,9 @@ class RowTexts:
                 data, offsets = kernels.pack_texts(texts)
                 break
             except (TypeError, OverflowError) as error:
+                rows = [with_texts(row) if type(row) is dict else row for row in self.rows]
+                if any(map(is_not, rows, self.rows)):
+                    return read_rows(rows, self.first_row, needs, self.origin).pack()
                 if n_rows > 1 and self.origin is None:
                     raise_first_fault(self.rows, self.first_row, needs)
                 texts[error.args[0]] = _unread_text(self, error.args[0])
@@ -256,9 +262,7 @@ def _read_grounded(texts: RowTexts, sample: SampleLike) -> None:
         contexts = get("contexts")
         if contexts is not None:
             given |= GIVEN_CONTEXTS
-            if not isinstance(contexts, (list, tuple)):
-                raise _no_list(contexts)
-            texts.contexts.extend(_or_empty(contexts))
+            texts.contexts.extend(_or_empty(_listed(contexts)))
         texts.row_contexts.append(len(texts.contexts))
     texts.given.append(given)
     texts.languages.append(_language(get("language")))
@@ -312,11 +316,19 @@ def _contexts(sample: SampleLike, contexts: Any, needs: FieldNeeds) -> Iterable[
         return ()
     if contexts is None:
         raise _FieldError(f"contexts is missing{_near(sample, 'contexts')}; wanted a list of str")
-    raise _no_list(contexts)
+    return _listed(contexts)
 
 
-def _no_list(contexts: object) -> _FieldError:
-    return _FieldError(f"contexts must be a list of strings, got {type(contexts).__name__}")
+def _listed(contexts: Any) -> Sequence[str]:
+    """Contexts that came as something else than a list of texts as one."""
+    if isinstance(contexts, tuple):
+        return contexts
+    texts = context_texts(contexts)
+    if isinstance(texts, list):
+        return texts
+    if isinstance(texts, str):
+        raise _FieldError(UNREADABLE)
+    raise _FieldError(f"contexts must be a list of strings, got {type(contexts).__name__}")
 
 
 def _near(sample: SampleLike, name: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import TEXT_FIELDS, SampleError, SampleLike
+from rag_eval.inputs.schemas.contexts import context_texts
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import EvalSample
 
@@ -155,6 +156,10 @@ def _text(value: object, name: str) -> str:
     return value
 
 
+def _contexts(value: object, name: str) -> list[str]:
+    return _texts(context_texts(value), name)
+
+
 def _texts(value: object, name: str) -> list[str]:
     if not isinstance(value, (list, tuple)):
         raise InputError(f"{name} must be a list of str, got {type(value).__name__}")
@@ -216,7 +221,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], Any]]] = {
     "question": _text,
     "answer": _text,
     "language": _text,
-    "contexts": _texts,
+    "contexts": _contexts,
     "ground_truth": _truth,
     "relevant_ids": _grades,
     **dict.fromkeys(("retrieved_ids", "assertions", "mock_hits"), _document),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError, TextsNotKeptError
-from rag_eval.inputs.objects import FieldNames, is_table, object_blocks, row_count
+from rag_eval.inputs.objects import FieldNames, is_table, looked_at, object_blocks, row_count
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.options.declared import declared
 from rag_eval.options.plan import Plan
@@ -156,7 +156,13 @@ class BatchJob:
         self._store = None
         self._sinks: list[Sink] = []
         if options.get("keep_texts") is not False:
-            self._store = store_for(samples, needs, is_table=as_table, are_renamed=names.are_given)
+            self._store = store_for(
+                samples,
+                needs,
+                is_table=as_table,
+                are_renamed=isinstance(samples, (list, tuple))
+                and names.is_needed_for(looked_at(samples)[0]),
+            )
             self._sinks.append(self._store)
         # Last: a row whose scores are there can be opened.
         self._sinks.append(self._matrix)

@@ -7,6 +7,7 @@ own memory. No Arrow library is needed for it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -321,6 +322,7 @@ class ArrowSource:
     def __init__(self, schema: SchemaNode, batches: Iterator[ArrayNode]) -> None:
         self.schema = schema
         self._batches = batches
+        self._first: list[ArrayNode] | None = None  # once they were looked at
         self._paths: dict[str, list[ArrowPath]] = {}
         for found in _paths_below(ArrowPath("", schema, ())):
             self._paths.setdefault(found.name, []).append(found)
@@ -358,6 +360,12 @@ class ArrowSource:
         """Whether there is a column of that path."""
         return name in self._paths
 
+    def first_batch(self) -> ArrowBatch | None:
+        """The first rows, before :meth:`batches` gives them; None where there are none."""
+        if self._first is None:
+            self._first = list(islice(self._batches, 1))
+        return next((ArrowBatch(self.schema, array) for array in self._first), None)
+
     def batches(self) -> Iterator[ArrowBatch]:
         """The rows, which can be read once.
 
@@ -366,7 +374,7 @@ class ArrowSource:
         InputError
             With what the producer says when it cannot go on, and for data that is broken.
         """
-        for array in self._batches:
+        for array in chain(self._first or (), self._batches):
             yield ArrowBatch(self.schema, array)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -37,9 +37,12 @@ from rag_eval.inputs.arrow.values import Reader, TextReader, value_reader, value
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import TEXT_FIELDS, FieldNeeds, SampleError, SampleLike, sample_name
+from rag_eval.inputs.schemas.contexts import context_texts
+from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
 from rag_eval.kernels.columns import SampleBatch
 
 _FIELDS: Final = (*TEXT_FIELDS, "id", "language")
+_LOOKED_AT_ROWS: Final = 64
 _ECHOED: Final = {"ground_truth": "groundTruth"}
 _MAX_BLOCK_ROWS: Final = 8192
 # More than in blocks of rows: nothing is copied, and each block costs the threads a turn.
@@ -47,6 +50,8 @@ _BLOCK_BYTES: Final = 1 << 22
 _WHOLE_NUMBERS: Final = tuple("cCsSiIlL")  # formats of the C data interface
 # What one text of a list counts besides its bytes: lists may hold any number of empty ones.
 _ITEM_BYTES: Final = 1
+# Of texts that may be blank, or the print of a list or an object.
+_DOUBTFUL_FIRSTS: Final = np.frombuffer(b"[{\xc2\xe1\xe2\xe3" + bytes(range(33)), np.uint8)
 
 
 def arrow_blocks(
@@ -64,8 +69,8 @@ def arrow_blocks(
         Read to its end; closed when the generator is.
     fields : mapping of str
         Our field to the path of its column: question, answer, contexts, ground_truth, id and
-        language, each only where there is one. A path to plain strings in place of lists gives
-        each row one context, unless the column is called contexts itself.
+        language, each only where there is one. Contexts may have any shape that
+        :func:`~rag_eval.inputs.schemas.contexts.context_texts` understands.
     origin_name : str, optional
         The file that the rows are of.
     first_row : int
@@ -79,7 +84,7 @@ def arrow_blocks(
     unknown = sorted(fields.keys() - set(_FIELDS))
     if unknown:
         raise InputError(f"there is no field {unknown[0]!r} (fields: {', '.join(_FIELDS)})")
-    paths = {name: source.path(fields[name]) for name in _FIELDS if name in fields}
+    paths = {name: _Path.of(source, fields[name]) for name in _FIELDS if name in fields}
     try:
         for batch in source.batches():
             table = _Table(source, batch, paths)
@@ -94,6 +99,22 @@ def arrow_blocks(
             first_row += len(batch)
     finally:
         source.close()
+
+
+def first_rows(source: ArrowSource, paths: Sequence[str]) -> list[dict[str, Any]]:
+    """The first rows of a table with what is at some paths, as far as it can be read."""
+    batch = source.first_batch()
+    if batch is None:
+        return []
+    readers: dict[str, Reader] = {}
+    for path in paths:
+        try:
+            column = _Path.of(source, path)
+            readers[path] = column.reader(batch.cells(column.column))
+        except InputError:
+            continue
+    n_rows = min(len(batch), _LOOKED_AT_ROWS)
+    return [{path: read(row) for path, read in readers.items()} for row in range(n_rows)]
 
 
 def check_truths(paths: Collection[str], name: str) -> None:
@@ -132,22 +153,58 @@ class _Odd:
 _Column: TypeAlias = Texts | TextLists | _Odd
 
 
-def _column_of(name: str, path: ArrowPath, cells: Cells) -> _Column | None:
+class _Path(NamedTuple):
+    """A column of the table, and the way from its values to those of a field."""
+
+    column: ArrowPath
+    steps: Steps = ()
+
+    @classmethod
+    def of(cls, source: ArrowSource, path: str) -> _Path:
+        """The column of a path; where a path selects items, that of the list they are in."""
+        column = path[: path.find("[")] if "[" in path else path
+        if source.has(path) or not source.has(column):
+            return cls(source.path(path))
+        return cls(source.path(column), steps_of(path[len(column) :]))
+
+    def reader(self, cells: Cells) -> Reader:
+        """A function from a row to the value of the field."""
+        if not self.steps:
+            return value_reader(cells, self.column)
+        read = value_reader(cells, self.column)
+        return lambda row: value_at(read(row), self.steps)
+
+
+def _column_of(name: str, path: _Path, cells: Cells) -> _Column | None:
     """The column of a field; None where it is nothing but nulls by its type."""
     if cells.schema.format == "n":
         return None
-    lists_allowed = name in ("contexts", "ground_truth")
     column: _Column | None = None
-    if is_list(cells.schema):
-        column = text_lists_of(cells, path) if lists_allowed else None
-    elif name != "contexts" or path.name != "contexts":
-        column = texts_of(cells)
+    if not path.steps and is_list(cells.schema):
+        lists_allowed = name in ("contexts", "ground_truth")
+        column = text_lists_of(cells, path.column) if lists_allowed else None
+    elif not path.steps:
+        texts = texts_of(cells)
+        column = None if name == "contexts" and not _are_single(texts) else texts
     if column is not None:
         return column
     try:
-        return _Odd(value_reader(cells, path), cells.valid)
+        return _Odd(path.reader(cells), cells.valid if not path.steps else None)
     except InputError as error:
         return _Odd(None, cells.valid, str(error))
+
+
+def _are_single(texts: Texts | None) -> bool:
+    """Whether each text is one context: none is blank, and none may be the print of a list."""
+    if texts is None:
+        return False
+    data, offsets = texts.taken(range(len(texts.ends) - 1))
+    lengths = np.diff(offsets)
+    if np.any(lengths == 0 if texts.valid is None else (lengths == 0) & texts.valid):
+        return False
+    firsts = data[offsets[:-1][lengths > 0]]
+    # The last four begin the spaces that are not ASCII.
+    return not np.isin(firsts, _DOUBTFUL_FIRSTS).any()
 
 
 class _Table:
@@ -155,15 +212,13 @@ class _Table:
 
     __slots__ = ("_readers", "batch", "columns", "paths", "source")
 
-    def __init__(
-        self, source: ArrowSource, batch: ArrowBatch, paths: Mapping[str, ArrowPath]
-    ) -> None:
+    def __init__(self, source: ArrowSource, batch: ArrowBatch, paths: Mapping[str, _Path]) -> None:
         self.source = source
         self.batch = batch
         self.paths = paths
         self.columns: dict[str, _Column] = {}
         for name, path in paths.items():
-            column = _column_of(name, path, batch.cells(path))
+            column = _column_of(name, path, batch.cells(path.column))
             if column is not None:
                 self.columns[name] = column
         self._readers: dict[str, Reader] = {}
@@ -197,7 +252,7 @@ class _Table:
         if isinstance(column, _Odd):
             return column.value
         if isinstance(column, TextLists):
-            return self.reader(self.paths[name].name)
+            return self.reader(self.paths[name].column.name)
         return TextReader(column)
 
 
@@ -255,9 +310,9 @@ class ArrowBlock:
             elif reader is not None:
                 value = reader(row)
             if value is not None:
-                column = self._table.columns[name]
-                alone = name == "contexts" and not isinstance(column, (TextLists, _Odd))
-                sample[_ECHOED.get(name, name)] = [value] if alone else value
+                sample[_ECHOED.get(name, name)] = (
+                    context_texts(value) if name == "contexts" else value
+                )
         return sample
 
     def _id(self, row: int) -> str | int | None:
@@ -271,14 +326,14 @@ class ArrowBlock:
         path = self._table.paths.get("id")
         if path is None:
             return True
-        schema = self._table.batch.cells(path).schema
+        schema = self._table.batch.cells(path.column).schema
         return schema.dictionary is None and schema.format in _WHOLE_NUMBERS
 
     @property
     def id_column(self) -> str | None:
         """The path of the column of ids."""
         path = self._table.paths.get("id")
-        return None if path is None else path.name
+        return None if path is None else path.column.name
 
     def ids(self) -> list[Any]:
         """The id of each row, None where it has none."""

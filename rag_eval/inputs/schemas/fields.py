@@ -1,29 +1,34 @@
-"""Rows as other tools write them -> rows with our field names.
+"""The columns of a source -> where our fields are among them.
 
-In: the columns of a source, then its rows.  Out: where each field is, then the rows renamed.
+A field is found by the first of these that finds it: what the caller says, its own name, the schema
+of a known tool that fits the columns best, a name that is common for it, the shape of chat turns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError, suggestion
-from rag_eval.inputs.schemas.tools import (
-    EACH,
+from rag_eval.inputs.schemas.chats import chat_paths
+from rag_eval.inputs.schemas.contexts import TEXT_PATHS, context_texts
+from rag_eval.inputs.schemas.maps import (
     FIELDS,
-    SCHEMA_NAMES,
-    SHAPES,
     TEXT_FIELDS,
-    TEXT_PATHS,
-    Columns,
-    known_paths,
+    FieldMap,
+    FirstRows,
+    shown_name,
+    spellings,
 )
+from rag_eval.inputs.schemas.paths import EACH, listed_path, paths_of_rows, steps_of, value_at
+from rag_eval.inputs.schemas.synonyms import meaning_of
+from rag_eval.inputs.schemas.tools import SCHEMA_NAMES, SHAPES, Columns, known_paths
 
 __all__ = [
     "SCHEMA_NAMES",
     "FieldMap",
+    "FirstRows",
+    "column_map",
     "field_map",
     "listed",
     "paths_of_rows",
@@ -32,171 +37,16 @@ __all__ = [
 
 _NATIVE: Final = "native"
 _CUSTOM: Final = "custom"
-_DROPPED: Final = ""
 _CLAIMS: Final = ("question", "answer")  # a schema without either of them is not there
-_MAX_DEPTH: Final = 4
 _SHOWN: Final = 20
 
-_Steps: TypeAlias = tuple[str, ...]
+_FIELD_OF: Final = {spelling: name for name in FIELDS for spelling in spellings(name)}
+# Where an object that stands in place of a text has it.
+_TEXT_MEMBERS: Final = ("text", "content", "answer", "output", "response", "value")
 
 
-def _spellings(name: str) -> tuple[str, ...]:
-    """The names under which rows may have a field."""
-    return ("ground_truth", "groundTruth") if name == "ground_truth" else (name,)
-
-
-_FIELD_OF: Final = {spelling: name for name in FIELDS for spelling in _spellings(name)}
-
-
-class _Nested(NamedTuple):
-    """A field that is not simply a column under another name."""
-
-    field: str
-    path: str
-    steps: _Steps
-
-
-@dataclass(frozen=True, slots=True)
-class FieldMap:
-    """Where a source keeps our fields.
-
-    Attributes
-    ----------
-    schema : str
-        One of :data:`SCHEMA_NAMES`, or ``custom`` when fields were mapped by hand.
-    paths : mapping
-        Native field -> path in the source, for the fields that are there. ``a.b`` is a member of
-        an object, ``a[]`` each item of a list, ``a[].b`` a member of each item. A key of a row
-        that is spelled like the whole path goes before the members that the path names.
-    """
-
-    schema: str
-    paths: Mapping[str, str]
-    _name_of: dict[str, str] = field(init=False, repr=False, compare=False)
-    _nested: tuple[_Nested, ...] = field(init=False, repr=False, compare=False)
-    _has_contexts: bool = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        moved = [(name, path) for name, path in self.paths.items() if path not in _spellings(name)]
-        # Names that now mean another column must not be read as if they were that field: where
-        # the `result` of a chain is the answer, `answer` is what it should have been.
-        name_of = {spelling: _DROPPED for name, _ in moved for spelling in _spellings(name)}
-        # A column that is one field under its own name and another one as well.
-        shared = {path for name, path in self.paths.items() if path in _spellings(name)}
-        nested = []
-        for name, path in moved:
-            steps = _steps(path)
-            if len(steps) > 1 or path in shared or name_of.get(path, _DROPPED) != _DROPPED:
-                nested.append(_Nested(name, path, steps))
-            else:
-                name_of[path] = name
-        # A whole path that is a key is taken there.
-        name_of |= {
-            path: _DROPPED for _, path, _ in nested if path not in name_of and path not in shared
-        }
-        object.__setattr__(self, "_name_of", name_of)
-        object.__setattr__(self, "_nested", tuple(nested))
-        object.__setattr__(self, "_has_contexts", any(name == "contexts" for name, _ in moved))
-
-    @property
-    def is_native(self) -> bool:
-        """Whether rows can be used as they are."""
-        return not self._name_of
-
-    @property
-    def renamed(self) -> dict[str, str]:
-        """Our name of each path that :meth:`row` renames."""
-        return {} if self.is_native else {path: name for name, path in self.paths.items()}
-
-    @property
-    def keys(self) -> dict[str, tuple[str, ...]] | None:
-        """The keys of rows that each field may be under; None where one is within other values."""
-        if self._nested:
-            return None
-        keys = {}
-        for name in FIELDS:
-            path = self.paths.get(name)
-            spellings = _spellings(name)
-            if path is None or path in spellings:
-                keys[name] = tuple(key for key in spellings if key not in self._name_of)
-            else:
-                keys[name] = (path,)
-        return keys
-
-    def row(self, source: dict[str, Any]) -> dict[str, Any]:
-        """A row of the source under native names.
-
-        Parameters
-        ----------
-        source : dict
-            Not modified; returned itself when the map is native.
-
-        Returns
-        -------
-        dict
-            The mapped fields, without those that are missing or null, and the other keys of the
-            row as they are. A key that has the name of a field, where the field is mapped to
-            another place, is left out. Contexts given as one text, or as objects that hold a text,
-            become a list of texts; any other value goes through unchanged, whatever its type.
-        """
-        if not self._name_of:
-            return source
-        name_of = self._name_of.get
-        row = {}
-        for key, value in source.items():
-            name = name_of(key)
-            if name is None:
-                row[key] = value
-            elif name and value is not None:
-                row[name] = value
-        for name, path, steps in self._nested:
-            value = source[path] if path in source else value_at(source, steps)
-            if value is not None:
-                row[name] = value
-        if self._has_contexts and "contexts" in row:
-            row["contexts"] = _texts(row["contexts"])
-        return row
-
-
-def _steps(path: str) -> _Steps:
-    """``docs[].text`` -> ``docs``, ``[]``, ``text``."""
-    return tuple(step for step in path.replace(EACH, f".{EACH}.").split(".") if step)
-
-
-def value_at(value: Any, steps: tuple[str, ...]) -> Any:
-    """What is at the end of the steps; None where they lead nowhere."""
-    for number, step in enumerate(steps):
-        if step == EACH:
-            if not isinstance(value, list):
-                return value
-            rest = steps[number + 1 :]
-            return [value_at(item, rest) if isinstance(item, dict) else item for item in value]
-        if not isinstance(value, dict):
-            return None
-        value = value.get(step)
-    return value
-
-
-_TEXT_STEPS: Final = tuple((path, _steps(path)) for path in TEXT_PATHS)
-
-
-def _texts(contexts: Any) -> Any:
-    """Contexts as a list of texts, as far as they can be understood."""
-    if isinstance(contexts, str):
-        return [contexts]
-    if isinstance(contexts, list):
-        for item in contexts:
-            if isinstance(item, dict):
-                return [_text_of(each) if isinstance(each, dict) else each for each in contexts]
-    return contexts
-
-
-def _text_of(document: dict[str, Any]) -> Any:
-    for path, steps in _TEXT_STEPS:
-        text = document[path] if path in document else value_at(document, steps)
-        if isinstance(text, str):
-            return text
-    return document
+def _no_rows(paths: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    return ()
 
 
 def column_map(
@@ -204,6 +54,7 @@ def column_map(
     *,
     schema: str | None = None,
     mapping: Mapping[str, str] | None = None,
+    first_rows: FirstRows = _no_rows,
 ) -> FieldMap:
     """As :func:`field_map`, for a table, of which every path is that of one column.
 
@@ -211,17 +62,15 @@ def column_map(
     which it is, a column has to be named.
     """
     lists = {path[:end] for path in columns if (end := path.rfind(EACH)) > 0}
-    found = field_map([*columns, *(lists - set(columns))], schema=schema, mapping=mapping)
+    every = [*columns, *(lists - set(columns))]
+    found = field_map(every, schema=schema, mapping=mapping, first_rows=first_rows)
     contexts = found.paths.get("contexts")
     if contexts in lists and contexts not in columns:
         for member in TEXT_PATHS:
             if f"{contexts}{EACH}.{member}" in columns:
                 paths = {**found.paths, "contexts": f"{contexts}{EACH}.{member}"}
-                return FieldMap(found.schema, paths)
+                return FieldMap(found.schema, paths, found.unused)
     return found
-
-
-# ---------------------------------------------------------------------------------- recognition
 
 
 def field_map(
@@ -229,6 +78,7 @@ def field_map(
     *,
     schema: str | None = None,
     mapping: Mapping[str, str] | None = None,
+    first_rows: FirstRows = _no_rows,
 ) -> FieldMap:
     """Where our fields are in a source with these columns.
 
@@ -238,28 +88,48 @@ def field_map(
         Paths that are there: top-level names, ``inputs.question`` for members of objects,
         ``docs[].text`` for members of objects in lists. See :func:`paths_of_rows`.
     schema : str, optional
-        One of :data:`SCHEMA_NAMES`. By default the one that finds most of question, answer,
-        contexts and ground truth. Where columns named ``question``, ``answer`` and ``contexts`` are
-        there, they are never read as anything else; where no schema fits, the map is the native
-        one.
+        One of :data:`SCHEMA_NAMES`; fields are then looked for where it has them and under our
+        names, nowhere else. By default the one that finds most of question, answer, contexts and
+        ground truth, and what it does not find is looked for under common names. Where columns
+        named ``question``, ``answer`` and ``contexts`` are there, they are never read as anything
+        else.
     mapping : mapping, optional
-        Native field -> path, for fields that are elsewhere than the schema has them.
+        Native field -> path, for fields that are elsewhere. A path may select items of a list:
+        ``input[-1].text``, ``messages[role=user][-1].content``.
+    first_rows : callable, optional
+        Gives rows whose values may decide between columns, and tell the roles of chat turns.
 
     Raises
     ------
     InputError
         For an unknown schema, field or path, and for a schema that does not fit the columns. Also
-        when several fit equally well and disagree, or when one does that has another answer than
-        the column ``answer``.
+        when several columns may be a field and nothing decides between them.
     """
     given = _checked_mapping(mapping or {}, columns)
     # A path that was given away is no longer there for another field.
     there = Columns(path for path in columns if path not in given.values())
-    found = _recognised(there, given) if schema is None else _named(schema, there, given)
-    if not given:
-        return FieldMap(found.schema, found.paths)
-    paths = found.paths | given
-    return FieldMap(_CUSTOM, {name: paths[name] for name in FIELDS if name in paths})
+    if schema is not None:
+        found = _named(schema, there, given)
+    else:
+        found = _completed(_recognised(there, given), there, given, first_rows)
+    name = _CUSTOM if given else found.schema
+    paths = {**found.paths, **given}
+    paths = {name: paths[name] for name in FIELDS if name in paths}
+    return FieldMap(name, paths, _unused(columns, paths.values()))
+
+
+def _unused(columns: Collection[str], used: Iterable[str]) -> tuple[str, ...]:
+    """The columns of their own that no field is in."""
+    read = set(used)
+    heads = {step for path in read for step in steps_of(path)[:1]}
+    return tuple(
+        path
+        for path in columns
+        if path not in read
+        and path not in heads
+        and path not in _FIELD_OF
+        and (("." not in path and EACH not in path) or steps_of(path)[0] not in {*heads, *columns})
+    )
 
 
 def _checked_mapping(mapping: Mapping[str, str], columns: Collection[str]) -> dict[str, str]:
@@ -272,12 +142,17 @@ def _checked_mapping(mapping: Mapping[str, str], columns: Collection[str]) -> di
             )
         if given.setdefault(native, path) != path:
             raise InputError(f"{native} is mapped twice, to {given[native]!r} and to {path!r}")
-        if path not in columns and not (path.endswith(EACH) and path[:-2] in columns):
-            raise InputError(
-                f"{native}={path}: there is no {path!r}{suggestion(path, columns)} "
-                f"(there is {listed(columns)})"
-            )
+        if path not in columns:
+            listed_as = listed_path(path)
+            if listed_as not in columns and listed_as.removesuffix(EACH) not in columns:
+                raise InputError(
+                    f"{native}={path}: there is no {listed_as!r}{suggestion(listed_as, columns)} "
+                    f"(there is {listed(columns)})"
+                )
     return given
+
+
+# ------------------------------------------------------------------------------ schemas of tools
 
 
 class _Fit(NamedTuple):
@@ -287,6 +162,7 @@ class _Fit(NamedTuple):
     paths: dict[str, str]
     n_own: int = 0  # fields that it names itself
     marked: bool = False
+    others: tuple[str, ...] = ()
 
     def texts(self) -> dict[str, str]:
         """The paths that samples are scored by."""
@@ -331,6 +207,10 @@ def _recognised(columns: Columns, given: Mapping[str, str]) -> _Fit:
         not texts.items() <= fit.texts().items() for fit in fits
     ):
         fits.insert(0, native)  # two answers, and who knows which of them is to be scored
+    elif len(fits) > 1 and not any(path in columns.paths for fit in fits for path in fit.others):
+        # What one tool calls contexts is a ground truth where other columns hold the contexts.
+        n_fields = [len(_with_synonyms(fit, columns, given)) for fit in fits]
+        fits = [fit for fit, n in zip(fits, n_fields, strict=True) if n == max(n_fields)]
     _check_agreed(fits)
     return max(fits, key=lambda fit: fit.n_own)  # of equals the first
 
@@ -362,7 +242,7 @@ def _best_fit(
         found = shape.found(columns, given)
         if any(name in found or name in claims for name in _CLAIMS):
             paths = _with_native(found, columns, given)
-            fits.append(_Fit(schema, paths, len(found), bool(shape.marker)))
+            fits.append(_Fit(schema, paths, len(found), bool(shape.marker), shape.others))
     return max(fits, key=_Fit.rank, default=None)  # of equals the first
 
 
@@ -379,41 +259,120 @@ def _with_native(found: dict[str, str], columns: Columns, given: Collection[str]
     return {name: paths[name] for name in FIELDS if name in paths}
 
 
+# ---------------------------------------------------------------------------------- common names
+
+
+def _completed(
+    fit: _Fit, columns: Columns, given: Mapping[str, str], first_rows: FirstRows
+) -> _Fit:
+    """The fit with the fields that only common names, or the shape of their values, tell."""
+    paths = _with_synonyms(fit, columns, given)
+    for name, candidates in _named_like(fit, columns, given).items():
+        if len(candidates) > 1:
+            fitting = [path for path in candidates if _may_be(name, path, first_rows([path]))]
+            if len(fitting) > 1:
+                raise _ambiguous(name, fitting)
+            paths.update((name, path) for path in fitting)
+    _check_one_answer(fit, paths, columns)
+    for name, path in chat_paths(columns, first_rows).items():
+        if name not in paths and name not in given:
+            paths[name] = path
+    return fit._replace(paths=paths)
+
+
+def _with_synonyms(fit: _Fit, columns: Columns, given: Mapping[str, str]) -> dict[str, str]:
+    """The fields of a fit, with those of which a common name is there once."""
+    paths = dict(fit.paths)
+    for name, candidates in _named_like(fit, columns, given).items():
+        if len(candidates) == 1:
+            paths[name] = candidates[0]
+    return paths
+
+
+def _named_like(fit: _Fit, columns: Columns, given: Mapping[str, str]) -> dict[str, list[str]]:
+    """For fields that the fit lacks, the columns whose names say so most surely."""
+    found: dict[str, tuple[int, list[str]]] = {}
+    taken = {*fit.paths.values(), *fit.others}
+    for column in columns:
+        meaning = None if column in taken else meaning_of(column)
+        if meaning is None or meaning.field in fit.paths or meaning.field in given:
+            continue
+        path = _text_path(meaning.field, column, columns)
+        if path is None or path in taken:
+            continue
+        rank, candidates = found.get(meaning.field, (meaning.rank, []))
+        if meaning.rank < rank:
+            candidates = []
+        if meaning.rank <= rank:
+            found[meaning.field] = (meaning.rank, [*candidates, path])
+    return {name: candidates for name, (_, candidates) in found.items()}
+
+
+def _text_path(name: str, column: str, columns: Columns) -> str | None:
+    """Where in a column the text of a field is; None where it holds objects without one."""
+    if columns.hold(column, name):
+        return column
+    for member in _TEXT_MEMBERS:
+        path = f"{column}.{member}"
+        if columns.hold(path, name):
+            return path
+        listed_as = f"{column}{EACH}.{member}"
+        # Several acceptable answers, written as objects.
+        if name == "ground_truth" and listed_as in columns.paths:
+            return listed_as
+    return None
+
+
+def _may_be(name: str, path: str, rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether some row holds there what the field can be."""
+    steps = steps_of(path)
+    for row in rows:
+        value = row[path] if path in row else value_at(row, steps)
+        if name == "contexts":
+            texts = context_texts(value)
+            if isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts):
+                return True
+        elif isinstance(value, str):
+            if value:
+                return True
+        elif name == "ground_truth" and isinstance(value, list) and value:
+            return True
+    return False
+
+
+def _check_one_answer(fit: _Fit, paths: Mapping[str, str], columns: Columns) -> None:
+    """Raise an InputError where ``answer`` may be what should have been answered.
+
+    Data sets of questions and answers get a column of what a model said: without a ground truth of
+    another name, ``answer`` would be scored as if the model had said it.
+    """
+    if paths.get("answer") != "answer" or "ground_truth" in paths or "contexts" in fit.paths:
+        return
+    said = [
+        column
+        for column in columns
+        if column not in paths.values()
+        and (meaning := meaning_of(column)) is not None
+        and meaning.field == "answer"
+    ]
+    if said:
+        raise _ambiguous("answer", ["answer", *said])
+
+
+def _ambiguous(name: str, paths: Sequence[str]) -> InputError:
+    shown = list(map(shown_name, paths))
+    return InputError(
+        f"{len(paths)} columns may be {name.replace('_', ' ')}: {listed(shown)}; "
+        f"choose one with --map {name}={shown[0]} or --map {name}={shown[1]}"
+    )
+
+
 def listed(names: Iterable[str], separator: str = ", ") -> str:
     """Names for a message, of many the first."""
     every = list(names)
     more = len(every) - _SHOWN
-    shown = separator.join(every[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    return shown or "nothing"
-
-
-# ----------------------------------------------------------------------------------------- rows
-
-
-def paths_of_rows(rows: Iterable[dict[str, Any]]) -> list[str]:
-    """The paths of all rows together, as :func:`field_map` takes them.
-
-    Each path comes once, in the order of first appearance, an object before its members. Members
-    of objects in a list are ``name[].member``; no path has more than four names.
-    """
-    found: dict[str, None] = {}
-    for row in rows:
-        _add_paths(row, "", 1, found)
-    return list(found)
-
-
-def _add_paths(item: dict[str, Any], prefix: str, depth: int, found: dict[str, None]) -> None:
-    for key, value in item.items():
-        path = f"{prefix}{key}"
-        found[path] = None
-        if depth == _MAX_DEPTH:
-            continue
-        if isinstance(value, dict):
-            _add_paths(value, f"{path}.", depth + 1, found)
-        elif isinstance(value, list):
-            for member in value:
-                if isinstance(member, dict):
-                    _add_paths(member, f"{path}{EACH}.", depth + 1, found)
+    shown = separator.join(map(shown_name, every[:_SHOWN]))
+    return (shown + (f" and {more} more" if more > 0 else "")) or "nothing"
 
 
 def split_gold(value: Any, separator: str) -> Any:

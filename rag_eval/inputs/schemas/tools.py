@@ -9,10 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
-FIELDS: Final = (*TEXT_FIELDS, "id", "language", "metadata")
+from rag_eval.inputs.schemas.paths import EACH
 
-EACH: Final = "[]"
 _ONLY_MEMBER: Final = ".*"
 
 
@@ -66,10 +64,13 @@ class Shape:
     marker : str
         A column that nothing else has: with it, rows have this form and no other; without it, they
         do not. Empty when there is no such column.
+    others : tuple of str
+        Columns that are none of our fields, whatever they are called.
     """
 
     paths: dict[str, tuple[str, ...]]
     marker: str = ""
+    others: tuple[str, ...] = ()
 
     def found(self, columns: Columns, given: Collection[str] = ()) -> dict[str, str]:
         """Where the fields are that were not given; empty when the rows have another form."""
@@ -100,8 +101,9 @@ def known_paths(schema: str, *fields: str) -> list[str]:
     return list(dict.fromkeys(path for path in paths if not path.endswith(_ONLY_MEMBER)))
 
 
-def _shape(marker: str = "", **paths: str) -> Shape:
-    return Shape({field: tuple(listed.split()) for field, listed in paths.items()}, marker)
+def _shape(marker: str = "", others: str = "", **paths: str) -> Shape:
+    listed = {field: tuple(names.split()) for field, names in paths.items()}
+    return Shape(listed, marker, tuple(others.split()))
 
 
 # Of schemas that read the columns alike, the first lends its name. A schema claims rows by a
@@ -134,6 +136,7 @@ SHAPES: Final[dict[str, tuple[Shape, ...]]] = {
     # `context` is what ideally would have been retrieved: no metric of ours reads it.
     "deepeval": (
         _shape(
+            others="context",
             question="input",
             answer="actual_output actualOutput",
             contexts="retrieval_context retrievalContext",
@@ -278,19 +281,6 @@ SHAPES: Final[dict[str, tuple[Shape, ...]]] = {
 
 SCHEMA_NAMES: Final = tuple(SHAPES)
 """The known schemas, the native one first."""
-
-# Where a retrieved document, written as an object, has its text: LangChain, RAGChecker and most
-# others, Haystack and MLflow, deepeval, LangChain's own serialisation, LlamaIndex, OpenInference.
-TEXT_PATHS: Final = (
-    "page_content",
-    "text",
-    "content",
-    "context",
-    "kwargs.page_content",
-    "node.text",
-    "document.content",
-    "document.page_content",
-)
 
 # promptfoo's assertions whose value is an answer that would be right.
 ANSWER_ASSERTIONS: Final = frozenset(

@@ -18,6 +18,7 @@ from rag_eval.inputs.arrow.blocks import ArrowBlock, arrow_blocks
 from rag_eval.inputs.row_blocks import RowBlock, sample_blocks
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds, SampleError
+from rag_eval.inputs.schemas.contexts import context_texts
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import metric_numbers, score_batch
 from rag_eval.kernels.settings import settings_of
@@ -302,23 +303,25 @@ def test_contexts_in_structs() -> None:
     numbers[3]["contexts"] = [3]
     assert_same(table, numbers, {"answer": "answer", "contexts": "docs[].score"})
     whole = [
-        {"answer": row["answer"], "contexts": docs} for row, docs in zip(dicts, rows, strict=True)
+        {"answer": row["answer"], "contexts": context_texts(docs)}
+        for row, docs in zip(dicts, rows, strict=True)
     ]
     assert_same(table, whole, {"answer": "answer", "contexts": "docs"})
 
 
 @pytest.mark.parametrize("kind", TEXT_TYPES, ids=str)
 def test_plain_strings_as_contexts(kind: Any) -> None:
-    """One context a row; a column that says it holds contexts has to hold lists of them."""
-    values = ["Paris is in France.", None, "", LONG]
-    table = pa.table({"answer": ["Paris."] * 4, "contexts": pa.array(values, kind)})
-    table = table.append_column("chunk", table["contexts"])
-    alone = [
-        {"answer": "Paris.", "contexts": None if value is None else [value]} for value in values
-    ]
-    assert_same(table, alone, {"answer": "answer", "contexts": "chunk"})
-    plain: list[Row] = [{"answer": "Paris.", "contexts": value} for value in values]
-    assert_same(table, plain, {"answer": "answer", "contexts": "contexts"})
+    """One context a row, none where it is blank, and several where it is the print of a list."""
+    plain = ["Paris is in France.", None, "Ünder 5 °C.", "\u65e5\u672c", LONG]
+    odd = ["", "\u2003", " [1] a note ", "['Paris.', 'It is in France.']", '["a", "b"]']
+    for values in (plain, [*plain, *odd]):
+        table = pa.table({"answer": ["Paris."] * len(values), "contexts": pa.array(values, kind)})
+        table = table.append_column("chunk", table["contexts"])
+        rows: list[Row] = [
+            {"answer": "Paris.", "contexts": context_texts(value)} for value in values
+        ]
+        assert_same(table, rows, {"answer": "answer", "contexts": "chunk"})
+        assert_same(table, rows, {"answer": "answer", "contexts": "contexts"})
     (block,) = blocks_of(table.slice(1, 1), {"answer": "answer", "contexts": "contexts"})
     needs = needs_of("overlap", ("faithfulness",))
     assert block.fault(0, needs) == "contexts is missing; wanted a list of str"
@@ -349,7 +352,9 @@ def test_columns_of_another_type(name: str, values: list[Any]) -> None:
     fields = {key: key for key in rows[0]}
     for begin in range(3):
         part = rows[begin:]
-        assert_same(pa.Table.from_pylist(rows).slice(begin), part, fields)
+        table = pa.Table.from_pylist(rows).slice(begin)
+        part = [{**row, "contexts": context_texts(row["contexts"])} for row in part]
+        assert_same(table, part, fields)
 
 
 def test_columns_that_are_missing() -> None:

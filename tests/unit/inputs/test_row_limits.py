@@ -23,6 +23,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs import byte_files, csv_files
 from rag_eval.inputs.byte_files import MAX_ROW_BYTES, ByteFile, zstd
 from rag_eval.inputs.opened import Input, InputOptions
+from rag_eval.inputs.schemas.contexts import list_in
 from rag_eval.inputs.tables import table_rows
 from rag_eval.jobs.file_run import run_file
 from rag_eval.jobs.file_scoring import score_file
@@ -317,7 +318,7 @@ def test_a_printed_list_takes_no_more_memory_than_its_cell() -> None:
         for cell in (f"['{text}']", f"['{text}", f"['{text}'x"):
             tracemalloc.start()
             try:
-                found = csv_files.text_list(cell)
+                found = list_in(cell)
                 _, peak = tracemalloc.get_traced_memory()
             finally:
                 tracemalloc.stop()

@@ -25,7 +25,8 @@ from rag_eval.inputs.schemas.fields import (
     paths_of_rows,
     split_gold,
 )
-from rag_eval.inputs.schemas.tools import FIELDS, SHAPES, TEXT_FIELDS
+from rag_eval.inputs.schemas.maps import FIELDS, TEXT_FIELDS
+from rag_eval.inputs.schemas.tools import SHAPES
 from tests.tables import every_row
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "schemas"
@@ -184,21 +185,38 @@ def test_no_path_of_a_shape_is_that_of_two_fields() -> None:
         "question ground_truth",
         # What comes beside a sample of ours does not turn it into another.
         "question answer contexts result output prediction",
-        "question answer contexts reference expected context",
-        "question answer contexts input output expected context reference",
-        "question answer contexts retrieved_context ground_truth_answers",
+        "question answer contexts ground_truth reference expected context",
+        "question answer contexts retrieved_context input output",
         "question answer ground_truth reference",
-        "question answer reference",
     ],
 )
 def test_native_columns(columns: str) -> None:
     found = field_map(columns.split())
     assert (found.schema, found.is_native) == ("native", True)
-    row = dict.fromkeys(columns.split(), "x")
+    row: dict[str, Any] = dict.fromkeys(columns.split(), "x")
+    row["contexts"] = ["x"]
     assert found.row(row) is row
 
 
-@pytest.mark.parametrize("columns", ["", "prompt completion", "id", "contexts reference", "vars"])
+@every_row(
+    "columns, wanted",
+    [
+        ("question answer contexts reference", "ground_truth=reference"),
+        ("question answer reference", "ground_truth=reference"),
+        ("contexts reference", "ground_truth=reference"),
+        (
+            "question answer contexts retrieved_context ground_truth_answers context",
+            "ground_truth=ground_truth_answers",
+        ),
+    ],
+)
+def test_a_ground_truth_of_another_name_beside_our_fields(columns: str, wanted: str) -> None:
+    _, found = paths(columns)
+    ours = {name: name for name in ("question", "answer", "contexts") if name in columns.split()}
+    assert found == ours | dict([wanted.split("=")])
+
+
+@pytest.mark.parametrize("columns", ["", "id", "vars", "anwser", "text source page"])
 def test_columns_of_no_schema_are_taken_as_native(columns: str) -> None:
     assert field_map(columns.split()).is_native
 
@@ -336,7 +354,8 @@ def test_the_only_member(columns: str, wanted: tuple[str | None, str | None]) ->
 
 def test_an_object_is_no_text() -> None:
     assert paths("input output output.completion target")[0] == "inspect"
-    assert "answer" not in paths("input output output.text")[1]
+    assert "answer" not in paths("input output output.meta")[1]
+    assert paths("input output output.text")[1]["answer"] == "output.text"
 
 
 # -------------------------------------------------------------------------------------- overrides
@@ -384,8 +403,10 @@ def test_a_mapping_may_be_all_that_a_named_schema_has() -> None:
         "question": "q",
         "contexts": "retrieved_contexts",
     }
-    # Without a name, contexts alone do not say whose they are.
-    assert paths("q retrieved_contexts", mapping=mapping)[1] == {"question": "q"}
+    assert paths("q retrieved_contexts", mapping=mapping)[1] == {
+        "question": "q",
+        "contexts": "retrieved_contexts",
+    }
 
 
 def test_a_mapping_of_a_field_to_itself_is_native() -> None:
@@ -515,8 +536,13 @@ def test_names_that_mean_another_column_are_not_read() -> None:
         ([{"document": {"content": "C."}}], ["C."]),
         # What cannot be understood is left to be refused by name.
         ([{"text": 1}, {"x": "C."}], [{"text": 1}, {"x": "C."}]),
-        ([["C."], 1, None], [["C."], 1, None]),
-        ({"text": "C."}, {"text": "C."}),
+        ([["C."], 1, None], ["C.", 1, None]),
+        ([["C.", "D."], [{"text": "E."}]], ["C.", "D.", "E."]),
+        ([["C.", 0.7], [{"text": "D."}, 0.5]], ["C.", "D."]),
+        ({"text": "C."}, ["C."]),
+        ({"x": "C."}, {"x": "C."}),
+        ("['C.', 'D.']", ["C.", "D."]),
+        ("[C., D.]", "[C., D.]"),
         (3, 3),
     ],
 )
@@ -525,9 +551,10 @@ def test_contexts(contexts: Any, wanted: Any) -> None:
     assert mapped("user_input retrieved_contexts", row)["contexts"] == wanted
 
 
-def test_native_contexts_stay_as_they_are() -> None:
+def test_contexts_under_our_name_have_the_same_shapes() -> None:
     row = {"user_input": "Q?", "response": "A.", "contexts": "C."}
-    assert mapped("user_input response contexts", row)["contexts"] == "C."
+    assert mapped("user_input response contexts", row)["contexts"] == ["C."]
+    assert row["contexts"] == "C."
 
 
 @pytest.mark.parametrize(

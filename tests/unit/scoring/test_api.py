@@ -25,6 +25,7 @@ from rag_eval.errors import (
     UnsupportedModeError,
 )
 from rag_eval.inputs import row_blocks as sources
+from rag_eval.inputs.schemas.contexts import UNREADABLE
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import EvalSample, NullReason
@@ -78,13 +79,13 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ({**GOOD, "question": b"bytes"}, "question must be a str, got bytes"),
     ({**GOOD, "answer": ["A b."]}, "answer must be a str, got list"),
     ({**GOOD, "answer": 1.5}, "answer must be a str, got float"),
-    ({**GOOD, "contexts": "Paris is"}, "contexts must be a list of strings, got str"),
+    ({**GOOD, "contexts": "[Paris, is]"}, UNREADABLE),
     ({**GOOD, "contexts": {"a": "b"}}, "contexts must be a list of strings, got dict"),
     ({**GOOD, "contexts": {"a"}}, "contexts must be a list of strings, got set"),
     ({**GOOD, "contexts": 3}, "contexts must be a list of strings, got int"),
     ({**GOOD, "contexts": ["a", None]}, "contexts[1] must be a str, got NoneType"),
     ({**GOOD, "contexts": ["a", "b", 3]}, "contexts[2] must be a str, got int"),
-    ({**GOOD, "contexts": ({"text": "a"},)}, "contexts[0] must be a str, got dict"),
+    ({**GOOD, "contexts": ({"a": "text"},)}, "contexts[0] must be a str, got dict"),
     ({**GOOD, "groundTruth": 5}, "ground_truth must be a str, got int"),
     (
         {**GOOD, "groundTruth": ["a", "b"]},

@@ -143,9 +143,13 @@ def test_samples_of_our_own_type_have_our_names() -> None:
     assert same_scores(found, rag_eval.evaluate_batch(OURS[:6]))
 
 
-def test_without_them_dicts_have_our_names() -> None:
+def test_without_them_names_of_other_tools_are_recognised() -> None:
+    given = rag_eval.evaluate_batch(RAGAS, schema="ragas")
+    for rows in (RAGAS, tuple(RAGAS), iter(RAGAS)):
+        found = rag_eval.evaluate_batch(rows)
+        assert found.scores.tobytes() == given.scores.tobytes()
     with pytest.raises(InputError, match="question is missing"):
-        rag_eval.evaluate_batch(RAGAS, ["answer_relevance"])
+        rag_eval.evaluate_batch(RAGAS, ["answer_relevance"], schema="native")
 
 
 def test_no_rows_have_no_names() -> None:

@@ -402,11 +402,11 @@ BAD_SAMPLES: list[tuple[Sample, str]] = [
     ({"question": 0}, "question must be a str, got int"),
     ({"answer": ["A b."]}, "answer must be a str, got list"),
     ({"answer": b"bytes"}, "answer must be a str, got bytes"),
-    ({"contexts": "Paris is"}, "contexts must be a list of strings, got str"),
+    ({"contexts": "[Paris, is]"}, "contexts must be a list of strings, got a text in brackets"),
     ({"contexts": {"a": "b"}}, "contexts must be a list of strings, got dict"),
     ({"contexts": 0}, "contexts must be a list of strings, got int"),
     ({"contexts": ["a", 3]}, "contexts[1] must be a str, got int"),
-    ({"contexts": [None, ["a"]]}, "contexts[1] must be a str, got list"),
+    ({"contexts": [None, {"a": 1}]}, "contexts[1] must be a str, got dict"),
     (
         {"ground_truth": []},
         "ground_truth is an empty list; wanted at least one acceptable answer, or none at all",

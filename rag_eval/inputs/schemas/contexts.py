@@ -1,0 +1,176 @@
+"""Retrieved contexts in any of their shapes -> a list of texts, the same from every source."""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import Any, Final
+
+import msgspec
+
+from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
+from rag_eval.plumbing.printed_values import printed_value
+
+# Where a retrieved document, written as an object, has its text: LangChain, RAGChecker and most
+# others, Haystack and MLflow, deepeval, LangChain's own serialisation, LlamaIndex, OpenInference,
+# and names of home-made ones.
+TEXT_PATHS: Final = (
+    "page_content",
+    "text",
+    "content",
+    "context",
+    "kwargs.page_content",
+    "node.text",
+    "document.content",
+    "document.page_content",
+    "document.text",
+    "document",
+    "passage",
+    "chunk",
+    "chunk_text",
+    "context_text",
+    "snippet",
+    "body",
+)
+
+_TEXT_STEPS: Final[tuple[tuple[str, Steps], ...]] = tuple(
+    (path, steps_of(path)) for path in TEXT_PATHS
+)
+_MAX_DEPTH: Final = 8
+# What follows the bracket of a list, and of no sentence in brackets.
+_LIST_STARTS: Final = ("'", '"', "[", "{")
+
+UNREADABLE: Final = (
+    'contexts must be a list of strings, got a text in brackets that is neither a JSON list (["a", '
+    "\"b\"]) nor a list as Python prints it (['a', 'b']); where texts are joined by a separator in "
+    "CSV, give it with --context-separator"
+)
+
+_decode = msgspec.json.Decoder().decode
+
+
+def context_texts(value: Any) -> Any:
+    """Contexts as a list of texts.
+
+    Parameters
+    ----------
+    value : object
+        A text (one context; none when it is blank); a list as a text, as JSON or as Python prints
+        it; a list of texts, of objects with a text, or of lists of them, which are taken one after
+        the other; one object with a text. Pairs of a text and a number are taken as that text.
+
+    Returns
+    -------
+    object
+        The list; ``value`` itself when it is such a list already, and when it cannot be understood.
+        Items that cannot be understood stay in the list as they are.
+    """
+    if isinstance(value, list):
+        if set(map(type, value)) <= {str}:
+            return value
+        found = _flat(value, 0)
+        unchanged = len(found) == len(value) and all(map(is_, found, value))
+        return value if unchanged else found
+    if isinstance(value, str):
+        return _of_text(value)
+    if isinstance(value, dict):
+        found = _text_of(value)
+        return [found] if isinstance(found, str) else value
+    if hasattr(value, "tolist"):
+        return context_texts(value.tolist())
+    return _flat(value, 0) if isinstance(value, tuple) else value
+
+
+def list_in(text: str) -> Any:
+    """The list, or object with a text, that a text is the print of; None where it is neither."""
+    stripped = text.strip()
+    ends = stripped[:1] + stripped[-1:]
+    if ends not in ("[]", "{}"):
+        return None
+    try:
+        found = _decode(stripped)
+    except (ValueError, RecursionError):
+        try:
+            found = printed_value(stripped)
+        except ValueError:
+            return None
+    if isinstance(found, dict):
+        return found if isinstance(_text_of(found), str) else None
+    return found if isinstance(found, list) else None
+
+
+def shape_of(value: Any) -> str:
+    """What to say about the shape of contexts; empty for a plain list of texts."""
+    if isinstance(value, str):
+        if not value.strip():
+            return ""
+        found = list_in(value)
+        if found is None:
+            return "one text"
+        inner = shape_of(found)
+        return f"list in a string, {inner}" if inner else "list in a string"
+    if isinstance(value, dict):
+        return "objects with text"
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            if isinstance(item, (list, tuple)) and not _is_scored(item):
+                return "rounds, flattened"
+            if isinstance(item, (dict, list, tuple)):
+                return "objects with text"
+    return ""
+
+
+def _of_text(text: str) -> Any:
+    if not text or text.isspace():
+        return []
+    found = list_in(text)
+    if found is not None:
+        return context_texts(found)
+    return text if _looks_like_a_list(text.strip()) else [text]
+
+
+def _looks_like_a_list(text: str) -> bool:
+    """Whether a text that could not be read was meant to be a list."""
+    if not (text.startswith("[") and text.endswith("]")):
+        return False
+    inner = text[1:].lstrip()
+    if inner.startswith(_LIST_STARTS):
+        return True
+    # "[1] A text with notes [2]": the first bracket is closed before the end.
+    first_end, next_start = text.find("]"), text.find("[", 1)
+    return not first_end < len(text) - 1 or 0 < next_start < first_end
+
+
+def _flat(items: Any, depth: int) -> list[Any]:
+    texts: list[Any] = []
+    for item in items:
+        if isinstance(item, dict):
+            texts.append(_text_of(item))
+            continue
+        found = item.tolist() if hasattr(item, "tolist") else item
+        if not isinstance(found, (list, tuple)) or depth == _MAX_DEPTH:
+            texts.append(item)
+        elif _is_scored(found):
+            texts += _flat(found[:1], depth + 1)
+        else:
+            texts += _flat(found, depth + 1)
+    return texts
+
+
+def _is_scored(pair: Any) -> bool:
+    """Whether it is a context with its score, as similarity searches return them."""
+    return (
+        len(pair) == 2
+        and isinstance(pair[0], (str, dict))
+        and isinstance(pair[1], (int, float))
+        and not isinstance(pair[1], bool)
+    )
+
+
+def _text_of(document: dict[str, Any]) -> Any:
+    for path, steps in _TEXT_STEPS:
+        text = document[path] if path in document else value_at(document, steps)
+        if isinstance(text, str):
+            return text
+    return document
