@@ -114,8 +114,8 @@ def gate_command(new: str | None, **flags: Any) -> int:
 
     no-regression fails when a test finds a mean that is worse by more than the margin (0). Its p
     values are adjusted for all metrics and slices: when nothing changed, at most 5 of 100 builds
-    are red. NOISE, UNDERPOWERED and UNCHANGED pass; the first two say whether rows were enough
-    to find a drop.
+    are red. IMPROVED, NO CHANGE, INCONCLUSIVE and TOO FEW ROWS pass; the smallest drop that would
+    be found 8 times in 10 stands beside them.
 
     non-inferior passes when every mean is shown to be worse by less than the margin, which has to
     be given. It is the one to take when a wrong pass costs more than a wrong stop: few rows fail.

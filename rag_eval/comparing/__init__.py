@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rag_eval.comparing.independent_runs import IndependentComparison as IndependentComparison
     from rag_eval.comparing.independent_runs import compare_independent as compare_independent
     from rag_eval.comparing.run_comparison import RunComparison as RunComparison
+    from rag_eval.comparing.statuses import Status as Status
     from rag_eval.comparing.tested_changes import MetricChange as MetricChange
     from rag_eval.comparing.tested_changes import Slice as Slice
     from rag_eval.comparing.two_runs import compare as compare
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "independent_runs": ("IndependentComparison", "compare_independent"),
     "run_comparison": ("RunComparison",),
+    "statuses": ("Status",),
     "tested_changes": ("MetricChange", "Slice"),
     "two_runs": ("compare",),
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from rag_eval.comparing.run_comparison import RunComparison
-from rag_eval.comparing.tested_changes import MetricChange, Verdict
+from rag_eval.comparing.statuses import Status
+from rag_eval.comparing.tested_changes import MetricChange
 
 _MOST_NAMED: Final = 3
 
@@ -39,16 +40,16 @@ def disagreement_line(comparison: RunComparison) -> str | None:
     )
 
 
-def _by_test(change: MetricChange) -> Verdict | None:
-    return change.verdict if change.verdict in ("regression", "improvement") else None
+def _by_test(change: MetricChange) -> Status | None:
+    return change.verdict if change.verdict.is_found else None
 
 
-def _by_interval(change: MetricChange) -> Verdict | None:
+def _by_interval(change: MetricChange) -> Status | None:
     low, high = change.difference.low, change.difference.high
     assert low is not None
     assert high is not None
     if not change.higher_is_better:
         low, high = -high, -low
     if high < -change.margin:
-        return "regression"
-    return "improvement" if low > 0 else None
+        return Status.REGRESSED
+    return Status.IMPROVED if low > 0 else None

@@ -14,7 +14,8 @@ from rag_eval.comparing.null_changes import null_change
 from rag_eval.comparing.pairing import RowTable
 from rag_eval.comparing.row_changes import row_statuses, status_counts
 from rag_eval.comparing.run_comparison import ComparisonOptions, settled
-from rag_eval.comparing.tested_changes import Adjustment, MetricChange, PairedTest, Slice, Verdict
+from rag_eval.comparing.statuses import Status
+from rag_eval.comparing.tested_changes import Adjustment, MetricChange, PairedTest, Slice
 from rag_eval.errors import InputError, glance
 from rag_eval.results.summaries import MeanScore
 from rag_eval.stats.arrays import Flags, Floats
@@ -220,16 +221,16 @@ def _interval(
     return mean_interval(known, bounds=bounds, groups=groups, level=options.level)
 
 
-def _verdict(test: PairedTest | None, alpha: float) -> Verdict:
+def _verdict(test: PairedTest | None, alpha: float) -> Status:
     if test is None:
-        return "not compared"
+        return Status.NOT_COMPARABLE
     if test.adjusted_p_worse <= alpha:
-        return "regression"
+        return Status.REGRESSED
     if test.adjusted_p_better <= alpha:
-        return "improvement"
+        return Status.IMPROVED
     if not test.n_informative:
-        return "unchanged"
-    return "too few" if test.smallest_p > alpha else "no evidence"
+        return Status.NO_CHANGE
+    return Status.TOO_FEW_ROWS if test.smallest_p > alpha else Status.INCONCLUSIVE
 
 
 def _detectable(

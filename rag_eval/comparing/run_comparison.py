@@ -11,6 +11,7 @@ import numpy as np
 from rag_eval.comparing.null_changes import worst_case_difference
 from rag_eval.comparing.pairing import RowTable
 from rag_eval.comparing.row_changes import MovedRow, RowChange, moved_rows, row_changes
+from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import bounds_of
@@ -82,7 +83,7 @@ class RunComparison:
     @property
     def regressions(self) -> tuple[MetricChange, ...]:
         """Gating metrics that got worse by more than their margin, by the tests."""
-        return tuple(c for c in self.changes if c.gating and c.verdict == "regression")
+        return tuple(c for c in self.changes if c.gating and c.verdict is Status.REGRESSED)
 
     @property
     def n_tests(self) -> int:

@@ -9,15 +9,13 @@ from typing import Any, Literal, TypeAlias
 
 from rag_eval.comparing.null_changes import NullChange
 from rag_eval.comparing.row_changes import RowStatus
+from rag_eval.comparing.statuses import Status
 from rag_eval.plumbing.json_records import JsonRecord
 from rag_eval.plumbing.json_text import number_or_null
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.summaries import MeanScore
 from rag_eval.stats.intervals import Interval
 
-Verdict: TypeAlias = Literal[
-    "regression", "improvement", "unchanged", "no evidence", "too few", "not compared"
-]
 TestName: TypeAlias = Literal["sign-flip", "mcnemar"]
 Adjustment: TypeAlias = Literal["holm", "benjamini-hochberg"]
 
@@ -104,9 +102,8 @@ class MetricChange:
         Rows with a score in both runs.
     test : PairedTest or None
         None without pairs.
-    verdict : {"regression", "improvement", "unchanged", "no evidence", "too few", "not compared"}
-        By the adjusted p values and the level of the comparison; unchanged where every pair has the
-        same score twice.
+    verdict : Status
+        By the adjusted p values and the level of the comparison.
     detectable : float or None
         A plan for the next run: with as many rows like these a loss of so much beyond the margin
         would be found 8 times in 10. None where the rows say nothing of their spread.
@@ -128,7 +125,7 @@ class MetricChange:
     difference: Interval
     n_pairs: int = 0
     test: PairedTest | None = None
-    verdict: Verdict = "not compared"
+    verdict: Status = Status.NOT_COMPARABLE
     detectable: float | None = None
     nulls: NullChange | None = None
     rows: Mapping[RowStatus, int] = field(default_factory=dict)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.two_runs import ALL_METRICS, check_compared, compare
 from rag_eval.errors import InputError
 from rag_eval.gating.guards import Guards, check_guards
@@ -34,9 +34,6 @@ from rag_eval.results.reading import ResultFile
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import POLICIES, Policy
-
-GUARD: Final = "GUARD"
-"""Status of a run that no baseline fails, and a guard does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +281,7 @@ def _report(
     return GateReport(
         name=run.name,
         policy=options.policy,
-        status=GUARD if held and broken is not None else status,
+        status=Status.GUARD if held and broken is not None else status,
         passed=held and broken is None,
         reason=reason if broken is None else broken,
         baselines=verdicts,
@@ -299,6 +296,6 @@ def _report(
 
 def _without_baseline(run: ScoredRun, policy: Policy, n_guards: int) -> tuple[str, bool, str]:
     tool = TOOL_POLICIES.get(policy)
-    status, passed, reason = ("NEW", True, NO_BASELINE) if tool is None else tool.alone(run)
+    status, passed, reason = (Status.NEW, True, NO_BASELINE) if tool is None else tool.alone(run)
     held = f"; {counted(n_guards, 'guard')} held" if n_guards else ""
     return status, passed, reason + held

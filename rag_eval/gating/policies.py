@@ -8,6 +8,7 @@ from typing import Final
 
 from rag_eval.comparing.disagreements import disagreement_line
 from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.errors import InputError
 from rag_eval.gating.verdicts import BaselineVerdict, Finding
@@ -18,27 +19,17 @@ from rag_eval.stats.differences import difference_lower_bound
 CARE: Final = 0.05
 """A drop that is worth finding: rows too few for it are told."""
 
-REGRESS: Final = "REGRESS"
-PROGRESS: Final = "PROGRESS"
-NOISE: Final = "NOISE"
-UNCHANGED: Final = "UNCHANGED"
-UNDERPOWERED: Final = "UNDERPOWERED"
-NO_SCORES: Final = "NO SCORES"
-NON_INFERIOR: Final = "NON-INFERIOR"
-NOT_SHOWN: Final = "NOT SHOWN"
-
 _MOST_NAMED: Final = 3
 
 
 def no_regression(comparison: RunComparison, kind: str, *, care: float = CARE) -> BaselineVerdict:
     """Fails where a test, adjusted for all of them, finds a mean worse than its margin allows.
 
-    What is not found passes, and is told apart: NOISE where enough rows were there to find a drop
-    of ``care``, UNDERPOWERED where not, UNCHANGED where every pair has the same score twice.
-    PROGRESS where the other side is shown.
+    What is not found passes. Where the rows are too few to find a drop of ``care``, a notice says
+    so.
     """
-    findings = [_tested(change, care) for change in _family(comparison)]
-    verdict = _verdict(comparison, kind, findings, _regression_summary(findings, care))
+    findings = [_tested(change) for change in _family(comparison)]
+    verdict = _verdict(comparison, kind, findings, _regression_summary(findings, care), care)
     line = disagreement_line(comparison)
     return verdict if line is None else replace(verdict, notices=(*verdict.notices, line))
 
@@ -55,7 +46,10 @@ def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> Basel
         comparison,
         kind,
         findings,
-        (NON_INFERIOR, f"all of {count} shown to be worse by less than the margin, if at all"),
+        (
+            Status.NON_INFERIOR,
+            f"all of {count} shown to be worse by less than the margin, if at all",
+        ),
     )
 
 
@@ -76,6 +70,7 @@ def _verdict(
     kind: str,
     findings: Sequence[Finding],
     summary: tuple[str, str],
+    care: float | None = None,
 ) -> BaselineVerdict:
     failed = [finding for finding in findings if not finding.held]
     # The one with the strongest evidence comes first.
@@ -94,68 +89,74 @@ def _verdict(
         passed=not failed,
         reason=reason,
         findings=tuple(findings),
-        notices=(*comparison.notes, *_notices(comparison, findings)),
+        notices=(*comparison.notes, *_notices(comparison, findings, care)),
     )
 
 
 # ---------------------------------------------------------------------------------- no-regression
 
 
-def _tested(change: MetricChange, care: float) -> Finding:
-    test = change.test
+def _tested(change: MetricChange) -> Finding:
+    test, status = change.test, change.verdict
     if test is None:
         return _without_pairs(change)
-    status = _status(change, care)
     message = f"{_moved(change)} over {counted(change.n_pairs, 'pair')}"
-    if status == REGRESS:
+    if status is Status.REGRESSED:
         message += f", p {_p_text(test.adjusted_p_worse)} after Holm{_beyond(change)}: a regression"
-    elif status == PROGRESS:
+    elif status is Status.IMPROVED:
         message += f", p {_p_text(test.adjusted_p_better)} after Holm: an improvement"
-    elif status == UNCHANGED:
+    elif status is Status.NO_CHANGE:
         message = f"{change.label} is the same in all of {counted(change.n_pairs, 'pair')}"
-    elif status == UNDERPOWERED:
-        message += f": too few to find a drop of {care:g}{_findable(change)}"
+    elif status is Status.TOO_FEW_ROWS:
+        message += ": too few rows differ for a test"
     else:
-        message += f": no evidence of a drop{_beyond(change)}"
-    return _finding(change, status, status != REGRESS, message, test.adjusted_p_worse)
-
-
-def _status(change: MetricChange, care: float) -> str:
-    shown = {"regression": REGRESS, "improvement": PROGRESS, "unchanged": UNCHANGED}
-    if change.verdict in shown:
-        return shown[change.verdict]
-    # Whether as many rows like these would mostly show a drop of ``care``.
-    would_find = change.detectable is not None and change.detectable <= care
-    return NOISE if would_find and change.verdict != "too few" else UNDERPOWERED
+        message += f": no evidence of a drop{_beyond(change)}{_findable(change)}"
+    held = status is not Status.REGRESSED
+    return _finding(change, status, held, message, test.adjusted_p_worse)
 
 
 def _without_pairs(change: MetricChange) -> Finding:
     if change.old.n and not change.new.n:
         message = f"{change.label} has no scores now; the baseline's mean is {change.old.mean:.3f}"
-        return _finding(change, NO_SCORES, False, message, None)
+        return _finding(change, Status.NO_SCORES, False, message, None)
     message = f"{change.label} has no row with a score in both runs"
-    return _finding(change, UNDERPOWERED, True, message, None)
+    return _finding(change, Status.NOT_COMPARABLE, True, message, None)
 
 
 def _regression_summary(findings: Sequence[Finding], care: float) -> tuple[str, str]:
     """The status of findings of which none fails, and a sentence."""
-    better = [finding for finding in findings if finding.status == PROGRESS]
+    better = [finding for finding in findings if finding.status == Status.IMPROVED]
     if better:
         best = min(better, key=lambda finding: -abs(finding.change))
-        return PROGRESS, f"{best.message}; no evidence of a drop elsewhere"
-    few = [finding for finding in findings if finding.status == UNDERPOWERED]
-    same = all(finding.status == UNCHANGED for finding in findings)
+        return Status.IMPROVED, f"{best.message}; no evidence of a drop elsewhere"
+    few = _weak(findings, care)
+    open_ = {finding.status for finding in findings} - {Status.NO_CHANGE}
     means = counted(len(findings), "mean")
     pairs = counted(max((finding.n_pairs for finding in findings), default=0), "pair")
-    if same:
-        return UNCHANGED, f"every score of {means} is the same in all of {pairs}"
+    if not open_:
+        return Status.NO_CHANGE, f"every score of {means} is the same in all of {pairs}"
+    blind = {Status.TOO_FEW_ROWS, Status.NOT_COMPARABLE}
+    status = Status.TOO_FEW_ROWS if open_ <= blind else Status.INCONCLUSIVE
     if few:
         return (
-            UNDERPOWERED,
+            status,
             f"no evidence of a drop in {means} over {pairs}, too few to find one of {care:g} "
             f"in {len(few)} of them",
         )
-    return NOISE, f"no evidence of a drop in {means} over {pairs}"
+    return status, f"no evidence of a drop in {means} over {pairs}"
+
+
+def _weak(findings: Sequence[Finding], care: float) -> list[Finding]:
+    """Those whose rows would not mostly show a drop of ``care``, were there one."""
+    return [
+        finding
+        for finding in findings
+        if finding.status in (Status.TOO_FEW_ROWS, Status.NOT_COMPARABLE)
+        or (
+            finding.status == Status.INCONCLUSIVE
+            and (finding.detectable is None or finding.detectable > care)
+        )
+    ]
 
 
 # ----------------------------------------------------------------------------------- non-inferior
@@ -165,7 +166,7 @@ def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> F
     margin = positive(change.margin, f"policy non-inferior: the margin of {change.name}")
     if change.test is None:
         nothing = _without_pairs(change)
-        return _finding(change, NOT_SHOWN, False, nothing.message, None)
+        return _finding(change, nothing.status, False, nothing.message, None)
     table = comparison.table
     assert table is not None
     low = difference_lower_bound(
@@ -184,7 +185,8 @@ def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> F
         message += (
             f", at worst {worst} ({100 * (1 - alpha):.4g}% bound), {where} the margin of {margin:g}"
         )
-    return _finding(change, NON_INFERIOR if held else NOT_SHOWN, held, message, None)
+    missed = Status.TOO_FEW_ROWS if low is None else Status.INCONCLUSIVE
+    return _finding(change, Status.NON_INFERIOR if held else missed, held, message, None)
 
 
 # ------------------------------------------------------------------------------------------ words
@@ -233,10 +235,11 @@ def _p_text(p_value: float) -> str:
     return f"{p_value:.3f}" if p_value >= 0.001 else f"{p_value:.1g}"
 
 
-def _notices(comparison: RunComparison, findings: Sequence[Finding]) -> list[str]:
+def _notices(
+    comparison: RunComparison, findings: Sequence[Finding], care: float | None
+) -> list[str]:
     found = []
-    few = [finding.name for finding in findings if finding.status == UNDERPOWERED]
-    if few:
+    if care is not None and (few := [finding.name for finding in _weak(findings, care)]):
         found.append(
             f"too few rows to say much about {_listed(few)}: no evidence of a drop is no evidence "
             "that there is none"

@@ -28,7 +28,7 @@ class Finding:
     slice : str or None
         ``topic=history``; None for all rows.
     status : str
-        One of the policy's.
+        A :class:`~rag_eval.comparing.Status`, or the word of the tool whose policy it is.
     held : bool
         Whether it fails the gate.
     message : str

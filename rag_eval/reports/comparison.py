@@ -12,6 +12,7 @@ from rag_eval.comparing.disagreements import disagreement_line
 from rag_eval.comparing.independent_runs import IndependentChange, IndependentComparison
 from rag_eval.comparing.row_changes import MovedRow
 from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.console import number_table, print_line, print_notes
@@ -20,10 +21,9 @@ from rag_eval.reports.markdown_text import markdown_table, markdown_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.stats.intervals import Interval
 
-_STYLES: Final = {"regression": "bold red", "improvement": "green"}
+_STYLES: Final = {Status.REGRESSED: "bold red", Status.IMPROVED: "green"}
 _ID_LIMIT: Final = 40
 _NAME_LIMIT: Final = 60
-_FOUND: Final = ("regression", "improvement")
 _EFFECTS: Final = ("Hedges' g", "Cliff's delta")
 _EFFECTS_NOTE: Final = (
     "Hedges' g: difference in standard deviations; Cliff's delta: chance that a new score is above "
@@ -106,7 +106,7 @@ def _table(comparison: RunComparison, console: Console) -> Table:
             number_text(change.new.mean, 3),
             interval_text(change.difference),
             _p_shown(change),
-            Text(_verdict(change), style if change.gating else ""),
+            Text(change.verdict, style if change.gating else ""),
         )
     return table
 
@@ -131,16 +131,10 @@ def _p_shown(change: MetricChange) -> str:
     """Of the side that the mean moved to, adjusted."""
     if change.test is None:
         return NONE
-    worse = change.verdict == "regression" or (
-        change.verdict != "improvement" and change.better_by <= 0
+    worse = change.verdict is Status.REGRESSED or (
+        change.verdict is not Status.IMPROVED and change.better_by <= 0
     )
     return p_text(change.test.adjusted_p_worse if worse else change.test.adjusted_p_better)
-
-
-def _verdict(change: MetricChange) -> str:
-    if change.gating or change.verdict not in _FOUND:
-        return "" if change.verdict == "not compared" else change.verdict
-    return "worse?" if change.verdict == "regression" else "better?"
 
 
 # ------------------------------------------------------------------------------------- sentences
@@ -148,15 +142,15 @@ def _verdict(change: MetricChange) -> str:
 
 def findings(comparison: RunComparison) -> list[str]:
     """What the tests found, a sentence for each metric that gates and changed; never none."""
-    found = [c for c in comparison.changes if c.gating and c.verdict in _FOUND]
+    found = [c for c in comparison.changes if c.gating and c.verdict.is_found]
     lines = [sentence(change) for change in found]
-    few = [c for c in comparison.changes if c.gating and c.verdict == "too few"]
+    few = [c for c in comparison.changes if c.gating and c.verdict is Status.TOO_FEW_ROWS]
     lines += [_too_few_line(change) for change in few if change.slice is None]
     n_small = sum(change.slice is not None for change in few)
     if n_small:
         lines.append(f"too few pairs in {n_small:,} of the slices' tests to find anything")
     gating = [change for change in comparison.changes if change.gating]
-    if gating and all(change.verdict == "unchanged" for change in gating):
+    if gating and all(change.verdict is Status.NO_CHANGE for change in gating):
         lines.append("every score of every metric that gates is the same in both runs")
     elif not found and len(few) < len(gating):
         tests = counted(comparison.n_tests, "test")
@@ -169,8 +163,10 @@ def findings(comparison: RunComparison) -> list[str]:
         lines.append(plain_text(disagreement))
     if not gating:
         lines.append("no metric gates: all of this is for looking around")
-    elif any(not change.gating and change.verdict in _FOUND for change in comparison.changes):
-        lines.append("worse? and better? are of what does not decide, after Benjamini-Hochberg")
+    elif beside := [c.name for c in comparison.changes if not c.gating and c.verdict.is_found]:
+        names = list(dict.fromkeys(beside))
+        do = "does" if len(names) == 1 else "do"
+        lines.append(f"{', '.join(names)} {do} not affect the verdict (p after Benjamini-Hochberg)")
     return lines
 
 
@@ -178,7 +174,7 @@ def sentence(change: MetricChange) -> str:
     """``faithfulness fell by 0.021 [-0.034, -0.008], p 0.002 after Holm: a regression``."""
     test = change.test
     assert test is not None
-    worse = change.verdict == "regression"
+    worse = change.verdict is Status.REGRESSED
     difference = change.difference
     where = "" if change.slice is None else f" where {_slice_text(change.slice, ' is ')}"
     way = "fell" if change.delta < 0 else "rose" if change.delta > 0 else "moved"
@@ -261,7 +257,7 @@ def _small(value: float) -> str:
 
 def _moved(comparison: RunComparison, top: int) -> list[tuple[MetricChange, tuple[MovedRow, ...]]]:
     """The metrics that a test told of, and the rows that moved their means most."""
-    told = [c for c in comparison.changes if c.gating and c.verdict in _FOUND and c.slice is None]
+    told = [c for c in comparison.changes if c.gating and c.verdict.is_found and c.slice is None]
     moved = ((change, comparison.moved_rows(change.name, top)) for change in told)
     return [(change, rows) for change, rows in moved if rows]
 
@@ -302,7 +298,7 @@ def comparison_markdown(
             mean_text(change.new),
             interval_text(change.difference),
             _p_shown(change),
-            _verdict(change),
+            change.verdict,
         )
         for change in comparison.changes
     )

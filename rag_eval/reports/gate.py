@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rag_eval.comparing.statuses import Status
 from rag_eval.gating.verdicts import BaselineVerdict, Finding, GateReport
 from rag_eval.reports.comparison import p_text
 from rag_eval.reports.console import number_table, print_gates, print_line
@@ -16,7 +17,9 @@ from rag_eval.reports.markdown_text import markdown_table, markdown_text
 from rag_eval.reports.plain_text import plain_text
 
 _NAME_LIMIT: Final = 60
-_GOOD: Final = ("PROGRESS", "NON-INFERIOR", "clean")
+_NUMBERS: Final = ("change", "p", "pairs", "detectable")
+# Ours, and the words of omk and Regtrace.
+_GOOD: Final = (Status.IMPROVED, Status.NON_INFERIOR, "PROGRESS", "clean")
 
 
 def print_gate(report: GateReport, console: Console) -> None:
@@ -78,7 +81,7 @@ def _baseline_line(verdict: BaselineVerdict) -> str:
 
 
 def _table(verdict: BaselineVerdict, console: Console) -> Table:
-    table = number_table(console, "change", "p", "pairs", last="status")
+    table = number_table(console, *_NUMBERS, last="status")
     for finding in verdict.findings:
         good = "green" if finding.status in _GOOD else ""
         status = Text(finding.status, good if finding.held else good or "bold red")
@@ -86,12 +89,12 @@ def _table(verdict: BaselineVerdict, console: Console) -> Table:
     return table
 
 
-def _cells(finding: Finding) -> tuple[str, str, str]:
+def _cells(finding: Finding) -> tuple[str, str, str, str]:
     change = number_text(finding.change, 3, "+")
     if finding.low is not None and finding.high is not None:
         change += f" [{finding.low:.3f}, {finding.high:.3f}]"
     p_value = NONE if finding.p_value is None else p_text(finding.p_value)
-    return change, p_value, f"{finding.n_pairs:,}"
+    return change, p_value, f"{finding.n_pairs:,}", number_text(finding.detectable, 3)
 
 
 def gate_markdown(report: GateReport) -> str:
@@ -103,7 +106,7 @@ def gate_markdown(report: GateReport) -> str:
             (markdown_text(finding.name), *_cells(finding), markdown_text(finding.status))
             for finding in verdict.findings
         )
-        table = markdown_table(("metric", "change", "p", "pairs", "status"), rows, {0, 4})
+        table = markdown_table(("metric", *_NUMBERS, "status"), rows, {0, 5})
         lines += [markdown_text(_baseline_line(verdict)), "", *table, ""]
     for guard in sorted(report.guards, key=lambda guard: guard.held):
         lines.append(f"- {'held' if guard.held else '**failed**'}: {markdown_text(guard.message)}")

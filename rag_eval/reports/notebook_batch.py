@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from rag_eval.comparing.statuses import Status
 from rag_eval.errors import TextsNotKeptError
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.reports import notebook_elements as html
@@ -252,7 +253,7 @@ def _failed(batch: BatchEvalResult, row: int, thresholds: _Thresholds) -> Elemen
 
 
 def _change_row(change: MetricChange, reach: float) -> list[Content]:
-    tints = {"regression": html.RED, "improvement": html.GREEN}
+    tints = {Status.REGRESSED: html.RED, Status.IMPROVED: html.GREEN}
     return [
         html.line_text(change.label, _ID_LIMIT),
         score_text(change.old.mean),

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from rag_eval.comparing.statuses import Status
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.reports.notebook_elements import mean_text, threshold_text
@@ -35,7 +36,7 @@ _WIDTH: Final = 6.4
 _BAR: Final = "#7f9fbf"
 _MEAN: Final = "#1f3f6f"
 _THRESHOLD: Final = "#b3261e"
-_CHANGES: Final = {"regression": "#b3261e", "improvement": "#1a7f37"}
+_CHANGES: Final = {Status.REGRESSED: "#b3261e", Status.IMPROVED: "#1a7f37"}
 _NAME_LIMIT: Final = 48
 
 

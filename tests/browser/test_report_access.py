@@ -188,7 +188,7 @@ def test_a_comparison_says_what_changed_and_leads_to_its_rows(
 ) -> None:
     page = open_page(pages.compared)
     section = page.locator("#comparison")
-    assert section.locator("table").first.inner_text().count("regression") >= 1
+    assert section.locator("table").first.inner_text().count("REGRESSED") >= 1
     assert section.locator("svg").count() > 2
     section.locator(".movement details > summary").first.click()
     link = section.locator(".moved a").first

@@ -61,8 +61,8 @@ def test_json(old: Path, new: Path) -> None:
     assert value["old"] == str(old)
     shown = ["metricId", "oldMean", "newMean", "delta", "verdict"]
     assert [[change[name] for name in shown] for change in value["changes"][:2]] == [
-        ["faithfulness", 1.0, 0.5, -0.5, "not compared"],
-        ["contextRecall", None, None, None, "not compared"],
+        ["faithfulness", 1.0, 0.5, -0.5, "NOT COMPARABLE"],
+        ["contextRecall", None, None, None, "NOT COMPARABLE"],
     ]
     assert value["paired"] is False
     assert value["signatureDifferences"] == []
@@ -178,7 +178,7 @@ def test_all_forms_say_the_same(runs: list[Path]) -> None:
     change = value["changes"][0]
     assert (change["metricId"], change["verdict"], change["test"]["name"]) == (
         "faithfulness",
-        "regression",
+        "REGRESSED",
         "mcnemar",
     )
     assert change["test"]["pWorse"] == 2**-9
@@ -186,7 +186,7 @@ def test_all_forms_say_the_same(runs: list[Path]) -> None:
     assert change["descriptive"]["wilcoxon"]["rankBiserial"] == -1.0
     lines = compare(*runs, "--format", "markdown").stdout.splitlines()
     (row,) = [line for line in lines if line.startswith("| faithfulness")]
-    assert [cell.strip() for cell in row.split("|")][-3:] == ["0.002", "regression", ""]
+    assert [cell.strip() for cell in row.split("|")][-3:] == ["0.002", "REGRESSED", ""]
 
 
 def test_slices_clusters_and_margins(runs: list[Path]) -> None:
@@ -226,7 +226,7 @@ def test_patterns_are_repeats(runs: list[Path]) -> None:
 def test_it_fits_in_eighty_columns(runs: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     table = compare(*runs, "--slice", "topic").stdout.split("\n\n")[1]
-    assert "regression" in table
+    assert "REGRESSED" in table
     assert max(map(len, table.splitlines())) <= 80
 
 

@@ -61,7 +61,7 @@ def test_a_regression_exits_with_1_and_says_why(old: Path, worse: Path) -> None:
     done = gate(worse, "--baseline", old)
     assert done.exit_code == 1
     first = done.stdout.splitlines()[0]
-    assert first.startswith("FAIL  REGRESS  faithfulness fell by 0.060 [-0.0")
+    assert first.startswith("FAIL  REGRESSED  faithfulness fell by 0.060 [-0.0")
     assert f"(against {old})" in first
     assert "a build is red at most 5% of the time" in done.stdout
     assert "note:" in done.stderr
@@ -70,7 +70,9 @@ def test_a_regression_exits_with_1_and_says_why(old: Path, worse: Path) -> None:
 def test_noise_exits_with_0(old: Path, same: Path) -> None:
     done = gate(same, "--baseline", old)
     assert done.exit_code == 0
-    assert done.stdout.startswith("PASS  NOISE  no evidence of a drop in 1 mean over 120 pairs")
+    assert done.stdout.startswith(
+        "PASS  INCONCLUSIVE  no evidence of a drop in 1 mean over 120 pairs"
+    )
 
 
 def test_all_baselines_must_hold(old: Path, worse: Path, tmp_path: Path) -> None:
@@ -103,15 +105,15 @@ def test_each_policy(old: Path, worse: Path, policy: str, arguments: list[str], 
 def test_json_holds_all_of_it(old: Path, worse: Path) -> None:
     done = gate(worse, "--baseline", old, "--format", "json", "--min-pass-rate", "0.5", "--seed", 3)
     value = json.loads(done.stdout)
-    assert (done.exit_code, value["passed"], value["status"]) == (1, False, "REGRESS")
-    assert value["baselines"][0]["findings"][0]["status"] == "REGRESS"
+    assert (done.exit_code, value["passed"], value["status"]) == (1, False, "REGRESSED")
+    assert value["baselines"][0]["findings"][0]["status"] == "REGRESSED"
     assert value["guards"][0]["gate"] == "minPassRate"
     assert value["seed"] == 3
 
 
 def test_markdown_is_for_pull_requests(old: Path, worse: Path) -> None:
     done = gate(worse, "--baseline", old, "--format", "markdown")
-    assert done.stdout.startswith("**Gate failed: REGRESS.** faithfulness fell by 0.060")
+    assert done.stdout.startswith("**Gate failed: REGRESSED.** faithfulness fell by 0.060")
     assert "| faithfulness | -0.060 [" in done.stdout
 
 
@@ -201,7 +203,7 @@ def test_as_installed(old: Path, worse: Path) -> None:
     command = [sys.executable, "-m", "rag_eval", "gate", str(worse), "--baseline", str(old)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stdout.startswith("FAIL  REGRESS")
+    assert done.stdout.startswith("FAIL  REGRESSED")
 
 
 def test_help_says_what_each_policy_promises() -> None:

@@ -129,7 +129,7 @@ def test_a_session_is_held_against_a_baseline_on_one_process_and_on_two(
     again = ["--rag-eval-baseline", "base.json", "--rag-eval-save", "again.json", "-q"]
     code, _, section = run(pytester, *again)
     assert code == 0
-    assert "PASS  UNCHANGED  every score of" in section
+    assert "PASS  NO CHANGE  every score of" in section
     assert "───" not in section, "a quiet session has no table"
     assert (pytester.path / "again.json").read_bytes() == base
 
@@ -147,7 +147,7 @@ def test_a_session_is_held_against_a_baseline_on_one_process_and_on_two(
     assert code == 1, "all tests pass, the session does not"
     assert f"{N + 2} passed" in text
     assert re.search(
-        r"^FAIL  REGRESS  faithfulness fell by 0\.\d+ .*\(against base\.json\)$", alone, re.M
+        r"^FAIL  REGRESSED  faithfulness fell by 0\.\d+ .*\(against base\.json\)$", alone, re.M
     )
     assert "a build is red at most 5% of the time" in alone
     code, text, shared = run(pytester, *gate, "-n", "2")
@@ -157,7 +157,7 @@ def test_a_session_is_held_against_a_baseline_on_one_process_and_on_two(
     shared_xml = properties(pytester.path / "junit.xml")
     assert shared_xml == alone_xml
     assert alone_xml[""]["rag_eval.gate"] == "failed"
-    assert alone_xml[""]["rag_eval.gate.status"] == "REGRESS"
+    assert alone_xml[""]["rag_eval.gate.status"] == "REGRESSED"
     assert alone_xml[""]["rag_eval.faithfulness.n"] == f"{N + 1}/{N + 1}"
     of_test = alone_xml["test_answers[q3]"]
     assert of_test["rag_eval.sample"] == "q3"

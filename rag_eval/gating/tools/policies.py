@@ -15,6 +15,7 @@ import numpy as np
 
 from rag_eval.comparing.pairing import RowTable
 from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange
 from rag_eval.comparing.two_runs import ALL_METRICS
 from rag_eval.errors import InputError
@@ -71,7 +72,7 @@ def node_verdict(comparison: RunComparison, kind: str, margin: Margins) -> Basel
         findings.append(
             Finding(
                 metric=change.name,
-                status="REGRESS" if row.failed else "HELD",
+                status=Status.REGRESSED if row.failed else "HELD",
                 held=not row.failed,
                 message=regression_outcome(row, limit).message,
                 n_pairs=change.n_pairs,
@@ -371,5 +372,5 @@ TOOL_POLICIES: Final[dict[str, ToolPolicy]] = {
         takes_margin=False,
     ),
     "regtrace": ToolPolicy(regtrace_verdict, lambda _: ("new", True, NO_BASELINE)),
-    "node": ToolPolicy(node_verdict, lambda _: ("NEW", True, NO_BASELINE)),
+    "node": ToolPolicy(node_verdict, lambda _: (Status.NEW, True, NO_BASELINE)),
 }

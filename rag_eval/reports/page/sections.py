@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from rag_eval.comparing.run_comparison import RunComparison
+from rag_eval.comparing.statuses import Status
 from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import RagEvalError
 from rag_eval.metrics.catalogue import entry_of
@@ -111,17 +112,16 @@ def comparison_parts(comparison: RunComparison, anchors: Mapping[str, str]) -> d
 def _table(within: Slice | None, changes: list[MetricChange]) -> dict[str, Any]:
     """All rows, or those of one slice; ``found`` is what the tests found there, in words."""
     verdicts = Counter(change.verdict for change in changes)
-    n_worse, n_better = verdicts["regression"], verdicts["improvement"]
     told = [
-        f"{n} {name}{'s' if n > 1 else ''}"
-        for name, n in (("regression", n_worse), ("improvement", n_better))
-        if n
+        f"{verdicts[status]} {status}"
+        for status in (Status.REGRESSED, Status.IMPROVED)
+        if verdicts[status]
     ]
     return {
         "title": "All rows" if within is None else f"{within.field}: {within.value}",
         "is_slice": within is not None,
         "found": ", ".join(told) or "nothing found",
-        "has_regression": n_worse > 0,
+        "has_regression": verdicts[Status.REGRESSED] > 0,
         "lines": list(zip(changes, spans([one.difference for one in changes]), strict=True)),
     }
 

@@ -116,7 +116,7 @@ def test_a_fall_worked_by_hand() -> None:
     (change,) = found.changes
     assert (change.old.mean, change.new.mean) == (4 / 6, 2.25 / 6)
     assert change.delta == pytest.approx(-1.75 / 6, rel=1e-15)
-    assert (change.n_pairs, change.verdict) == (6, "regression")
+    assert (change.n_pairs, change.verdict) == (6, "REGRESSED")
     assert change.test is not None
     assert (change.test.name, change.test.exact) == ("sign-flip", True)
     assert (change.test.p_worse, change.test.p_better) == (1 / 32, 1.0)
@@ -150,7 +150,7 @@ def test_verdicts_worked_by_hand() -> None:
     assert (change.test.name, change.test.n_resamples) == ("mcnemar", 0)
     assert change.test.p_worse == pytest.approx(8 / 128)
     assert change.test.p_better == pytest.approx(127 / 128)
-    assert change.verdict == "no evidence"
+    assert change.verdict == "INCONCLUSIVE"
     # With a margin, or in clusters, the mean of the differences is what is tested.
     with_margin = compare(old, new, margin=0.01).changes[0].test
     assert with_margin is not None
@@ -224,28 +224,28 @@ def test_a_margin_is_a_loss_that_is_accepted() -> None:
     old = run({"faithfulness": [0.5] * 10, "context_recall": [0.5] * 10})
     new = run({"faithfulness": [0.4] * 10, "context_recall": [0.6] * 10})
     without = compare(old, new)
-    assert [change.verdict for change in without.changes] == ["regression", "improvement"]
+    assert [change.verdict for change in without.changes] == ["REGRESSED", "IMPROVED"]
     within = compare(old, new, margin={"faithfulness": 0.15})
     assert [change.margin for change in within.changes] == [0.15, 0.0]
-    assert within.change("faithfulness").verdict == "no evidence"
+    assert within.change("faithfulness").verdict == "INCONCLUSIVE"
     # That the loss is within the margin is no gain.
     test = within.change("faithfulness").test
     assert test is not None
     assert (test.p_worse, test.p_better) == (1.0, 1.0)
     everywhere = compare(old, new, margin={"*": 0.05, "context_recall": 0.0})
     assert [change.margin for change in everywhere.changes] == [0.05, 0.0]
-    assert everywhere.change("faithfulness").verdict == "regression"
+    assert everywhere.change("faithfulness").verdict == "REGRESSED"
 
 
 def test_clusters_are_flipped_as_wholes() -> None:
     old = run({"faithfulness": [1.0] * 40}, columns={"doc": [f"d{n // 10}" for n in range(40)]})
     new = run({"faithfulness": [0.5] * 40})
     alone = compare(old, new).changes[0]
-    assert alone.verdict == "regression"
+    assert alone.verdict == "REGRESSED"
     together = compare(old, new, cluster_by="doc").changes[0]
     assert together.test is not None
     assert (together.test.n_clusters, together.test.p_worse) == (4, 1 / 16)
-    assert together.verdict == "too few"
+    assert together.verdict == "TOO FEW ROWS"
     assert together.difference.too_few
     assert together.old_interval is not None
     assert together.old_interval.too_few
@@ -253,15 +253,15 @@ def test_clusters_are_flipped_as_wholes() -> None:
 
 def test_less_is_better_where_that_is_known_or_said(tmp_path: Path) -> None:
     old, new = run({"seconds": [1.0] * 9}), run({"seconds": [2.0] * 9})
-    assert compare(old, new).changes[0].verdict == "improvement"
+    assert compare(old, new).changes[0].verdict == "IMPROVED"
     told = compare(old, new, lower_is_better=["seconds"])
-    assert told.changes[0].verdict == "regression"
+    assert told.changes[0].verdict == "REGRESSED"
     assert (told.changes[0].delta, told.changes[0].better_by) == (1.0, -1.0)
     assert told.changes[0].rows["regressed"] == 9
     by_file = compare(replace(old, lower_is_better=frozenset({"seconds"})), new)
-    assert by_file.changes[0].verdict == "regression"
+    assert by_file.changes[0].verdict == "REGRESSED"
     known = compare(run({"mastra.bias": [0.0] * 9}), run({"mastra.bias": [0.5] * 9}))
-    assert known.changes[0].verdict == "regression"
+    assert known.changes[0].verdict == "REGRESSED"
 
 
 def test_rows_that_lost_their_scores() -> None:
@@ -351,8 +351,8 @@ def _rank_sum(found: dict[str, Any]) -> float:
 def test_swapped_runs_are_a_mirror(options: dict[str, Any]) -> None:
     old, new = some_runs()
     forth, back = compare(old, new, **options), compare(new, old, **options)
-    assert any(change.verdict == "regression" for change in forth.changes)
-    turned = {"regression": "improvement", "improvement": "regression"}
+    assert any(change.verdict == "REGRESSED" for change in forth.changes)
+    turned = {"REGRESSED": "IMPROVED", "IMPROVED": "REGRESSED"}
     for one, other in zip(forth.changes, back.changes, strict=True):
         assert (one.name, one.slice, one.old, one.new) == (
             other.name,
@@ -414,7 +414,7 @@ def test_repeats_are_averaged_within_a_row() -> None:
 def test_a_run_and_itself() -> None:
     old, _ = some_runs()
     found = compare(old, old, slices=["topic"])
-    assert {change.verdict for change in found.changes} == {"unchanged"}
+    assert {change.verdict for change in found.changes} == {"NO CHANGE"}
     assert {change.delta for change in found.changes} == {0.0}
     assert not found.regressions
 
@@ -440,7 +440,7 @@ def test_a_comparison_is_strict_json() -> None:
         value = json.loads(json_text.dumps(compare(old, other).to_dict(descriptive=True)))
         assert value["paired"] is True
     lost = value["changes"][0]
-    assert lost["verdict"] == "not compared"
+    assert lost["verdict"] == "NOT COMPARABLE"
     assert lost["newMean"] is lost["delta"] is lost["test"] is None
     assert lost["nulls"]["nLost"] == 1
 
@@ -590,8 +590,8 @@ def test_result_files_without_ids_are_compared_by_their_means(tmp_path: Path) ->
     found = compare(*files)
     assert not found.paired
     assert [(c.name, c.delta, c.verdict) for c in found.changes] == [
-        ("faithfulness", -0.5, "not compared"),
-        ("composite", -0.5, "not compared"),
+        ("faithfulness", -0.5, "NOT COMPARABLE"),
+        ("composite", -0.5, "NOT COMPARABLE"),
     ]
     assert found.notes[0].startswith("means alone are compared, without a test")
     assert json_text.dumps(found.to_dict())
@@ -609,7 +609,7 @@ def test_files_and_results_are_the_same(tmp_path: Path) -> None:
     worse = [{**row, "answer": "blue whale sings."} if n < 6 else row for n, row in enumerate(rows)]
     old, new = (rag_eval.evaluate_batch(r, ["faithfulness"]) for r in (rows, worse))
     wanted = figures(compare(old, new))
-    assert [value["verdict"] for value in wanted] == ["regression"] * 3
+    assert [value["verdict"] for value in wanted] == ["REGRESSED"] * 3
     old.to_json(tmp_path / "old.json")
     new.to_jsonl(tmp_path / "new.jsonl")
     assert figures(compare(tmp_path / "old.json", tmp_path / "new.jsonl")) == wanted
@@ -629,7 +629,7 @@ def test_a_large_family_draws_as_many_patterns_as_it_takes_to_reject() -> None:
     new = run({name: [v - 0.3 for v in base[name]] for name in base}, columns={"topic": topics})
     found = compare(old, new, slices=["topic"], n_resamples=1_999)
     assert found.n_tests == 303
-    assert [c.verdict for c in found.changes if c.slice is None] == ["regression"] * 3
+    assert [c.verdict for c in found.changes if c.slice is None] == ["REGRESSED"] * 3
     test = found.change("a").test
     assert test is not None
     assert test.n_resamples == 2 * 303 / 0.05
@@ -692,7 +692,7 @@ def test_an_interval_that_leaves_out_zero_beside_a_test_that_finds_nothing_is_ex
     moved["m00"] = [0.5 + step - 0.011 for step in wiggle]
     found = compare(run(base), run(moved))
     change = found.change("m00")
-    assert change.verdict == "no evidence"
+    assert change.verdict == "INCONCLUSIVE"
     assert change.difference.high is not None
     assert change.difference.high < 0
     assert [one.name for one in disagreements(found)] == ["m00"]
@@ -703,7 +703,7 @@ def test_an_interval_that_leaves_out_zero_beside_a_test_that_finds_nothing_is_ex
     assert line in report_lines(found)
     # By itself the same loss is found by both.
     alone = compare(run(base), run(moved), metrics=["m00"])
-    assert alone.change("m00").verdict == "regression"
+    assert alone.change("m00").verdict == "REGRESSED"
     assert disagreement_line(alone) is None
     assert line not in report_lines(alone)
 
@@ -713,7 +713,7 @@ def test_a_loss_that_the_two_sided_interval_does_not_show_is_explained() -> None
     moved = [0.5 + step - 0.0085 for step in wiggle]
     found = compare(run({"mine": [0.5] * 44}), run({"mine": moved}))
     change = found.change("mine")
-    assert change.verdict == "regression"
+    assert change.verdict == "REGRESSED"
     assert change.difference.high is not None
     assert change.difference.high > 0
     line = disagreement_line(found)
@@ -744,6 +744,6 @@ def test_a_margin_and_a_direction_turn_what_the_interval_says() -> None:
             run({"mine": base}), run({"mine": moved}), margin=margin, lower_is_better=falling
         )
         assert found.change("mine").verdict == (
-            "improvement" if falls else "no evidence" if margin else "regression"
+            "IMPROVED" if falls else "INCONCLUSIVE" if margin else "REGRESSED"
         )
         assert disagreements(found) == []

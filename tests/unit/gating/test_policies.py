@@ -43,7 +43,7 @@ def old(n: int = N, metric: str = "faithfulness") -> Any:
 
 def test_a_drop_that_is_shown_fails() -> None:
     report = gate(run(-0.03), old())
-    assert (report.status, report.passed, report.exit_code) == ("REGRESS", False, 1)
+    assert (report.status, report.passed, report.exit_code) == ("REGRESSED", False, 1)
     (finding,) = report.baselines[0].findings
     assert finding.p_value == pytest.approx(1 / 10_000)
     assert finding.change == pytest.approx(-0.03)
@@ -51,24 +51,24 @@ def test_a_drop_that_is_shown_fails() -> None:
     assert report.reason.endswith("p 0.0001 after Holm: a regression (against old)")
 
 
-def test_no_evidence_with_rows_enough_is_noise_and_passes() -> None:
+def test_no_evidence_with_rows_enough_is_inconclusive_and_passes() -> None:
     report = gate(run(0.0), old())
-    assert (report.status, report.passed) == ("NOISE", True)
+    assert (report.status, report.passed) == ("INCONCLUSIVE", True)
     assert report.reason == "no evidence of a drop in 1 mean over 200 pairs (against old)"
     assert report.false_alarms is None
 
 
-def test_no_evidence_with_few_rows_is_underpowered_and_passes_with_a_notice() -> None:
+def test_no_evidence_with_few_rows_passes_with_a_notice() -> None:
     report = gate(run(0.0, n=6), old(6))
-    assert (report.status, report.passed) == ("UNDERPOWERED", True)
+    assert (report.status, report.passed) == ("INCONCLUSIVE", True)
     assert any(notice.startswith("too few rows to say much") for notice in report.notices)
     # What is worth finding decides what is too few.
-    assert gate(run(0.0, n=6), old(6), care=0.5).status == "NOISE"
+    assert gate(run(0.0, n=6), old(6), care=0.5).notices == ()
 
 
-def test_a_gain_that_is_shown_is_progress() -> None:
+def test_a_gain_that_is_shown_is_an_improvement() -> None:
     report = gate(run(0.03), old())
-    assert (report.status, report.passed) == ("PROGRESS", True)
+    assert (report.status, report.passed) == ("IMPROVED", True)
 
 
 def test_a_loss_within_the_margin_passes() -> None:
@@ -81,10 +81,10 @@ def test_a_loss_within_the_margin_passes() -> None:
 def test_where_lower_is_better_a_rise_fails() -> None:
     metric = "noise_sensitivity"
     risen = gate(run(0.03, metric=metric), old(metric=metric), gating=[metric])
-    assert (risen.status, risen.passed) == ("REGRESS", False)
+    assert (risen.status, risen.passed) == ("REGRESSED", False)
     assert risen.reason.startswith("noise_sensitivity rose by 0.030")
     fallen = gate(run(-0.03, metric=metric), old(metric=metric), gating=[metric])
-    assert (fallen.status, fallen.passed) == ("PROGRESS", True)
+    assert (fallen.status, fallen.passed) == ("IMPROVED", True)
 
 
 def test_metrics_that_do_not_gate_fail_nothing() -> None:
@@ -118,7 +118,7 @@ def test_a_run_and_itself_are_unchanged_however_few_rows() -> None:
     for n in (3, N):
         same = scored_run("old", {"faithfulness": OLD[:n], "context_recall": OLD[:n]})
         report = gate(same, same)
-        assert (report.status, report.passed) == ("UNCHANGED", True)
+        assert (report.status, report.passed) == ("NO CHANGE", True)
         assert report.reason.startswith(f"every score of 2 means is the same in all of {n} pairs")
 
 
@@ -126,9 +126,9 @@ def test_one_metric_that_moved_is_told_from_one_that_did_not() -> None:
     before = scored_run("old", {"faithfulness": OLD, "context_recall": OLD})
     moved = [*OLD[:-1], OLD[-1] / 2]
     found = gate(scored_run("new", {"faithfulness": moved, "context_recall": OLD}), before)
-    assert found.status == "UNDERPOWERED"
+    assert found.status == "TOO FEW ROWS"
     statuses = [finding.status for finding in found.baselines[0].findings]
-    assert statuses == ["UNDERPOWERED", "UNCHANGED"]
+    assert statuses == ["TOO FEW ROWS", "NO CHANGE"]
 
 
 # ----------------------------------------------------------------------------------- non-inferior
@@ -138,7 +138,7 @@ def test_non_inferior_wants_it_shown() -> None:
     shown = gate(run(-0.005), old(), policy="non-inferior", margin=0.02)
     assert (shown.status, shown.passed) == ("NON-INFERIOR", True)
     near = gate(run(-0.018), old(), policy="non-inferior", margin=0.02)
-    assert (near.status, near.passed) == ("NOT SHOWN", False)
+    assert (near.status, near.passed) == ("INCONCLUSIVE", False)
     assert "beyond the margin of 0.02" in near.reason
     few = gate(run(0.0, n=6), old(6), policy="non-inferior", margin=0.02)
     assert not few.passed

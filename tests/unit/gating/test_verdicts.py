@@ -215,7 +215,7 @@ def test_a_guard_fails_a_run_that_no_baseline_fails() -> None:
     assert "is below 0.90" in report.reason
     assert gate(at("today", 0, 1), guards=limits).status == "GUARD"
     fallen = gate(at("today", -0.2, 1), at("base", 0, 2), guards=limits)
-    assert fallen.status == "REGRESS"
+    assert fallen.status == "REGRESSED"
 
 
 def test_small_losses_add_up_against_a_baseline_that_moves() -> None:
@@ -342,7 +342,7 @@ def test_a_file_against_a_store_is_noted_nowhere(store: RunStore) -> None:
 def test_the_report_in_json() -> None:
     value = gate(at("new", -0.05, 1), at("base", 0, 2), seed=7, n_resamples=999).to_dict()
     assert json.loads(json.dumps(value, allow_nan=False)) == value
-    assert (value["run"], value["policy"], value["status"]) == ("new", "no-regression", "REGRESS")
+    assert (value["run"], value["policy"], value["status"]) == ("new", "no-regression", "REGRESSED")
     assert (value["seed"], value["nResamples"], value["alpha"]) == (7, 999, 0.05)
     finding = value["baselines"][0]["findings"][0]
     assert (finding["metricId"], finding["held"], finding["nPairs"]) == ("faithfulness", False, N)

@@ -308,7 +308,7 @@ def test_two_runs_are_shown_side_by_side(batch: BatchEvalResult) -> None:
     row = found.row("faithfulness")
     change = comparison.change("faithfulness")
     assert row[1:3] == [f"{change.old.mean:.2f}", f"{change.new.mean:.2f}"]
-    assert row[5] == change.verdict == "regression"
+    assert row[5] == change.verdict == "REGRESSED"
     assert row[3].startswith(f"{change.delta:+.3f}".replace("-", "−"))
     assert found.text.startswith("regression ")
     (drawing, *_) = re.findall(r'<svg .*?aria-label="difference.*?</svg>', comparison._repr_html_())
@@ -331,7 +331,7 @@ def test_a_gate_is_shown_with_its_reason_and_what_failed_first(tmp_path: Path) -
     assert found.text.startswith(f"FAILED {report.status}. ")
     assert "Against " in found.text
     assert "FAILED faithfulness mean" in found.text
-    assert found.row("faithfulness")[3] == "REGRESS"
+    assert found.row("faithfulness")[3] == "REGRESSED"
 
 
 def test_the_notes_of_a_batch_are_shown(batch: BatchEvalResult) -> None:

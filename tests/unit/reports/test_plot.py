@@ -104,7 +104,7 @@ def test_a_comparison_is_drawn_as_differences_with_their_intervals(batch: BatchE
         assert [change.difference.low, change.difference.high] in drawn
         assert [change.delta] in drawn
         red = any(line.get_color() == "#b3261e" for line in found)
-        assert red == (change.verdict == "regression")
+        assert red == (change.verdict == "REGRESSED")
     figure = Figure()
     assert comparison.plot(ax=figure.add_subplot()) is figure
 

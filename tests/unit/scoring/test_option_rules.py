@@ -161,7 +161,7 @@ def test_a_baseline_is_a_result_its_json_or_its_file_for_either_call(
     for baseline in (rag_eval.evaluate_batch(named, METRICS), tmp_path / "named.json"):
         report = rag_eval.run_file(data, METRICS, baseline=baseline)
         assert report.against is not None
-        assert report.against.status == "UNCHANGED"
+        assert report.against.status == "NO CHANGE"
         assert report.result.regressions is None
     alone = "--policy node compares the means alone"
     for baseline in (result.to_dict(), paths[0]):

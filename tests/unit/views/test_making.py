@@ -292,10 +292,12 @@ def test_a_baseline_with_rows_is_compared_row_by_row(tmp_path: Path) -> None:
     assert view is not None
     assert view.comparison is not None
     assert view.comparison.n_pairs == 30
-    assert view.comparison.change("faithfulness").verdict == "regression"
+    assert view.comparison.change("faithfulness").verdict == "REGRESSED"
     summary = tmp_path / "summary.json"
     summary.write_text(json.dumps({**json.loads(old.read_text()), "results": []}))
-    view = run_file(new, ["faithfulness"], **{**options, "baseline": summary}).view
+    view = run_file(
+        new, ["faithfulness"], **{**options, "baseline": summary, "policy": "node"}
+    ).view
     assert view is not None
     assert view.comparison is None
     assert view.notes[0].startswith("rows are not compared with the baseline: ")

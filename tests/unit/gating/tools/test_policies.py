@@ -16,7 +16,7 @@ from tests.unit.gating.test_policies import OLD, WIGGLE, N, old, run
 def test_node_looks_at_plain_means() -> None:
     assert gate(run(-0.049), old(), policy="node").status == "HELD"
     report = gate(run(-0.051), old(), policy="node")
-    assert (report.status, report.passed) == ("REGRESS", False)
+    assert (report.status, report.passed) == ("REGRESSED", False)
     assert "(more than 0.050)" in report.reason
     assert gate(run(-0.051), old(), policy="node", margin=0.06).passed
     # Rows that are not in both count there.
