@@ -63,7 +63,8 @@ def test_no_evidence_with_few_rows_passes_with_a_notice() -> None:
     assert (report.status, report.passed) == ("INCONCLUSIVE", True)
     assert any(notice.startswith("too few rows to say much") for notice in report.notices)
     # What is worth finding decides what is too few.
-    assert gate(run(0.0, n=6), old(6), care=0.5).notices == ()
+    report = gate(run(0.0, n=6), old(6), care=0.5)
+    assert not any(notice.startswith("too few rows") for notice in report.notices)
 
 
 def test_a_gain_that_is_shown_is_an_improvement() -> None:
