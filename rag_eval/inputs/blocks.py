@@ -66,8 +66,8 @@ class FileOrigin:
 
     def place(self, number: int, sample: object) -> str:
         """``line 17 ("q-0042")``: how messages about the file call a row."""
-        shown = number + 1 if self.unit == "row" else number  # people count rows from 1
-        where = f"{self.unit} [{number}]" if self.unit == "element" else f"{self.unit} {shown}"
+        count = number + 1 if self.unit == "row" else number  # people count rows from 1
+        where = f"{self.unit} [{number}]" if self.unit == "element" else f"{self.unit} {count}"
         found = sample.get("id") if isinstance(sample, dict) else None
         if not isinstance(found, (str, int)):
             return where

@@ -7,12 +7,39 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 from rag_eval.errors import InputError
 from rag_eval.jobs.options import check_target
 from rag_eval.plumbing.durable_files import atomic_file, followed
 from rag_eval.views.outcomes import Outcome, run_outcomes, run_properties
 from rag_eval.views.run_view import RunView
+
+# What each form is called, and how its files end.
+_FORMS: Final = {
+    "html": ("an HTML page", (".html", ".htm", ".xhtml")),
+    "junit": ("JUnit XML", (".xml",)),
+    "gitlab": ("JSON", (".json",)),
+    "markdown": ("Markdown", (".md", ".markdown", ".mdx")),
+}
+_OTHER_ENDINGS: Final = frozenset(
+    {".pdf", ".doc", ".docx", ".odt", ".png", ".svg", ".csv", ".tsv", ".xlsx", ".jsonl", ".yaml"}
+    | {".yml", ".toml", ".parquet", ".arrow", ".zip", ".gz", ".zst"}
+    | {ending for _, endings in _FORMS.values() for ending in endings}
+)
+
+
+def _check_ending(form: str, path: Path) -> None:
+    """Refuse a name that ends as files of another form do; other endings may be anyone's."""
+    what, endings = _FORMS[form]
+    ending = path.suffix.lower()
+    if ending not in _OTHER_ENDINGS or ending in endings:
+        return
+    hint = "; to get a PDF, print the page from a browser" if ending == ".pdf" else ""
+    raise InputError(
+        f"--{form} writes {what}, and {path} ends in {ending}: name a file that ends in "
+        f"{endings[0]}{hint if form == 'html' else ''}"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +63,12 @@ class ReportFiles:
     @property
     def paths(self) -> list[Path]:
         """All files among them."""
-        found = (self.html, self.junit, self.gitlab, self.markdown)
-        return [path for path in found if path is not None]
+        return [path for _, path in self._named()]
+
+    def _named(self) -> list[tuple[str, Path]]:
+        forms = {"html": self.html, "junit": self.junit, "gitlab": self.gitlab}
+        given = {**forms, "markdown": self.markdown}
+        return [(form, path) for form, path in given.items() if path is not None]
 
     @property
     def wanted(self) -> bool:
@@ -58,7 +89,7 @@ class ReportFiles:
         ------
         InputError
             For a name that is given twice or is that of such a file, a folder that is not there, or
-            a package that is missing.
+            a package that is missing; and for a name that ends as files of another form do.
         """
         read = list(sources)
         taken = {followed(Path(other)) for other in others}
@@ -67,6 +98,8 @@ class ReportFiles:
             if followed(path) in taken:
                 raise InputError(f"{path} is named twice: each report needs a file of its own")
             taken.add(followed(path))
+        for form, path in self._named():
+            _check_ending(form, path)
             if not path.parent.is_dir():
                 raise InputError(f"cannot write {path}: there is no folder {path.parent}")
         if self.html is not None:

@@ -18,12 +18,14 @@ from rag_eval.results.aggregates import (
     MetricAggregate,
 )
 from rag_eval.results.faces import face
+from rag_eval.results.frames import frame_columns
 from rag_eval.results.regressions import MetricRegression
 from rag_eval.results.row import ByMetric, CostTracker, EvalResult
 from rag_eval.samples import MetricId
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -214,14 +216,28 @@ class BatchEvalResult(BatchSummary):
         figure: Figure = face("batch.plot")(self, metrics, ax=ax)
         return figure
 
-    def to_pandas(self) -> pd.DataFrame:
-        """One row per sample: a column per metric, ``composite_score`` and ``passed``.
+    def to_pandas(self, *, texts: bool = False) -> pd.DataFrame:
+        """One row per sample: its ``id``, a column per metric, ``composite_score`` and ``passed``.
 
-        Needs pandas (``pip install 'rag-eval-native[pandas]'``).
+        Ids are None where samples have none, or texts were not kept. Needs pandas
+        (``pip install 'rag-eval-native[pandas]'``).
+
+        Parameters
+        ----------
+        texts : bool
+            Add ``question``, ``answer``, ``contexts`` and ``ground_truth`` after the id.
         """
-        frame: pd.DataFrame = package("pandas", "to_pandas", "pandas").DataFrame(
-            self.scores, columns=list(self.metrics)
-        )
-        frame["composite_score"] = self.composite_scores
-        frame["passed"] = self.sample_passed
+        columns = frame_columns(self, texts=texts)
+        frame: pd.DataFrame = package("pandas", "to_pandas", "pandas").DataFrame(columns)
+        return frame
+
+    def to_polars(self, *, texts: bool = False) -> pl.DataFrame:
+        """The same as :meth:`to_pandas` for polars, where a score that is missing is null.
+
+        Ids become texts. Needs polars (``pip install polars``).
+        """
+        polars = package("polars", "to_polars", "polars")
+        columns = frame_columns(self, texts=texts)
+        columns["id"] = [None if found is None else str(found) for found in columns["id"]]
+        frame: pl.DataFrame = polars.DataFrame(columns, strict=False, nan_to_null=True)
         return frame

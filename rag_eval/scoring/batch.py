@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -117,6 +118,24 @@ class ScoreMatrix:
         return [row for _, _, rows in self._blocks for row in rows]
 
 
+def _remedy(samples: object) -> str:
+    """What to do with samples that are no list of samples, after what they are."""
+    if isinstance(samples, (str, Path)):
+        return f". To score a file: run_file({str(samples)!r:.80})"
+    if isinstance(samples, EvalSample):
+        return ". To score one sample: evaluate(sample)"
+    if isinstance(samples, Mapping):
+        if any(isinstance(samples.get(name), list) for name in ("question", "answer")) or (
+            samples and all(isinstance(value, list) for value in samples.values())
+        ):
+            return (
+                " of columns. To score its rows: pandas.DataFrame(samples), pyarrow.table(samples) "
+                "or a list of dicts, [{'question': ..., 'answer': ...}, ...]"
+            )
+        return ". To score one sample: evaluate(sample), or a list of one, [sample]"
+    return ""
+
+
 class BatchJob:
     """The way of a batch from its samples to its result; all options are checked when it is made.
 
@@ -141,7 +160,9 @@ class BatchJob:
             isinstance(samples, (str, bytes, Mapping, EvalSample))
             or not isinstance(samples, Iterable)
         ):
-            raise InputError(f"samples must be a list of samples, got {type(samples).__name__}")
+            raise InputError(
+                f"samples must be a list of samples, got {type(samples).__name__}{_remedy(samples)}"
+            )
         threads = thread_count(options.get("threads"))
         self._limit = declared(RegressionOptions)["regression_threshold"].of(options)
         self._baseline, notes = checked_baseline(

@@ -116,6 +116,8 @@ def test_a_report_against_a_baseline_shows_the_rows_that_moved(tmp_path: Path) -
     assert any("faithfulness" in str(name) for name in failed)
 
 
+_ENDS = "--{} writes {}, and {} ends in {}: name a file that ends in {}"
+_PDF = "; to get a PDF, print the page from a browser"
 _TWICE = "x is named twice: each report needs a file of its own"
 
 
@@ -125,6 +127,14 @@ _TWICE = "x is named twice: each report needs a file of its own"
         (["--html", "x", "--junit", "x"], _TWICE),
         (["--html", "x", "--output", "x"], _TWICE),
         (["--html", "x", "--baseline", "./x"], _TWICE),
+        (
+            ["--html", "x.pdf"],
+            _ENDS.format("html", "an HTML page", "x.pdf", ".pdf", ".html") + _PDF,
+        ),
+        (["--html", "x.XML"], _ENDS.format("html", "an HTML page", "x.XML", ".xml", ".html")),
+        (["--junit", "x.json"], _ENDS.format("junit", "JUnit XML", "x.json", ".json", ".xml")),
+        (["--gitlab", "x.xml"], _ENDS.format("gitlab", "JSON", "x.xml", ".xml", ".json")),
+        (["--markdown", "x.html"], _ENDS.format("markdown", "Markdown", "x.html", ".html", ".md")),
         (["--html", "no/page.html"], "cannot write no/page.html: there is no folder no"),
         (["--html", "."], "cannot write .: it is a folder"),
         (["--junit", "data.jsonl"], "the output data.jsonl is the sample file itself"),

@@ -9,6 +9,7 @@ import pickle
 import re
 import threading
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -125,10 +126,29 @@ def test_what_is_no_sample(sample: Any) -> None:
         rag_eval.evaluate_batch([GOOD, sample])
 
 
-@every_row("samples", ["text", b"x", GOOD, EvalSample(question="q"), None, 5])
-def test_what_is_no_list_of_samples(samples: Any) -> None:
-    kind = type(samples).__name__
-    with pytest.raises(InputError, match=exactly(f"samples must be a list of samples, got {kind}")):
+COLUMNS = (
+    "dict of columns. To score its rows: pandas.DataFrame(samples), pyarrow.table(samples) or a "
+    "list of dicts, [{'question': ..., 'answer': ...}, ...]"
+)
+
+
+@every_row(
+    ("samples", "got"),
+    [
+        ("d.jsonl", "str. To score a file: run_file('d.jsonl')"),
+        (Path("d.csv"), f"{type(Path()).__name__}. To score a file: run_file('d.csv')"),
+        (GOOD, "dict. To score one sample: evaluate(sample), or a list of one, [sample]"),
+        (EvalSample(question="q"), "EvalSample. To score one sample: evaluate(sample)"),
+        ({"question": ["q", "r"], "answer": ["a", "b"], "note": "x"}, COLUMNS),
+        ({"query": ["q"], "response": ["a"]}, COLUMNS),
+        ({}, "dict. To score one sample: evaluate(sample), or a list of one, [sample]"),
+        (b"x", "bytes"),
+        (None, "NoneType"),
+        (5, "int"),
+    ],
+)
+def test_what_is_no_list_of_samples(samples: Any, got: str) -> None:
+    with pytest.raises(InputError, match=exactly(f"samples must be a list of samples, got {got}")):
         rag_eval.evaluate_batch(samples)
 
 

@@ -972,6 +972,7 @@ def test_details_in_the_schema() -> None:
 def test_to_pandas() -> None:
     frame = batch(ROWS, ["faithfulness", "unsupported_names"]).to_pandas()
     assert list(frame.columns) == [
+        "id",
         "faithfulness",
         "unsupported_names",
         "composite_score",

@@ -311,5 +311,6 @@ def test_frames_of_judged_rows_are_like_those_of_kernels() -> None:
         [SAMPLE], ["faithfulness", "mastra.bias"], mode="llm", judge=FluentJudge()
     )
     frame = result.to_pandas()
-    assert list(frame.columns) == ["faithfulness", "mastra.bias", "composite_score", "passed"]
+    scored = ["faithfulness", "mastra.bias", "composite_score", "passed"]
+    assert list(frame.columns) == ["id", *scored]
     assert frame["faithfulness"].tolist() == result.scores[:, 0].tolist()
