@@ -15,8 +15,9 @@ demo: $(VENV)/demo.stamp ## score the example and write its HTML report
 	@echo
 	@echo 'Each of 66 answers was scored by seven metrics, from 0 to 1: higher is better. What to do next:'
 	@echo '  Open out/handbook.html in a browser: each row opens to the evidence for its scores.'
-	@echo '  Score a file of yours:    $(BIN)/rag-eval run YOUR.jsonl --profile grounded'
-	@echo '  Fail when a mean is low:  $(BIN)/rag-eval run YOUR.jsonl --profile grounded --min-mean faithfulness=0.7'
+	@echo '  Score a file of yours:       $(BIN)/rag-eval run YOUR.jsonl --profile grounded --output main.json'
+	@echo '  Fail when a mean is low:     add --min-mean faithfulness=0.7'
+	@echo '  Fail when scores get worse:  add --baseline main.json to a later run'
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

@@ -225,6 +225,15 @@ def test_the_share_of_failed_judgements_has_a_bar() -> None:
 
     assert gate(0.0) == (False, "share of failed judgements 0.33 (1/3) is above 0.00")
     assert gate(1 / 3) == (True, "share of failed judgements 0.33 (1/3) is at most 0.33")
+    # By itself it is a gate when it was set, and beside another gate its limit is 0.
+    assert check_gates(result, Gates(), 0.05) == []
+    (alone,) = check_gates(result, Gates(max_judge_failures=0.0), 0.05)
+    assert not alone.held
+    beside = check_gates(result, Gates(min_pass_rate=0.0), 0.05)
+    assert [(one.gate, one.held) for one in beside] == [
+        ("min_pass_rate", True),
+        ("max_judge_failures", False),
+    ]
 
 
 # ------------------------------------------------------------------------------------- files
