@@ -35,3 +35,9 @@ def _environment_that_asks_nothing() -> Iterator[None]:
         for name in asked:
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``make coverage`` leaves out processes that may not write: its own data would not fit."""
+    monkeypatch.delenv("COVERAGE_PROCESS_START", raising=False)

@@ -2,7 +2,8 @@
 
     python tools/measure_coverage.py [ARGUMENTS OF PYTEST ...]
 
-Workers and the processes that tests start are measured too. Every line knows the tests that ran it.
+Workers and the processes that tests start are measured too, but for those that may not write
+(the fixture ``unmeasured``). Every line knows the tests that ran it.
 """
 
 from __future__ import annotations

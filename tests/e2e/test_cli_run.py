@@ -313,6 +313,7 @@ def test_an_old_result_is_kept_when_the_run_fails(tmp_path: Path, name: str) -> 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["d.jsonl", name])
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_an_old_result_is_kept_when_the_disk_is_full(tmp_path: Path) -> None:
     """A limit on file sizes stands in for a full disk."""
     output = tmp_path / "out.json"

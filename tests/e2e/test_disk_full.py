@@ -16,6 +16,8 @@ from click.testing import CliRunner
 from rag_eval.cli.program import program
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 N_ROWS = 6000
 FLAGS = ("--metrics", "faithfulness,answer_relevance", "--columns", "n", "--quiet", "--threads", 1)
 
