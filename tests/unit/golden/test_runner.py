@@ -269,6 +269,8 @@ def test_outputs_are_read_in_either_spelling(output: Any) -> None:
         ({}, "output must be a text, got nothing"),
         ({"answer": "x"}, "output must be a text, got nothing"),
         ({"output": 5}, "output must be a text, got int 5"),
+        ({"output": 10**18 - 1}, "output must be a text, got int 999999999999999999$"),
+        ({"output": 10**18}, "output must be a text, got int a huge number$"),
         ({"output": "x", "toolCalls": "search"}, "toolCalls must be a list, got 'search'"),
         ({"output": "x", "toolCalls": [7]}, r"toolCalls\[0\] must be the name of a tool"),
         ({"output": "x", "retrievedIds": [None]}, r"retrievedIds\[0\] must be an id"),

@@ -520,6 +520,14 @@ def test_lists_of_nothing_are_cut_too() -> None:
     assert sum(map(len, blocks)) == n_rows
 
 
+def test_rows_of_a_list_view_may_share_an_item() -> None:
+    """A row that repeats the one before it was once taken for the item after it."""
+    offsets, sizes = pa.array([0, 1, 1], pa.int32()), pa.array([1, 1, 1], pa.int32())
+    lists = pa.ListViewArray.from_arrays(offsets, sizes, pa.array(["red fox", "cat", "dog"]))
+    table = pa.table({"answer": ["A cat."] * 3, "contexts": lists})
+    assert_same(table, table.to_pylist(), {"answer": "answer", "contexts": "contexts"})
+
+
 def test_texts_stay_where_they_are() -> None:
     answers = pa.array(["Paris.", "Lyon.", "Nice."])
     large = pa.array([["a", "b"], [], ["c"]], pa.large_list(pa.large_string()))
