@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import signal
 from collections.abc import Iterator
@@ -29,8 +30,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # What is collected stays until the end. Each full collection of garbage, automatic or asked for by
-# a test, would walk through ten thousand tests and the modules that they are in.
+# a test, would walk through ten thousand tests and the modules that they are in. Libraries look at
+# the end of the process whether their objects went.
 gc.disable()
+atexit.register(gc.unfreeze)
 
 
 def pytest_collection_finish() -> None:
