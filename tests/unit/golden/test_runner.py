@@ -251,6 +251,7 @@ def test_a_runner_is_told_the_input_and_not_what_is_expected() -> None:
         {"output": "yes", "toolCalls": ["t"], "retrievedIds": [1]},
         {"output": "yes", "tool_calls": [{"name": "t"}], "retrieved_ids": (1,)},
         {"output": "yes", "toolCalls": [{"toolName": "t", "args": {}}], "retrieved_ids": [1]},
+        {"output": "yes", "toolCalls": ["t"], "tool_calls": ["t"], "retrievedIds": [1]},
         CaseOutput("yes", ("t",), (1,)),
     ],
 )
