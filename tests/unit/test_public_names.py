@@ -138,8 +138,10 @@ def run(program: str) -> str:
 
 
 # Types of packages that a caller may not have stay names for type checkers.
-HINTED = ("", *("calibration comparing gating golden labels retrieval run runs stats").split())
-HINTED += tuple(f"scorers.{family}" for family in ("hazel", "mastra", "omk", "regtrace"))
+HINTED = [
+    *("", "calibration", "comparing", "gating", "golden", "labels", "retrieval", "run", "runs"),
+    *("stats", "scorers.hazel", "scorers.mastra", "scorers.omk", "scorers.regtrace"),
+]
 
 
 @every_row("module", HINTED)
