@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from pyarrow import parquet
 import rag_eval
 from rag_eval.cli.program import program
 from rag_eval.plumbing.spelling import camel_case
+from tests.warm_processes import run_warm
 
 METRICS = "ir.ndcg@10,hazel.tool_call_accuracy,omk.cost_max,omk.assertions,mastra.completeness"
 NAMES = METRICS.split(",")
@@ -415,24 +415,8 @@ def test_a_run_that_died_is_resumed_with_scorers_of_the_same_options(tmp_path: P
     metrics = ("--metrics", "shop.weight,ir.ndcg@10", "--checkpoint-rows", "1", "--threads", "1")
 
     def score(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "rag_eval",
-                "--import",
-                "dying",
-                "score",
-                "rows.jsonl",
-                "out.jsonl",
-                *metrics,
-                *arguments,
-            ],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = ("--import", "dying", "score", "rows.jsonl", "out.jsonl", *metrics)
+        return run_warm(*command, *arguments, cwd=tmp_path, text=True)
 
     assert score().returncode == 9
     assert (tmp_path / "out.jsonl.parts" / "journal").read_bytes().count(b"\n") == 2
