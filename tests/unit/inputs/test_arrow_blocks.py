@@ -347,7 +347,7 @@ def test_columns_of_another_type(name: str, values: list[Any]) -> None:
         for value in values
     ]
     fields = {key: key for key in rows[0]}
-    for begin in range(3):
+    for begin in (0, 1):
         part = rows[begin:]
         assert_same(pa.Table.from_pylist(rows).slice(begin), part, fields)
 
