@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import rag_eval
 from rag_eval.calibration.fitting import Calibration
-from rag_eval.cli.program import program
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
 from rag_eval.results.batch import BatchEvalResult
+from tests.commands import invoke
 
 GROUNDED = ("--profile", "grounded")
 CONTEXTS = [
@@ -30,10 +30,6 @@ SOUND: dict[str, Any] = {
 }
 INVENTED = {**SOUND, "answer": "In 2020 Tom Reed sold 17 boats in Lagos."}
 SAMPLES = [{"id": "a", **SOUND}, {"id": "b", **INVENTED}, {"id": "c", "answer": "Nobody."}]
-
-
-def invoke(*arguments: object, **options: Any) -> Result:
-    return CliRunner().invoke(program, [str(part) for part in arguments], **options)
 
 
 def run(*arguments: object, **options: Any) -> Result:

@@ -8,14 +8,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from rag_eval.cli.program import program
+from tests.commands import invoke
 from tests.warm_processes import run_warm
-
-
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(program, arguments)
 
 
 def test_all_metrics_are_listed_once_each() -> None:

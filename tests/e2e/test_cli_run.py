@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from click import Context
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import rag_eval
 from rag_eval.cli.program import COMMANDS, program
@@ -24,16 +24,13 @@ from rag_eval.jobs.file_run import run_file
 from rag_eval.reports.console import console_for, print_run
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.row import ByMetric
+from tests.commands import invoke
 from tests.warm_processes import COMMAND, WarmProcess, limited, run_warm
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = str(ROOT / "examples" / "handbook.jsonl")
 GOOD = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
 BAD = {"question": "red fox", "answer": "blue whale sings.", "contexts": ["red fox."]}
-
-
-def invoke(*arguments: object, **options: Any) -> Result:
-    return CliRunner().invoke(program, [str(part) for part in arguments], **options)
 
 
 def run(*arguments: object, **options: Any) -> Result:

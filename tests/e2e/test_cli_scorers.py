@@ -11,12 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
 from pyarrow import parquet
 
 import rag_eval
-from rag_eval.cli.program import program
 from rag_eval.plumbing.spelling import camel_case
+from tests.commands import invoke
 from tests.warm_processes import run_warm
 
 METRICS = "ir.ndcg@10,hazel.tool_call_accuracy,omk.cost_max,omk.assertions,mastra.completeness"
@@ -61,10 +60,6 @@ COLUMNS = {
     "omk.cost_max": [0.0, 1.0, None],
     "omk.assertions": [1.0, 0.0, None],
 }
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(program, [str(part) for part in arguments])
 
 
 def refused(*arguments: object) -> str:
