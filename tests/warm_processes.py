@@ -24,11 +24,12 @@ ROOT = Path(__file__).parents[1]
 COMMAND = "import runpy; runpy.run_module('rag_eval', run_name='__main__', alter_sys=True)"
 # A process in between waits for each child: its parent may be told of no other process's end.
 _SERVER = """
-import importlib, json, os, runpy, signal, socket, sys
+import gc, importlib, json, os, runpy, signal, socket, sys
 
 for name in sys.argv[2:]:
     importlib.import_module(name)
 server = socket.socket(fileno=int(sys.argv[1]))
+gc.freeze()  # a child's collections copy no page of what was imported
 between = set()
 while True:
     request, streams, _, _ = socket.recv_fds(server, 1 << 20, 4)
