@@ -3,6 +3,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# What is imported is compiled then; pip would compile some hundreds of megabytes that never are.
+INSTALL := install --quiet --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
 .PHONY: demo help test test-deep kernel-test coverage mutants adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
@@ -148,28 +151,28 @@ $(VENV)/bin/python:
 
 # Installed in place, so that the tests run what the tree holds.
 $(VENV)/demo.stamp: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[report]'
+	$(BIN)/pip $(INSTALL) --editable '.[report]'
 	@touch $@
 
 $(VENV)/test.stamp: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/pip $(INSTALL) --editable '.[test]'
 	@touch $@ $(VENV)/demo.stamp
 
 $(VENV)-engines/test.stamp: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)-engines
-	$(VENV)-engines/bin/pip install --quiet --disable-pip-version-check \
+	$(VENV)-engines/bin/pip $(INSTALL) \
 		--editable '.[test,spark,ray,dask]' 'datasets>=2.14'
 	@touch $@
 
 $(VENV)-pytest%/test.stamp: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)-pytest$*
-	$(VENV)-pytest$*/bin/pip install --quiet --disable-pip-version-check --editable . \
+	$(VENV)-pytest$*/bin/pip $(INSTALL) --editable . \
 		'pytest~=$*.0' 'pytest-xdist>=3.6' 'pytest-timeout>=2.3' 'hypothesis>=6.100'
 	@touch $@
 
 $(VENV)-crosscheck/test.stamp: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)-crosscheck
-	$(VENV)-crosscheck/bin/pip install --quiet --disable-pip-version-check \
+	$(VENV)-crosscheck/bin/pip $(INSTALL) \
 		--editable '.[test]' 'statsmodels>=0.14' 'ppi-python>=0.2'
 	@touch $@
 
@@ -177,19 +180,19 @@ $(VENV)-crosscheck/test.stamp: $(SOURCES)
 $(VENV)-docs/docs.stamp: pyproject.toml | $(VENV)/bin/python
 	$(PYTHON) -m venv --without-pip $(VENV)-docs
 	$(BIN)/python tools/requirements_of.py docs > $(VENV)-docs/requirements.txt
-	$(BIN)/pip --python $(VENV)-docs/bin/python install --quiet --disable-pip-version-check \
+	$(BIN)/pip --python $(VENV)-docs/bin/python $(INSTALL) \
 		--requirement $(VENV)-docs/requirements.txt
 	@touch $@
 
 # Beside the packages of the tests, and not among them: 170 MB that drive a browser, and axe.
 $(VENV)-browser/test.stamp: | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --target $(VENV)-browser --upgrade \
+	$(BIN)/pip $(INSTALL) --target $(VENV)-browser --upgrade \
 		'playwright>=1.50' 'axe-playwright-python>=0.1.4'
 	@touch $@
 
 $(VENV)/lint.stamp: $(VENV)/test.stamp
 	$(BIN)/python tools/requirements_of.py lint > $(VENV)/lint.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --requirement $(VENV)/lint.txt
+	$(BIN)/pip $(INSTALL) --requirement $(VENV)/lint.txt
 	@touch $@
 
 clean: ## remove what was built

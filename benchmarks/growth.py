@@ -8,13 +8,13 @@ times as much. Out: what costs too much, by the instructions that callgrind coun
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from benchmarks.in_children import make_in_children
 from benchmarks.kernel_workload import score_rows
 from rag_eval import evaluate_batch, text
 from rag_eval.metrics.ids import ALL_METRIC_IDS, METRIC_IDS
@@ -75,13 +75,13 @@ def chunks_and_truths(n: int) -> Sample:
     return {**truths_that_share_nothing(n), "answer": "a b", "contexts": numbered("c", n)}
 
 
-def chunks_and_claims(n: int) -> Sample:
+def chunks_and_claims(n: int, letter: str = "a", mark: str = "!") -> Sample:
     """Each sentence was held against each chunk, and looked for the chunk of each."""
-    claims = " ".join(f"A{i}!" for i in range(n))
+    claims = " ".join(f"A{i}{mark}" for i in range(n))
     return {
         "question": "q",
         "answer": claims,
-        "contexts": numbered("a", n),
+        "contexts": numbered(letter, n),
         "ground_truth": claims,
     }
 
@@ -127,6 +127,11 @@ def one_long_word(n: int) -> Sample:
     return everywhere("xé" * n + " end")
 
 
+def citation_list(n: int) -> Sample:
+    """Each number of a list that no bracket closes in time may be the end of a citation."""
+    return everywhere("[" + "1," * n + "]")
+
+
 def many_chunks(n: int) -> Sample:
     return {
         "question": "Who saw w1?",
@@ -137,13 +142,7 @@ def many_chunks(n: int) -> Sample:
 
 
 def overlap_sentences(n: int) -> Sample:
-    sentences = " ".join(f"A{i}." for i in range(n))
-    return {
-        "question": "q",
-        "answer": sentences,
-        "contexts": numbered("c", n),
-        "ground_truth": sentences,
-    }
+    return chunks_and_claims(n, "c", ".")
 
 
 def overlap_question(n: int) -> Sample:
@@ -215,6 +214,7 @@ def growing() -> Iterator[tuple[str, Pair]]:
         yield f"{make.__name__}, all", grown(make, 300, "grounded", ALL_METRIC_IDS)
     for make in _TEXTS:
         yield make.__name__, grown(make, 500, "grounded")
+    yield "citation_list, all", grown(citation_list, 500, "grounded", ALL_METRIC_IDS)
     for make in (overlap_sentences, overlap_question):
         yield make.__name__, grown(make, 300, "overlap")
     for wide in (wide_ngrams, wide_ngrams_of_a_profile, documents):
@@ -315,36 +315,6 @@ def complaints(pairs: Mapping[str, Pair], counts: Mapping[Call, int]) -> list[st
                 f"the limit is {pair.limit:g}"
             )
     return found
-
-
-def make_in_children(calls: Iterable[Call]) -> None:
-    """Make each call in a child, whose counts callgrind writes when it ends, and print its id.
-
-    What is imported, and translated for callgrind, is so before. One child makes no call: what it
-    has counted, the others inherit.
-    """
-    running = 0
-    for call in (lambda: None, *calls):
-        if running == os.cpu_count():
-            running -= 1
-            check_child(os.wait()[1])
-        child = os.fork()
-        if child == 0:
-            exit_code = 1
-            try:
-                call()
-                exit_code = 0
-            finally:
-                os._exit(exit_code)
-        running += 1
-        print(child, flush=True)
-    for _ in range(running):
-        check_child(os.wait()[1])
-
-
-def check_child(status: int) -> None:
-    if status != 0:
-        raise ChildProcessError("a call failed")
 
 
 if __name__ == "__main__":

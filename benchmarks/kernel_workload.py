@@ -1,9 +1,10 @@
-"""One call of a kernel, for callgrind to count.
+"""Calls of kernels, for callgrind to count.
 
-In: rows on stdin, one JSON list.  It calls the kernel itself, on one block, with a fixed seed and
-without numpy, so that the count is the same each time and the start is short.
+In: calls on stdin, a line each, as JSON: the name of a workload and its rows.  A call is of the
+kernel itself, on one block, with a fixed seed and without numpy, so that the count is the same each
+time and the start is short.
 
-    python -m benchmarks.kernel_workload overlap|grounded|dice|lcs|rankings < ROWS.json
+    python -m benchmarks.kernel_workload < CALLS.jsonl    makes each in a child of this process
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import json
 import sys
 from array import array
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate, chain
 from typing import Any, Final, TypeAlias
 
+from benchmarks.in_children import make_in_children
 from rag_eval._native import grounded_block, overlap_block, string_similarity
 from rag_eval._native import rankings as rankings_kernel
 from rag_eval.kernels.settings import OverlapSettings
@@ -168,5 +171,11 @@ _WORKLOADS: Final[dict[str, Callable[[Sequence[dict[str, Any]]], Any]]] = {
 }
 
 
+def make(line: bytes) -> None:
+    """The call that a line describes."""
+    name, rows = json.loads(line)
+    _WORKLOADS[name](rows)
+
+
 if __name__ == "__main__":
-    _WORKLOADS[sys.argv[1]](json.load(sys.stdin.buffer))
+    make_in_children([partial(make, line) for line in sys.stdin.buffer])

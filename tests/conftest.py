@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -27,6 +29,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# What is collected stays until the end. Each full collection of garbage, automatic or asked for by
+# a test, would walk through ten thousand tests and the modules that they are in. Libraries look at
+# the end of the process whether their objects went.
+gc.disable()
+atexit.register(gc.unfreeze)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _environment_that_asks_nothing() -> Iterator[None]:
     """Colours, a width and a summary that are asked for are those of this session alone."""
@@ -35,3 +49,9 @@ def _environment_that_asks_nothing() -> Iterator[None]:
         for name in asked:
             patch.delenv(name, raising=False)
         yield
+
+
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``make coverage`` leaves out processes that may not write: its own data would not fit."""
+    monkeypatch.delenv("COVERAGE_PROCESS_START", raising=False)

@@ -1,10 +1,12 @@
 """Hypothesis strategies of the differential tests and properties: texts, samples, options.
 
-Small on purpose: the oracle reads each text character by character for every pair.
+Small on purpose: the oracle reads each text character by character for every pair. Those that take
+nothing from what was drawn are made once: making one takes as long as drawing from it.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from hypothesis import strategies as st
@@ -46,6 +48,7 @@ WORDS = [
 ]
 
 
+@functools.cache
 def texts(*, lone_surrogates: bool = True, max_parts: int = 8) -> st.SearchStrategy[str]:
     """Anything a text may be; most are short, some a few thousand characters long.
 
@@ -64,7 +67,7 @@ def texts(*, lone_surrogates: bool = True, max_parts: int = 8) -> st.SearchStrat
     ]
     if lone_surrogates:
         odd.append(LONE_SURROGATES + "a. A")
-    oddities = st.sampled_from(odd).flatmap(lambda chars: st.text(chars + "aA. ", max_size=15))
+    oddities = _one_of_equals([st.text(chars + "aA. ", max_size=15) for chars in odd])
     part = st.one_of(
         _few_letters(),
         prose(),
@@ -81,6 +84,7 @@ def texts(*, lone_surrogates: bool = True, max_parts: int = 8) -> st.SearchStrat
     )
 
 
+@functools.cache
 def prose() -> st.SearchStrategy[str]:
     """Sentences of a few words that come back often, with a mark or none."""
     words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
@@ -98,23 +102,42 @@ def samples(draw: st.DrawFn, *, lone_surrogates: bool = True) -> dict[str, Any]:
 
     ``contexts`` may be empty or hold empty strings; ``groundTruth`` may be missing, None or empty.
     """
-    anything = texts(lone_surrogates=lone_surrogates, max_parts=4)
-    shared = [draw(prose()), *draw(st.lists(prose() | anything, max_size=3))]
-    pieces = st.sampled_from([*shared, *WORDS[:8], ". The", "! A", "? It", "."])
-    passage = st.lists(pieces, min_size=1, max_size=8).map(" ".join)
-    field = st.one_of(st.sampled_from(shared), passage, passage, passage, st.just(""))
-    contexts = st.lists(field, min_size=1, max_size=4)
+    shared = draw(_shared_texts(lone_surrogates))
+    pieces = [*shared, *WORDS[:8], ". The", "! A", "? It", "."]
+
+    def told(field: int | list[int]) -> str:
+        if isinstance(field, int):
+            return shared[field % len(shared)]
+        return " ".join(pieces[place % len(pieces)] for place in field)
+
     sample: dict[str, Any] = {
-        "question": draw(field),
-        "answer": draw(field),
-        "contexts": draw(st.one_of(contexts, contexts, st.just([]))),
+        "question": told(draw(_FIELD)),
+        "answer": told(draw(_FIELD)),
+        "contexts": [told(field) for field in draw(_CONTEXTS)],
     }
-    truth = draw(st.one_of(field, field, st.none(), st.just("missing")))
+    truth = draw(_TRUTH)
     if truth != "missing":
-        sample["groundTruth"] = truth
+        sample["groundTruth"] = None if truth is None else told(truth)
     return sample
 
 
+@functools.cache
+def _shared_texts(lone_surrogates: bool) -> st.SearchStrategy[list[str]]:
+    anything = texts(lone_surrogates=lone_surrogates, max_parts=4)
+    more = st.lists(prose() | anything, max_size=3)
+    return st.tuples(prose(), more).map(lambda drawn: [drawn[0], *drawn[1]])
+
+
+# Fields of a sample, before it is known what they share: one of its texts, or some of its pieces.
+_PLACE = st.integers(0, 239)
+_PASSAGE = st.lists(_PLACE, min_size=1, max_size=8)
+_FIELD: st.SearchStrategy[Any] = st.one_of(_PLACE, _PASSAGE, _PASSAGE, _PASSAGE, st.just([]))
+_SOME_CONTEXTS = st.lists(_FIELD, min_size=1, max_size=4)
+_CONTEXTS = st.one_of(_SOME_CONTEXTS, _SOME_CONTEXTS, st.just([]))
+_TRUTH = st.one_of(_FIELD, _FIELD, st.none(), st.just("missing"))
+
+
+@functools.cache
 def heuristic_options() -> st.SearchStrategy[dict[str, Any]]:
     """Keyword arguments of the heuristic, each of them missing at times or None.
 
@@ -147,9 +170,13 @@ def heuristic_options() -> st.SearchStrategy[dict[str, Any]]:
 
 def _few_letters() -> st.SearchStrategy[str]:
     """Tiny alphabets: repeated tokens, equal n-grams, sentences of one word."""
-    return st.sampled_from(["ab ", "aA. ", "ab.!? \n", "xy-", "Aa\u0301 ."]).flatmap(
-        lambda alphabet: st.text(alphabet, max_size=40)
-    )
+    alphabets = ["ab ", "aA. ", "ab.!? \n", "xy-", "Aa\u0301 ."]
+    return _one_of_equals([st.text(alphabet, max_size=40) for alphabet in alphabets])
+
+
+def _one_of_equals(found: list[st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
+    """One choice whatever they are made of: ``st.one_of`` would take their parts for its own."""
+    return st.sampled_from(found).flatmap(lambda strategy: strategy)
 
 
 def _boundaries() -> st.SearchStrategy[str]:

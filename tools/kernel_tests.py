@@ -4,8 +4,9 @@
 
 A name is that of a file in ``_native/``, without its ending or not, or what comes before an
 underscore in some. A source is part of each kernel that includes it, at whatever remove. The
-tests of a kernel are the files in ``tests/`` that import it and no other kernel; where there are
-none, those that import a module of ``rag_eval`` that calls it.
+tests of a kernel are the files in ``tests/`` that import it and no other kernel, and those that
+import from these and no kernel; where there are none, those that import a module of ``rag_eval``
+that calls it.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ def tests_of(kernels: set[str]) -> list[Path]:
     for kernel in kernels:
         wanted = {f"rag_eval._native.{kernel}"}
         of_it = {path for path, names in tests.items() if names & own == wanted}
+        beside = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in of_it}
+        of_it |= {path for path, names in tests.items() if names & beside and not names & own}
         callers = {module for module, names in modules.items() if names & wanted}
         found |= of_it or {path for path, names in tests.items() if names & callers}
     return sorted(found)

@@ -2,7 +2,8 @@
 
     python tools/measure_coverage.py [ARGUMENTS OF PYTEST ...]
 
-Workers and the processes that tests start are measured too. Every line knows the tests that ran it.
+Workers and the processes that tests start are measured too, but for those that may not write
+(the fixture ``unmeasured``). Every line knows the tests that ran it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,20 @@ FOLDER = ROOT / "build" / "coverage"
 DATA = FOLDER / "data"
 DURATIONS = FOLDER / "durations.xml"
 ENOUGH = 90  # percent; modules below it are listed
+TRACED = 4  # times as long as without; most tests take twice as long
 
 
 def test_of(context: str) -> str:
     """The test function of a context, without phase and parameters."""
     return context.rpartition("|")[2].partition(" (")[0].partition("[")[0]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave room for tracing in the guards against tests that hang."""
+    for item in items:
+        guard = item.get_closest_marker("timeout")
+        seconds = float(guard.args[0] if guard else item.config.getini("timeout"))
+        item.add_marker(pytest.mark.timeout(TRACED * seconds), append=False)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -120,9 +120,9 @@ def _tests_of_room(mutant: Mutant) -> list[str]:
     named = re.compile(rf"\b{name}\b|from {package} import .*\b{parts[-1]}\b")
     of_room = f"tests/unit/{parts[1]}/"
     unit = [path for path in _test_files() if path.startswith("tests/unit/")]
-    naming = [path for path in unit if named.search(_test_files()[path])]
-    tests = naming or [path for path in unit if path.startswith(of_room)]
     own = f"{of_room}test_{parts[-1]}.py"
+    naming = [path for path in unit if named.search(_test_files()[path])]
+    tests = {own, *naming} & {*unit} if naming else [p for p in unit if p.startswith(of_room)]
     return sorted(tests, key=lambda path: (path != own, len(_test_files()[path])))
 
 
@@ -214,6 +214,8 @@ def outcome_of(mutant: Mutant, tree: Path, index: int) -> str:
         broken.write_text(mutant.source, "utf-8")
     if code is None:
         return "timed out"
+    if code == pytest.ExitCode.USAGE_ERROR and exit_code(["--collect-only", *tests], tree, 60) == 0:
+        return "killed"  # it cannot be imported, so that pytest does not find the tests
     if code > pytest.ExitCode.INTERNAL_ERROR:
         raise RuntimeError(f"pytest ended with {code}: {' '.join(tests)}")
     return "killed" if code else "survived"

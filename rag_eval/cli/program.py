@@ -111,6 +111,9 @@ class Program(rich_click.RichGroup):
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
         """Run a command and exit with its code."""
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # it was closed by whoever started the process
+                setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 # Lone surrogates, and what the terminal's encoding lacks, as escapes.
@@ -121,6 +124,10 @@ class Program(rich_click.RichGroup):
                 code = self._exit_code(args, prog_name, extra)
         except KeyboardInterrupt:  # once more, while the first was told
             code = INTERRUPTED
+        try:
+            sys.stdout.flush()
+        except OSError:  # told by now; Python, at its end, would make another code of it
+            _drop_stdout()
         sys.exit(TERMINATED if code == INTERRUPTED and termination.has_come else code)
 
     def _exit_code(
@@ -156,19 +163,10 @@ class Program(rich_click.RichGroup):
         """Run the command; a reader of stdout that has seen enough ends it without a word."""
         try:
             code = super().invoke(ctx)
-            _flush_stdout()
+            sys.stdout.flush()
         except BrokenPipeError:
-            _drop_stdout()
             return _BROKEN_PIPE
         return code
-
-
-def _flush_stdout() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError:
-        _drop_stdout()
-        raise
 
 
 def _drop_stdout() -> None:

@@ -31,7 +31,7 @@ class RunScorer(Protocol):
         """Takes a run, gives something with a ``score``."""
 
 
-EvalScorer: TypeAlias = "str | RunScorer | Callable[[Mapping[str, Any]], Any]"
+EvalScorer: TypeAlias = str | RunScorer | Callable[[Mapping[str, Any]], Any]
 """The id of a scorer of this library, a function of a run, or a scorer with a judge."""
 
 

@@ -41,7 +41,7 @@ from rag_eval.plumbing.descriptors import is_standard_input
 if TYPE_CHECKING:
     from rag_eval.inputs.parquet_files import ColumnFile
 
-DataSource: TypeAlias = "str | Path | Sequence[str | Path]"
+DataSource: TypeAlias = str | Path | Sequence[str | Path]
 
 LINES: Final = (".jsonl", ".ndjson")
 COLUMNS: Final = (".parquet", ".arrow", ".feather")

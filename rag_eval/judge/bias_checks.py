@@ -25,7 +25,7 @@ from rag_eval.stats.intervals import Interval
 
 Row = TypeVar("Row")
 
-Scores: TypeAlias = "Sequence[float | None]"
+Scores: TypeAlias = Sequence[float | None]
 Order: TypeAlias = tuple[int, ...]
 """Which chunk comes first, second and so on."""
 

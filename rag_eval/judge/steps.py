@@ -16,7 +16,7 @@ from rag_eval.errors import InputError, suggestion
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
 
-FieldValue: TypeAlias = "str | Sequence[str] | int | float"
+FieldValue: TypeAlias = str | Sequence[str] | int | float
 """A text or a list of texts, which are fenced, or a number of our own, which is not."""
 
 Fields: TypeAlias = Mapping[str, FieldValue]

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from rag_eval.metrics.contract import Column, Fields, Scored
 from rag_eval.samples import NullReason
 
-RowScore: TypeAlias = "float | NullReason"
+RowScore: TypeAlias = float | NullReason
 """The score of a row, or why it has none."""
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, TypeAlias, TypedDict
 
+from rag_eval.errors import InputError, glance
 from rag_eval.kernels.settings import STEMMERS, OverlapSettings, Stemmer
 from rag_eval.options.declared import (
     ANY,
@@ -19,7 +20,7 @@ from rag_eval.options.declared import (
 from rag_eval.options.judge_types import JudgeOptions
 from rag_eval.samples import PROFILES, Profile
 
-ProgressFn: TypeAlias = Callable[[int, "int | None"], object]
+ProgressFn: TypeAlias = Callable[[int, int | None], object]
 
 
 class MetricThresholds(TypedDict, total=False):
@@ -41,6 +42,18 @@ class MetricThresholds(TypedDict, total=False):
     self_knowledge: float
     unsupported_numbers: float
     unsupported_names: float
+
+
+def _field_paths(value: Any, name: str) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"{name} must map fields to columns, as in {{'question': 'user_input'}}, "
+            f"got {type(value).__name__}"
+        )
+    for field, path in value.items():
+        if not isinstance(path, str):
+            raise InputError(f"{name}: {field} must be a column or a path, got {glance(path)}")
+    return value
 
 
 # The settings of the profile check them, by names that say whose options they are.
@@ -245,7 +258,7 @@ class SchemaOptions(TypedDict, total=False):
     mapping: Annotated[
         Mapping[str, str] | None,
         Option(
-            Kind("a table of fields", (dict,)),
+            Kind("a table of fields", (dict,), check=_field_paths),
             "Our field to its column or path in the data, such as "
             '``{"question": "user_input"}``, or ``"docs[].text"`` in nested data.',
             flag="--map",

@@ -17,7 +17,7 @@ from rag_eval.reports.figures import NONE, known_bounds, score_text
 from rag_eval.reports.page.visible_text import short, visible_plain
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 
-Content: TypeAlias = "str | Element | None"
+Content: TypeAlias = str | Element | None
 
 GREEN: Final = "rgba(46,160,67,.22)"
 AMBER: Final = "rgba(210,153,34,.30)"

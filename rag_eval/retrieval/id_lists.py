@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from rag_eval.errors import InputError, glance
 
-DocId: TypeAlias = "str | int"
+DocId: TypeAlias = str | int
 
 _LOWEST: Final = -(2**31)
 _HIGHEST: Final = 2**31 - 1

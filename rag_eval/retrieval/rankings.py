@@ -20,7 +20,7 @@ from rag_eval.retrieval.measures import Gain, RankingRules, parse_measure, parse
 from rag_eval.retrieval.packing import PackedRankings, offsets_of, row_numbers
 from rag_eval.retrieval.trec_order import SCORE_TYPES, ScoreType, trec_order
 
-Ranking: TypeAlias = "Mapping[DocId, float] | Sequence[DocId]"
+Ranking: TypeAlias = Mapping[DocId, float] | Sequence[DocId]
 """Scores by document, or documents with the best first."""
 
 Run: TypeAlias = Mapping[Any, Ranking]

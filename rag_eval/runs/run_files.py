@@ -26,7 +26,7 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results
 
-RunSource: TypeAlias = "str | Path | ResultFile | ScoredRun | BatchEvalResult | Sequence[Any]"
+RunSource: TypeAlias = str | Path | ResultFile | ScoredRun | BatchEvalResult | Sequence[Any]
 """A file, a pattern of names, a run, a result in memory, or a list of these: repeats of one run."""
 
 

@@ -171,7 +171,7 @@ class BatchJob:
             allow_mismatch=bool(options.get("allow_signature_mismatch")),
         )
         self._notes += notes
-        names = _field_names(options)
+        names = FieldNames(options.get("schema"), options.get("mapping"))
         needs = FieldNeeds.of(self._plan.native_columns, self._plan.settings.profile)
         self._matrix = ScoreMatrix(len(self._plan.columns))
         self._store = None
@@ -233,10 +233,3 @@ class BatchJob:
         result = compared(result, self._baseline, self._plan.metrics, self._limit)
         self._loop.raise_stopped(result)
         return result
-
-
-def _field_names(options: Mapping[str, Any]) -> FieldNames:
-    mapping = options.get("mapping")
-    if mapping is not None and not isinstance(mapping, Mapping):
-        raise InputError(f"mapping must be a mapping of fields, got {type(mapping).__name__}")
-    return FieldNames(options.get("schema"), mapping)

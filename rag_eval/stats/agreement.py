@@ -23,7 +23,7 @@ Coefficient: TypeAlias = Literal[
     "cohen_kappa", "linear_kappa", "quadratic_kappa", "pearson", "spearman", "kendall"
 ]
 
-Column: TypeAlias = "Sequence[float | None] | Floats"
+Column: TypeAlias = Sequence[float | None] | Floats
 """A number per row; None or NaN where the rater gave none."""
 
 

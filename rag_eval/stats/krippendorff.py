@@ -24,7 +24,7 @@ MEASUREMENTS: Final[tuple[Measurement, ...]] = ("nominal", "ordinal", "interval"
 
 _VALUES_AT_ONCE: Final = 512
 
-Ratings: TypeAlias = "Sequence[Sequence[float | None]] | Floats"
+Ratings: TypeAlias = Sequence[Sequence[float | None]] | Floats
 """A row per coder, a column per unit; None or NaN where a coder gave none."""
 
 

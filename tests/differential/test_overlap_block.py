@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
+import functools
 import itertools
 import math
 import random
-import shutil
-import subprocess
 from collections.abc import Callable, Iterable
-from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -25,22 +21,15 @@ from rag_eval._native import overlap_block
 from rag_eval.inputs import row_blocks as sources
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds
-from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.settings import OverlapSettings, overlap_arguments
 from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.samples import EvalSample, NullReason
 from tests.oracle import overlap
-from tests.oracle.ngrams import ngram_overlap
-from tests.oracle.sentences import split_sentences
-from tests.oracle.tfidf import tfidf_similarity
-from tests.oracle.token_f1 import token_f1
 from tests.strategies import WORDS, heuristic_options, samples
-from tests.tables import every_row
 
 Sample = dict[str, Any]
 Matrix = npt.NDArray[np.float64]
 
-NATIVE = Path(__file__).parents[2] / "_native"
 # Weights that cancel but for a trace are an input error: scores would pass the largest double.
 OPTIONS = heuristic_options().filter(
     lambda given: (
@@ -188,176 +177,23 @@ def corpus(n_rows: int, seed: int) -> list[Sample]:
 
 
 ROWS = corpus(150, seed=7)
-WANTED = oracle_scores(ROWS)
+
+
+@functools.cache
+def corpus_scores() -> Matrix:
+    """What those of ``ROWS`` have to be."""
+    return oracle_scores(ROWS)
 
 
 def test_the_corpus_has_scores_of_all_kinds() -> None:
-    assert np.isnan(WANTED).any(axis=0).sum() == 2
-    for column in WANTED.T:
+    wanted = corpus_scores()
+    assert np.isnan(wanted).any(axis=0).sum() == 2
+    for column in wanted.T:
         assert len(np.unique(column[~np.isnan(column)])) >= 4
 
 
 def test_the_corpus_equals_the_oracle() -> None:
-    assert_same_bits(rag_eval.evaluate_batch(ROWS, threads=1).scores, WANTED)
-
-
-# ------------------------------------------------------------------------- explanations, signals
-
-
-def decimals(value: float) -> str:
-    """Three decimals, ties away from zero."""
-    return str(Decimal(value).quantize(Decimal("0.001"), ROUND_HALF_UP))
-
-
-def expected_words(row: Sample) -> dict[str, tuple[str, list[tuple[str, ...]]]]:
-    """Explanation and signals (id, severity, message, evidence) per metric, default options."""
-    question, answer, contexts = row["question"], row["answer"], row["contexts"]
-    truth = row.get("groundTruth")
-    parts = overlap.details(row)
-    scores = {metric: overlap.score(metric, row) for metric in METRIC_IDS}
-    claims = split_sentences(answer)
-    words: dict[str, tuple[str, list[tuple[str, ...]]]] = {}
-
-    def low(metric: str, signal: str, what: str) -> list[tuple[str, ...]]:
-        score = scores[metric]
-        assert score is not None
-        return [(signal, "warning", f"{what} (score={decimals(score)}).")] if score < 0.5 else []
-
-    def shown(metric: str) -> str:
-        return decimals(scores[metric] or 0.0)
-
-    words["faithfulness"] = ("No answer sentences or context chunks to evaluate.", [])
-    words["hallucination_rate"] = ("No context chunks provided to evaluate against.", [])
-    words["context_precision"] = words["context_relevance"] = ("No context chunks provided.", [])
-    if contexts:
-        words["hallucination_rate"] = ("Answer produced no sentences to evaluate.", [])
-        low_chunks = [str(i) for i, x in enumerate(parts.context_similarity) if x < 0.3]
-        message = f"Context chunk(s) with low relevance (< 0.3): indices [{', '.join(low_chunks)}]."
-        words["context_precision"] = (
-            f"Average TF-IDF relevance of {len(contexts)} context chunk(s) to the question: "
-            f"{shown('context_precision')}.",
-            [("context-precision-low-relevance-chunks", "info", message)] if low_chunks else [],
-        )
-        n_relevant = sum(value >= 0.2 for value in parts.context_overlap)
-        words["context_relevance"] = (
-            f"{n_relevant}/{len(contexts)} context chunk(s) meet relevance threshold (>= 0.2): "
-            f"score={shown('context_relevance')}.",
-            [],
-        )
-    if contexts and claims:
-        words["faithfulness"] = (
-            f"Average max-context overlap across {len(claims)} answer sentence(s): "
-            f"{shown('faithfulness')}.",
-            [
-                (
-                    f"faithfulness-low-support-{i}",
-                    "warning",
-                    f"Answer sentence has low context support (overlap={decimals(support)}).",
-                    claims[i],
-                )
-                for i, support in enumerate(parts.answer_support)
-                if support < 0.3
-            ],
-        )
-        unsupported = [
-            (
-                f"hallucination-unsupported-{i}",
-                "critical",
-                "Answer sentence appears unsupported by any context "
-                f"(max overlap={decimals(best)}).",
-                claims[i],
-            )
-            for i, best in enumerate(parts.answer_overlap)
-            if best < 0.15
-        ]
-        words["hallucination_rate"] = (
-            f"{len(unsupported)}/{len(claims)} answer sentence(s) appear unsupported "
-            f"(hallucination rate={decimals(len(unsupported) / len(claims))}, "
-            f"score={shown('hallucination_rate')}).",
-            unsupported,
-        )
-    words["answer_relevance"] = (
-        f"TF-IDF similarity: {decimals(tfidf_similarity(question, answer))}, unigram overlap: "
-        f"{decimals(ngram_overlap(question, answer))}, average: {shown('answer_relevance')}.",
-        low(
-            "answer_relevance", "answer-relevance-low", "Answer may not be relevant to the question"
-        ),
-    )
-    for metric, name in [
-        ("context_recall", "contextRecall"),
-        ("answer_correctness", "answerCorrectness"),
-    ]:
-        words[metric] = (f"groundTruth is required for {name} but was not provided.", [])
-    if truth:
-        words["context_recall"] = ("No ground truth sentences or context chunks to evaluate.", [])
-        if contexts and parts.truth_overlap:
-            n_covered = sum(value >= 0.3 for value in parts.truth_overlap)
-            words["context_recall"] = (
-                f"{n_covered}/{len(parts.truth_overlap)} ground truth sentence(s) covered by "
-                f"contexts (overlap >= 0.3): score={shown('context_recall')}.",
-                [],
-            )
-        words["answer_correctness"] = (
-            f"Token F1: {decimals(token_f1(truth, answer))}, unigram overlap: "
-            f"{decimals(ngram_overlap(truth, answer))}, blended score (70%F1 + 30%ngram): "
-            f"{shown('answer_correctness')}.",
-            low("answer_correctness", "answer-correctness-low", "Answer correctness is low"),
-        )
-    return words
-
-
-def assert_words(result: rag_eval.EvalResult, row: Sample) -> None:
-    wanted = expected_words(joined_sample(row))
-    for metric in METRIC_IDS:
-        found = result.metrics[metric]
-        signals = [
-            (signal.id, signal.severity, signal.message)
-            + (() if signal.evidence is None else (signal.evidence,))
-            for signal in found.signals
-        ]
-        assert (found.explanation, signals) == wanted[metric]
-        assert all(signal.metric_id == metric for signal in found.signals)
-        assert all(signal.context_chunk_index is None for signal in found.signals)
-
-
-@given(samples())
-def test_opened_rows_say_what_the_oracle_counts(row: Sample) -> None:
-    opened = rag_eval.evaluate_batch(iter([row]), threads=1).results[0]
-    assert_words(opened, row)
-    assert [opened.metrics[metric].score for metric in METRIC_IDS] == [
-        overlap.score(metric, joined_sample(row)) for metric in METRIC_IDS
-    ]
-
-
-def test_opened_rows_of_a_batch_say_what_the_oracle_counts() -> None:
-    for rows in (ROWS, iter(ROWS)):
-        results = rag_eval.evaluate_batch(rows, threads=2).results
-        for result, row in zip(results, ROWS, strict=True):
-            assert_words(result, row)
-
-
-@given(samples(), OPTIONS)
-def test_details_equal_the_oracle_under_any_options(row: Sample, options: dict[str, Any]) -> None:
-    needs = FieldNeeds.of(METRIC_IDS)
-    found = kernels.overlap_details(
-        read_rows([row], 0, needs).pack(),
-        0,
-        OverlapSettings.from_options(options),
-        np.arange(7),
-    )
-    wanted = overlap.details(joined_sample(row), **options)
-    if not row["contexts"]:
-        # Nothing is held against nothing: the kernel lists no sentence then.
-        wanted = overlap.Details([], [], [], [], [])
-    assert found.support == wanted.answer_support
-    assert found.overlap == wanted.answer_overlap
-    assert found.coverage == wanted.truth_overlap
-    assert found.chunk_tfidf == wanted.context_similarity
-    assert found.chunk_overlap == wanted.context_overlap
-    answer = joined(row["answer"]).encode("utf-8", "surrogatepass")
-    assert [
-        answer[begin:end].decode("utf-8", "surrogatepass") for begin, end in found.answer_spans
-    ] == split_sentences(joined(row["answer"]))
+    assert_same_bits(rag_eval.evaluate_batch(ROWS, threads=1).scores, corpus_scores())
 
 
 # ---------------------------------------------------------------- threads, blocks, input kinds
@@ -404,7 +240,7 @@ def test_same_bits_for_any_threads_blocks_and_inputs(
     monkeypatch.setattr(sources, "_MAX_BLOCK_ROWS", most_rows)
     for name, kind in INPUT_KINDS.items():
         scores = rag_eval.evaluate_batch(kind(ROWS), threads=threads).scores
-        assert scores.tobytes() == WANTED.tobytes(), name
+        assert scores.tobytes() == corpus_scores().tobytes(), name
 
 
 def test_the_blocks_of_the_test_above_differ(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,7 +254,7 @@ def test_the_blocks_of_the_test_above_differ(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_subset_of_metrics_gives_the_same_columns() -> None:
-    rows, wanted = ROWS[:40], WANTED[:40]
+    rows, wanted = ROWS[:40], corpus_scores()[:40]
     for chosen in range(1, 128):
         columns = [number for number in range(7) if chosen >> number & 1]
         found = rag_eval.evaluate_batch(rows, [METRIC_IDS[i] for i in columns], threads=1)
@@ -432,7 +268,7 @@ def test_metrics_in_any_order_and_twice(seed: int) -> None:
     metrics = [METRIC_IDS[i] for i in columns]
     found = rag_eval.evaluate_batch(ROWS, [*metrics, *choose.sample(metrics, 1)], threads=2)
     assert found.metrics == tuple(metrics)
-    assert_same_bits(found.scores, np.ascontiguousarray(WANTED[:, columns]))
+    assert_same_bits(found.scores, np.ascontiguousarray(corpus_scores()[:, columns]))
 
 
 @given(samples(), OPTIONS, st.permutations(METRIC_IDS), st.integers(1, 7))
@@ -465,7 +301,7 @@ def test_a_row_scores_the_same_alone_and_after_a_giant_one(generated: bool) -> N
     together = rag_eval.evaluate_batch(iter(rows) if generated else rows, threads=1).scores
     alone = np.concatenate([rag_eval.evaluate_batch([row], threads=1).scores for row in rows])
     assert_same_bits(together, alone)
-    assert_same_bits(together[6 : 6 + len(small)], WANTED[:60])
+    assert_same_bits(together[6 : 6 + len(small)], corpus_scores()[:60])
 
 
 @pytest.mark.parametrize(("begin", "end"), [(0, 0), (0, 1), (3, 9), (11, 12), (0, 12)])
@@ -494,122 +330,5 @@ def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
     outside[begin:end] = False
     assert (scores[outside] == -7).all()
     assert (reasons[outside] == 77).all()
-    assert scores[begin:end].tobytes() == WANTED[begin:end].tobytes()
-    assert np.array_equal(reasons[begin:end] != 0, np.isnan(WANTED[begin:end]))
-
-
-# ------------------------------------------------------------------------- blocks of 64 bytes
-
-SEPARATORS = b" \t\n\x0b\x0c\r!\"#%&'()*,-./:;?@[\\]_{}"
-WRAPPERS = """
-#include "byte_blocks.h"
-int portable(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base, uint64_t *inside,
-             int64_t *edges, int *n_cut) {
-    return cut_block_portable(bytes, n_bytes, lowered, base, inside, edges, n_cut);
-}
-int best(const uint8_t *bytes, int n_bytes, uint8_t *lowered, int64_t base, uint64_t *inside,
-         int64_t *edges, int *n_cut) {
-    return best_block_cutter()(bytes, n_bytes, lowered, base, inside, edges, n_cut);
-}
-int room(void) { return BLOCK_EDGES; }
-"""
-Cut = tuple[bytes, bool, list[int]]  # the bytes cut, lowered; inside a token after them; edges
-Cutter = Callable[[bytes, int, bool], Cut]
-BASE = 5000
-
-
-@pytest.fixture(scope="module")
-def cutters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cutter]:
-    """Both block cutters, compiled apart: the kernels use the best that the processor runs."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("byte_blocks")
-    source, library = folder / "wrappers.c", folder / "wrappers.so"
-    source.write_text(WRAPPERS, encoding="ascii")
-    command = [compiler, "-O3", "-shared", "-fPIC", f"-I{NATIVE}", source, "-o", library]
-    subprocess.run(command, check=True)
-    functions = ctypes.CDLL(str(library))
-    room = functions.room()
-
-    def cutter(name: str) -> Cutter:
-        def cut(block: bytes, n_bytes: int, inside: bool) -> Cut:
-            lowered, state = ctypes.create_string_buffer(64), ctypes.c_uint64(inside)
-            edges, n_cut = (ctypes.c_int64 * (room + 1))(), ctypes.c_int(-1)
-            edges[room] = -77
-            n_edges = getattr(functions, name)(
-                block,
-                n_bytes,
-                lowered,
-                ctypes.c_int64(BASE),
-                ctypes.byref(state),
-                edges,
-                ctypes.byref(n_cut),
-            )
-            assert edges[room] == -77, "written past its room"
-            return lowered.raw[: n_cut.value], bool(state.value), edges[:n_edges]
-
-        return cut
-
-    return {name: cutter(name) for name in ("portable", "best")}
-
-
-def expected_cut(block: bytes, n_bytes: int, inside: bool) -> Cut:
-    edges, lowered = [], b""
-    for place, byte in enumerate(block[:n_bytes], BASE):
-        if byte >= 0x80:
-            break
-        if (byte not in SEPARATORS) != inside:
-            edges.append(place)
-            inside = not inside
-        lowered += bytes([byte]).lower()
-    return lowered, inside, edges
-
-
-@pytest.mark.parametrize("name", ["portable", "best"])
-@pytest.mark.parametrize("inside", [False, True])
-def test_blocks_are_lowered_and_cut(name: str, inside: bool, cutters: dict[str, Cutter]) -> None:
-    choose = random.Random(5)
-    blocks = [bytes([byte]) * 64 for byte in range(256)]
-    blocks += [bytes(range(begin, begin + 64)) for begin in range(65)]
-    blocks += [b"a " * 32, b" a" * 32, b"a" * 63 + b" ", b" " * 63 + b"a"]
-    blocks += [bytes(choose.choices(range(128), k=64)) for _ in range(2000)]
-    blocks += [bytes(choose.choices(b"aZ .", k=64)) for _ in range(1000)]
-    for block in blocks:
-        for n_bytes in (64, choose.randint(1, 64)):
-            assert cutters[name](block, n_bytes, inside) == expected_cut(block, n_bytes, inside)
-
-
-@pytest.mark.parametrize("name", ["portable", "best"])
-def test_blocks_end_before_the_first_byte_past_ascii(name: str, cutters: dict[str, Cutter]) -> None:
-    for place in range(64):
-        for byte in (0x80, 0xC3, 0xFF):
-            block = b"Ab" * (place // 2) + b"." * (place % 2) + bytes([byte]) + b"a " * 40
-            for n_bytes in {1, place or 1, min(place + 1, 64), 64}:
-                for inside in (False, True):
-                    found = cutters[name](block[:64], n_bytes, inside)
-                    assert found == expected_cut(block, n_bytes, inside)
-
-
-@every_row("character", ["é", "€", "😀", "Σ", "İ", "。", "\u3000"])
-@every_row("places", [[61], [62], [63], [60, 124, 187, 250, 314], range(63, 1300, 64)])
-def test_code_points_across_the_edges_of_blocks_and_chunks(
-    character: str, places: Iterable[int]
-) -> None:
-    """The shortest tokens, as many as a chunk can hold, pushed over its end byte by byte."""
-    choose = random.Random(11)
-    for shift in range(4):
-        text = ""
-        for place in places:
-            while len(text.encode()) + shift < place:
-                text += choose.choice("aBcDeFgH") + choose.choice(" .,-")
-            text = text[: place - shift] + character
-        text += "".join(choose.choice("aBcDeFgH") + " " for _ in range(300))
-        row = {
-            "question": text,
-            "answer": text[1:] + " A b c. D e f.",
-            "contexts": [text, text[3:500], text[::-1]],
-            "groundTruth": text[2:],
-        }
-        found = rag_eval.evaluate_batch([row], threads=1).scores
-        assert_same_bits(found, oracle_scores([row]))
+    assert scores[begin:end].tobytes() == corpus_scores()[begin:end].tobytes()
+    assert np.array_equal(reasons[begin:end] != 0, np.isnan(corpus_scores()[begin:end]))

@@ -11,22 +11,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
 from pyarrow import ipc, parquet
 
 import rag_eval
-from rag_eval.cli.program import program
 from rag_eval.errors import InputError
 from rag_eval.jobs.file_scoring import score_file
+from tests.commands import invoke
 
 N_LINES = 200_000
 FIELDS = ("question", "answer", "contexts", "ground_truth")
 ONE = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
 FAITH = ("--metrics", "faithfulness", "--quiet")
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(program, [str(part) for part in arguments])
 
 
 def refused(*arguments: object) -> str:

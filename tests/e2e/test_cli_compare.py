@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import rag_eval
 from rag_eval.cli.program import program
+from tests.warm_processes import run_warm
 
 NODE = Path(__file__).parents[1] / "conformance" / "rag_eval_node" / "samples_batch.json"
 GOOD = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
@@ -310,8 +311,7 @@ def test_missing_file(old: Path) -> None:
 def test_a_reader_that_has_seen_enough_is_no_failed_gate(old: Path, new: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "rag_eval", "compare", str(old), str(new)]
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    done = run_warm("compare", old, new, stdout=writing)
     os.close(writing)
     assert done.returncode == 141
     assert b"Broken" not in done.stderr

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import rag_eval
-from rag_eval.cli.program import program
+from tests.commands import invoke
 
 # Seven of ten answers are carried by their context.
 SAMPLES: list[dict[str, Any]] = [
@@ -24,10 +23,6 @@ SAMPLES: list[dict[str, Any]] = [
     }
     for row in range(200)
 ]
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(program, list(map(str, arguments)))
 
 
 @pytest.fixture(scope="module")

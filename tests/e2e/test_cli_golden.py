@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rag_eval.cli.program import program
+from tests.warm_processes import WarmProcess, run_warm
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "golden.json"
 
@@ -172,24 +171,15 @@ def test_a_case_that_takes_too_long_ctrl_c_and_sigterm(tmp_path: Path) -> None:
     )
     cases = [{"id": name, "input": "q", "expectedOutput": "yes"} for name in "abc"]
     path = written(tmp_path, "golden.json", cases)
-    command = [sys.executable, "-m", "rag_eval", "golden", "run", str(path), "--ci"]
-    command += ["--runner", "slow_app:answer"]
-    timed = subprocess.run(
-        [*command, "--timeout", "0.2"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ("golden", "run", path, "--ci", "--runner", "slow_app:answer")
+    timed = run_warm(*command, "--timeout", "0.2", cwd=tmp_path, text=True)
     assert timed.returncode == 1
     assert timed.stdout.splitlines()[0] == "FAIL 0.000 b: not back within 0.2 s"
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        with subprocess.Popen(
-            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
+        with WarmProcess(*command, cwd=tmp_path, text=True) as process:
             assert process.stderr is not None
             assert [process.stderr.readline() for _ in range(2)] == ["a\n", "b\n"]
-            os.kill(process.pid, number)
+            process.send_signal(number)
             stdout, stderr = process.communicate()
         assert process.returncode == code
         assert "FAIL 0.000 b: interrupted before it was run" in stdout

@@ -1,36 +1,22 @@
-"""rag-eval metrics, and metrics of a module of one's own, through the installed command."""
+"""rag-eval metrics, and metrics of a module of one's own."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from rag_eval.cli.program import program
-
-
-def command(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rag_eval", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(program, arguments)
+from tests.commands import invoke
+from tests.warm_processes import run_warm
 
 
 def test_all_metrics_are_listed_once_each() -> None:
-    done = command("metrics", "--format", "ids")
+    done = invoke("metrics", "--format", "ids")
     names = done.stdout.splitlines()
-    assert done.returncode == 0
+    assert done.exit_code == 0
     assert len(names) == len(set(names)) > 100
     assert names[0] == "faithfulness"
     assert {"ir.ndcg@10", "mastra.completeness", "omk.assertions", "regtrace.tone"} <= set(names)
@@ -72,23 +58,24 @@ def price(cost):
 def test_a_module_of_ones_own_brings_metrics(tmp_path: Path) -> None:
     (tmp_path / "shop_metrics.py").write_text(MODULE)
     (tmp_path / "rows.jsonl").write_text('{"id": "a", "cost": 3}\n{"id": "b", "cost": 9}\n')
-    listed = command("--import", "shop_metrics", "metrics", "shop.price", cwd=tmp_path)
+    command = partial(run_warm, cwd=tmp_path, text=True)
+    listed = command("--import", "shop_metrics", "metrics", "shop.price")
     assert "What the answer cost" in listed.stdout
     assert "0–100, lower is better" in listed.stdout
     base = ("--import", "shop_metrics", "run", "rows.jsonl", "--metrics", "shop.price")
-    held = command(*base, "--max-mean", "shop.price=6", cwd=tmp_path)
+    held = command(*base, "--max-mean", "shop.price=6")
     assert held.returncode == 0, held.stderr
     assert "shop.price mean 6.00 (2/2) is at most 6.00" in held.stdout
-    failed = command(*base, "--max-mean", "shop.price=5", "--output", "new.json", cwd=tmp_path)
+    failed = command(*base, "--max-mean", "shop.price=5", "--output", "new.json")
     assert failed.returncode == 1
     (tmp_path / "old.jsonl").write_text('{"id": "a", "cost": 3}\n')
-    command(*base[:3], "old.jsonl", *base[4:], "--output", "old.json", cwd=tmp_path)
+    command(*base[:3], "old.jsonl", *base[4:], "--output", "old.json")
     # Whoever compares may not have the module: the file says which way is better.
-    compared = command("compare", "old.json", "new.json", "--format", "json", cwd=tmp_path)
+    compared = command("compare", "old.json", "new.json", "--format", "json")
     change, passed = json.loads(compared.stdout)["changes"]
     assert (change["metricId"], change["higherIsBetter"]) == ("shop.price", False)
     assert passed["metricId"] == "passed"
-    risen = command(*base, "--baseline", "old.json", "--policy", "node", cwd=tmp_path)
+    risen = command(*base, "--baseline", "old.json", "--policy", "node")
     assert risen.returncode == 1
     assert "shop.price mean 6.00 is 3.00 above the baseline's 3.00" in risen.stdout
 

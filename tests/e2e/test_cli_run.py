@@ -5,18 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 from click import Context
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import rag_eval
 from rag_eval.cli.program import COMMANDS, program
@@ -25,6 +25,8 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.reports.console import console_for, print_run
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.row import ByMetric
+from tests.commands import invoke
+from tests.warm_processes import COMMAND, WarmProcess, limited, run_warm
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = str(ROOT / "examples" / "handbook.jsonl")
@@ -32,23 +34,8 @@ GOOD = {"question": "red fox", "answer": "red fox.", "contexts": ["red fox."]}
 BAD = {"question": "red fox", "answer": "blue whale sings.", "contexts": ["red fox."]}
 
 
-def invoke(*arguments: object, **options: Any) -> Result:
-    return CliRunner().invoke(program, [str(part) for part in arguments], **options)
-
-
 def run(*arguments: object, **options: Any) -> Result:
     return invoke("run", *arguments, **options)
-
-
-def process(*arguments: object, code: str = "", **options: Any) -> subprocess.Popen[bytes]:
-    started = ["-c", code] if code else ["-m", "rag_eval"]
-    return subprocess.Popen(
-        [sys.executable, *started, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        **options,
-    )
 
 
 def samples(path: Path, *rows: object) -> Path:
@@ -315,31 +302,26 @@ def test_the_sample_file_is_never_overwritten(good: Path) -> None:
 
 @pytest.mark.parametrize("name", ["out.json", "out.jsonl", "out.json.gz"])
 def test_an_old_result_is_kept_when_the_run_fails(tmp_path: Path, name: str) -> None:
-    rows = [GOOD] * 5000 + [{"id": "late", **GOOD, "contexts": "x"}]
+    rows = [GOOD] * 2500 + [{"id": "late", **GOOD, "contexts": "x"}]
     data = samples(tmp_path / "d.jsonl", *rows)
     output = tmp_path / name
     output.write_bytes(b"old")
-    done = run(data, "--output", output)
+    done = run(data, "--output", output, "--threads", 1)
     assert done.exit_code == 2
-    expected = f'error: {data}, line 5001 ("late"): contexts must be a list of strings, got str\n'
+    expected = f'error: {data}, line 2501 ("late"): contexts must be a list of strings, got str\n'
     assert done.stderr == expected
     assert output.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["d.jsonl", name])
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_an_old_result_is_kept_when_the_disk_is_full(tmp_path: Path) -> None:
     """A limit on file sizes stands in for a full disk."""
     output = tmp_path / "out.json"
     output.write_bytes(b"old")
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-    running = process("run", HANDBOOK, "--output", output, preexec_fn=limit)
-    out, err = running.communicate()
-    assert running.returncode == 2
-    assert out == b""
-    assert err == b"error: File too large\n"
+    done = run_warm("run", HANDBOOK, "--output", output, code=limited(20_000))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"error: File too large\n"
     assert output.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [output]
 
@@ -672,11 +654,11 @@ def test_flags_win_over_the_configuration_and_that_over_defaults(
 
 
 def test_standard_input(good: Path) -> None:
-    running = process("run", "-", *FAITH, stdin=subprocess.PIPE)
+    running = WarmProcess("run", "-", *FAITH, stdin=PIPE)
     out, err = running.communicate(b"\xef\xbb\xbf" + good.read_bytes() + b"\r\n")
     assert (running.returncode, err) == (0, b"")
     assert b"2 samples scored" in out
-    running = process("run", "-", *FAITH, stdin=subprocess.PIPE)
+    running = WarmProcess("run", "-", *FAITH, stdin=PIPE)
     _, err = running.communicate(b"{}")
     assert running.returncode == 2
     assert err == b"error: standard input, line 1: contexts is missing; wanted a list of str\n"
@@ -684,7 +666,7 @@ def test_standard_input(good: Path) -> None:
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     data = samples(tmp_path / "d.jsonl", *[GOOD] * 20_000)
-    running = process("run", data, *FAITH, "--format", "jsonl")
+    running = WarmProcess("run", data, *FAITH, "--format", "jsonl")
     assert running.stdout is not None
     assert running.stderr is not None
     assert json.loads(running.stdout.readline())["passed"] is True
@@ -697,14 +679,14 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_stdout_that_takes_nothing(good: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "rag_eval", "run", str(good)],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            check=False,
-        )
+        done = run_warm("run", good, stdout=full)
     assert (done.returncode, done.stderr) == (2, b"error: No space left on device\n")
+
+
+def test_stdout_that_is_closed(good: Path) -> None:
+    """It was a defect, with a traceback."""
+    done = run_warm("run", good, code=f"import sys; sys.stdout = None; {COMMAND}")
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.fixture
@@ -738,7 +720,7 @@ main()
 """
 
 
-def wait_until_asleep(running: subprocess.Popen[bytes]) -> None:
+def wait_until_asleep(running: WarmProcess) -> None:
     """A signal that comes just before a call that blocks is seen by Python when that returns."""
     stat = Path(f"/proc/{running.pid}/stat")  # the state stands behind the name in parentheses
     while stat.exists() and ") R " in stat.read_text():
@@ -747,7 +729,7 @@ def wait_until_asleep(running: subprocess.Popen[bytes]) -> None:
 
 def interrupted(path: Path, n_rows: int, *arguments: object) -> tuple[int, bytes, bytes]:
     """Ctrl-C while the run waits for the rest of its input."""
-    running = process("run", path, *FAITH, *arguments, code=READING)
+    running = WarmProcess("run", path, *FAITH, *arguments, code=READING)
     assert running.stderr is not None
     content = (json.dumps({**GOOD, "metadata": {"pad": "x" * 1000}}) + "\n").encode() * n_rows
     with path.open("wb") as pipe:
@@ -758,7 +740,7 @@ def interrupted(path: Path, n_rows: int, *arguments: object) -> tuple[int, bytes
         wait_until_asleep(running)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate()
-    return running.returncode, out, err
+    return running.wait(), out, err
 
 
 @pytest.mark.parametrize("name", ["o.json", "o.jsonl", "o.json.gz"])
@@ -803,7 +785,7 @@ def test_sigterm_ends_every_command_as_ctrl_c_does(endless: Path, command: str) 
         "calibrate": [endless, other, "--metric", "faithfulness"],
         "compare": [endless, other],
     }
-    running = process(command, *arguments[command])
+    running = WarmProcess(command, *arguments[command])
     with endless.open("wb"):  # when the process reads it
         wait_until_asleep(running)
         running.terminate()

@@ -16,25 +16,21 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from pyarrow import ipc, parquet
 
 import rag_eval
 from rag_eval.calibration.fitting import calibrate
-from rag_eval.cli.program import program
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.jobs.file_scoring import score_file, score_to_stream
 from rag_eval.outputs import arrow_rows
+from tests.commands import invoke
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "examples" / "handbook.jsonl"
 TARGETS = ["jsonl", "ndjson", "csv", "jsonl.gz", "jsonl.zst", "csv.gz", "parquet", "arrow"]
 FAITH = ("--metrics", "faithfulness")
-
-
-def invoke(*arguments: object, **options: Any) -> Result:
-    return CliRunner().invoke(program, [str(part) for part in arguments], **options)
 
 
 def score(*arguments: object, **options: Any) -> Result:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
 from pyarrow import parquet
 
 import rag_eval
-from rag_eval.cli.program import program
 from rag_eval.plumbing.spelling import camel_case
+from tests.commands import invoke
+from tests.warm_processes import run_warm
 
 METRICS = "ir.ndcg@10,hazel.tool_call_accuracy,omk.cost_max,omk.assertions,mastra.completeness"
 NAMES = METRICS.split(",")
@@ -61,10 +60,6 @@ COLUMNS = {
     "omk.cost_max": [0.0, 1.0, None],
     "omk.assertions": [1.0, 0.0, None],
 }
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(program, [str(part) for part in arguments])
 
 
 def refused(*arguments: object) -> str:
@@ -416,24 +411,8 @@ def test_a_run_that_died_is_resumed_with_scorers_of_the_same_options(tmp_path: P
     metrics = ("--metrics", "shop.weight,ir.ndcg@10", "--checkpoint-rows", "1", "--threads", "1")
 
     def score(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "rag_eval",
-                "--import",
-                "dying",
-                "score",
-                "rows.jsonl",
-                "out.jsonl",
-                *metrics,
-                *arguments,
-            ],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = ("--import", "dying", "score", "rows.jsonl", "out.jsonl", *metrics)
+        return run_warm(*command, *arguments, cwd=tmp_path, text=True)
 
     assert score().returncode == 9
     assert (tmp_path / "out.jsonl.parts" / "journal").read_bytes().count(b"\n") == 2

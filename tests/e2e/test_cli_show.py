@@ -6,8 +6,6 @@ import gzip
 import json
 import os
 import pty
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from rag_eval.results.batch_reading import read_row
 from rag_eval.results.reading import ResultFile
 from rag_eval.views.result_rows import overview, rows_with_id
 from tests.fluent_judge import FluentJudge
+from tests.warm_processes import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "examples" / "handbook.jsonl"
@@ -309,18 +308,8 @@ def test_texts_of_data_are_only_text(tmp_path: Path) -> None:
 def on_a_terminal(*arguments: object, stream: str, **variables: str) -> tuple[str, str]:
     """What a command prints when stdout or stderr is a terminal: there, and in the other's pipe."""
     ours, theirs = pty.openpty()
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in {"NO_COLOR", "FORCE_COLOR", "COLUMNS"}
-    }
-    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: theirs}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rag_eval", *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        env={**environment, "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), **variables},
-        **streams,
-    )
+    streams: dict[str, Any] = {stream: theirs}
+    process = WarmProcess(*arguments, env={"TERM": "xterm-256color", **variables}, **streams)
     os.close(theirs)
     seen = b""
     while True:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,8 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from rag_eval.cli.program import program
+from tests.warm_processes import COMMAND, limited, run_warm
 
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 N_ROWS = 6000
 FLAGS = ("--metrics", "faithfulness,answer_relevance", "--columns", "n", "--quiet", "--threads", 1)
 
@@ -30,25 +30,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def score(
-    *arguments: object, before: Callable[[], None] | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "rag_eval", "score", *map(str, arguments)],
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        preexec_fn=before,
-        check=False,
-    )
-
-
-def limited(n_bytes: int) -> Callable[[], None]:
-    """No file may become longer than that: what a full disk looks like from inside."""
-
-    def set_limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
-
-    return set_limit
+def score(*arguments: object, code: str = COMMAND) -> subprocess.CompletedProcess[bytes]:
+    return run_warm("score", *arguments, code=code)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +73,7 @@ def test_full_while_the_parts_are_put_together(
     target.write_bytes(b"an older file")
     limit = limited(len(whole(suffix)) - 1)
     flags = (*FLAGS, "--checkpoint-rows", 1)
-    line = only_line(score(data, target, *flags, before=limit))
+    line = only_line(score(data, target, *flags, code=limit))
     assert line.startswith("error: cannot write ")
     assert line.endswith(": make room and go on with --resume")
     assert "File too large" in line
@@ -105,7 +88,7 @@ def test_full_within_a_part(
 ) -> None:
     target = tmp_path / f"scores.{suffix}"
     room = len(whole(suffix)) // 2
-    line = only_line(score(data, target, *FLAGS, before=limited(room)))
+    line = only_line(score(data, target, *FLAGS, code=limited(room)))
     assert line.startswith("error: cannot write ")
     assert "File too large" in line
     # Nothing was kept, and nothing lies about.
@@ -116,7 +99,7 @@ def test_full_within_a_part(
 
 def test_full_for_the_journal(data: Path, tmp_path: Path, whole: Callable[[str], bytes]) -> None:
     target = tmp_path / "scores.jsonl"
-    line = only_line(score(data, target, *FLAGS, before=limited(100)))
+    line = only_line(score(data, target, *FLAGS, code=limited(100)))
     assert line.startswith("error: cannot write ")
     assert list(tmp_path.iterdir()) == []
     go_on(data, target, whole("jsonl"))
@@ -126,13 +109,7 @@ def test_full_for_the_journal(data: Path, tmp_path: Path, whole: Callable[[str],
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_full_standard_output(data: Path, form: str) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "rag_eval", "score", data, "-", "--format", form, "--quiet"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            check=False,
-        )
+        done = run_warm("score", data, "-", "--format", form, "--quiet", stdout=full)
     assert (done.returncode, done.stderr) == (2, b"error: No space left on device\n")
 
 

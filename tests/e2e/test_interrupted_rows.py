@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rag_eval.outputs.journal import read_journal
+from tests.warm_processes import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 # The row takes longer than this by far; what ends within it was ended.
@@ -58,14 +59,8 @@ def interrupted(
     program: str, *arguments: str, number: signal.Signals = signal.SIGINT, least: int = 100_000
 ) -> tuple[int, str, str]:
     """Exit code and output of a program that gets a signal once it says that it has begun."""
-    child = subprocess.Popen(
-        [sys.executable, "-c", ANNOUNCED.replace("{least}", str(least)) + program, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    code = ANNOUNCED.replace("{least}", str(least)) + program
+    child = WarmProcess(*arguments, code=code, text=True)
     try:
         assert child.stderr
         before = []
@@ -77,7 +72,7 @@ def interrupted(
         out, err = child.communicate(timeout=TIMEOUT_S)
     finally:
         child.kill()
-    return child.returncode, out, "".join(before) + err
+    return child.wait(), out, "".join(before) + err
 
 
 PYTHON = f"""

@@ -10,8 +10,6 @@ import os
 import pty
 import re
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -30,13 +28,8 @@ from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.options.config_file import read_config
 from tests.fluent_judge import FluentJudge
 from tests.judge_servers import Act, Fails, Holds, JudgeServer, Sends
+from tests.warm_processes import WarmProcess
 
-ROOT = Path(__file__).parents[2]
-# Ctrl-C reaches it also where the shell that started the tests has it ignored.
-LAUNCHER = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    "from rag_eval.cli import main; main()"
-)
 FAITH = ("--metrics", "faithfulness")
 IN_ORDER = ("--concurrency", "1")
 # Rows are judged in pieces of so many; the third is begun when the first was written.
@@ -51,13 +44,8 @@ def invoke(*arguments: object, **environment: str | None) -> Result:
     return CliRunner().invoke(program, [str(part) for part in arguments], env=environment)
 
 
-def process(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        **{"stderr": subprocess.PIPE, **options},
-    )
+def process(*arguments: object, **options: Any) -> WarmProcess:
+    return WarmProcess(*arguments, imported=("openai",), **options)
 
 
 def refused(*arguments: object, **environment: str | None) -> str:

@@ -12,6 +12,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import nbformat
@@ -25,6 +26,7 @@ from rag_eval.judge.failures import JudgeCallError, JudgeUnavailableError
 from rag_eval.samples import NullReason
 from tests.fluent_judge import FluentJudge
 from tests.judge_servers import Act, JudgeServer, Waits
+from tests.warm_processes import WarmProcess, run_warm
 
 ROOT = Path(__file__).parents[2]
 FAITH = ["faithfulness"]
@@ -313,6 +315,11 @@ def ran(
     )
 
 
+def ran_warm(script: str) -> subprocess.CompletedProcess[str]:
+    code = PRELUDE + ROWS + textwrap.dedent(script)
+    return run_warm(code=code, text=True, imported=("openai",))
+
+
 SCRIPT = """
 from rag_eval.adapters.addresses import judge_from_address
 from rag_eval.adapters.anthropic import create_anthropic_judge
@@ -346,7 +353,7 @@ def test_no_warning_is_given_where_all_are_errors(tmp_path: Path, server: JudgeS
 
 
 def test_a_forked_process_judges_for_itself_after_its_parent_did(server: JudgeServer) -> None:
-    done = ran(
+    done = ran_warm(
         f"""
         import multiprocessing
         def judged(judge):
@@ -400,14 +407,9 @@ def test_the_process_ends_while_judges_of_all_kinds_still_hang() -> None:
         return Waits(1000, "too late")
 
     with JudgeServer(never) as server:
-        arguments = [PRELUDE + ROWS + textwrap.dedent(script), f"{server.openai_url}#m"]
-        with subprocess.Popen(
-            [sys.executable, "-c", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as child:
+        code = PRELUDE + ROWS + textwrap.dedent(script)
+        started = {"code": code, "stdin": PIPE, "text": True, "imported": ("openai",)}
+        with WarmProcess(f"{server.openai_url}#m", **started) as child:
             asked.wait(60)
             out, err = child.communicate("\n")
     assert (child.returncode, out) == (0, "the end\n"), err

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -40,8 +37,8 @@ from tests.judge_servers import (
     limited,
     no_choices,
 )
+from tests.warm_processes import run_warm
 
-ROOT = Path(__file__).parents[2]
 KEY: Final = "sk-marker-3f9c27d1e8b4405aa6"
 TIMEOUT_S: Final = 2.5
 # Which of a row's questions each metric needs, in the order in which it needs them.
@@ -404,12 +401,7 @@ def test_no_key_is_in_any_file_log_or_message(tmp_path: Path) -> None:
 
     def ran(server: JudgeServer, *arguments: object) -> tuple[int, bytes]:
         judge = ("--mode", "llm", "--judge", f"{server.openai_url}#m", "--retries", "1")
-        done = subprocess.run(
-            [sys.executable, "-c", LOUD, *map(str, arguments), *judge],
-            capture_output=True,
-            env={**os.environ, **keys, "OPENAI_LOG": "debug", "PYTHONPATH": str(ROOT)},
-            check=False,
-        )
+        done = run_warm(*arguments, *judge, code=LOUD, env={**keys, "OPENAI_LOG": "debug"})
         return done.returncode, done.stdout + done.stderr
 
     with JudgeServer(indiscreet) as server:

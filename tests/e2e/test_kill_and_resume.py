@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from rag_eval.cli.program import program
+from tests.warm_processes import run_warm
 
 ROOT = Path(__file__).parents[2]
 OTHER_SUFFIXES = ["csv", "jsonl.gz", "parquet", "arrow"]
@@ -83,6 +84,14 @@ def scored(
 ) -> subprocess.CompletedProcess[bytes]:
     """A process that gets signals at these steps."""
     command = ["--import", "signals_to_itself", "score", data, target, *FLAGS, *flags]
+    return run_warm(*command, env={"PYTHONPATH": f"{ROOT}:{data.parent}", "SIGNALS": signals})
+
+
+def scored_by_a_new_process(
+    data: Path, target: Path, signals: str
+) -> subprocess.CompletedProcess[bytes]:
+    """The same, where steps of Python's own start and imports are meant as well."""
+    command = ["--import", "signals_to_itself", "score", data, target, *FLAGS]
     return subprocess.run(
         [sys.executable, "-m", "rag_eval", *map(str, command)],
         capture_output=True,
@@ -192,7 +201,8 @@ def test_an_interrupt_at_any_step_is_told_and_loses_nothing(
     number, code = choose.choice([(signal.SIGINT, 130), (signal.SIGTERM, 143)])
     steps = sorted(choose.sample(range(1, 3600), choose.choice([1, 2])))
     target = tmp_path / "scores.jsonl"
-    done = scored(data, target, signals=",".join(f"{number:d} *{step}" for step in steps))
+    signals = ",".join(f"{number:d} *{step}" for step in steps)
+    done = scored_by_a_new_process(data, target, signals)
     assert done.returncode in (code, 0), done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()
     if done.returncode:

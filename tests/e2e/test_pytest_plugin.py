@@ -12,11 +12,14 @@ import pytest
 
 from rag_eval.runs.baseline_files import write_baseline_file
 from tests.scored_runs import scored_run
+from tests.warm_processes import run_warm
 
 pytest_plugins = ["pytester"]
 
 # Other plugins take as long to load as all else takes.
 ALONE = ["-p", "rag_eval.pytest_plugin", "-p", "xdist"]
+SESSION = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
+IMPORTED = ("pytest", "rag_eval.scoring.evaluation", "rag_eval.runs.baseline_files")
 HOSTILE = "q1\x1b[2J\u202e::]"
 N = 24
 ANSWERS = """
@@ -87,12 +90,13 @@ def write_samples(folder: Path, *rows: dict[str, Any] | str) -> None:
 
 def run(pytester: pytest.Pytester, *arguments: str) -> tuple[int, str, str]:
     """Exit code, stdout, and the part of it that the plugin wrote."""
-    done = pytester.runpytest_subprocess(*ALONE, "-W", "error", "--strict-markers", *arguments)
-    text = done.stdout.str()
+    session = (*ALONE, "-W", "error", "--strict-markers", *arguments)
+    done = run_warm(*session, code=SESSION, cwd=pytester.path, text=True, imported=IMPORTED)
+    text = done.stdout
     section = re.search(
         r"^=+ rag_eval =+\n(.*?)(?=^(=|\d+ passed))", text, re.DOTALL | re.MULTILINE
     )
-    return int(done.ret), text, "" if section is None else section[1]
+    return done.returncode, text, "" if section is None else section[1]
 
 
 def properties(path: Path) -> dict[str, dict[str, str]]:

@@ -16,10 +16,10 @@ from tests.differential.test_grounded_block import assert_rows_equal_the_oracle
 from tests.differential.test_overlap_block import (
     INPUT_KINDS,
     assert_same_bits,
-    assert_words,
     joined_sample,
     oracle_scores,
 )
+from tests.differential.test_overlap_words import assert_words
 from tests.fuzz import hostile_texts
 from tests.fuzz.hostile_texts import Sample
 from tests.fuzz.running import Target

@@ -121,7 +121,7 @@ def test_another_number_is_noticed(tag: str) -> None:
 
 ZEROS = [
     point
-    for point in range(0x110000)
+    for point in range(0x20000)  # the planes of ideographs hold no digit
     if unicodedata2.category(chr(point)) == "Nd" and unicodedata2.decimal(chr(point)) == 0
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,6 +55,7 @@ def mixed_scripts(draw: st.DrawFn) -> Sample:
     }
 
 
+@functools.cache
 def any_samples(profile: str) -> st.SearchStrategy[Sample]:
     odd = st.builds(
         lambda answer, context: {"question": "?", "answer": answer, "contexts": [context]},

@@ -54,10 +54,16 @@ def tree_of(name: str) -> ast.Module:
     return ast.parse(SOURCES[name].read_text(encoding="utf-8"))
 
 
+def dotted(node: ast.AST) -> str:
+    """``a.b.c`` as it is written; what comes before a dot and is no name is empty."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 @cache
 def calls(tree: ast.AST) -> list[tuple[str, ast.Call]]:
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return [(ast.unparse(call.func), call) for call in found]
+    return [(dotted(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
 def dangers(tree: ast.AST) -> list[str]:

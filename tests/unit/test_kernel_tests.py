@@ -28,6 +28,7 @@ def test_every_source_has_tests() -> None:
 
 def test_a_leaf_has_the_tests_of_the_kernels_that_include_it() -> None:
     assert files_of("overlap") >= {"test_overlap_block.py", "test_hash_tables.py"}
+    assert "test_byte_blocks.py" in files_of("byte_blocks"), "it imports from a test of the kernel"
     assert "test_grounded_block.py" not in files_of("overlap")
     of_all = files_of("portable.h")
     assert of_all >= files_of("overlap") | files_of("claims") | files_of("json_strings")

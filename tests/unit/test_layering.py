@@ -107,7 +107,9 @@ def modules() -> dict[str, Path]:
 
 def imports(tree: ast.AST, at_once: bool = True) -> Iterator[Import]:
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+        if isinstance(node, ast.expr):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             yield from imports(node, False)
         elif isinstance(node, ast.Import):
             for alias in node.names:
@@ -117,7 +119,7 @@ def imports(tree: ast.AST, at_once: bool = True) -> Iterator[Import]:
             for alias in node.names:
                 yield one_import(node.module or "", alias.name, node.lineno, at_once)
         else:
-            inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
             yield from imports(node, at_once and not inside)
 
 

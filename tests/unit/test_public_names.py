@@ -8,6 +8,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,21 @@ def run(program: str) -> str:
     """What a program prints in a fresh interpreter."""
     command = [sys.executable, "-W", "error", "-c", program]
     return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+# Types of packages that a caller may not have stay names for type checkers.
+HINTED = [
+    *("", "calibration", "comparing", "gating", "golden", "labels", "retrieval", "run", "runs"),
+    *("stats", "scorers.hazel", "scorers.mastra", "scorers.omk", "scorers.regtrace"),
+]
+
+
+@every_row("module", HINTED)
+def test_hints_of_public_functions_are_types_at_run_time_too(module: str) -> None:
+    door = importlib.import_module(f"rag_eval.{module}".rstrip("."))
+    values = (getattr(door, name) for name in door.__all__)
+    functions = [value for value in values if inspect.isfunction(value)]
+    assert [typing.get_type_hints(function) for function in functions]
 
 
 def test_import_loads_one_kernel_and_nothing_heavy() -> None:

@@ -46,7 +46,7 @@ from rag_eval.stats.arrays import Floats
 from rag_eval.stats.omk.bootstrap import OmkInterval, bootstrap_paired_diff_ci
 from rag_eval.stats.omk.means import plain_mean
 
-Margins: TypeAlias = "float | Mapping[str, float] | None"
+Margins: TypeAlias = float | Mapping[str, float] | None
 """What a policy accepts: of every metric, by metric (``*`` for all others), or its default."""
 
 NODE_THRESHOLD: Final = 0.05

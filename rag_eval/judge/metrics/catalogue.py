@@ -30,7 +30,7 @@ from rag_eval.plumbing.checked_values import one_of
 from rag_eval.samples import NullReason
 
 MetricFn: TypeAlias = Callable[[RowSteps, Tally], Awaitable[Judgement]]
-Precondition: TypeAlias = Callable[[JudgedRow], "Judgement | None"]
+Precondition: TypeAlias = Callable[[JudgedRow], Judgement | None]
 
 # 3 of 5.
 RATING_THRESHOLD: Final = score_of(3)

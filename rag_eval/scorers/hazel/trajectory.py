@@ -33,7 +33,7 @@ class AgentTrajectory:
     tool_calls: Sequence[str | Mapping[str, Any]]
 
 
-Calls: TypeAlias = "AgentTrajectory | Sequence[str | Mapping[str, Any]]"
+Calls: TypeAlias = AgentTrajectory | Sequence[str | Mapping[str, Any]]
 
 
 def trajectory_score(actual: Calls, expected: Calls) -> float:

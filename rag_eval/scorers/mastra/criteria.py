@@ -23,7 +23,7 @@ from rag_eval.scorers.mastra.runs import Run, assistant_text, assistant_texts, u
 from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options
 from rag_eval.scorers.mastra.verdicts import NOTE, REASON, one_each
 
-Criteria: TypeAlias = "str | Sequence[Mapping[str, Any]]"
+Criteria: TypeAlias = str | Sequence[Mapping[str, Any]]
 
 _BULLET: Final = re.compile(r"\s*(?:[-*•]|\d+[.)])\s*")
 

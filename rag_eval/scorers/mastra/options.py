@@ -233,10 +233,10 @@ class PatternOptions:
 
 OF_THE_RUN: Final = "run"
 
-Context: TypeAlias = "Sequence[str] | Literal['run'] | None"
+Context: TypeAlias = Sequence[str] | Literal["run"] | None
 """Chunks for every run alike, or ``"run"``: those that each run has under ``contexts``."""
 
-ContextExtractor: TypeAlias = Callable[[Any, Any], "Sequence[str] | Awaitable[Sequence[str]]"]
+ContextExtractor: TypeAlias = Callable[[Any, Any], Sequence[str] | Awaitable[Sequence[str]]]
 """From a run's ``input`` and ``output``, as they were given, to chunks."""
 
 

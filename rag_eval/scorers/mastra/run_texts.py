@@ -90,7 +90,7 @@ def _sample_output(run: Run) -> str:
     return output_text(run)
 
 
-Found: TypeAlias = "tuple[float, str, Mapping[str, Any]]"
+Found: TypeAlias = tuple[float, str, Mapping[str, Any]]
 """A score, a sentence and details."""
 
 

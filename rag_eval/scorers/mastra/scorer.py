@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from rag_eval.judge.replies import JudgeLimits
 
 Reply = TypeVar("Reply", bound=msgspec.Struct)
-Check: TypeAlias = Callable[[Reply], "str | None"]
+Check: TypeAlias = Callable[[Reply], str | None]
 
-Model: TypeAlias = "JudgeFn | str"
+Model: TypeAlias = JudgeFn | str
 """A judge, or its address: ``openai:MODEL``, ``anthropic:MODEL``, ``http://HOST/v1#MODEL``."""
 
-Options: TypeAlias = "Mapping[str, Any] | None"
+Options: TypeAlias = Mapping[str, Any] | None
 
 _RUN_FIELDS: Final = ("input", "output", "groundTruth", "additionalContext", "expectedTrajectory")
 

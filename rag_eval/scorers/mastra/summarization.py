@@ -19,7 +19,7 @@ from rag_eval.scorers.mastra.runs import Run, assistant_text, user_text
 from rag_eval.scorers.mastra.scorer import Interview, MastraScorer, Model, Options, reason_step
 from rag_eval.scorers.mastra.verdicts import NOTE, share_of, shown
 
-SourceExtractor: TypeAlias = Callable[[Any, Any], "str | Awaitable[str]"]
+SourceExtractor: TypeAlias = Callable[[Any, Any], str | Awaitable[str]]
 """From a run's ``input`` and ``output``, as they were given, to a text."""
 
 

@@ -30,7 +30,7 @@ _COMMON: Final = (p.WEIGHT, p.NOT)
 # Words for people, which change nothing.
 _REMARKS: Final = frozenset({"type", "name", "description", "comment"})
 
-CustomCheck: TypeAlias = "Callable[[AssertionRun, Mapping[str, Any]], bool | tuple[bool, str]]"
+CustomCheck: TypeAlias = Callable[[AssertionRun, Mapping[str, Any]], bool | tuple[bool, str]]
 """A check of the caller's: a run and its assertion in; whether it holds out, and maybe why."""
 
 
@@ -52,7 +52,7 @@ class JudgedAssertion:
     question: str
 
 
-AssertionJudge: TypeAlias = "Callable[[JudgedAssertion], float | None]"
+AssertionJudge: TypeAlias = Callable[[JudgedAssertion], float | None]
 """A question in, a score from 1 to 5 out; None and 0 are a judgement that failed."""
 
 

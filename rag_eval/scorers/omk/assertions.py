@@ -22,7 +22,7 @@ from rag_eval.scorers.omk.assertion_types import Layer
 from rag_eval.scorers.omk.layers import ratio_to_score, share_passed
 from rag_eval.scorers.texts import cut
 
-RunLike: TypeAlias = "AssertionRun | Mapping[str, Any] | str"
+RunLike: TypeAlias = AssertionRun | Mapping[str, Any] | str
 """A run, the fields of a sample by their snake_case names, or an output alone."""
 
 _MOST_SHOWN: Final = 10

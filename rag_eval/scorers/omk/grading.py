@@ -42,7 +42,7 @@ class RubricQuestion:
     prompt: str
 
 
-RubricJudge: TypeAlias = Callable[[RubricQuestion], "float | None"]
+RubricJudge: TypeAlias = Callable[[RubricQuestion], float | None]
 """A question in, a score from 1 to 5 out; None and 0 are a judgement that failed."""
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +16,7 @@ from rag_eval.adapters.addresses import (
     parsed_address,
 )
 from rag_eval.errors import InputError
+from rag_eval.judge.failures import JudgeCallError
 from rag_eval.judge.replies import JudgeIdentity
 from rag_eval.judge.server_urls import checked_server_url, key_for, vendor_of
 from tests.tables import every_row
@@ -171,14 +172,28 @@ def test_a_judge_comes_from_its_address() -> None:
 
 
 @every_row("address", ["http://127.0.0.1:9/v1#m", "openai:m", "anthropic:m"])
-def test_the_time_limit_of_a_call_is_the_one_of_its_connection(address: str) -> None:
-    async def limits_of(judge: Any) -> tuple[float, float]:
-        client = await judge._clients.current()
-        return judge._settings.timeout_s, client._client.timeout.read
+def test_the_time_limit_of_a_call_is_the_one_of_its_connection(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: dict[str, set[float]] = {"call": set(), "connection": set()}
+    timeout = asyncio.timeout
 
-    for timeout_s in (0.5, 900.0):
+    def limited(delay: float) -> asyncio.Timeout:
+        limits["call"].add(delay)
+        return timeout(delay)
+
+    async def refused(client: object, request: httpx2.Request, **options: object) -> None:
+        limits["connection"] |= set(request.extensions["timeout"].values())
+        raise httpx2.ConnectError("refused")
+
+    monkeypatch.setattr(asyncio, "timeout", limited)
+    monkeypatch.setattr(httpx2.AsyncClient, "send", refused)
+    for timeout_s in (300.0, 900.0):
+        limits.update(call=set(), connection=set())
         judge = judge_from_address(address, timeout_s=timeout_s, environment=ALL_KEYS)
-        assert asyncio.run(limits_of(judge)) == (timeout_s, timeout_s)
+        with pytest.raises(JudgeCallError):
+            asyncio.run(judge("Who?"))
+        assert limits == {"call": {timeout_s}, "connection": {timeout_s}}
 
 
 def test_the_process_environment_does_not_count_where_another_is_given(

@@ -499,6 +499,7 @@ def test_command_measures_the_sets_asked_for(
 # ------------------------------------------------------------------------------- labelled rows
 
 
+@pytest.mark.deep
 @pytest.mark.labelled
 @every_row("name", list(scorers.DEFINITION_AUROC))
 def test_grounded_agrees_with_people_as_its_definition_does(name: str) -> None:

@@ -17,8 +17,10 @@ import pytest
 from benchmarks import (
     bench_files,
     call_groups,
+    callgrind,
     corpora,
     file_results,
+    footprint,
     gate,
     growth,
     kernel_workload,
@@ -126,18 +128,34 @@ def test_cost_is_the_slope() -> None:
     assert cost(5_000, 11_000).per_byte == 30.0
 
 
-@every_row("counts", [(0, 0), (0, 11_000), (5_000, 0)])
-def test_gate_fails_when_nothing_was_collected(counts: tuple[int, int]) -> None:
-    with pytest.raises(gate.GateError, match="collected no instruction"):
-        _ = cost(*counts).per_byte
+@every_row(
+    ("totals", "counts"),
+    [((7, 5_007, 11_007), [5_000, 11_000]), ((7, 7, 11_007), None), ((0, 5_000, 0), None)],
+)
+def test_what_calls_inherit_is_not_theirs_and_no_instruction_is_an_error(
+    totals: tuple[int, ...],
+    counts: list[int] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run(flags: object, out_file: Path, *_: object) -> str:
+        for child, total in enumerate(totals):
+            out_file.with_suffix(f".{child}").write_text(f"summary: {total}\n")
+        return " ".join(map(str, range(len(totals))))
+
+    monkeypatch.setattr(callgrind, "run_callgrind", run)
+    if counts is None:
+        with pytest.raises(callgrind.CountError, match="collected no instruction"):
+            callgrind.count_children([], "calls")
+    else:
+        assert callgrind.count_children([], "calls") == counts
 
 
 def test_callgrind_file_without_a_total_counts_zero(tmp_path: Path) -> None:
     out = tmp_path / "callgrind.out"
     out.write_text("version: 1\nevents: Ir\nsummary: 1234\ntotals: 1234\n")
-    assert gate.read_total(out) == 1234
+    assert callgrind.read_total(out) == 1234
     out.write_text("version: 1\nevents: Ir\n")
-    assert gate.read_total(out) == 0
+    assert callgrind.read_total(out) == 0
 
 
 @every_row(("change", "n_complaints"), [(0.98, 0), (1.02, 0), (1.04, 1)])
@@ -165,18 +183,18 @@ def test_gate_allows_grounded_three_times_the_time_of_overlap() -> None:
 
 
 def test_gate_fails_for_another_package_more_bytes_and_a_slow_import() -> None:
-    packages = dict.fromkeys(map(str, range(gate.PACKAGES_LIMIT)), 1)
-    assert gate.footprint_complaints(packages, gate.IMPORT_LIMIT) == []
-    complaints = gate.footprint_complaints({**packages, "new": 1_000_000_000}, 1.9)
+    packages = dict.fromkeys(map(str, range(footprint.PACKAGES_LIMIT)), 1)
+    assert footprint.footprint_complaints(packages, footprint.IMPORT_LIMIT) == []
+    complaints = footprint.footprint_complaints({**packages, "new": 1_000_000_000}, 1.9)
     assert [line.partition(",")[0] for line in complaints] == [
-        f"packages: {gate.PACKAGES_LIMIT + 1}",
+        f"packages: {footprint.PACKAGES_LIMIT + 1}",
         "packages: 1000 MB",
         "import rag_eval: 1.90 times the instructions of import msgspec",
     ]
 
 
 def test_footprint_counts_what_dependencies_bring_and_nothing_of_extras() -> None:
-    packages = gate.base_packages()
+    packages = footprint.base_packages()
     assert {"rag-eval-native", "numpy", "rich", "pygments"} <= packages.keys()  # rich's own
     assert packages.keys().isdisjoint({"pytest", "pandas", "jinja2"})
     assert min(packages.values()) > 0
@@ -191,21 +209,21 @@ def test_what_grows_more_than_it_may_is_named() -> None:
 
 
 def test_kernels_whose_calls_are_counted_are_found() -> None:
-    for kernel, function in gate._GROWING:
-        assert gate.wrapper_of(kernel, function).endswith(function)
-    with pytest.raises(gate.GateError, match="stripped"):
-        gate.wrapper_of("rankings", "score_blocks")
+    for kernel, function in (*gate._GROWING, *gate._COUNTED.values()):
+        assert callgrind.wrapper_of(kernel, function).endswith(function)
+    with pytest.raises(callgrind.CountError, match="stripped"):
+        callgrind.wrapper_of("rankings", "score_blocks")
 
 
-def no_valgrind() -> list[gate.Cost]:
+def no_valgrind() -> tuple[list[gate.Cost], list[str]]:
     raise FileNotFoundError("valgrind")
 
 
 def test_gate_fails_without_valgrind_unless_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "measure_costs", no_valgrind)
+    monkeypatch.setattr(gate, "measure_counts", no_valgrind)
     monkeypatch.setattr(gate, "try_ratio", lambda rows: [25.0])
     monkeypatch.setattr(gate, "_gate_grounded", list)
-    monkeypatch.setattr(gate, "_gate_footprint", list)
+    monkeypatch.setattr(gate, "gate_footprint", list)
     monkeypatch.setattr(gate.corpora, "benchmark_set", lambda name: ([], "no rows"))
     assert gate.main([]) == 1
     assert gate.main(["--allow-missing-valgrind"]) == 0

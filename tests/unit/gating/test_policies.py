@@ -132,6 +132,16 @@ def test_one_metric_that_moved_is_told_from_one_that_did_not() -> None:
     assert statuses == ["TOO FEW ROWS", "NO CHANGE"]
 
 
+@every_row(("policy", "margin"), [("no-regression", None), ("non-inferior", 0.02)])
+def test_rows_that_moved_and_left_the_mean_are_told_as_no_change(
+    policy: Any, margin: float | None
+) -> None:
+    before = scored_run("old", {"faithfulness": np.full(12, 0.5)})
+    after = scored_run("new", {"faithfulness": np.tile([0.25, 0.75], 6)})
+    (finding,) = gate(after, before, policy=policy, margin=margin).baselines[0].findings
+    assert finding.message.startswith("faithfulness did not change [-0.147, +0.147] over 12 pairs")
+
+
 # ----------------------------------------------------------------------------------- non-inferior
 
 

@@ -251,6 +251,7 @@ def test_a_runner_is_told_the_input_and_not_what_is_expected() -> None:
         {"output": "yes", "toolCalls": ["t"], "retrievedIds": [1]},
         {"output": "yes", "tool_calls": [{"name": "t"}], "retrieved_ids": (1,)},
         {"output": "yes", "toolCalls": [{"toolName": "t", "args": {}}], "retrieved_ids": [1]},
+        {"output": "yes", "toolCalls": ["t"], "tool_calls": ["t"], "retrievedIds": [1]},
         CaseOutput("yes", ("t",), (1,)),
     ],
 )
@@ -269,6 +270,8 @@ def test_outputs_are_read_in_either_spelling(output: Any) -> None:
         ({}, "output must be a text, got nothing"),
         ({"answer": "x"}, "output must be a text, got nothing"),
         ({"output": 5}, "output must be a text, got int 5"),
+        ({"output": 10**18 - 1}, "output must be a text, got int 999999999999999999$"),
+        ({"output": 10**18}, "output must be a text, got int a huge number$"),
         ({"output": "x", "toolCalls": "search"}, "toolCalls must be a list, got 'search'"),
         ({"output": "x", "toolCalls": [7]}, r"toolCalls\[0\] must be the name of a tool"),
         ({"output": "x", "retrievedIds": [None]}, r"retrievedIds\[0\] must be an id"),

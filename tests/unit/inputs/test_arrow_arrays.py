@@ -668,7 +668,7 @@ def test_every_sequence_of_two_and_three_bytes() -> None:
     for lead in range(0x80, 0x100):
         values = [bytes([lead])]
         values += [bytes([lead, a]) for a in range(0x100)]
-        values += [bytes([lead, a, b]) for a in range(0x100) for b in edges]
+        values += [bytes([lead, a, b]) for a in edges for b in edges]
         values += [bytes([lead, a, b, c]) for a in edges for b in edges for c in edges]
         content, offsets = packed(values)
         for at, value in enumerate(values):

@@ -283,7 +283,10 @@ def test_contexts_in_structs() -> None:
         [],
         [{"text": LONG, "score": 3}],
     ]
-    table = pa.table({"answer": ["a", "b", "c", "Ellen"], "docs": rows})
+    # A type of its own: older pyarrow finds members in the order of their names.
+    member = pa.struct([("text", pa.string()), ("score", pa.int64())])
+    docs = pa.array(rows, pa.list_(member))
+    table = pa.table({"answer": ["a", "b", "c", "Ellen"], "docs": docs})
     source = open_arrow(table)
     assert source.paths() == ["answer", "docs[].text", "docs[].score"]
     dicts: list[Row] = [
@@ -350,7 +353,7 @@ def test_columns_of_another_type(name: str, values: list[Any]) -> None:
         for value in values
     ]
     fields = {key: key for key in rows[0]}
-    for begin in range(3):
+    for begin in (0, 1):
         part = rows[begin:]
         table = pa.Table.from_pylist(rows).slice(begin)
         part = [{**row, "contexts": context_texts(row["contexts"])} for row in part]
@@ -523,6 +526,14 @@ def test_lists_of_nothing_are_cut_too() -> None:
     blocks = blocks_of(pa.table({"contexts": lists}), {"contexts": "contexts"})
     assert max(len(block) for block in blocks) <= 1 + module._BLOCK_BYTES // 50_000
     assert sum(map(len, blocks)) == n_rows
+
+
+def test_rows_of_a_list_view_may_share_an_item() -> None:
+    """A row that repeats the one before it was once taken for the item after it."""
+    offsets, sizes = pa.array([0, 1, 1], pa.int32()), pa.array([1, 1, 1], pa.int32())
+    lists = pa.ListViewArray.from_arrays(offsets, sizes, pa.array(["red fox", "cat", "dog"]))
+    table = pa.table({"answer": ["A cat."] * 3, "contexts": lists})
+    assert_same(table, table.to_pylist(), {"answer": "answer", "contexts": "contexts"})
 
 
 def test_texts_stay_where_they_are() -> None:
@@ -707,7 +718,7 @@ def test_polars() -> None:
 
 
 def test_pandas() -> None:
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", "2.2")
     frame = pd.DataFrame(ROWS)
     assert_same(frame, ROWS)
     frame["answer"] = frame["answer"].astype("category")

@@ -365,7 +365,7 @@ def test_reading_goes_on_anywhere(path: Path) -> None:
 
 
 def test_buffers_cut_at_every_place(path: Path) -> None:
-    lines = lines_of([{**ROW, "id": 4, "answer": "é \U0001f3a8 \n" * 3}, {}, ROW, ROW], 11)
+    lines = lines_of([{**ROW, "id": 4, "answer": "é \U0001f3a8 \n" * 3}, {}, ROW], 11)
     whole = check_same(path, lines, len(lines) + 1)
     n_scanned = 0
     for n_bytes in range(1, len(lines) + 2):

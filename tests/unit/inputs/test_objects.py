@@ -60,6 +60,8 @@ def frame_of(rows: list[Row], kind: str = "infer") -> Any:
         frame = pd.DataFrame(rows)
         if kind == "infer":
             return frame
+        if kind == "str":  # an older one makes the text None of what is missing
+            pytest.importorskip("pandas", "3")
         return frame.astype({"ground_truth": kind, "answer": kind})
 
 
@@ -87,7 +89,7 @@ def as_table(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         frame = frame_of(rows)
         if kind == "pandas without pyarrow":
             hide_pyarrow(monkeypatch)
-            with pytest.raises(ImportError):
+            with pytest.raises((ImportError, AttributeError)):  # the latter before pandas 2.2
                 frame.__arrow_c_stream__()
         elif kind == "pandas before Arrow":
             monkeypatch.delattr(type(frame), "__arrow_c_stream__", raising=False)

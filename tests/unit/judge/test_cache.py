@@ -533,6 +533,7 @@ print(json.dumps([[w.category.__name__, str(w.message)] for w in caught]))
 """
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_a_full_disk(path: Path) -> None:
     program = FULL_DISK.format(root=str(ROOT), path=str(path))
     done = subprocess.run(

@@ -298,6 +298,25 @@ def test_threads_are_used_again_and_let_go() -> None:
         assert not thread.is_alive()
 
 
+def test_a_thread_that_is_back_takes_one_call() -> None:
+    together = threading.Barrier(2)
+
+    def judge(prompt: str) -> str:
+        if prompt != "first":
+            together.wait(60)
+        return prompt
+
+    threads = ThreadCalls()
+
+    async def main() -> None:
+        caller = Caller(judge, threads, LoopCalls(), 30)
+        await caller.call("first", STEP)
+        await asyncio.gather(caller.call("second", STEP), caller.call("third", STEP))
+
+    asyncio.run(main())
+    threads.close()
+
+
 def test_threads_of_a_pool_that_is_dropped_end() -> None:
     seen: list[threading.Thread] = []
     called(lambda prompt: seen.append(threading.current_thread()) or prompt)

@@ -586,6 +586,7 @@ def test_a_dry_run_counts_what_a_judge_is_asked(metric: str, style: JudgeStyle) 
     assert judged(judge, ROW, metric, style=style, tallies=real)[metric] == found
     assert found.score is not None
     assert dry[metric].llm_calls == real[metric].llm_calls == len(judge.steps)
+    assert dry[metric].estimated
     assert dry[metric].input_tokens > 100
     assert dry[metric].output_tokens > 5
     assert set(judge.steps) == {step.name for step in steps_of(metric, style)}

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rag_eval.judge import reading
 from rag_eval.judge.failures import FailureKind, JudgeFailure
 from rag_eval.judge.reading import marked_object, read_reply, value_of
 from rag_eval.judge.replies import JudgeReply
+from tests.counted_work import operations
 from tests.tables import every_row
 
 MARK = "0f1e2d3c4b5a6978"
@@ -300,23 +300,17 @@ def test_a_check_says_what_is_missing_in_one_short_line() -> None:
     assert value_of({"score": 1}, Verdict, lambda value: "") == Verdict(1.0)
 
 
-class Work:
-    """How often decoding was tried, and how many characters lay before it each time."""
+def counted_tries(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Where decoding will have been tried."""
+    found: list[int] = []
+    decode = json.JSONDecoder.raw_decode
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.tries = self.scans = 0
-        decoded, is_open = reading._decoded, reading._is_open
+    def counted(self: json.JSONDecoder, text: str, start: int = 0) -> tuple[Any, int]:
+        found.append(start)
+        return decode(self, text, start)
 
-        def counted(text: str, start: int) -> tuple[dict[str, Any], int]:
-            self.tries += 1
-            return decoded(text, start)
-
-        def scanned(text: str, start: int) -> bool:
-            self.scans += 1
-            return is_open(text, start)
-
-        monkeypatch.setattr(reading, "_decoded", counted)
-        monkeypatch.setattr(reading, "_is_open", scanned)
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", counted)
+    return found
 
 
 MEGABYTE = 1 << 20
@@ -344,19 +338,23 @@ def test_hostile_replies_are_given_up_after_a_bounded_number_of_tries(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each try reads the reply once at the most, so that the work is linear in its length."""
-    work = Work(monkeypatch)
-    text = part * (MEGABYTE // len(part))
-    assert kind(text) in ("unparsed", "truncated")
+    tries = counted_tries(monkeypatch)
+    assert kind(part * (MEGABYTE // len(part))) in ("unparsed", "truncated")
     # Marked ones, those around them, and what is tried to name the failure.
-    assert work.tries <= 8 + 3 * 64
-    assert work.scans <= 1
+    assert len(tries) <= 8 + 3 * 64
+
+
+@every_row("part", HOSTILE)
+def test_the_end_of_a_hostile_reply_is_looked_for_once(part: str) -> None:
+    text = part * (10_000 // len(part))
+    assert operations(lambda: kind(text)) < 20 * len(text)
 
 
 def test_a_reply_of_the_usual_form_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = Work(monkeypatch)
+    tries = counted_tries(monkeypatch)
     text = f"{'{x} ' * 100}{verdict(parts=[{'score': n} for n in range(500)])}"
     assert len(read(text).parts) == 500
-    assert (work.tries, work.scans) == (1, 0)
+    assert len(tries) == 1
 
 
 def test_a_reply_past_a_million_characters_is_not_read() -> None:

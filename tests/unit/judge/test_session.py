@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import re
+import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -800,6 +801,30 @@ def test_without_stamina_a_session_says_what_is_missing(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "stamina", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rag-eval-native\[judge\]'"):
         JudgeSession([answering], JudgeLimits(), style=STYLE)
+
+
+SILENT_RETRIES = """
+import stamina
+import rag_eval
+from rag_eval.judge.failures import JudgeCallError
+
+calls = []
+def busy(prompt):
+    calls.append(prompt)
+    raise JudgeCallError("busy", retryable=True)
+
+stamina.set_testing(True, attempts=2)
+sample = {"question": "q", "answer": "A fox.", "contexts": ["A fox."]}
+rag_eval.evaluate(sample, ["faithfulness"], mode="llm", judge=busy)
+print(len(calls))
+"""
+
+
+def test_retries_are_not_logged_to_a_terminal_where_nobody_set_logging_up() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SILENT_RETRIES], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("2\n", "")
 
 
 # ------------------------------------------------------------------------------------- the cache

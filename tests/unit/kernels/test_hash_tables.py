@@ -19,7 +19,7 @@ from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.settings import OverlapSettings, overlap_arguments
 from rag_eval.metrics.ids import METRIC_IDS
-from tests.differential.test_overlap_block import ROWS, WANTED, giant
+from tests.differential.test_overlap_block import ROWS, corpus_scores, giant
 from tests.oracle import overlap
 from tests.oracle.tokens import tokenize
 
@@ -61,7 +61,7 @@ def test_scores_do_not_depend_on_the_seed(seed: int, sizes: tuple[int, ...]) -> 
     assert score(rows, seed, settings).tobytes() == score(rows, 12345, settings).tobytes()
     if sizes == (1, 2):
         found = np.delete(score(rows, seed), 50, axis=0)
-        assert found.tobytes() == WANTED.tobytes()
+        assert found.tobytes() == corpus_scores().tobytes()
 
 
 def word(number: int) -> str:

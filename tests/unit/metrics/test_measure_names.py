@@ -66,7 +66,7 @@ def test_other_words_are_no_names(name: str) -> None:
 
 
 def test_long_texts_are_no_names() -> None:
-    for text in ("x" * 10_000_000, "_" * 10_000_000, "ndcg@" + "1" * 10_000_000):
+    for text in ("x" * 1_000_000, "_" * 1_000_000, "ndcg@" + "1" * 1_000_000):
         assert canonical_name(text) is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
@@ -19,10 +20,9 @@ from rag_eval.inputs import json_files
 from rag_eval.jobs import file_scoring as score_files
 from rag_eval.jobs.file_reports import ScoreFileReport
 from rag_eval.jobs.file_scoring import score_file
-from rag_eval.outputs import parts
 from rag_eval.outputs.journal import Journal
 from rag_eval.outputs.parts import OutputError, PartedFile
-from rag_eval.plumbing.own_folder import OwnFolder
+from rag_eval.plumbing.own_folder import OwnFile, OwnFolder
 from tests.tables import every_row
 
 N_ROWS = 7
@@ -477,20 +477,20 @@ def test_the_other_run_ends_while_this_one_opens_the_folder(
     data: Path, target: Path, kept: Path, whole: bytes, left: str
 ) -> None:
     """The journal that was opened has no name any more: parts recorded in it were lost."""
-    lock = Journal._lock
+    lock = fcntl.flock
     n_locks = 0
 
-    def end_first(self: Journal) -> None:
+    def end_first(file: Any, how: int) -> None:
         nonlocal n_locks
         n_locks += 1
         if n_locks == 1:
             shutil.rmtree(kept)
             if left == "folder":
                 kept.mkdir()
-        lock(self)
+        lock(file, how)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Journal, "_lock", end_first)
+        patch.setattr(fcntl, "flock", end_first)
         assert score(data, target).n_resumed == 0
     assert n_locks == 2
     assert target.read_bytes() == whole
@@ -855,21 +855,42 @@ def test_an_error_of_the_caller_keeps_what_was_scored(
 # ----------------------------------------------------------------------------------- the disk
 
 
+class FullDisk:
+    """Takes so many writes to new files, and no more."""
+
+    def __init__(self, room_for: int) -> None:
+        self._room_left = room_for
+        disk, opened = self, OwnFile.open
+
+        def open_(place: OwnFile, mode: Any, *permissions: int) -> Any:
+            file = opened(place, mode, *permissions)
+            return Written(file, disk) if mode == "wb" else file
+
+        self.open = open_
+
+    def take(self) -> None:
+        self._room_left -= 1
+        if self._room_left < 0:
+            raise OSError(28, "No space left on device")
+
+
+class Written:
+    def __init__(self, file: Any, disk: FullDisk) -> None:
+        self._file, self._disk = file, disk
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, data: bytes) -> int:
+        self._disk.take()
+        return int(self._file.write(data))
+
+
 def test_a_disk_that_is_full(
     data: Path, target: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = parts._PartFile.write
-    n_writes = 0
-
-    def full(self: Any, chunk: bytes) -> None:
-        nonlocal n_writes
-        n_writes += 1
-        if n_writes > 5:
-            raise OSError(28, "No space left on device")
-        write(self, chunk)
-
     with monkeypatch.context() as patch:
-        patch.setattr(parts._PartFile, "write", full)
+        patch.setattr(OwnFile, "open", FullDisk(room_for=5).open)
         with pytest.raises(OutputError) as caught:
             score(data, target)
     assert str(caught.value) == (
@@ -885,11 +906,11 @@ def test_a_disk_that_is_full(
 def test_what_is_no_matter_of_room_is_not_called_one(
     data: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(self: Any) -> None:
+    def broken(self: Any, *_: object) -> None:
         raise OSError(5, "Input/output error", str(folder_of(target)))
 
     cut_short(data, target)
-    monkeypatch.setattr(PartedFile, "_take_up", lambda self, recorded: broken(self))
+    monkeypatch.setattr(OwnFile, "open", broken)
     with pytest.raises(OutputError, match=r"parts: Input/output error$"):
         score(data, target, resume=True)
     monkeypatch.undo()
@@ -901,10 +922,7 @@ def test_what_is_no_matter_of_room_is_not_called_one(
 def test_a_disk_that_is_full_from_the_beginning(
     data: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(self: Any, chunk: bytes) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(parts._PartFile, "write", full)
+    monkeypatch.setattr(OwnFile, "open", FullDisk(room_for=0).open)
     with pytest.raises(OutputError, match=r"No space left on device$"):
         score(data, target)
     assert list(target.parent.iterdir()) == []

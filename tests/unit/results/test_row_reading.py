@@ -114,6 +114,16 @@ def test_a_field_that_is_not_what_it_has_to_be_is_named(
     assert f"results[0].metrics.faithfulness.{message}" in refused(given)
 
 
+@every_row("fallback", [None, False, True])
+def test_a_native_score_that_stands_in_for_a_judgement_says_so(
+    whole: dict[str, Any], fallback: bool | None
+) -> None:
+    given = changed(whole, (*FAITHFUL, "judge"), {"score": 0.5, "fallback": fallback})
+    judged = read_batch(json.dumps(given)).results[0].metrics.faithfulness.judged
+    assert judged is not None
+    assert judged.failed == (fallback is True)
+
+
 @every_row(
     ("field", "value", "wanted"),
     [

@@ -406,6 +406,7 @@ def test_a_disk_that_cannot_be_written_is_told(path: Path) -> None:
         RunStore("/proc/x/runs.db")
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_a_full_disk_loses_the_new_run_alone(store: RunStore, path: Path) -> None:
     kept = store.add(a_run())
     # A file that may not grow: the kernel says no to the log, as a full disk does.

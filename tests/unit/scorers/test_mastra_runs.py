@@ -12,6 +12,7 @@ from rag_eval.samples import EvalSample, NullReason
 from rag_eval.scorers.mastra import (
     create_answer_similarity_scorer,
     create_bias_scorer,
+    create_summarization_scorer,
     create_tool_call_accuracy_scorer_code,
     extract_input_messages,
     get_reasoning_from_run_output,
@@ -331,6 +332,8 @@ def test_an_option_that_does_not_exist_is_an_error() -> None:
 def test_a_scale_that_cannot_be_is_refused(scale: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         create_bias_scorer(silent, scale=scale)
+    with pytest.raises(InputError, match=message):
+        create_summarization_scorer(silent, scale=scale)
 
 
 def test_an_option_given_twice_is_refused() -> None:

@@ -401,6 +401,7 @@ def test_patterns_that_linear_time_has_not_are_no_score() -> None:
         ("length_ratio", {"length_tolerance": 2}, "between 0 and 1"),
         ("format_mean", {"sub_checks": ["length"], "length_tolerance": 0.2}, "mapping"),
         ("format_mean", {"sub_checks": {"x": True}, "length_tolerance": 0.2}, "must map names"),
+        ("format_mean", {"sub_checks": {"length": 1}, "length_tolerance": 0.2}, "got 'length': 1"),
         ("phrase_penalty", {"phrases": "x"}, "list of texts"),
         ("phrase_penalty", {"phrases": [""]}, "list of texts"),
         ("phrase_penalty", {"phrases": ["x"] * 1001}, "at most"),

@@ -276,6 +276,7 @@ def test_tokens_are_counted_at_any_depth() -> None:
     whole = [call, {"name": "agent", "children": [{"name": "inner", "children": [call]}]}]
     efficiency = check_trajectory_efficiency(whole, max_total_tokens=16)
     assert efficiency.total_tokens == 20
+    assert check_trajectory_efficiency([{"name": "a"}]).total_tokens == 0
     assert efficiency.over_token_budget
     assert efficiency.score == round((0.75 + 1) / 2 + 1e-9, 2)
 

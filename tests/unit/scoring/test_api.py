@@ -9,6 +9,7 @@ import pickle
 import re
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -791,6 +792,25 @@ def test_results_are_read_only() -> None:
     ]:
         with pytest.raises(AttributeError):
             setattr(value, name, 1)
+
+
+@every_row(
+    ("sample", "name"),
+    [
+        ({"answer": "a"}, "sample 1"),
+        ({"answer": "a", "id": "q-2"}, 'sample 1 ("q-2")'),
+        (EvalSample(question="q", answer="a", contexts=[], id="q-2"), 'sample 1 ("q-2")'),
+    ],
+)
+def test_a_sample_that_json_has_no_form_for_is_named(sample: Any, name: str) -> None:
+    fields = {"question": "q", "contexts": [], "metadata": {"seen": {1}}}
+    bad = replace(sample, **fields) if isinstance(sample, EvalSample) else {**fields, **sample}
+    batch = rag_eval.evaluate_batch([{**fields, "answer": "a", "metadata": {}}, bad])
+    with pytest.raises(InputError) as caught:
+        batch.to_json()
+    assert str(caught.value) == (
+        f"{name} cannot be written as JSON: Object of type set is not JSON serializable"
+    )
 
 
 def test_the_schema_of_result_files() -> None:

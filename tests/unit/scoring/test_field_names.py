@@ -162,9 +162,35 @@ def test_no_rows_have_no_names() -> None:
         ({"schema": "raggas"}, "unknown schema 'raggas'; did you mean 'ragas'"),
         ({"mapping": {"anwser": "response"}}, "unknown field 'anwser'; did you mean 'answer'"),
         ({"mapping": {"answer": "respons"}}, "respons"),
-        ({"mapping": ["answer"]}, "^mapping must be a mapping of fields, got list$"),
     ],
 )
 def test_what_is_wrong_with_them_is_said(names: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         rag_eval.evaluate_batch(RAGAS, **names)
+
+
+@every_row(
+    ("mapping", "message"),
+    [
+        ("x", "^mapping must map fields to columns, as in {'question': 'user_input'}, got str$"),
+        (["answer"], "^mapping must map fields to columns, .* got list$"),
+        ({"answer": 3}, "^mapping: answer must be a column or a path, got 3$"),
+    ],
+)
+@every_row(
+    "call",
+    [
+        lambda path, **names: rag_eval.evaluate_batch(RAGAS, **names),
+        rag_eval.run_file,
+        lambda path, **names: rag_eval.score_file(path, path.with_name("s.jsonl"), **names),
+    ],
+    ids=["evaluate_batch", "run_file", "score_file"],
+)
+def test_what_is_no_mapping_is_said_by_every_call(
+    tmp_path: Path, call: Callable[..., object], mapping: Any, message: str
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in RAGAS))
+    with pytest.raises(InputError, match=message):
+        call(path, mapping=mapping)
+    assert list(tmp_path.iterdir()) == [path]
