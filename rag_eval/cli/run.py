@@ -68,7 +68,7 @@ def run_command(data: str, **flags: Any) -> int:
     --baseline compares the run row by row with an earlier one, as rag-eval gate does: by default it
     fails where a paired test finds a mean that got worse. --policy node is the rule of
     rag-eval-node-ts, which needs no rows: it fails where a mean fell by more than
-    --regression-threshold.
+    --regression-threshold. Comparing rows keeps all scores in memory, some 10 bytes each.
 
     With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
     lists such runs, and rag-eval gate holds later ones against them. Give DATA before it: what
