@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -36,9 +38,18 @@ def print_found(
         print_notes(notes, console_for(sys.stderr))
 
 
-def print_warnings(remarks: Iterable[str]) -> None:
-    """Remarks that nobody should miss."""
+def say(text: str) -> None:
+    """A line on stderr, made safe to print; on a terminal wrapped at words."""
     from rag_eval.reports.plain_text import plain_text
 
+    line = plain_text(text)
+    if sys.stderr.isatty():
+        width = max(20, shutil.get_terminal_size().columns)
+        line = textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+    print(line, file=sys.stderr)
+
+
+def print_warnings(remarks: Iterable[str]) -> None:
+    """Remarks that nobody should miss."""
     for remark in remarks:
-        print(f"warning: {plain_text(remark)}", file=sys.stderr)
+        say(f"warning: {remark}")

@@ -17,11 +17,12 @@ from click.shell_completion import CompletionItem
 from rag_eval._version import __version__
 from rag_eval.cli.judging import BAD_INPUT, ENDED_CODES, INTERRUPTED, TERMINATED, UNAVAILABLE
 from rag_eval.cli.panels import arrange
+from rag_eval.cli.printing import say
 from rag_eval.cli.user_code import imported
 from rag_eval.errors import RagEvalError, suggestion
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.plumbing.interrupts import Termination
-from rag_eval.reports.plain_text import plain_lines, plain_text
+from rag_eval.reports.plain_text import plain_lines
 
 _DEFECT: Final = 70  # EX_SOFTWARE of sysexits.h
 _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE ended
@@ -142,7 +143,7 @@ class Program(rich_click.RichGroup):
         except click.ClickException as error:
             return _fail(error.format_message())
         except (click.Abort, KeyboardInterrupt) as error:
-            print(f"interrupted; {plain_text(_what_is_left(error))}", file=sys.stderr)
+            say(f"interrupted; {_what_is_left(error)}")
             return INTERRUPTED
         except JudgeUnavailableError as error:
             _fail(str(error))
@@ -185,7 +186,7 @@ def _what_is_left(error: BaseException) -> str:
 
 
 def _fail(message: str) -> int:
-    print(f"error: {plain_text(message)}", file=sys.stderr)
+    say(f"error: {message}")
     return BAD_INPUT
 
 

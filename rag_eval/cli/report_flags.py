@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import rich_click as click
 
+from rag_eval.cli.printing import say
+
 if TYPE_CHECKING:
     from rag_eval.reports.report_files import ReportFiles
     from rag_eval.views.run_view import RunView
@@ -76,13 +78,11 @@ def report_files(
 
 def print_unknown_slices(view: RunView) -> None:
     """Say on stderr which fields to slice by no row has: nearly always a name mistyped."""
-    from rag_eval.reports.plain_text import plain_text
-
     known = {slice_.field for slice_ in view.slices if slice_.value is not None}
     for field in dict.fromkeys(slice_.field for slice_ in view.slices):
         if field not in known:
             text = f"note: no row has the field {field!r} that --slice-by names"
-            print(plain_text(text), file=sys.stderr)
+            say(text)
 
 
 def print_written(files: ReportFiles) -> None:

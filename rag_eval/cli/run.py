@@ -10,7 +10,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import flags_of, format_flag
 from rag_eval.cli.judging import EXIT_CODES, exit_code, print_estimate
-from rag_eval.cli.printing import print_json
+from rag_eval.cli.printing import print_json, say
 from rag_eval.cli.report_flags import (
     print_unknown_slices,
     print_written,
@@ -68,7 +68,7 @@ def run_command(data: str, **flags: Any) -> int:
     --baseline compares the run row by row with an earlier one, as rag-eval gate does: by default it
     fails where a paired test finds a mean that got worse. --policy node is the rule of
     rag-eval-node-ts, which needs no rows: it fails where a mean fell by more than
-    --regression-threshold.
+    --regression-threshold. Comparing rows keeps all scores in memory, some 10 bytes each.
 
     With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
     lists such runs, and rag-eval gate holds later ones against them. Give DATA before it: what
@@ -116,7 +116,7 @@ def run_command(data: str, **flags: Any) -> int:
     # Where most rows fail by defaults that nobody chose.
     chosen = quiet or form != "table" or report.gates or "profile" in options
     if not chosen and 2 * report.result.n_passed < report.result.n_rows:
-        print(_OTHER_PROFILE, file=sys.stderr)
+        say(_OTHER_PROFILE)
     if changed is not None:
         raise changed
     return exit_code(report.interrupted, report.unavailable, report.result, report.passed)
@@ -146,7 +146,6 @@ def _print_report(report: RunReport, form: str) -> None:
 def _print_talk(report: RunReport, *, with_verdict: bool) -> None:
     from rag_eval.reports.console import console_for, print_notes, print_skipped, print_verdict
     from rag_eval.reports.judging import print_judging
-    from rag_eval.reports.plain_text import plain_text
 
     console = console_for(sys.stderr)
     print_skipped(report, console)
@@ -158,6 +157,6 @@ def _print_talk(report: RunReport, *, with_verdict: bool) -> None:
         written = f"; partial result written to {report.written}" if report.written else ""
         why = report.unavailable or "interrupted"
         text = f"{why}: ended after {report.result.n_rows:,} samples{written}"
-        print(plain_text(text), file=sys.stderr)
+        say(text)
     if with_verdict:
         print_verdict(report, console)

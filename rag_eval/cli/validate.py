@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from rag_eval.cli.flags import flag_of
+from rag_eval.cli.printing import say
 from rag_eval.cli.scoring_flags import reading_flags
 from rag_eval.errors import InputChangedError
 from rag_eval.options.declared import declared
@@ -69,12 +69,12 @@ def validate_command(
     except InputChangedError as error:
         found, changed = error.report, error
     for remark in found.remarks:
-        print(plain_text(remark), file=sys.stderr)
+        say(remark)
     print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")
     if found.repeated_ids:
-        print(f"warning: {plain_text(found.repeated_ids)}", file=sys.stderr)
+        say(f"warning: {found.repeated_ids}")
     if changed is not None:
         raise changed
     for change in found.changed_input:
-        print(f"note: {plain_text(change)}", file=sys.stderr)
+        say(f"note: {change}")
     return 2 if found.n_invalid else 0

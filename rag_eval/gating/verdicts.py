@@ -166,26 +166,29 @@ class GateReport:
         """0 for a pass, 1 for a failure."""
         return 0 if self.passed else 1
 
+    @property
+    def baseline_gates(self) -> list[GateOutcome]:
+        """What was found against the baselines, as gates of the run.
+
+        Where a verdict fails and none of its findings does, it is one itself.
+        """
+        outcomes = []
+        for verdict in self.baselines:
+            found = [_finding_outcome(finding) for finding in verdict.findings]
+            if not verdict.passed and all(outcome.held for outcome in found):
+                text = f"{verdict.status}: {verdict.reason}"
+                found.append(
+                    GateOutcome(gate="regression", held=False, found=None, wanted=0.0, message=text)
+                )
+            outcomes += found
+        return outcomes
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return {"run": self.name, **record_json(self, without=("name",))}
 
     def _repr_html_(self) -> str:
         return str(face("gate.notebook")(self))
-
-
-def baseline_outcomes(report: GateReport) -> list[GateOutcome]:
-    """The findings of a report as gates, and the verdict itself where no finding fails with it."""
-    outcomes = []
-    for verdict in report.baselines:
-        found = [_finding_outcome(finding) for finding in verdict.findings]
-        if not verdict.passed and all(outcome.held for outcome in found):
-            text = f"{verdict.status}: {verdict.reason}"
-            found.append(
-                GateOutcome(gate="regression", held=False, found=None, wanted=0.0, message=text)
-            )
-        outcomes += found
-    return outcomes
 
 
 def _finding_outcome(finding: Finding) -> GateOutcome:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
-from rag_eval.gating.verdicts import GateReport, baseline_outcomes
 from rag_eval.inputs.opened import DataSource
-from rag_eval.jobs.baseline_gate import BaselineGate
 from rag_eval.jobs.file_reports import RunReport
 from rag_eval.jobs.options import (
     checked_output,
@@ -30,6 +28,8 @@ from rag_eval.scoring.loop import Sink
 from rag_eval.scoring.worst_rows import WorstRows
 
 if TYPE_CHECKING:
+    from rag_eval.gating.verdicts import GateReport
+    from rag_eval.jobs.baseline_gate import BaselineGate
     from rag_eval.labels.comparisons import LabelComparison
     from rag_eval.labels.gold_scores import GoldScores
     from rag_eval.runs.keeping import RunKeeper
@@ -121,14 +121,22 @@ class _FileRun:
             on_row=options.get("on_row"),
             details=details,
         )
-        self._against = None if options.get("baseline") is None else BaselineGate(plan, options)
-        if self._against is not None:
-            self.stream.notes[:0] = self._against.notes
+        self._against = self._made_gate()
         self.not_comparable: InputError | None = None
         self._keeper = self._made_keeper(store_columns)
         self._gold = self._made_gold()
         self._watch = self._made_watch(slice_by)
         self._worst = WorstRows(plan, _OPTIONS["worst"].of(options), details)
+
+    def _made_gate(self) -> BaselineGate | None:
+        if self._options.get("baseline") is None:
+            return None
+        # Imported where there is a baseline: it takes the tests of two runs.
+        from rag_eval.jobs.baseline_gate import BaselineGate
+
+        gate = BaselineGate(self._plan, self._options)
+        self.stream.notes[:0] = gate.notes
+        return gate
 
     def _made_keeper(self, columns: list[str]) -> RunKeeper | None:
         store = self._options.get("store")
@@ -175,7 +183,7 @@ class _FileRun:
         if self._options.get("worst") and not result.composite_aggregate.n:
             result.notes.append(_NO_WORST)
         result, against = self._compared(result)
-        outcomes = () if against is None else baseline_outcomes(against)
+        outcomes = () if against is None else against.baseline_gates
         interrupted = stream.stopped is not None
         report = RunReport(
             **stream.report_fields(),

@@ -123,9 +123,9 @@ def _samples_text(report: RunReport | ScoreFileReport) -> str:
 
 
 def print_line(console: Console, text: str | Text) -> None:
-    """Print a line, however long."""
-    # Long lines are left to the terminal to wrap, so that they can be searched for in a log.
-    console.print(text, soft_wrap=True)
+    """Print a line, however long; a terminal gets it wrapped at words."""
+    # In a log it stays one line, which can be searched for.
+    console.print(text, soft_wrap=not console.is_terminal)
 
 
 def print_plain(console: Console, text: str) -> None:

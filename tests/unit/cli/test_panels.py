@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from rag_eval.cli.panels import panel_of
+from rag_eval.cli.printing import say
 from rag_eval.cli.program import COMMANDS, program
 from tests.tables import every_row
 from tests.unit.cli.test_flags import command
@@ -104,3 +106,18 @@ def test_a_share_may_be_a_percentage(text: str) -> None:
     ) as found:
         assert found.params["min_pass_rate"] == 0.9
         assert found.params["min_mean"] == {"faithfulness": 0.9}
+
+
+def test_lines_on_a_terminal_wrap_at_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "error: no such-file/with-a-long-name.jsonl, and some words that go on and on to the end"
+    monkeypatch.setenv("COLUMNS", "30")
+    say(text)
+    assert capsys.readouterr().err == f"{text}\n"  # a log has it on one line
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    say(text)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 3
+    assert " ".join(lines) == text
+    assert all(len(line) <= 30 or " " not in line for line in lines)

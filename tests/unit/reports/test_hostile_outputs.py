@@ -68,12 +68,20 @@ def invoke(*arguments: object, **options: Any) -> Result:
     return CliRunner().invoke(program, [str(part) for part in arguments], **options)
 
 
-REPORTS: Final = ["html", "junit", "gitlab", "markdown", "output"]
+REPORTS: Final = {
+    "html": "html",
+    "junit": "xml",
+    "gitlab": "json",
+    "markdown": "md",
+    "output": "json",
+}
 
 
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Result:
-    targets = [part for name in REPORTS for part in (f"--{name}", folder / f"{name}.json")]
+    targets = [
+        part for name, end in REPORTS.items() for part in (f"--{name}", folder / f"{name}.{end}")
+    ]
     flags = [
         "--profile",
         "grounded",
@@ -179,7 +187,7 @@ def test_a_run_prints_and_writes_text_alone(run: Result, folder: Path) -> None:
         "output": raw_text.raw_in_json,
         "markdown": lambda data: raw_text.raw_in_markdown(data.decode(), OWN_MARKUP),
     }.items():
-        assert check((folder / f"{name}.json").read_bytes()) == [], name
+        assert check((folder / f"{name}.{REPORTS[name]}").read_bytes()) == [], name
     summary = (folder / "summary.md").read_text("utf-8")
     assert raw_text.raw_in_markdown(summary, OWN_MARKUP) == []
 

@@ -171,6 +171,39 @@ def test_gates_that_held_have_no_message() -> None:
 # --------------------------------------------------------------------------- against baselines
 
 
+def test_findings_are_gates_of_a_run_and_so_is_a_verdict_that_fails_by_all_of_them() -> None:
+    risen = replace(finding(False), metric="hallucination_rate", change=-0.2, margin=0.1)
+    fell = replace(risen, metric="noise_sensitivity", change=0.2)
+    verdict = BaselineVerdict(
+        name="main.json",
+        kind="file",
+        status="CLEAN",
+        passed=False,
+        reason="all together",
+        findings=(finding(True), replace(risen, held=True)),
+    )
+    report = GateReport(
+        name="new",
+        policy="no-regression",
+        status="CLEAN",
+        passed=False,
+        reason="all together",
+        baselines=(verdict, replace(verdict, findings=(finding(True), risen, fell))),
+    )
+    assert [
+        (gate.gate, gate.metric_id, gate.held, gate.found, gate.wanted)
+        for gate in report.baseline_gates
+    ] == [
+        ("regression", "faithfulness", True, None, 0.0),
+        ("regression", "hallucination_rate", True, -0.2, -0.1),
+        ("regression", None, False, None, 0.0),
+        ("regression", "faithfulness", True, None, 0.0),
+        ("regression", "hallucination_rate", False, -0.2, -0.1),
+        ("regression", "noise_sensitivity", False, 0.2, 0.1),
+    ]
+    assert report.baseline_gates[2].message == "CLEAN: all together"
+
+
 def finding(held: bool, slice: str | None = None) -> Finding:
     status = "CLEAN" if held else "REGRESSION"
     return Finding(
