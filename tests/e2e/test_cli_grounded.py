@@ -292,7 +292,7 @@ def test_help(command: str, flags: list[str]) -> None:
 BAD_ROWS: list[tuple[Any, str]] = [
     ({"ground_truth": []}, "ground_truth is an empty list; wanted at least one acceptable answer"),
     ({"ground_truth": [3]}, "ground_truth must be a str, got int"),
-    ({"contexts": "x"}, "contexts must be a list of strings, got str"),
+    ({"contexts": 7}, "contexts must be a list of strings, got int"),
     ({"contexts": ["x", 3]}, "contexts[1] must be a str, got int"),
     ({"answer": 5}, "answer must be a str, got int"),
     ({"language": "xq"}, "unknown language 'xq'"),
