@@ -198,7 +198,7 @@ def _finding_outcome(finding: Finding) -> GateOutcome:
         metric_id=finding.metric,
         held=finding.held,
         found=None if math.isnan(finding.change) else finding.change,
-        wanted=-finding.margin if rises else finding.margin,
+        wanted=(-finding.margin if rises else finding.margin) or 0.0,  # and not -0.0
         message=f"{finding.status}: {finding.message}",
     )
 

@@ -486,7 +486,7 @@ def test_a_baseline_is_compared_row_by_row(twenty: tuple[Path, Path], tmp_path: 
     assert (summary["verdict"], found["gate"], found["metricId"]) == (
         *("fail", "regression", "faithfulness"),
     )
-    assert (found["found"], found["held"]) == (-0.5, False)
+    assert (found["found"], str(found["wanted"]), found["held"]) == (-0.5, "0.0", False)
     assert "over 20 pairs, p 0.00" in found["message"]
     assert "regressions" not in summary
     # It is the verdict of gate on the result file.
