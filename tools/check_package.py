@@ -106,7 +106,7 @@ def check_installed(wheel: Path, folder: Path) -> None:
         done = subprocess.run(
             [*command, "--output", output], cwd=folder, capture_output=True, text=True, check=False
         )
-        if done.returncode not in (0, 1) or not output.exists():
+        if done.returncode or not output.exists():
             sys.exit(f"rag-eval run ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
     check_prompts(folder / "clean" / "bin" / "rag-eval", example, folder)
     check_page(folder / "clean" / "bin", wheel, folder)
