@@ -51,6 +51,7 @@ def validate_command(
       rag-eval validate samples.jsonl
       zcat samples.jsonl.gz | rag-eval validate - --metrics faithfulness
     """
+    from rag_eval.inputs.schemas.maps import field_lines
     from rag_eval.jobs.options import input_options
     from rag_eval.reports.plain_text import plain_text
     from rag_eval.scoring.faulty_rows import validate_file
@@ -68,7 +69,7 @@ def validate_command(
         )
     except InputChangedError as error:
         found, changed = error.report, error
-    for remark in found.remarks:
+    for remark in [*found.remarks, *field_lines(found.fields)]:
         say(remark)
     print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")
     if found.repeated_ids:

@@ -227,6 +227,7 @@ class Input:
         InputError
             When a file cannot be read, or as a whole is not what its name says.
         """
+        self.found = []
         first_row = start.file_first_row
         self._done = _sizes(self.paths[: start.file])
         for number, path in enumerate(self.paths[start.file :], start.file):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import GateOutcome, verdict_of
 from rag_eval.inputs.blocks import RowFault
+from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.faces import face
 from rag_eval.samples import MetricId
@@ -46,6 +47,8 @@ class FileReport:
         Per metric; None for those that neither pass nor fail.
     remarks : list of str
         How rows were found in the files, where that is not their plain form.
+    fields : list of FoundFields
+        Which columns of each file are which field.
     """
 
     source: str
@@ -57,6 +60,7 @@ class FileReport:
     changed_input: list[str] = field(default_factory=list)
     thresholds: Mapping[MetricId, float | None] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    fields: list[FoundFields] = field(default_factory=list)
 
     def _ending(self) -> dict[str, Any]:
         """How the run ended, where that was not as it should."""

@@ -244,6 +244,7 @@ class RowStream:
             "changed_input": self.changes,
             "thresholds": self.plan.thresholds,
             "remarks": self.source.remarks,
+            "fields": self.source.found,
         }
 
     def checked(self, report: _Report) -> _Report:

@@ -10,6 +10,7 @@ from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock
 from rag_eval.inputs.opened import DataSource, Input, InputOptions
 from rag_eval.inputs.samples import FieldNeeds, SampleError
+from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.options.plan import Plan, make_plan
 from rag_eval.plumbing.repeated_ids import RepeatedIds
@@ -33,6 +34,8 @@ class Validation:
         What became of files since they were opened, a sentence each; empty where nothing did.
     remarks : list of str
         How rows were found in the files, where that is not their plain form.
+    fields : list of FoundFields
+        Which columns of each file are which field.
     """
 
     n_rows: int
@@ -40,6 +43,7 @@ class Validation:
     repeated_ids: str
     changed_input: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    fields: list[FoundFields] = field(default_factory=list)
 
 
 def validate_file(
@@ -97,7 +101,9 @@ def validate_file(
         raise source.explained(error) from None
     if not n_rows:
         raise InputError(f"{source.name} holds no samples")
-    found = Validation(n_rows, n_invalid, ids.warning(), source.changes(), source.remarks)
+    found = Validation(
+        n_rows, n_invalid, ids.warning(), source.changes(), source.remarks, source.found
+    )
     if found.changed_input and not allow_changed_input:
         raise InputChangedError(found.changed_input, found)
     return found

@@ -21,7 +21,7 @@ from rag_eval.inputs.schemas.maps import (
     spellings,
 )
 from rag_eval.inputs.schemas.paths import EACH, listed_path, paths_of_rows, steps_of, value_at
-from rag_eval.inputs.schemas.synonyms import meaning_of
+from rag_eval.inputs.schemas.synonyms import SURE, meaning_of
 from rag_eval.inputs.schemas.tools import SCHEMA_NAMES, SHAPES, Columns, known_paths
 
 __all__ = [
@@ -61,15 +61,18 @@ def column_map(
     Where contexts are objects, the path is that of their member with the text: a row would show
     which it is, a column has to be named.
     """
-    lists = {path[:end] for path in columns if (end := path.rfind(EACH)) > 0}
-    every = [*columns, *(lists - set(columns))]
+    holders = {path[:end] for path in columns if (end := path.rfind(EACH)) > 0}
+    heads = {path.partition(".")[0] for path in columns}
+    holders |= {head for head in heads if (said := meaning_of(head)) and said.field == "contexts"}
+    every = [*columns, *(name for name in holders if name not in columns and EACH not in name)]
     found = field_map(every, schema=schema, mapping=mapping, first_rows=first_rows)
     contexts = found.paths.get("contexts")
-    if contexts in lists and contexts not in columns:
-        for member in TEXT_PATHS:
-            if f"{contexts}{EACH}.{member}" in columns:
-                paths = {**found.paths, "contexts": f"{contexts}{EACH}.{member}"}
-                return FieldMap(found.schema, paths, found.unused)
+    if contexts in holders and contexts not in columns:
+        for path in (
+            f"{contexts}{dot}{member}" for member in TEXT_PATHS for dot in (f"{EACH}.", ".")
+        ):
+            if path in columns:
+                return FieldMap(found.schema, {**found.paths, "contexts": path}, found.unused)
     return found
 
 
@@ -266,10 +269,12 @@ def _completed(
     fit: _Fit, columns: Columns, given: Mapping[str, str], first_rows: FirstRows
 ) -> _Fit:
     """The fit with the fields that only common names, or the shape of their values, tell."""
+    fit = _without_guesses(fit, columns)
     paths = _with_synonyms(fit, columns, given)
     for name, candidates in _named_like(fit, columns, given).items():
         if len(candidates) > 1:
-            fitting = [path for path in candidates if _may_be(name, path, first_rows([path]))]
+            rows = first_rows(candidates)
+            fitting = [path for path in candidates if not rows or _may_be(name, path, rows)]
             if len(fitting) > 1:
                 raise _ambiguous(name, fitting)
             paths.update((name, path) for path in fitting)
@@ -278,6 +283,23 @@ def _completed(
         if name not in paths and name not in given:
             paths[name] = path
     return fit._replace(paths=paths)
+
+
+def _without_guesses(fit: _Fit, columns: Columns) -> _Fit:
+    """The fit without columns that only often are the field, where others may be it as well."""
+    doubted = {
+        meaning.field
+        for column in columns
+        if column not in fit.paths.values()
+        and column not in fit.others
+        and (meaning := meaning_of(column)) is not None
+    }
+    kept = {}
+    for name, path in fit.paths.items():
+        meaning = meaning_of(path)
+        if name not in doubted or meaning is None or meaning.rank <= SURE or meaning.field != name:
+            kept[name] = path
+    return fit._replace(paths=kept)
 
 
 def _with_synonyms(fit: _Fit, columns: Columns, given: Mapping[str, str]) -> dict[str, str]:
@@ -312,6 +334,9 @@ def _text_path(name: str, column: str, columns: Columns) -> str | None:
     """Where in a column the text of a field is; None where it holds objects without one."""
     if columns.hold(column, name):
         return column
+    if name == "contexts":
+        members = (f"{column}.{member}" for member in TEXT_PATHS)
+        return column if any(path in columns.paths for path in members) else None
     for member in _TEXT_MEMBERS:
         path = f"{column}.{member}"
         if columns.hold(path, name):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.inputs.schemas.contexts import context_texts, shape_of
+from rag_eval.inputs.schemas.contexts import TEXT_PATHS, context_texts, shape_of
 from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
 
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
@@ -14,6 +15,11 @@ FIELDS: Final = (*TEXT_FIELDS, "id", "language", "metadata")
 
 _DROPPED: Final = ""
 _LONGEST_SHOWN: Final = 60
+# A column of objects, and their member with the text.
+_OF_OBJECTS: Final = re.compile(
+    rf"([^.\[\]]+)(?:\[\])?\.(?:{'|'.join(map(re.escape, TEXT_PATHS))})"
+)
+_MOST_FILES: Final = 5
 
 
 def spellings(name: str) -> tuple[str, ...]:
@@ -149,12 +155,15 @@ class FieldMap:
 
     def described(self, shapes: Mapping[str, str] | None = None) -> str:
         """``question=user_input, contexts=retrieved_contexts (list in a string)``."""
-        notes = shapes or {}
+        notes = dict(shapes or {})
+        paths = {name: path for name, path in self.paths.items() if name in TEXT_FIELDS}
+        holder = _OF_OBJECTS.fullmatch(paths.get("contexts", ""))
+        if holder is not None:
+            paths["contexts"], notes["contexts"] = holder[1], "objects with text"
         return ", ".join(
             f"{name.replace('_', ' ')}={shown_name(path)}"
             + (f" ({notes[name]})" if name in notes else "")
-            for name, path in self.paths.items()
-            if name in TEXT_FIELDS
+            for name, path in paths.items()
         )
 
 
@@ -176,6 +185,16 @@ class FoundFields(NamedTuple):
 
     def __str__(self) -> str:
         return self.fields.described(self.shapes)
+
+
+def field_lines(found: Sequence[FoundFields]) -> list[str]:
+    """What a reader is told of the fields of files: one line where they are the same in all."""
+    texts = dict.fromkeys(map(str, found))
+    if len(texts) < 2:
+        return [f"fields: {text}" for text in texts if text]
+    lines = [f"fields of {one.source}: {one}" for one in found[:_MOST_FILES]]
+    more = len(found) - len(lines)
+    return lines + ([f"fields of {more:,} more files are not shown"] if more else [])
 
 
 def with_texts(row: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class Meaning(NamedTuple):
 
 
 # Our own names in another spelling, names that say one thing only, and names that often do.
-_OWN, _SURE, _LIKELY = range(3)
+OWN, SURE, LIKELY = range(3)
 
 _NAMES: Final[dict[str, tuple[str, str]]] = {
     "question": (
@@ -58,10 +58,10 @@ _WORD_BORDER: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z
 
 
 def _meanings() -> dict[str, Meaning]:
-    found: dict[str, Meaning] = {name: Meaning(name, _OWN) for name in TEXT_FIELDS}
+    found: dict[str, Meaning] = {name: Meaning(name, OWN) for name in TEXT_FIELDS}
     for field, (sure, likely) in _NAMES.items():
-        found |= {name: Meaning(field, _SURE) for name in sure.split()}
-        found |= {name: Meaning(field, _LIKELY) for name in likely.split()}
+        found |= {name: Meaning(field, SURE) for name in sure.split()}
+        found |= {name: Meaning(field, LIKELY) for name in likely.split()}
     # What the known tools call one field, and none of them another.
     fields: dict[str, set[str]] = {}
     for shapes in SHAPES.values():
@@ -71,7 +71,7 @@ def _meanings() -> dict[str, Meaning]:
                     fields.setdefault(path, set()).add(field)
     for path, named in fields.items():
         if len(named) == 1 and path.replace("_", "").isalpha() and not named <= _OTHERS:
-            found.setdefault(spelled(path), Meaning(next(iter(named)), _SURE))
+            found.setdefault(spelled(path), Meaning(next(iter(named)), SURE))
     return found
 
 
