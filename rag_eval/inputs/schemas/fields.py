@@ -345,6 +345,8 @@ def _text_path(name: str, column: str, columns: Columns) -> str | None:
         # Several acceptable answers, written as objects.
         if name == "ground_truth" and listed_as in columns.paths:
             return listed_as
+        if name == "answer" and listed_as in columns.paths:
+            return f"{column}[0].{member}"
     return None
 
 

@@ -17,7 +17,8 @@ _DROPPED: Final = ""
 _LONGEST_SHOWN: Final = 60
 # A column of objects, and their member with the text.
 _OF_OBJECTS: Final = re.compile(
-    rf"([^.\[\]]+)(?:\[\])?\.(?:{'|'.join(map(re.escape, TEXT_PATHS))})"
+    rf"([^\[\]]+)\[\]\.(?:{'|'.join(map(re.escape, TEXT_PATHS))})"
+    r"|([^.\[\]]+)\.(?:text|content|page_content)"
 )
 _MOST_FILES: Final = 5
 
@@ -159,7 +160,7 @@ class FieldMap:
         paths = {name: path for name, path in self.paths.items() if name in TEXT_FIELDS}
         holder = _OF_OBJECTS.fullmatch(paths.get("contexts", ""))
         if holder is not None:
-            paths["contexts"], notes["contexts"] = holder[1], "objects with text"
+            paths["contexts"], notes["contexts"] = holder[1] or holder[2], "objects with text"
         return ", ".join(
             f"{name.replace('_', ' ')}={shown_name(path)}"
             + (f" ({notes[name]})" if name in notes else "")

@@ -34,7 +34,7 @@ _NAMES: Final[dict[str, tuple[str, str]]] = {
         "model_response model_prediction llm_answer llm_response llm_output llm_generation "
         "bot_answer bot_response rag_answer rag_response system_answer system_response "
         "assistant_response ai_response chatbot_response answer_text response_text final_answer "
-        "candidate_answer",
+        "candidate_answer predictions",
         "output outputs result completion generation",
     ),
     "contexts": (
@@ -42,7 +42,8 @@ _NAMES: Final[dict[str, tuple[str, str]]] = {
         "retrieved_documents retrieved_chunks retrieved_passages retrieved_texts retrieved_nodes "
         "source_documents source_nodes source_chunks context_text context_texts context_list "
         "context_chunks context_docs context_documents search_results retrieval_results retrieved",
-        "context passages docs documents chunks",
+        "context passages docs documents chunks passage chunk retrieved_passage retrieved_chunk "
+        "retrieved_document",
     ),
     "ground_truth": (
         "ground_truths groundtruth ground_truth_answer ground_truth_answers gt gt_answer "
@@ -50,7 +51,7 @@ _NAMES: Final[dict[str, tuple[str, str]]] = {
         "gold_response reference_answer reference_answers reference_output reference_response "
         "ideal_answer ideal_response correct_answer correct_answers true_answer target_answer "
         "desired_output desired_answer",
-        "gold golden ideal target expected reference",
+        "gold golden ideal target targets expected reference",
     ),
 }
 _LONGEST: Final = 64

@@ -172,7 +172,7 @@ TURNS = [
                 "targets": [{"text": "T."}],
                 "predictions": [{"text": "A."}],
             },
-            {"question": "Q?"},
+            {"question": "Q?", "answer": "A."},
         ),
         ({"messages": ["Q?", "A."]}, {}),
     ],

@@ -1,0 +1,164 @@
+"""The same rows give the same fields and the same bits, whatever holds them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from pyarrow import parquet
+
+import rag_eval
+from rag_eval.jobs.file_scoring import score_file
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.samples import NullReason
+from tests.tables import every_row
+
+_TEXTS = ["The tower is 31 m high.", "It was built in 1887 of granite."]
+_OTHER = ["[1] The museum opens at 9.", 'It is "closed" on Mondays; it\'s small.']
+_SCORED = [[{"text": text, "score": 0.5} for text in texts] for texts in (_TEXTS, _OTHER)]
+
+# Shape of contexts -> the cells of the two rows.
+SHAPES: dict[str, list[Any]] = {
+    "list": [_TEXTS, _OTHER],
+    "one text": ["".join(_TEXTS), "".join(_OTHER)],
+    "JSON in a text": [json.dumps(_TEXTS), json.dumps(_OTHER)],
+    "Python list in a text": [repr(_TEXTS), repr(_OTHER)],
+    "array in a text": [" ".join(["['A tower.'", "'31 m.']"]), "['One.'\n 'Two.']"],
+    "objects in a text": [json.dumps(cell) for cell in _SCORED],
+    "objects": _SCORED,
+    "rounds": [[[text] for text in texts] for texts in (_TEXTS, _OTHER)],
+    "one object": [{"text": "".join(_TEXTS)}, {"text": "".join(_OTHER)}],
+    "empty list in a text": ["[]", repr(_OTHER)],
+    "blank text": [" ", repr(_OTHER)],
+}
+NAMES = {
+    "native": ("question", "answer", "contexts", "ground_truth"),
+    "mixed": ("query", "generatedAnswer", "retrieved_docs", "gold"),
+}
+
+
+def rows_of(names: str, shape: str) -> list[dict[str, Any]]:
+    columns = NAMES[names]
+    answers = ["The tower is 31 m high.", "The museum opens at 10."]
+    return [
+        {
+            "id": f"q{row}",
+            **dict(zip(columns, (f"What is {row}?", answer, contexts, "31 m"), strict=True)),
+        }
+        for row, (answer, contexts) in enumerate(zip(answers, SHAPES[shape], strict=True))
+    ]
+
+
+def as_cells(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value if isinstance(value, str) else json.dumps(value) for name, value in row.items()
+    }
+
+
+def written_lines(rows: list[dict[str, Any]], path: Path) -> None:
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+
+def written_array(rows: list[dict[str, Any]], path: Path) -> None:
+    path.write_text(json.dumps(rows))
+
+
+def written_csv(rows: list[dict[str, Any]], path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter="\t" if ".tsv" in path.name else ",")
+        writer.writeheader()
+        writer.writerows(map(as_cells, rows))
+
+
+def written_parquet(rows: list[dict[str, Any]], path: Path) -> None:
+    parquet.write_table(pa.Table.from_pylist(rows), path)
+
+
+def written_arrow(rows: list[dict[str, Any]], path: Path) -> None:
+    table = pa.Table.from_pylist(rows)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+FILES: dict[str, Callable[[list[dict[str, Any]], Path], None]] = {
+    "a.jsonl": written_lines,
+    "a.json": written_array,
+    "a.csv": written_csv,
+    "a.tsv": written_csv,
+    "a.parquet": written_parquet,
+    "a.arrow": written_arrow,
+}
+
+
+class DataSet:
+    """As a data set of Hugging Face gives its rows; tests/engines has the real one."""
+
+    features = ()
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._table = pa.Table.from_pylist(rows)
+
+    def with_format(self, _: str) -> DataSet:
+        return self
+
+    def iter(self, n_rows: int) -> Iterator[Any]:
+        for batch in self._table.to_batches(n_rows):
+            yield pa.Table.from_batches([batch])
+
+
+OBJECTS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
+    "dicts": list,
+    "tuple": tuple,
+    "generator": iter,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.Table.from_pylist,
+    "data set": DataSet,
+}
+
+
+def scores_of(result: Any) -> list[list[str]]:
+    """Per row its scores to the bit, or why there is none."""
+    return [
+        [
+            NullReason(code).name.lower() if code else score.hex()
+            for score, code in zip(*row, strict=True)
+        ]
+        for row in zip(result.scores.tolist(), result.null_reasons.tolist(), strict=True)
+    ]
+
+
+def scores_in(path: Path) -> list[list[str]]:
+    """The same from a file of scores."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [
+        [row[f"{metric}_null_reason"] or float(row[metric]).hex() for metric in METRIC_IDS]
+        for row in rows
+    ]
+
+
+@every_row("names", list(NAMES))
+@every_row("shape", list(SHAPES))
+def test_every_entrance_gives_the_same(names: str, shape: str, tmp_path: Path) -> None:
+    rows = rows_of(names, shape)
+    wanted = scores_of(rag_eval.evaluate_batch(rows, profile="grounded"))
+    paths = dict(zip(NAMES["native"], NAMES[names], strict=True))
+    for name, make in OBJECTS.items():
+        result = rag_eval.evaluate_batch(make(rows), profile="grounded")
+        assert scores_of(result) == wanted, name
+    for name, write in FILES.items():
+        write(rows, tmp_path / name)
+        report = score_file(
+            tmp_path / name, tmp_path / "scores.jsonl", profile="grounded", restart=True
+        )
+        assert scores_in(tmp_path / "scores.jsonl") == wanted, name
+        [found] = report.fields
+        assert {
+            field: found.fields.paths[field].split("[")[0].split(".")[0] for field in paths
+        } == (paths), name
