@@ -1,4 +1,4 @@
-"""Rows as tools write them, in our own words; run as a module it prints the table of docs/files.md."""
+"""Rows as tools write them, in our own words; run, it prints the table of docs/files.md."""
 
 from __future__ import annotations
 
