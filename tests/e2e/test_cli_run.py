@@ -59,6 +59,7 @@ def handbook_rows() -> list[Any]:
 
 INTERVAL = ("[0.05,", "0.20]")
 RECALL = ("context_recall", "0.10", "(61/66)")
+FIELDS = "fields: question=question, answer=answer, contexts=contexts\n"
 FAITH = ("--metrics", "faithfulness")
 
 
@@ -68,10 +69,12 @@ FAITH = ("--metrics", "faithfulness")
 def test_table() -> None:
     done = run(HANDBOOK)
     assert done.exit_code == 0
-    assert done.stderr.startswith(
-        "note: these are the scores of rag-eval-node-ts (--profile overlap)"
+    fields, *notes = done.stderr.splitlines(keepends=True)
+    assert fields == (
+        "fields: question=question, answer=answer, contexts=contexts, ground truth=groundTruth\n"
     )
-    assert run(HANDBOOK, "--profile", "overlap").stderr == ""
+    assert notes[0].startswith("note: these are the scores of rag-eval-node-ts (--profile overlap)")
+    assert run(HANDBOOK, "--profile", "overlap").stderr == fields
     lines = done.stdout.splitlines()
     names = "metric mean [95%] median min max std threshold pass nulls null"
     assert [word for word in lines[0].split() if word != "rate"] == names.split()
@@ -155,9 +158,9 @@ def test_json_summary_is_one_object(mixed: Path) -> None:
     assert [row["row"] for row in summary["worst"]] == ['line 2 ("b")']
     assert summary["worst"][0]["metrics"]["faithfulness"]["signals"]
     assert "results" not in summary
-    assert done.stderr == "FAIL  pass rate 0.50 (1/2) is below 1.00\n"
+    assert done.stderr == f"{FIELDS}FAIL  pass rate 0.50 (1/2) is below 1.00\n"
     told = run(mixed, *FAITH, "--format", "json").stderr
-    assert told == "no gate set; add --min-mean faithfulness=0.7 or rag-eval gate\n"
+    assert told == f"{FIELDS}no gate set; add --min-mean faithfulness=0.7 or rag-eval gate\n"
     assert run(mixed, *FAITH, "--format", "json", "--quiet").stderr == ""
 
 
@@ -302,13 +305,13 @@ def test_the_sample_file_is_never_overwritten(good: Path) -> None:
 
 @pytest.mark.parametrize("name", ["out.json", "out.jsonl", "out.json.gz"])
 def test_an_old_result_is_kept_when_the_run_fails(tmp_path: Path, name: str) -> None:
-    rows = [GOOD] * 2500 + [{"id": "late", **GOOD, "contexts": "x"}]
+    rows = [GOOD] * 2500 + [{"id": "late", **GOOD, "contexts": 3}]
     data = samples(tmp_path / "d.jsonl", *rows)
     output = tmp_path / name
     output.write_bytes(b"old")
     done = run(data, "--output", output, "--threads", 1)
     assert done.exit_code == 2
-    expected = f'error: {data}, line 2501 ("late"): contexts must be a list of strings, got str\n'
+    expected = f'error: {data}, line 2501 ("late"): contexts must be a list of strings, got int\n'
     assert done.stderr == expected
     assert output.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["d.jsonl", name])
@@ -331,7 +334,7 @@ def test_an_old_result_is_kept_when_the_disk_is_full(tmp_path: Path) -> None:
 BAD_ROWS = [
     ({"id": "q", "question": "q", "contexts": []}, 'line 2 ("q"): answer is missing; wanted a str'),
     ({**GOOD, "answer": 3}, "line 2: answer must be a str, got int"),
-    ({**GOOD, "contexts": "x"}, "line 2: contexts must be a list of strings, got str"),
+    ({**GOOD, "contexts": 3}, "line 2: contexts must be a list of strings, got int"),
     ({**GOOD, "contexts": ["x", None]}, "line 2: contexts[1] must be a str, got NoneType"),
     ({**GOOD, "groundTruth": 3}, "line 2: ground_truth must be a str, got int"),
     ({**GOOD, "groundTruth": "a", "ground_truth": "b"}, "line 2: ground_truth and groundTruth"),
@@ -378,7 +381,8 @@ def test_skipping_invalid_rows(tmp_path: Path) -> None:
     assert "4 samples scored, 11 of 15 skipped as invalid" in done.stdout
     assert done.stdout.splitlines()[-1] == "FAIL  pass rate 0.75 (3/4) is below 1.00"
     assert 'line 15 ("z")  composite' in done.stdout
-    skipped = done.stderr.splitlines()
+    fields, *skipped = done.stderr.splitlines()
+    assert fields.startswith("fields: question=question, ")
     assert skipped[0] == 'skipped line 2 ("q"): answer is missing; wanted a str'
     assert (len(skipped), skipped[-1]) == (11, "skipped 1 more")
     value = json.loads(output.read_text())
@@ -416,7 +420,7 @@ def test_duplicate_ids_are_a_warning(tmp_path: Path) -> None:
     done = run(data, *FAITH)
     assert done.exit_code == 0
     names = ", ".join(f'line {line} ("a")' for line in (2, 3, 4))
-    assert done.stderr == f"note: 5 rows have the id of an earlier one: {names}, …\n"
+    assert done.stderr == f"{FIELDS}note: 5 rows have the id of an earlier one: {names}, …\n"
     assert run(data, *FAITH, "--quiet").stderr == ""
 
 
@@ -656,7 +660,7 @@ def test_flags_win_over_the_configuration_and_that_over_defaults(
 def test_standard_input(good: Path) -> None:
     running = WarmProcess("run", "-", *FAITH, stdin=PIPE)
     out, err = running.communicate(b"\xef\xbb\xbf" + good.read_bytes() + b"\r\n")
-    assert (running.returncode, err) == (0, b"")
+    assert (running.returncode, err) == (0, FIELDS.encode())
     assert b"2 samples scored" in out
     running = WarmProcess("run", "-", *FAITH, stdin=PIPE)
     _, err = running.communicate(b"{}")
@@ -680,13 +684,16 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
 def test_stdout_that_takes_nothing(good: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = run_warm("run", good, stdout=full)
-    assert (done.returncode, done.stderr) == (2, b"error: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"{FIELDS}error: No space left on device\n".encode(),
+    )
 
 
 def test_stdout_that_is_closed(good: Path) -> None:
     """It was a defect, with a traceback."""
     done = run_warm("run", good, code=f"import sys; sys.stdout = None; {COMMAND}")
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, FIELDS.encode())
 
 
 @pytest.fixture
