@@ -52,7 +52,7 @@ FAILING = """
 
     @pytest.mark.rag_eval_dataset("samples.jsonl", limit=1)
     def test_bad_input(sample):
-        assert_rag({**sample, "contexts": "Rome"}, faithfulness=0.1)
+        assert_rag({**sample, "contexts": 7}, faithfulness=0.1)
 """
 MARKERS = """
     import pytest
@@ -208,7 +208,7 @@ def test_failures_say_why_and_bad_rows_are_errors_of_their_own(pytester: pytest.
         pytester.path,
         sample(0, id=HOSTILE, answer=unsupported),
         "{not json",
-        sample(2, contexts="Rome"),
+        sample(2, contexts=7),
         sample(0, groundTruth="The bridge was built in 1900."),
         sample(0, groundTruth="The bridge was built in 1900."),
         {key: value for key, value in sample(0).items() if key != "id"},
@@ -230,7 +230,7 @@ def test_failures_say_why_and_bad_rows_are_errors_of_their_own(pytester: pytest.
         r"E +best in contexts\[0\]: “The bridge was .*”",
         r"E +critical hallucination_rate: .* “Elephants.*”",
         r"samples\.jsonl, line 2: is not JSON: .*",
-        r'samples\.jsonl, line 3 \("q2"\): contexts must be a list of strings, got str',
+        r'samples\.jsonl, line 3 \("q2"\): contexts must be a list of strings, got int',
         rf'E +rag_eval\.errors\.InputError: sample \("{name}"\): contexts must be a .*',
         r"worst: q1\\x1b.*faithfulness 0\.\d\d .*context_recall null  \(test_failing\.py.*",
     ):
