@@ -26,8 +26,6 @@ from rag_eval.inputs.samples import (
     ground_truth_of,
     sample_name,
 )
-from rag_eval.inputs.schemas.contexts import UNREADABLE, context_texts
-from rag_eval.inputs.schemas.maps import with_texts
 from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.columns import (
     GIVEN_ANSWER,
@@ -90,6 +88,8 @@ class RowTexts:
                 data, offsets = kernels.pack_texts(texts)
                 break
             except (TypeError, OverflowError) as error:
+                from rag_eval.inputs.schemas.maps import with_texts
+
                 rows = [with_texts(row) if type(row) is dict else row for row in self.rows]
                 if any(map(is_not, rows, self.rows)):
                     return read_rows(rows, self.first_row, needs, self.origin).pack()
@@ -321,8 +321,11 @@ def _contexts(sample: SampleLike, contexts: Any, needs: FieldNeeds) -> Iterable[
 
 def _listed(contexts: Any) -> Sequence[str]:
     """Contexts that came as something else than a list of texts as one."""
-    if isinstance(contexts, tuple):
+    if isinstance(contexts, (list, tuple)):
         return contexts
+    # A sample as we know it needs none of this.
+    from rag_eval.inputs.schemas.contexts import UNREADABLE, context_texts
+
     texts = context_texts(contexts)
     if isinstance(texts, list):
         return texts
