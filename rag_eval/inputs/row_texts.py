@@ -90,7 +90,12 @@ class RowTexts:
             except (TypeError, OverflowError) as error:
                 from rag_eval.inputs.schemas.maps import with_texts
 
-                rows = [with_texts(row) if type(row) is dict else row for row in self.rows]
+                rows = [
+                    with_texts(row if type(row) is dict else dict(row))
+                    if isinstance(row, Mapping)
+                    else row
+                    for row in self.rows
+                ]
                 if any(map(is_not, rows, self.rows)):
                     return read_rows(rows, self.first_row, needs, self.origin).pack()
                 if n_rows > 1 and self.origin is None:

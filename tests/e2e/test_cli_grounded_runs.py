@@ -13,6 +13,8 @@ from rag_eval.calibration.fitting import Calibration
 from tests.commands import invoke
 from tests.grounded_rows import GROUNDED, INVENTED, SAMPLES, SOUND, samples
 
+FIELDS = "fields: question=question, answer=answer, contexts=contexts, ground truth=ground_truth\n"
+
 
 def run(*arguments: object, **options: Any) -> Result:
     return invoke("run", *arguments, **options)
@@ -58,7 +60,8 @@ def test_calibrated_thresholds_and_probabilities(
         (tmp_path / "rag-eval.toml").write_text('profile="grounded"\ncalibration="cal.json"\n')
         flags = ("--config", tmp_path / "rag-eval.toml")
     done = run(many, *flags, "--format", "jsonl", "--min-pass-rate", 0.5)
-    assert (done.exit_code, done.stderr) == (0, "PASS  pass rate 0.50 (30/60) is at least 0.50\n")
+    verdict = "PASS  pass rate 0.50 (30/60) is at least 0.50\n"
+    assert (done.exit_code, done.stderr) == (0, FIELDS + verdict)
     rows = [json.loads(line)["metrics"] for line in done.stdout.splitlines()]
     assert {row["faithfulness"]["threshold"] for row in rows} == {found.threshold}
     assert [row["faithfulness"]["probability"] for row in rows] == [0.0, 1.0] * 30
@@ -91,7 +94,7 @@ def test_a_calibration_without_a_signature_gives_a_note(many: Path, calibration:
     done = run(many, *GROUNDED, "--calibration", calibration)
     assert done.exit_code == 0
     note = "note: the calibration of faithfulness has no signature: taken to fit, unverified\n"
-    assert done.stderr == note
+    assert done.stderr == FIELDS + note
     assert run(many, *GROUNDED, "--calibration", calibration, "--quiet").stderr == ""
 
 

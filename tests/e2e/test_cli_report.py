@@ -189,3 +189,13 @@ def test_a_report_does_not_take_the_place_of_a_file_that_a_pattern_names(tmp_pat
     done = run("run", "*.jsonl", "--junit", "a.jsonl", cwd=tmp_path)
     assert done.exit_code == 2
     assert (tmp_path / "a.jsonl").read_text() == EXAMPLE.read_text()
+
+
+def test_a_partial_result_passes_no_gate(tmp_path: Path) -> None:
+    assert run("run", EXAMPLE, "--output", "out.json", "--quiet", cwd=tmp_path).exit_code == 0
+    held = run("report", "out.json", "--min-pass-rate", "0", cwd=tmp_path)
+    assert held.output.startswith("## rag-eval: passed"), held.output
+    found = json.loads((tmp_path / "out.json").read_text())
+    (tmp_path / "part.json").write_text(json.dumps({**found, "interrupted": True}))
+    part = run("report", "part.json", "--min-pass-rate", "0", cwd=tmp_path)
+    assert part.output.startswith("## rag-eval: failed"), part.output

@@ -175,7 +175,7 @@ def test_frames_of_the_library_hide_from_pytest() -> None:
     with pytest.raises(AssertionError) as found:
         assert_rag(SAMPLE, faithfulness=1.0)
     with pytest.raises(InputError) as refused:
-        assert_rag({**SAMPLE, "contexts": "Rome"}, faithfulness=1.0)
+        assert_rag({**SAMPLE, "contexts": 7}, faithfulness=1.0)
     for error in (found.value, refused.value):
         frames = list(traceback.walk_tb(error.__traceback__))[1:]
         assert frames
