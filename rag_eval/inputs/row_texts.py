@@ -90,7 +90,7 @@ class RowTexts:
             except (TypeError, OverflowError) as error:
                 from rag_eval.inputs.schemas.maps import with_texts
 
-                rows = [
+                rows: list[SampleLike] = [
                     with_texts(row if type(row) is dict else dict(row))
                     if isinstance(row, Mapping)
                     else row
