@@ -33,6 +33,7 @@ from rag_eval.options.types import (
     EvaluateOptions,
     HeuristicOptions,
     MetricsOptions,
+    MissingOptions,
     RegressionOptions,
     SchemaOptions,
     ScoringOptions,
@@ -175,7 +176,7 @@ def python_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-_OF_BATCH = (EvaluateOptions, WorkOptions, SchemaOptions, RegressionOptions)
+_OF_BATCH = (EvaluateOptions, WorkOptions, SchemaOptions, MissingOptions, RegressionOptions)
 _OF_BATCHES = (ScoringOptions, SchemaOptions)
 # Forms of options, with what they are for, and forms that they extend, which have sections already.
 _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
@@ -195,9 +196,15 @@ _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
         SchemaOptions,
         (),
     ),
+    ("Missing fields", "`evaluate_batch`, `run_file`, `score_file`.", MissingOptions, ()),
     ("A baseline", "`evaluate_batch`, `run_file`.", RegressionOptions, ()),
     ("`evaluate_batch`", "", BatchEvaluateOptions, _OF_BATCH),
-    ("Files", "`run_file`, `score_file`.", ReadOptions, (WorkOptions, SchemaOptions)),
+    (
+        "Files",
+        "`run_file`, `score_file`.",
+        ReadOptions,
+        (WorkOptions, SchemaOptions, MissingOptions),
+    ),
     ("`run_file`", "", RunOptions, (ReadOptions, EvaluateOptions, RegressionOptions)),
     ("`score_file`", "", ScoreFileOptions, (ReadOptions, EvaluateOptions)),
     ("`BatchScorer`", "Record batches: Spark, Ray, Dask.", BatchScorerOptions, _OF_BATCHES),

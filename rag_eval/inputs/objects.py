@@ -207,6 +207,18 @@ def _plain(value: Any) -> Any:
     return None if value is None or (value != value) is not False else value
 
 
+def named_fields(samples: Any, names: FieldNames) -> list[FieldMap]:
+    """Where our fields are in samples that were read; empty where their names cannot be told."""
+    if isinstance(samples, (list, tuple)):
+        return [names.map_of(samples[:_LOOKED_AT_ROWS])] if isinstance(samples[0], Mapping) else []
+    if not is_table(samples):
+        return []
+    columns = list(getattr(samples, "column_names", getattr(samples, "columns", [])))
+    if not columns or not all(isinstance(name, str) for name in columns):
+        return []
+    return [names.map(columns, lambda _: ())]
+
+
 def row_count(samples: object) -> int | None:
     """How many samples there are, where that can be said without computing them."""
     # The length of a relation of duckdb is a query: it would run twice, or read what can be read
