@@ -177,6 +177,7 @@ def python_page() -> str:
 
 
 _OF_BATCH = (EvaluateOptions, WorkOptions, SchemaOptions, MissingOptions, RegressionOptions)
+_OF_FILES = (WorkOptions, SchemaOptions, MissingOptions)
 _OF_BATCHES = (ScoringOptions, SchemaOptions)
 # Forms of options, with what they are for, and forms that they extend, which have sections already.
 _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (

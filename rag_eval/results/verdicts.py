@@ -50,7 +50,9 @@ def judge_rows(scores: npt.NDArray[np.float64], plan: Plan) -> Verdicts:
 def _any_measured(measured: npt.NDArray[np.bool_], plan: Plan) -> npt.NDArray[np.bool_]:
     """Whether a row has a score that could have failed; True where no metric can fail a row."""
     gating = [plan.thresholds[metric] is not None for metric in plan.columns]
-    return measured[:, gating].any(axis=1) if any(gating) else np.ones(len(measured), np.bool_)
+    if not any(gating):
+        return np.ones(len(measured), np.bool_)
+    return np.asarray(measured[:, gating].any(axis=1), np.bool_)
 
 
 def _in_composite(metric: MetricId, plan: Plan) -> bool:

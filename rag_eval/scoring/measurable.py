@@ -25,8 +25,8 @@ from rag_eval.samples import MetricId, NullReason
 
 _MISSING: Final = int(NullReason.MISSING_FIELD)
 _TRUTH: Final = "ground_truth"
-# Names that are nearer than this are one name, misspelt: "anwser". Columns of other tools have names
-# like that of the ground truth, which many data sets do without: "ground_truth_contexts".
+# Names that are nearer than this are one name, misspelt: "anwser". Other tools have columns named
+# much like the ground truth, which many data sets do without: "ground_truth_contexts".
 _NEAR: Final = 0.8
 _NEAR_TRUTH: Final = 0.85
 _MOST_COLUMNS: Final = 1000
