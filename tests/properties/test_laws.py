@@ -35,7 +35,7 @@ def scores_of(sample: Sample, **options: Any) -> dict[str, float | None]:
 
 
 def matrix(rows: list[Sample], **options: Any) -> bytes:
-    return rag_eval.evaluate_batch(rows, threads=1, **options).scores.tobytes()
+    return rag_eval.evaluate_batch(rows, threads=1, **options, allow_missing=True).scores.tobytes()
 
 
 # -------------------------------------------------------------------------- a text and itself
