@@ -12,6 +12,7 @@ from rag_eval.cli.scoring_flags import reading_flags
 from rag_eval.errors import InputChangedError
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ConfigOptions
+from rag_eval.plumbing.spelling import counted
 
 if TYPE_CHECKING:
     from rag_eval.samples import Profile
@@ -71,7 +72,7 @@ def validate_command(
         found, changed = error.report, error
     for remark in [*found.remarks, *field_lines(found.fields)]:
         say(remark)
-    print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")
+    print(f"{counted(found.n_rows, 'sample')}, {found.n_invalid:,} invalid")
     if found.repeated_ids:
         say(f"warning: {found.repeated_ids}")
     if changed is not None:
