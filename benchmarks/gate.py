@@ -62,7 +62,7 @@ _BARS: Final = {
     "rankings": 6.5,
 }
 # Times plain Python. The bar is 20, and the benchmarks assert it; here a quarter is left for the
-# noise of a shared machine, where medians of the same build were seen from 17.9 to 21.8. What this
+# noise of a shared machine, where the same build was seen from 17.8 to 21.6. What this
 # floor catches is what instruction counts cannot see: stalls, page faults, work outside the kernel.
 RATIO_FLOOR: Final = 15.0
 RATIO_ROWS: Final = 2000

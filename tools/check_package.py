@@ -88,7 +88,7 @@ def check_wheel(wheel: Path, folder: Path) -> None:
 
 def install(python: Path, requirement: str | Path) -> None:
     """Install something for an interpreter that has no pip, by the pip of this one."""
-    flags = ["--quiet", "--disable-pip-version-check"]
+    flags = ["--quiet", "--disable-pip-version-check", "--no-compile"]
     run(sys.executable, "-m", "pip", "--python", python, "install", *flags, requirement)
 
 

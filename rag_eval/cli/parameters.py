@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
@@ -20,7 +20,13 @@ def number_of(text: str) -> float:
     return float(text[:-1]) / 100 if text.endswith("%") else float(text)
 
 
-class _Share(click.ParamType[float]):
+if TYPE_CHECKING:
+    _Number = click.ParamType[float]
+else:
+    _Number = click.ParamType  # in the lowest click it cannot be subscripted
+
+
+class _Share(_Number):
     """A share of all, such as ``0.9`` or ``90%``."""
 
     name = "share"

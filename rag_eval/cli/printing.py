@@ -46,7 +46,7 @@ def say(text: str) -> None:
     if sys.stderr.isatty():
         width = max(20, shutil.get_terminal_size().columns)
         line = textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
-    print(line, file=sys.stderr)
+    print(line, file=sys.stderr, flush=True)
 
 
 def print_warnings(remarks: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ from rag_eval.cli.scoring_flags import reading_flags
 from rag_eval.errors import InputChangedError, InputError, NotMeasuredError
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ConfigOptions
+from rag_eval.plumbing.spelling import counted
 
 if TYPE_CHECKING:
     from rag_eval.samples import Profile
@@ -56,7 +57,6 @@ def validate_command(
     """
     from rag_eval.inputs.schemas.maps import field_lines
     from rag_eval.jobs.options import input_options
-    from rag_eval.plumbing.spelling import counted
     from rag_eval.reports.plain_text import plain_text
     from rag_eval.results.batch import not_measured_text
     from rag_eval.scoring.faulty_rows import validate_file
@@ -85,7 +85,7 @@ def validate_command(
     ]
     for line in filter(None, lines):
         say(line)
-    print(f"{found.n_rows:,} samples, {found.n_invalid:,} invalid")
+    print(f"{counted(found.n_rows, 'sample')}, {found.n_invalid:,} invalid")
     if found.repeated_ids:
         say(f"warning: {found.repeated_ids}")
     if failure is not None:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import random
-import shutil
-import subprocess
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import pytest
 
 import rag_eval
+from tests.c_library import compiled
 from tests.differential.test_overlap_block import assert_same_bits, oracle_scores
 from tests.tables import every_row
-
-NATIVE = Path(__file__).parents[2] / "_native"
 
 SEPARATORS = b" \t\n\x0b\x0c\r!\"#%&'()*,-./:;?@[\\]_{}"
 WRAPPERS = """
@@ -38,15 +34,7 @@ BASE = 5000
 @pytest.fixture(scope="module")
 def cutters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cutter]:
     """Both block cutters, compiled apart: the kernels use the best that the processor runs."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("byte_blocks")
-    source, library = folder / "wrappers.c", folder / "wrappers.so"
-    source.write_text(WRAPPERS, encoding="ascii")
-    command = [compiler, "-O3", "-shared", "-fPIC", f"-I{NATIVE}", source, "-o", library]
-    subprocess.run(command, check=True)
-    functions = ctypes.CDLL(str(library))
+    functions = ctypes.CDLL(str(compiled(WRAPPERS, tmp_path_factory.mktemp("byte_blocks"), "-O3")))
     room = functions.room()
 
     def cutter(name: str) -> Cutter:

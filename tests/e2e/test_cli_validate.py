@@ -126,3 +126,8 @@ def test_standard_input_and_duplicate_ids() -> None:
         "2 samples without ground truth",
         'warning: 1 row has the id of an earlier one: line 2 ("x")',
     ]
+
+
+def test_one_sample_is_not_several(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text('{"question": "q?", "answer": "a", "contexts": ["c"]}\n')
+    assert validate(tmp_path / "one.jsonl").stdout == "1 sample, 0 invalid\n"

@@ -422,7 +422,7 @@ def test_the_overlap_profile_is_left_as_it_was(sample: Sample, other: Sample) ->
 
 @given(grounded_samples(), st.sampled_from([*NAMES, *NUMBERS]))
 def test_unknown_fields_do_not_matter(sample: Sample, value: str) -> None:
-    extended = {**sample, "id": value, "metadata": {"answer": value}, "context": [value]}
+    extended = {**sample, "id": value, "metadata": {"answer": value}, "notes": [value]}
     assert scored([extended]).scores.tobytes() == scored([sample]).scores.tobytes()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError
@@ -177,7 +178,8 @@ def table() -> str:
     lines = ["| written by | columns | what is recognised |", "|---|---|---|"]
     for shape in SHAPES:
         columns = ", ".join(f"`{name}`" for name in shape.row)
-        said = found(shape.row)
+        # Brackets outside of code would be links.
+        said = re.sub(r"(?<==)[^\s,]*\[[^\s,]*", r"`\g<0>`", found(shape.row))
         lines.append(f"| {shape.tool} | {columns} | {said.replace('|', chr(92) + '|')} |")
     return "\n".join(lines)
 

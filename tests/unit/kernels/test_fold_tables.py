@@ -6,8 +6,6 @@ import ctypes
 import hashlib
 import random
 import re
-import shutil
-import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ import numpy.typing as npt
 import pytest
 import unicodedata2  # type: ignore[import-not-found]
 
+from tests.c_library import STRICT, compiled
 from tests.oracle.grounded_characters import ACCENTS_DROPPED, APOSTROPHES, fold, kinds, within
 from tests.oracle.grounded_words import LATIN
 from tests.oracle.unicode17 import is_space
@@ -99,16 +98,9 @@ def pointer(array: npt.NDArray[Any]) -> ctypes.c_void_p:
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("fold_tables")
-    source, library = folder / "wrappers.c", folder / "wrappers.so"
-    source.write_text(WRAPPERS, encoding="ascii")
-    strict = ["-Wall", "-Wextra", "-Werror", "-std=c99"]
-    command = [compiler, "-O1", *strict, "-shared", "-fPIC", f"-I{NATIVE}", source, "-o", library]
-    subprocess.run(command, check=True)
-    functions = ctypes.CDLL(str(library))
+    functions = ctypes.CDLL(
+        str(compiled(WRAPPERS, tmp_path_factory.mktemp("fold_tables"), *STRICT))
+    )
     functions.ligature.restype = ctypes.c_char_p
     flags, bases, lowers = (np.zeros(N_CODE_POINTS, np.uint32) for _ in range(3))
     classes, n_parts = np.zeros(N_CODE_POINTS, np.uint8), np.zeros(N_CODE_POINTS, np.int32)

@@ -6,8 +6,6 @@ import ctypes
 import hashlib
 import random
 import re
-import shutil
-import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.c_library import STRICT, compiled
 from tests.oracle.grounded_characters import fold, within
 from tests.oracle.grounded_words import LATIN
 
@@ -109,16 +108,7 @@ class Library:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("word_tables")
-    source, built = folder / "wrappers.c", folder / "wrappers.so"
-    source.write_text(WRAPPERS, encoding="ascii")
-    strict = ["-Wall", "-Wextra", "-Werror", "-std=c99"]
-    command = [compiler, "-O1", *strict, "-shared", "-fPIC", f"-I{NATIVE}", source, "-o", built]
-    subprocess.run(command, check=True)
-    return Library(built)
+    return Library(compiled(WRAPPERS, tmp_path_factory.mktemp("word_tables"), *STRICT))
 
 
 @pytest.fixture(scope="module")
