@@ -26,7 +26,7 @@ def compare(*arguments: object) -> Result:
 
 
 def result_file(path: Path, *rows: dict[str, Any], metrics: str, **options: Any) -> Path:
-    rag_eval.evaluate_batch(rows, metrics.split(","), **options).to_json(path)
+    rag_eval.evaluate_batch(rows, metrics.split(","), allow_missing=True, **options).to_json(path)
     return path
 
 
