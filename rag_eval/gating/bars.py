@@ -46,12 +46,10 @@ class BarOutcome:
 
     @property
     def texts(self) -> tuple[str, str]:
-        """Found and wanted, with as many decimals as it takes to tell them apart."""
-        least = "at least" if self.rises else "at most"
+        """Score and threshold, with as many decimals as it takes to tell them apart."""
         if self.found is None:
-            return "null", f"{least} {self.wanted:.2f}"
-        found, wanted = apart(self.found, self.wanted)
-        return found, f"{least} {wanted}"
+            return "null", f"{self.wanted:.2f}"
+        return apart(self.found, self.wanted)
 
 
 def checked_bars(given: Mapping[str, object], owner: str) -> dict[str, float]:
@@ -66,9 +64,9 @@ def checked_bars(given: Mapping[str, object], owner: str) -> dict[str, float]:
     for name, value in given.items():
         metric = name if name == COMPOSITE else to_metric_id(name)
         if metric in bars:
-            raise InputError(f"{owner}: the bar of {metric} is given twice")
+            raise InputError(f"{owner}: the threshold of {metric} is given twice")
         check = number if metric != COMPOSITE and is_scorer_id(metric) else share
-        bars[metric] = check(value, f"{owner}: the bar of {metric}")
+        bars[metric] = check(value, f"{owner}: the threshold of {metric}")
     if COMPOSITE in bars:
         bars[COMPOSITE] = bars.pop(COMPOSITE)
     return bars

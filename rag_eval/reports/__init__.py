@@ -1,4 +1,4 @@
-"""Results in a form to read or to hand on: text, HTML, Markdown, JUnit, notebooks."""
+"""Results as text, HTML, Markdown, JUnit XML and notebook output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result and the bars on it in; the text of a failed assertion, safe for any terminal, out."""
+"""The text of a failed assertion about one result, safe to print on any terminal."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ _WINDOW_LIMIT: Final = 200
 _EXPLANATION_LIMIT: Final = 300
 _MOST_SENTENCES: Final = 5
 _MOST_SIGNALS: Final = 8
-# What is said of sentences of the answer says why these are low.
+# Metrics whose low scores are explained by sentences of the answer.
 _OF_ANSWER: Final = frozenset({"faithfulness", "hallucination_rate", COMPOSITE})
 _OF_TRUTH: Final = frozenset({"context_recall", COMPOSITE})
 
 
 def assertion_text(result: EvalResult, outcomes: Sequence[BarOutcome], name: str) -> str:
-    """Each bar with found and wanted, the sentences and the signals behind what was missed.
+    """Each score with its threshold, then the sentences and signals behind the failures.
 
     Parameters
     ----------
     result : EvalResult
     outcomes : sequence of BarOutcome
     name : str
-        What the sample is called; empty where it has no name.
+        Name of the sample, or empty.
     """
     missed = [outcome for outcome in outcomes if not outcome.held]
     profile = "" if result.signature is None else f" (profile {result.signature.profile})"
     called = f' "{plain_text(name, _NAME_LIMIT)}"' if name else ""
-    bars = counted(len(outcomes), "bar")
-    lines = [f"sample{called}: {len(missed)} of {bars} missed{profile}"]
+    thresholds = counted(len(outcomes), "threshold")
+    lines = [f"sample{called}: {len(missed)} of {thresholds} not met{profile}"]
     lines += _bar_lines(outcomes)
     names = {outcome.metric for outcome in missed}
     if names & _OF_ANSWER:
@@ -50,13 +50,14 @@ def assertion_text(result: EvalResult, outcomes: Sequence[BarOutcome], name: str
 
 
 def _bar_lines(outcomes: Sequence[BarOutcome]) -> Iterator[str]:
-    """Those missed first, each with why."""
+    """Failures first, each with its reason."""
     rows = [(outcome, *outcome.texts) for outcome in sorted(outcomes, key=lambda each: each.held)]
     width = max(len(outcome.metric) for outcome, _, _ in rows)
     room = max(len(found) for _, found, _ in rows)
     for outcome, found, wanted in rows:
-        line = f"  {outcome.metric:<{width}}  {found:>{room}}  wanted {wanted}"
-        yield line + (", held" if outcome.held else "")
+        line = f"  {outcome.metric:<{width}}  {found:>{room}}  threshold {wanted}"
+        line += "" if outcome.rises else " (maximum)"
+        yield line + (", passed" if outcome.held else "")
         if outcome.held:
             continue
         why = ": ".join(filter(None, (outcome.null_reason, outcome.explanation)))
@@ -67,26 +68,27 @@ def _bar_lines(outcomes: Sequence[BarOutcome]) -> Iterator[str]:
 def _sentence_lines(
     result: EvalResult, sentences: Sequence[SentenceView], owner: str
 ) -> Iterator[str]:
-    """The sentences that are not carried, the least of them first, beside the best passage."""
+    """The sentences that are not supported, lowest support first, with their best matches."""
     short = sorted(
         (sentence for sentence in sentences if sentence.level != "supported"),
         key=lambda sentence: sentence.support,
     )
     if not short:
         return
-    yield f"  {owner}: {len(short)} of {len(sentences)} sentences not carried by the contexts"
+    n = len(sentences)
+    yield f"  {owner}: {len(short)} of {n} sentences not fully supported by the contexts"
     contexts = contexts_of(result)
     for sentence in short[:_MOST_SENTENCES]:
         text = plain_text(sentence.text, _SENTENCE_LIMIT)
         yield f"    {sentence.support:.2f} {sentence.level}: “{text}”"
         if sentence.chunk is not None and sentence.chunk < len(contexts):
-            yield f"      best in contexts[{sentence.chunk}]: “{_window(sentence, contexts)}”"
+            yield f"      best match in contexts[{sentence.chunk}]: “{_window(sentence, contexts)}”"
         else:
-            yield "      in no context"
+            yield "      no matching context"
         if sentence.missing:
             missing = (plain_text(each, _NAME_LIMIT) for each in sentence.missing[:_MOST_SIGNALS])
             shown = ", ".join(missing)
-            yield f"      missing in the contexts: {shown}"
+            yield f"      missing from the contexts: {shown}"
     if len(short) > _MOST_SENTENCES:
         yield f"    and {len(short) - _MOST_SENTENCES} more"
 
@@ -100,7 +102,7 @@ def _window(sentence: SentenceView, contexts: Sequence[str]) -> str:
 
 
 def _signal_lines(result: EvalResult, names: set[str]) -> Iterator[str]:
-    """Findings about what was missed; of sentences that stand above, their words once only."""
+    """The signals of the metrics that failed."""
     signals = gravest_first(
         signal
         for name, metric in result.metrics.items()

@@ -1,6 +1,6 @@
-"""Outcomes and a report in Markdown in; what GitHub and GitLab show beside a change, out."""
+"""What GitHub and GitLab show beside a change: annotations, step summaries, code quality."""
 
-# No annotations of the future: their name is taken by those of GitHub.
+# No `from __future__ import annotations`: that name is a function here.
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ from rag_eval.plumbing import json_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.views.outcomes import FailedCheck, Outcome, checkout_path
 
-# Of one step GitHub shows so many errors, and refuses a longer summary.
+# GitHub shows at most this many errors per step and rejects longer summaries.
 MOST_ANNOTATIONS: Final = 10
 MOST_SUMMARY_BYTES: Final = 1024 * 1024
 
@@ -25,18 +25,18 @@ _MESSAGE_LIMIT: Final = 1000
 _TITLE_LIMIT: Final = 200
 _TEXT_LIMIT: Final = 500
 _NAME_LIMIT: Final = 100
-# Data has a backslash in front of it.
+# In data the tag is escaped by a backslash.
 _DETAILS: Final = re.compile(r"(?<!\\)<(/?)details\b")
 _CUT_NOTE: Final = (
-    "\n**Cut here: a summary holds 1 MiB.** The whole is in the files that the run wrote.\n"
+    "\n**Truncated: a step summary holds 1 MiB.** The report files of the run are complete.\n"
 )
 
 
 def annotations(outcomes: Iterable[Outcome], limit: int = MOST_ANNOTATIONS) -> list[str]:
-    """Commands that show what failed beside the files of a pull request, the worst first.
+    """Workflow commands that annotate the failures in a pull request, worst first.
 
-    Where rows alone failed and no gate, they are warnings. Where there are more than ``limit``, the
-    last says how many are left out.
+    They are warnings if only rows failed and no gate did. If there are more than ``limit``, the
+    last one says how many are not shown.
     """
     told = [outcome for outcome in outcomes if outcome.status in ("failed", "error")]
     level = "warning" if all(outcome.checks for outcome in told) else "error"
@@ -45,7 +45,7 @@ def annotations(outcomes: Iterable[Outcome], limit: int = MOST_ANNOTATIONS) -> l
     kept = told if len(told) <= limit else told[: limit - 1]
     lines = [_annotation(level, outcome) for outcome in kept]
     if left := len(told) - len(kept):
-        more = f"{left:,} more failed; the summary and the report of the run show them"
+        more = f"{left:,} more failures: see the step summary or the report of the run"
         lines.append(_command(level, more, title="rag-eval: more failures"))
     return lines
 
@@ -75,16 +75,16 @@ def _property(text: str) -> str:
 
 
 def step_summary(markdown: str, limit: int = MOST_SUMMARY_BYTES) -> str:
-    """Markdown of at most ``limit`` bytes of UTF-8.
+    """Markdown cut to at most ``limit`` bytes of UTF-8, with a note where it was cut.
 
-    It is cut between lines, where no collapsible and no block of code is open, with a note.
+    It is cut between lines, outside of collapsible sections and code blocks.
     """
     if len(_encoded(markdown)) <= limit:
         return markdown
     room = limit - len(_encoded(_CUT_NOTE))
     used, depth, fence = 0, 0, ""
     kept: list[str] = []
-    whole = 0  # as many lines can stand by themselves
+    whole = 0  # the number of lines after which nothing is left open
     for line in markdown.splitlines(keepends=True):
         used += len(_encoded(line))
         if used > room:
@@ -99,7 +99,7 @@ def step_summary(markdown: str, limit: int = MOST_SUMMARY_BYTES) -> str:
 
 
 def _fence_after(line: str, fence: str) -> str:
-    """The fence that is open after a line, where ``fence`` was before it."""
+    """The fence that is open after a line; ``fence`` is the one open before it."""
     text = line.strip()
     ticks = text[: len(text) - len(text.lstrip("`"))]
     if fence:
@@ -113,36 +113,36 @@ def write_github(
     environ: Mapping[str, str] | None = None,
     stream: IO[str] | None = None,
 ) -> list[str]:
-    """Add to the summary of the step that runs, and print annotations; gives notes for people.
+    """Append to the summary of the running step and print annotations; returns notes.
 
     Parameters
     ----------
     markdown : str
     outcomes : iterable of Outcome
     environ : mapping, optional
-        Names the file of the summary as ``GITHUB_STEP_SUMMARY``; by default the environment.
+        Its ``GITHUB_STEP_SUMMARY`` is the summary file; by default the process environment.
     stream : file, optional
-        Where annotations go, by default standard output; GitHub reads standard error, too.
+        Where annotations are printed, by default standard output.
 
     Raises
     ------
     InputError
-        When that file cannot be written to.
+        If the summary file cannot be written.
     """
     for line in annotations(outcomes):
         print(line, file=sys.stdout if stream is None else stream)
     named = (os.environ if environ is None else environ).get(_SUMMARY_VARIABLE)
     if not named:
-        return [f"no summary of a step was written: {_SUMMARY_VARIABLE} names no file"]
+        return [f"no step summary was written: {_SUMMARY_VARIABLE} is not set"]
     _append(Path(named), markdown)
     return []
 
 
 def _append(path: Path, markdown: str) -> None:
     try:
-        # What the step wrote before counts, too.
+        # Earlier output of the step counts towards the limit.
         before = path.stat().st_size if path.exists() else 0
-        # A heading ends where a blank line does; nobody knows how the file ends.
+        # A heading needs a line break before it, and the file may not end with one.
         text = step_summary(f"\n{markdown}", max(0, MOST_SUMMARY_BYTES - before))
         with path.open("ab") as file:
             file.write(_encoded(text))
@@ -160,24 +160,24 @@ def _encoded(text: str) -> bytes:
 
 
 def code_quality(outcomes: Iterable[Outcome]) -> bytes:
-    """A JSON array with a finding for each metric that a row failed by, and for each failed gate.
+    """A JSON array with one finding per failed metric of a row and per failed gate.
 
-    Gates are blockers, rows that could not be scored critical, scores that are too low major. The
-    fingerprint of a finding is made of its check, its file and the id of its row: with other scores
-    it is the same finding. Gates stand at the first line of the first file of samples, and rows of
-    unknown lines at the first line of theirs.
+    Failed gates are blockers, rows that could not be scored are critical, and failed scores are
+    major. A fingerprint is made from the check, the file and the row's id, so that a finding keeps
+    it when scores change. Gates are located at the first line of the first sample file, and rows
+    without a known line at the first line of their file.
     """
     listed = list(outcomes)
     files = [outcome.path for outcome in listed if outcome.path]
     files += [outcome.group for outcome in listed if outcome.checks]
-    elsewhere = files[0] if files else "rag-eval"  # there has to be a path
+    elsewhere = files[0] if files else "rag-eval"  # a path is required
     seen = Counter[str]()
     found = []
     for outcome in listed:
         place = outcome.path or (outcome.group if outcome.checks else elsewhere)
         for finding, key in _findings(outcome, checkout_path(place)):
             seen[key] += 1
-            # Ids may be there twice; of findings with one fingerprint GitLab shows the first alone.
+            # Ids may repeat, and GitLab shows only the first finding with a fingerprint.
             counted = f"{key}\0{seen[key]}".encode(errors="backslashreplace")
             finding["fingerprint"] = hashlib.sha256(counted).hexdigest()
             found.append(finding)
@@ -185,7 +185,7 @@ def code_quality(outcomes: Iterable[Outcome]) -> bytes:
 
 
 def _findings(outcome: Outcome, path: str) -> Iterator[tuple[dict[str, Any], str]]:
-    """Each with what tells it from all others."""
+    """Each finding with its unique key."""
     if outcome.status not in ("failed", "error"):
         return
     row = outcome.name if outcome.id is None else outcome.id

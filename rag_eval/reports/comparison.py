@@ -1,4 +1,4 @@
-"""Comparisons of two runs, on the same rows or others: on a terminal, and as Markdown."""
+"""Comparisons of two runs, paired or independent: on a terminal, and as Markdown."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ _ID_LIMIT: Final = 40
 _NAME_LIMIT: Final = 60
 _EFFECTS: Final = ("Hedges' g", "Cliff's delta")
 _EFFECTS_NOTE: Final = (
-    "Hedges' g: difference in standard deviations; Cliff's delta: chance that a new score is above "
-    "an old one, less the reverse. They describe; rows of both runs are needed to decide."
+    "Hedges' g is the difference in standard deviations. Cliff's delta is the probability that a "
+    "new score is above an old one minus the reverse. Both only describe: a verdict needs rows "
+    "that are in both runs."
 )
 
 
 def print_comparison(
     comparison: RunComparison, console: Console, *, top: int = 3, worst_case: bool = False
 ) -> None:
-    """Print two runs side by side: a table, what the tests found in words, and what moved it."""
+    """Print two runs side by side: a table, the results of the tests, and the rows behind them."""
     if not comparison.paired:
         _print_means(comparison, console)
         return
@@ -53,7 +54,7 @@ def print_comparison(
 
 
 def _print_means(comparison: RunComparison, console: Console) -> None:
-    table = number_table(console, "old mean", "new mean", "delta")
+    table = number_table(console, "old mean", "new mean", "difference")
     for change in comparison.changes:
         better = change.better_by
         style = "green" if better > 0 else "red" if better < 0 else ""
@@ -88,7 +89,7 @@ def _rows_lines(comparison: RunComparison) -> list[str]:
 
 
 def _table(comparison: RunComparison, console: Console) -> Table:
-    # Kept together where the header is broken.
+    # Keeps the level in one line of the header.
     level = f"[{comparison.options.level * 100:g}\N{NO-BREAK SPACE}%]"
     heads = ("old", "new", f"difference {level}", "adjusted p")
     table = number_table(console, *heads, last="verdict")
@@ -112,23 +113,23 @@ def _table(comparison: RunComparison, console: Console) -> Table:
 
 
 def _slice_text(part: Slice, between: str) -> str:
-    # A value may be of any length, and comes with every metric.
+    # A value may be long, and it is repeated for every metric.
     return plain_text(f"{part.field}{between}{part.value}", _NAME_LIMIT)
 
 
 def interval_text(found: Interval) -> str:
-    """``-0.021 [-0.034, -0.008]``, as far as it is known."""
+    """``-0.021 [-0.034, -0.008]``."""
     text = number_text(found.estimate, 3, "+")
     return text if text == NONE else f"{text} [{bounds_text(found, 3) or 'too few'}]"
 
 
 def p_text(p: float) -> str:
-    """Three digits; ``<0.001`` below."""
+    """Three decimals, or ``<0.001``."""
     return p_value_text(p).replace(" ", "")
 
 
 def _p_shown(change: MetricChange) -> str:
-    """Of the side that the mean moved to, adjusted."""
+    """The adjusted p value for the direction in which the mean moved."""
     if change.test is None:
         return NONE
     worse = change.verdict is Status.REGRESSED or (
@@ -141,37 +142,40 @@ def _p_shown(change: MetricChange) -> str:
 
 
 def findings(comparison: RunComparison) -> list[str]:
-    """What the tests found, a sentence for each metric that gates and changed; never none."""
+    """The results of the tests: a sentence for each gating metric that changed; never empty."""
     found = [c for c in comparison.changes if c.gating and c.verdict.is_found]
     lines = [sentence(change) for change in found]
     few = [c for c in comparison.changes if c.gating and c.verdict is Status.TOO_FEW_ROWS]
     lines += [_too_few_line(change) for change in few if change.slice is None]
     n_small = sum(change.slice is not None for change in few)
     if n_small:
-        lines.append(f"too few pairs in {n_small:,} of the slices' tests to find anything")
+        have = "has" if n_small == 1 else "have"
+        lines.append(f"{counted(n_small, 'slice test')} {have} too few pairs to detect a change")
     gating = [change for change in comparison.changes if change.gating]
     if gating and all(change.verdict is Status.NO_CHANGE for change in gating):
-        lines.append("every score of every metric that gates is the same in both runs")
+        lines.append("all scores of all gating metrics are identical in both runs")
     elif not found and len(few) < len(gating):
         tests = counted(comparison.n_tests, "test")
         lines.insert(
             0,
-            f"no evidence of a change in {tests} at {comparison.options.alpha:g}; "
-            "that is no proof that nothing changed: see the intervals",
+            f"no change detected in {tests} at alpha {comparison.options.alpha:g}; "
+            "this does not prove that nothing changed: see the intervals",
         )
     if disagreement := disagreement_line(comparison):
         lines.append(plain_text(disagreement))
     if not gating:
-        lines.append("no metric gates: all of this is for looking around")
+        lines.append("no metric gates: this comparison is exploratory")
     elif beside := [c.name for c in comparison.changes if not c.gating and c.verdict.is_found]:
         names = list(dict.fromkeys(beside))
         do = "does" if len(names) == 1 else "do"
-        lines.append(f"{', '.join(names)} {do} not affect the verdict (p after Benjamini-Hochberg)")
+        lines.append(
+            f"{', '.join(names)} {do} not affect the verdict (p adjusted by Benjamini-Hochberg)"
+        )
     return lines
 
 
 def sentence(change: MetricChange) -> str:
-    """``faithfulness fell by 0.021 [-0.034, -0.008], p 0.002 after Holm: a regression``."""
+    """``faithfulness fell by 0.021 [-0.034, -0.008], p 0.002 (Holm): REGRESSED``."""
     test = change.test
     assert test is not None
     worse = change.verdict is Status.REGRESSED
@@ -183,10 +187,10 @@ def sentence(change: MetricChange) -> str:
     shown = p_value_text(test.adjusted_p_worse if worse else test.adjusted_p_better)
     adjusted = "Holm" if test.adjustment == "holm" else "Benjamini-Hochberg"
     beyond = f", by more than the margin of {change.margin:g}" if worse and change.margin else ""
-    kind = "a regression" if worse else "an improvement"
     size = f"{abs(change.delta):.3f}" if abs(change.delta) >= 0.0005 else "less than 0.001"
+    verdict = f"{change.verdict}{beyond}"
     return plain_text(
-        f"{change.name}{where} {way} by {size} {bounds}, p {shown} after {adjusted}: {kind}{beyond}"
+        f"{change.name}{where} {way} by {size} {bounds}, p {shown} ({adjusted}): {verdict}"
     )
 
 
@@ -194,45 +198,44 @@ def _too_few_line(change: MetricChange) -> str:
     test = change.test
     assert test is not None
     n = test.n_informative
-    clusters = "" if test.n_clusters is None else f" in {test.n_clusters:,} clusters"
-    moved = counted(n, "row") if n else "no row"
+    clusters = "" if test.n_clusters is None else f" in {counted(test.n_clusters, 'cluster')}"
     return plain_text(
-        f"{change.name}: too few pairs: of {change.n_pairs:,}{clusters} {moved} changed, and no p "
-        f"value below {test.smallest_p:.2g} is possible"
+        f"{change.name}: {change.verdict}: {n:,} of {counted(change.n_pairs, 'row')}{clusters} "
+        f"changed, so no p value below {test.smallest_p:.2g} is possible"
     )
 
 
 def null_lines(comparison: RunComparison) -> list[str]:
-    """Which metrics lost scores."""
+    """The metrics that lost scores."""
     lines = []
     for change in comparison.changes:
         nulls = change.nulls
         if nulls is None or not nulls.flagged:
             continue
         lines.append(
-            f"{change.name}: {nulls.n_lost:,} rows lost their score and {nulls.n_gained:,} got one "
-            f"({nulls.n_rows - nulls.n_old:,} → {nulls.n_rows - nulls.n_new:,} of "
-            f"{nulls.n_rows:,} scored, p {p_value_text(nulls.p_worse)}): its mean is over "
-            "other rows now"
+            f"{change.name}: {counted(nulls.n_lost, 'row')} lost the score, {nulls.n_gained:,} "
+            f"gained one ({nulls.n_rows - nulls.n_old:,} → {nulls.n_rows - nulls.n_new:,} of "
+            f"{nulls.n_rows:,} scored, p {p_value_text(nulls.p_worse)}), so the "
+            "means cover different rows"
         )
     return lines
 
 
 def worst_case_lines(comparison: RunComparison) -> list[str]:
-    """Between what each change lies, whatever the rows without a score had scored."""
+    """The bounds of each difference over all scores that the nulls could have had."""
     lines = []
     for change in comparison.changes:
         bounds = comparison.worst_case_of(change)
         if bounds is not None:
             lines.append(
-                f"{change.name}: whatever rows without a score had scored, the difference is "
-                f"from {bounds[0]:+.3f} to {bounds[1]:+.3f}"
+                f"{change.name}: whatever the missing scores would have been, the difference is "
+                f"between {bounds[0]:+.3f} and {bounds[1]:+.3f}"
             )
-    return lines or ["no metric has rows without a score: nothing is unknown"]
+    return lines or ["no scores are missing, so there is no worst case to show"]
 
 
 def plan_lines(comparison: RunComparison) -> list[str]:
-    """What so many rows could find in the next run."""
+    """The smallest drop that the next run could detect with as many rows."""
     found = sorted(
         (change.detectable, change.name)
         for change in comparison.changes
@@ -246,8 +249,8 @@ def plan_lines(comparison: RunComparison) -> list[str]:
     margin = any(change.margin for change in comparison.changes if change.gating)
     beyond = " beyond the margin" if margin else ""
     return [
-        f"next run: with {comparison.n_pairs:,} rows like these a loss of {span}{beyond} would be "
-        "found 8 times in 10"
+        f"next run: {counted(comparison.n_pairs, 'row')} like these would detect a drop of "
+        f"{span}{beyond} with 80 % power"
     ]
 
 
@@ -256,7 +259,7 @@ def _small(value: float) -> str:
 
 
 def _moved(comparison: RunComparison, top: int) -> list[tuple[MetricChange, tuple[MovedRow, ...]]]:
-    """The metrics that a test told of, and the rows that moved their means most."""
+    """The metrics that changed, and the rows with the largest effect on their means."""
     told = [c for c in comparison.changes if c.gating and c.verdict.is_found and c.slice is None]
     moved = ((change, comparison.moved_rows(change.name, top)) for change in told)
     return [(change, rows) for change, rows in moved if rows]
@@ -270,11 +273,11 @@ def _print_moved(comparison: RunComparison, console: Console, top: int) -> None:
         print_line(
             console,
             f"{change.name}: {counts['improved']:,} rows improved, {counts['regressed']:,} "
-            f"regressed, {counts['unchanged']:,} unchanged; those that moved the mean most:",
+            f"regressed, {counts['unchanged']:,} unchanged; largest effects on the mean:",
         )
         for row in rows:
             line = Text(f"  {plain_text(row.id, _ID_LIMIT)}  {row.old:.3f} → {row.new:.3f}")
-            print_line(console, line.append(f"  {row.contribution:+.5f} of the mean"))
+            print_line(console, line.append(f"  {row.contribution:+.5f}"))
     if moved:
         console.print()
 
@@ -326,7 +329,7 @@ def _moved_markdown(comparison: RunComparison, top: int) -> list[str]:
             f"{markdown_text(row.id, limit=_ID_LIMIT)} ({row.old:.3f} → {row.new:.3f})"
             for row in rows
         )
-        lines.append(f"- {markdown_text(change.name)}, moved most by: {', '.join(shown)}")
+        lines.append(f"- {markdown_text(change.name)}, largest effects: {', '.join(shown)}")
     return lines
 
 
@@ -336,7 +339,7 @@ def _moved_markdown(comparison: RunComparison, top: int) -> list[str]:
 def print_independent(comparison: IndependentComparison, console: Console) -> None:
     """Print two runs side by side, without a verdict."""
     for kind, name, n in _runs(comparison):
-        print_line(console, f"{kind}  {plain_text(name, _NAME_LIMIT)}  {n:,} rows")
+        print_line(console, f"{kind}  {plain_text(name, _NAME_LIMIT)}  {counted(n, 'row')}")
     console.print()
     table = number_table(console, "old mean", "new mean", "difference", *_EFFECTS)
     for change in comparison.changes:
@@ -349,7 +352,7 @@ def print_independent(comparison: IndependentComparison, console: Console) -> No
 def independent_markdown(comparison: IndependentComparison) -> str:
     """The same for a pull request."""
     lines = [
-        f"{kind} {markdown_text(name, limit=_NAME_LIMIT)}, {n:,} rows  "
+        f"{kind} {markdown_text(name, limit=_NAME_LIMIT)}, {counted(n, 'row')}  "
         for kind, name, n in _runs(comparison)
     ]
     difference = f"difference [{comparison.level * 100:g} %]"

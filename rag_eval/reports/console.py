@@ -28,48 +28,48 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.worst_rows import WorstRow
 from rag_eval.views.run_view import ViewedRow
 
-# In a file or a pipe, where nobody's window sets the width.
+# For files and pipes, which have no window width.
 _LOG_WIDTH: Final = 120
-# A narrower table would have its numbers cut; the terminal may wrap its lines.
+# A narrower table would cut numbers; the terminal may wrap its lines instead.
 _LEAST_WIDTH: Final = 80
-# From here on there is room for columns three spaces apart.
+# From this width on, columns are three spaces apart.
 _ROOMY_WIDTH: Final = 100
-# The table of a run can do with fewer columns; in less than this not even with those.
+# The table of a run drops columns down to this width.
 _LEAST_RUN_WIDTH: Final = 50
 _TEXT_LIMIT: Final = 200
 _SHOWN_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 Aggregate: TypeAlias = MetricAggregate | CompositeAggregate
 
 _MEAN: Final = "mean [95%]"
-# What a narrow window does without, the first to go first; a wide one has all of it.
+# Columns that a narrow window drops, in this order.
 _SPARE: Final = ("nulls", "threshold", "std", "max", "min", "median")
 _COLUMNS: Final = (
     *(_MEAN, "median", "min", "max", "std", "threshold"),
     *("pass rate", "nulls", "null rate"),
 )
-# Wider than any table: one that is measured is not squeezed.
+# Wider than any table, so that a measured table is not squeezed.
 _UNBOUNDED: Final = 10_000
 _STYLES: Final = {"critical": "red", "warning": "yellow", "info": "cyan"}
 
 
 class _PipedConsole(Console):
     window: int | None = None
-    """How wide it is, also where tables are printed wider."""
+    """The width of the window, even if tables are printed wider."""
 
     def on_broken_pipe(self) -> None:
-        # Rich would end the program with 1, which means that a gate failed.
+        # Rich would exit with 1, which means that a gate failed.
         raise BrokenPipeError
 
 
 def console_for(file: IO[str] | None = None) -> Console:
     """A console that prints text as it is: no markup, emoji codes or highlights.
 
-    Colours go to terminals only, and not with NO_COLOR set; FORCE_COLOR sends them elsewhere, too.
-    COLUMNS sets the width.
+    Colours are used on terminals unless NO_COLOR is set, and everywhere with FORCE_COLOR. COLUMNS
+    sets the width.
     """
     stream = sys.stdout if file is None else file
     console = _PipedConsole(file=stream, markup=False, emoji=False, highlight=False)
-    # Not whether it is a terminal to Rich: that one a log with FORCE_COLOR is, too.
+    # Rich's own answer is also true for a log with FORCE_COLOR.
     if not stream.isatty() and not os.environ.get("COLUMNS"):
         console.width = _LOG_WIDTH
     console.window = console.width
@@ -78,7 +78,7 @@ def console_for(file: IO[str] | None = None) -> Console:
 
 
 def window_width(console: Console) -> int:
-    """The width of its window, which may be less than that of what is printed there."""
+    """The width of the console's window, which may be less than what is printed there."""
     window = console.window if isinstance(console, _PipedConsole) else None
     return console.width if window is None else window
 
@@ -98,18 +98,18 @@ def print_run(report: RunReport, console: Console) -> None:
 
 
 def print_table(table: RunTable, console: Console) -> None:
-    """Print statistics of a run, with as many columns as there is room for."""
+    """Print statistics of a run, with as many columns as fit."""
     width = max(window_width(console), _LEAST_RUN_WIDTH)
     console.print(table.fitting(console, width), width=width)
 
 
 def print_score_file(report: ScoreFileReport, console: Console) -> None:
-    """Print the statistics of a file of scores, and where it is."""
+    """Print the statistics of a score file, and its path."""
     result = report.result
     print_table(RunTable(summary=result, thresholds=report.thresholds), console)
     text = _samples_text(report)
     if report.interrupted and report.kept is not None:
-        text += f"; they are kept in {report.kept}: go on with --resume"
+        text += f"; they are kept in {report.kept}: continue with --resume"
     elif not report.interrupted and str(report.target) != "-":
         text += f"; written to {report.target}"
     print_line(console, plain_text(text))
@@ -125,7 +125,7 @@ def _samples_text(report: RunReport | ScoreFileReport) -> str:
 
 def print_line(console: Console, text: str | Text) -> None:
     """Print a line, however long; a terminal gets it wrapped at words."""
-    # In a log it stays one line, which can be searched for.
+    # In a log it stays on one line, so that it can be searched.
     console.print(text, soft_wrap=not console.is_terminal)
 
 
@@ -135,23 +135,23 @@ def print_plain(console: Console, text: str) -> None:
 
 
 def print_verdict(report: RunReport, console: Console) -> None:
-    """Print one line per gate, those that failed first, or how to set one."""
+    """Print one line per gate, failures first, or how to set a gate."""
     if report.interrupted:
-        print_line(console, Text("INTERRUPTED  only part of the samples was scored", "yellow"))
+        print_line(console, Text("INTERRUPTED  only some of the samples were scored", "yellow"))
     print_gates(report.gates, console)
     if not report.gates:
         print_plain(console, no_gate_text(report.result.metrics))
 
 
 def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:
-    """The same of gates alone."""
+    """Print one line per gate, failures first."""
     for gate in sorted(gates, key=lambda gate: gate.held):
         text = Text("PASS", "green") if gate.held else Text("FAIL", "bold red")
         print_line(console, text.append(f"  {plain_text(gate.message)}", "default"))
 
 
 def number_table(console: Console, *columns: str, first: str = "metric", last: str = "") -> Table:
-    """A table of a name and numbers; with ``last`` also of words, and of names of any length."""
+    """A table of names and numbers; with ``last`` also a column of words, and names may wrap."""
     roomy = console.width >= _ROOMY_WIDTH
     table = columns_of_numbers(list(columns), roomy=roomy, first=first)
     if last:
@@ -163,7 +163,7 @@ def number_table(console: Console, *columns: str, first: str = "metric", last: s
 def print_plain_table(
     console: Console, heads: Sequence[str], rows: Iterable[Iterable[str]]
 ) -> None:
-    """Print a table of a name and numbers without lines."""
+    """Print a table of names and numbers without rules."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for head in heads:
         table.add_column(head, justify="right" if table.columns else "left", no_wrap=True)
@@ -177,7 +177,7 @@ def _metric_verdict(report: RunReport, metric: MetricId) -> bool | None:
 
 
 def print_worst(row: WorstRow | ViewedRow, console: Console, *, brief: bool = False) -> None:
-    """Print one of the worst rows: its scores, its texts and, not in brief, what is wrong."""
+    """Print one of the worst rows: its scores, its texts and, unless brief, its signals."""
     result = row.result
     head = Text(plain_text(row.name), "bold")
     head.append(f"  composite {number_text(result.composite_score)}", "default")
@@ -204,7 +204,7 @@ def _scores_line(result: EvalResult) -> Text:
 
 
 def signal_text(signal: EvalSignal, *, named: bool = False) -> Text:
-    """``warning: … “the sentence it is about”``, with the name of the metric where that is said."""
+    """``warning: … “the sentence it is about”``, with the metric's name if ``named``."""
     severity = plain_text(str(signal.severity))
     line = Text("").append(severity, _STYLES.get(severity, ""))
     line.append(f" {signal.metric_id}: " if named else ": ").append(plain_text(str(signal.message)))
@@ -214,14 +214,14 @@ def signal_text(signal: EvalSignal, *, named: bool = False) -> Text:
 
 
 def print_calibration(calibration: Calibration, console: Console) -> None:
-    """Print what labels say about a metric: its threshold, how good it is, what scores mean."""
+    """Print a calibration: threshold, quality, and the probability that each score means."""
     profile = "" if calibration.profile is None else f" ({calibration.profile})"
     rows = f"{calibration.metric}{profile}, {calibration.method}: {calibration.n_labels:,} labels"
     if calibration.n_groups != calibration.n_labels:
         rows += f" in {calibration.n_groups:,} groups"
     rows += f", {calibration.share_good:.0%} good"
     if calibration.n_null:
-        rows += f"; {calibration.n_null:,} without a score left out"
+        rows += f"; {calibration.n_null:,} without a score excluded"
     print_line(console, rows)
     console.print()
     level = f"{calibration.threshold_interval.level * 100:g} % interval"
@@ -233,9 +233,11 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
         bounds = bounds_text(found, digits, " to ") or NONE
         table.add_row(name, f"{found.estimate:.{digits}f}", bounds)
     validated = number_text(calibration.cross_validated_balanced_accuracy)
-    table.add_row("  on rows held out", validated, NONE)
+    table.add_row("  on held-out rows", validated, NONE)
     if calibration.precision is not None:
-        print_line(console, f"the lowest threshold of precision {calibration.precision:g} and more")
+        print_line(
+            console, f"lowest threshold with a precision of at least {calibration.precision:g}"
+        )
     console.print(table)
     console.print()
     meaning = number_table(console, *(f"{score:.2f}" for score in _SHOWN_SCORES), first="score")
@@ -246,13 +248,13 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:
-    """Print remarks, one a line."""
+    """Print notes, one per line."""
     for note in notes:
         print_line(console, f"note: {plain_text(note)}")
 
 
 def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None:
-    """Print how rows and fields were found, the first rows that were skipped, and how many more."""
+    """Print how rows and fields were read, then the first skipped rows and the number of others."""
     for remark in [*report.remarks, *field_lines(report.fields)]:
         print_line(console, plain_text(remark))
     for fault in report.faults:
@@ -266,7 +268,7 @@ def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None
 
 
 class _Layout(NamedTuple):
-    """How much room a table takes."""
+    """How a table is laid out."""
 
     n_spared: int
     roomy: bool
@@ -291,9 +293,9 @@ class RunTable:
     ----------
     summary : BatchSummary
     thresholds : mapping of float or None
-        Per metric; those without neither pass nor fail.
+        Per metric; a metric without a threshold neither passes nor fails.
     verdicts : mapping of bool or None
-        Of each metric and of ``composite``; None for a table without verdicts.
+        For each metric and ``composite``; None for a table without verdicts.
     """
 
     summary: BatchSummary
@@ -301,14 +303,14 @@ class RunTable:
     verdicts: Mapping[str, bool | None] | None = None
 
     def fitting(self, console: Console, width: int) -> Table:
-        """The table with the most columns that has room in ``width``, cut nowhere."""
+        """The table with the most columns that fits into ``width`` uncut."""
         wide = console.options.update(width=_UNBOUNDED)
         rows = list(self._rows())
         for layout in _LAYOUTS:
             table = self._laid_out(layout, rows)
             if console.measure(table, options=wide).maximum <= width:
                 return table
-        # Names that leave no room for numbers go over several lines.
+        # Names that leave no room for numbers wrap.
         table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
         return table
 
@@ -340,7 +342,7 @@ class RunTable:
 
 
 def columns_of_numbers(names: list[str], *, roomy: bool, first: str = "metric") -> Table:
-    """An empty table of a name and numbers."""
+    """An empty table of names and numbers."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, int(roomy)))
     table.add_column(first, no_wrap=True)
     for name in names:
@@ -366,7 +368,7 @@ def _cells(aggregate: Aggregate) -> dict[str, str]:
 
 
 def _mean_cell(mean: str, interval: str, beside: bool) -> str:
-    """``0.83 [0.79, 0.86] (412/500)``, or the interval in a line of its own."""
+    """``0.83 [0.79, 0.86] (412/500)``, or the interval on its own line."""
     if not interval:
         return mean
     return mean.replace(" ", f" {interval} ", 1) if beside else f"{mean}\n{interval}"

@@ -1,4 +1,4 @@
-"""Numbers in; the few characters that stand for them in reports out."""
+"""How reports write numbers."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ NONE: Final = "–"
 
 
 def number_text(value: float | None, digits: int = 2, sign: str = "") -> str:
-    """So many decimals; a dash for none."""
+    """A number with that many decimals; a dash for None."""
     return NONE if value is None or math.isnan(value) else f"{value:{sign}.{digits}f}"
 
 
 def bounds_text(found: Interval, digits: int = 2, between: str = ", ") -> str:
-    """``0.79, 0.86``; empty where there are none."""
+    """``0.79, 0.86``; empty if the interval has no bounds."""
     if found.low is None or found.high is None:
         return ""
     return f"{found.low:.{digits}f}{between}{found.high:.{digits}f}"
 
 
 def known_bounds(found: Interval | None) -> str:
-    """``[0.79, 0.86]``, or ``[too few]``; empty where none was asked for."""
+    """``[0.79, 0.86]`` or ``[too few]``; empty if no interval was computed."""
     if found is None:
         return ""
     bounds = "" if found.too_few else bounds_text(found)
@@ -33,13 +33,13 @@ def known_bounds(found: Interval | None) -> str:
 
 
 def mean_text(mean: MeanScore) -> str:
-    """``0.83 (412/500)``; the share is left out where it is not known."""
+    """``0.83 (412/500)``, without the share if it is unknown."""
     text = number_text(mean.mean)
     return text if mean.n is None else f"{text} ({mean.n}/{mean.n_rows})"
 
 
 def score_text(value: float | None) -> str:
-    """Two decimals; a dash for none, and powers of ten for what is far outside of 0 to 1."""
+    """Two decimals; a dash for None, and exponents for values far outside 0 to 1."""
     if value is None or math.isnan(value):
         return NONE
     return f"{value:.2f}" if abs(value) < 100_000 else f"{value:.3g}"
@@ -54,7 +54,7 @@ def signed_text(value: float | None) -> str:
 
 
 def share_text(value: float | None) -> str:
-    """Per cent, one decimal where it is not whole; 100 and 0 only where they are exact."""
+    """A percentage with at most one decimal; 100 and 0 only if they are exact."""
     if value is None or math.isnan(value):
         return NONE
     text = f"{value:.1%}"
@@ -66,7 +66,7 @@ def share_text(value: float | None) -> str:
 
 
 def interval_text(interval: Interval | None, *, signed: bool = False) -> str:
-    """``0.79 to 0.86``, or why there is none."""
+    """``0.79 to 0.86``, or why there is no interval."""
     if interval is None:
         return "no interval"
     if interval.too_few or interval.low is None or interval.high is None:
@@ -76,17 +76,22 @@ def interval_text(interval: Interval | None, *, signed: bool = False) -> str:
 
 
 def mean_interval_text(aggregate: MetricAggregate | CompositeAggregate) -> str:
-    """The interval of a mean; says so where there is no mean."""
+    """The interval of a mean, or ``no scores``."""
     return "no scores" if math.isnan(aggregate.mean) else interval_text(aggregate.interval)
 
 
+def limit_text(value: float) -> str:
+    """A threshold with two decimals, or with as many as it has: ``0.60``, ``0.625``."""
+    return f"{value:.2f}" if round(value, 2) == value else f"{value:g}"
+
+
 def p_value_text(value: float) -> str:
-    """Three decimals; below the least of them, just that."""
+    """Three decimals, or ``< 0.001``."""
     return "< 0.001" if value < 0.0005 else f"{value:.3f}"
 
 
 def exact_text(value: float | None) -> str:
-    """As a script sorts it: six decimals, empty for none."""
+    """Six decimals for scripts that sort; empty for None."""
     if value is None or not math.isfinite(value):
         return ""
     return f"{value:.6f}" if abs(value) < 1e15 else repr(float(value))

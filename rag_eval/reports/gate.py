@@ -1,4 +1,4 @@
-"""Verdicts of gates as tables and sentences: on a terminal, and as Markdown."""
+"""Gate verdicts as tables and sentences: on a terminal, and as Markdown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GOOD: Final = (Status.IMPROVED, Status.NON_INFERIOR, "PROGRESS", "clean")
 
 
 def print_gate(report: GateReport, console: Console) -> None:
-    """Print a verdict: one line that says it, each baseline with its findings, each guard."""
+    """Print the verdict on one line, then each baseline with its findings, and each guard."""
     head = Text("PASS", "bold green") if report.passed else Text("FAIL", "bold red")
     head.append(f"  {report.status}", "bold").append(f"  {plain_text(report.reason)}", "default")
     print_line(console, head)
@@ -38,33 +38,33 @@ def print_gate(report: GateReport, console: Console) -> None:
 
 
 def print_policy(report: GateReport, console: Console) -> None:
-    """Print what the policy promises."""
+    """Print the error rates of the policy."""
     for text in policy_lines(report):
         console.print()
         print_line(console, text)
 
 
 def policy_lines(report: GateReport) -> list[str]:
-    """What the policy promises, or how often it was found to err."""
+    """The error rates that the policy guarantees, or its simulated false-alarm rate."""
     if not report.baselines:
         return []
     alpha = f"{100 * report.alpha:.4g}%"
     if report.policy == "no-regression":
         return [
-            f"no-regression: when nothing changed, a build is red at most {alpha} of "
-            "the time against each baseline; a pass is no proof that nothing got worse"
+            f"no-regression: if nothing changed, a build fails at most {alpha} of the time against "
+            "each baseline; a pass does not prove that nothing regressed"
         ]
     if report.policy == "non-inferior":
         return [
             f"non-inferior: a run that is worse by the margin passes about {alpha} of "
-            "the time; few rows show nothing, and fail"
+            "the time; with too few rows the gate fails"
         ]
     found = report.false_alarms
     if found is None:
         return []
     return [
-        f"{report.policy}: when nothing changed, {_share(found.rate)} of {found.n_replicates:,} "
-        f"simulated builds were red ({found.n_rows:,} rows, {found.tied:.0%} of them with the same "
+        f"{report.policy}: if nothing changed, {_share(found.rate)} of {found.n_replicates:,} "
+        f"simulated builds failed ({found.n_rows:,} rows, {found.tied:.0%} of them with identical "
         "scores in both runs)"
     ]
 
@@ -109,7 +109,9 @@ def gate_markdown(report: GateReport) -> str:
         table = markdown_table(("metric", *_NUMBERS, "status"), rows, {0, 5})
         lines += [markdown_text(_baseline_line(verdict)), "", *table, ""]
     for guard in sorted(report.guards, key=lambda guard: guard.held):
-        lines.append(f"- {'held' if guard.held else '**failed**'}: {markdown_text(guard.message)}")
+        lines.append(
+            f"- {'passed' if guard.held else '**failed**'}: {markdown_text(guard.message)}"
+        )
     lines += [f"- {markdown_text(text)}" for text in policy_lines(report)]
     lines += [f"- note: {markdown_text(text)}" for text in report.notices]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The result of a golden dataset as lines for people and for the logs of CI."""
+"""Results of golden datasets as lines for terminals and CI logs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.text import Text
 from rag_eval.golden.diff import GoldenDiff
 from rag_eval.golden.near_duplicates import NearDuplicate
 from rag_eval.golden.results import CaseResult, EvalRunResult
-from rag_eval.plumbing.spelling import camel_case
+from rag_eval.plumbing.spelling import camel_case, counted
 from rag_eval.reports.console import print_line
 from rag_eval.reports.figures import number_text
 from rag_eval.reports.plain_text import plain_text
@@ -26,15 +26,15 @@ _ID_LIMIT: Final = 80
 def report_eval_for_ci(
     result: EvalRunResult, exit_on_fail: bool = False, stream: IO[str] | None = None
 ) -> str:
-    """Print the result of a run, failed cases first, and end the process if it failed.
+    """Print the result of a run, failed cases first, and optionally exit if it failed.
 
-    No line begins with what a dataset or an output says, so none is a command to the CI system.
+    No line begins with text from a dataset or an output, so none is a command to the CI system.
 
     Parameters
     ----------
     result : EvalRunResult
     exit_on_fail : bool, default False
-        End with exit code 1 after a run that did not pass.
+        Exit with code 1 if the run did not pass.
     stream : text file, optional
         Standard output where None.
 
@@ -66,7 +66,7 @@ def golden_lines(result: EvalRunResult) -> Iterator[str]:
             yield from _signal_lines(case)
     yield _verdict_line(result)
     if not result.case_results:
-        yield "     a dataset without cases fails"
+        yield "     the dataset has no cases"
 
 
 def _verdict_line(result: EvalRunResult, *, is_echo: bool = False) -> str:
@@ -75,7 +75,7 @@ def _verdict_line(result: EvalRunResult, *, is_echo: bool = False) -> str:
     verdict = "ECHOED" if is_echo else "PASSED" if result.passed else "FAILED"
     counts = f"{n_cases - len(failed):,} of {n_cases:,} cases passed"
     errors = f", {result.n_errors:,} with errors" if result.n_errors else ""
-    least = f"average {result.average:.3f} (at least {result.min_average_score:g})"
+    least = f"average {result.average:.3f} (threshold {result.min_average_score:g})"
     return f"{verdict} {name}: {counts}{errors}, {least}"
 
 
@@ -95,7 +95,7 @@ def _signal_lines(case: CaseResult) -> Iterator[str]:
 
 
 def print_golden_run(result: EvalRunResult, console: Console, *, is_echo: bool = False) -> None:
-    """Print the cases as a table, and the verdict; of an echo there is none."""
+    """Print the cases as a table, and the verdict; an echo has none."""
     heads = (Column("case", overflow="fold"), Column("score", justify="right"), "passed")
     table = Table(*heads, Column("expected", overflow="fold"), box=box.SIMPLE_HEAD, pad_edge=False)
     for case in result.case_results:
@@ -117,7 +117,7 @@ def _expectations(case: CaseResult) -> str:
 
 
 def diff_lines(diff: GoldenDiff) -> Iterator[str]:
-    """The lines of a difference between two datasets."""
+    """The differences between two datasets, as lines."""
     for name in diff.added:
         yield f"added    {plain_text(name, _ID_LIMIT)}"
     for name in diff.removed:
@@ -132,9 +132,9 @@ def diff_lines(diff: GoldenDiff) -> Iterator[str]:
 
 
 def duplicate_lines(found: Sequence[NearDuplicate], n_cases: int) -> Iterator[str]:
-    """The lines of a search for near duplicates."""
+    """The near duplicates that were found, as lines."""
     for duplicate in found:
         name, other = (plain_text(text, _ID_LIMIT) for text in (duplicate.id, duplicate.of))
-        note = "" if duplicate.same_expectation else ", but other things are expected"
-        yield f"{name} is like {other} ({duplicate.similarity:.2f}){note}"
-    yield f"{n_cases:,} cases, {len(found):,} near duplicates"
+        note = "" if duplicate.same_expectation else ", with a different expectation"
+        yield f"{name} is a near duplicate of {other} ({duplicate.similarity:.2f}){note}"
+    yield f"{counted(n_cases, 'case')}, {counted(len(found), 'near duplicate')}"

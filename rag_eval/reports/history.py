@@ -1,4 +1,4 @@
-"""Runs in a store and their baselines, as lines for people."""
+"""Runs in a store and their baselines, as lines."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _HASH_DIGITS: Final = 12
 def print_history(
     records: Sequence[RunRecord], console: Console, *, last_passing: Collection[str] = ()
 ) -> None:
-    """Print the runs, and below each the means of its metrics.
+    """Print the runs, each followed by the means of its metrics.
 
-    ``last_passing`` are the ids of the runs that later ones would be held against.
+    ``last_passing`` holds the ids of the runs that later runs are compared with.
     """
     for record in records:
         print_run_record(record, console, is_last_passing=record.run_id in last_passing)
@@ -51,30 +51,30 @@ def print_baselines(
     dataset_hash: str | None,
     branch: str | None,
 ) -> None:
-    """Print what is pinned under which name, and the newest run of a dataset that passed."""
+    """Print the pinned runs, and the newest run of a dataset that passed."""
     if not pins:
-        print_line(console, "nothing is pinned")
+        print_line(console, "no run is pinned")
     for name, record in pins.items():
         print_line(console, Text(f"pinned as {plain_text(name)}:"))
         print_run_record(record, console, is_last_passing=False)
-    shown = "no known dataset" if dataset_hash is None else dataset_text(dataset_hash)
-    where = "" if branch is None else f", on {plain_text(branch, _BRANCH_LIMIT)} or else elsewhere"
+    shown = "(unknown)" if dataset_hash is None else dataset_text(dataset_hash)
+    where = "" if branch is None else f", preferring branch {plain_text(branch, _BRANCH_LIMIT)}"
     if last_passing is None:
         print_line(console, Text(f"no run of dataset {shown} has passed"))
         return
-    print_line(console, Text(f"last passing of dataset {shown}{where}:"))
+    print_line(console, Text(f"last passing run of dataset {shown}{where}:"))
     print_run_record(last_passing, console, is_last_passing=False)
 
 
 def commit_text(record: RunRecord) -> str:
-    """The first digits of the commit; a star where files were changed since."""
+    """The first digits of the commit; a star if there were uncommitted changes."""
     if record.git_commit is None:
         return NONE
     return plain_text(record.git_commit)[:8] + ("*" if record.dirty else "")
 
 
 def dataset_text(dataset_hash: str) -> str:
-    """The first digits of a dataset's hash, which commands take for all of them."""
+    """The first digits of a dataset's hash, which commands accept as an abbreviation."""
     return plain_text(dataset_hash)[:_HASH_DIGITS]
 
 
@@ -90,5 +90,5 @@ def _roles(record: RunRecord, is_last_passing: bool) -> str:
 
 
 def _time_text(created_at: str) -> str:
-    """To the minute, in UTC."""
+    """The time to the minute, in UTC."""
     return plain_text(created_at)[:16].replace("T", " ")

@@ -1,9 +1,10 @@
-"""What judging took and found, as a table for people."""
+"""Calls, failures and agreement of the LLM judge, as a table."""
 
 from __future__ import annotations
 
 from rich.console import Console
 
+from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.console import print_line, print_plain, print_plain_table
 from rag_eval.reports.figures import share_text
 from rag_eval.reports.plain_text import plain_text
@@ -11,7 +12,7 @@ from rag_eval.results.judge_report import JudgeReport, MetricJudging
 
 
 def print_judging(report: JudgeReport | None, console: Console) -> None:
-    """Print calls, failures, agreement and savings per metric; nothing where none was judged."""
+    """Print calls, failures, agreement and savings per metric, if any metric was judged."""
     if report is None:
         return
     names = ", ".join(map(plain_text, report.judges))
@@ -24,7 +25,7 @@ def print_judging(report: JudgeReport | None, console: Console) -> None:
 
 
 def print_estimate(report: JudgeReport, console: Console) -> None:
-    """Print what a run would take."""
+    """Print the estimated calls and cost of a run."""
     heads = ("metric", "rows", "to judge", "calls", "tokens in", "tokens out")
     rows = []
     for metric, found in report.metrics.items():
@@ -35,8 +36,8 @@ def print_estimate(report: JudgeReport, console: Console) -> None:
     cost = "" if report.cost_usd is None else f", about {report.cost_usd:.2f} USD"
     print_line(
         console,
-        f"{total.llm_calls:,} calls, {total.estimated_input_tokens:,} tokens in and "
-        f"{total.estimated_output_tokens:,} out, estimated{cost}; nobody was asked",
+        f"estimate: {counted(total.llm_calls, 'call')}, {total.estimated_input_tokens:,} input "
+        f"tokens, {total.estimated_output_tokens:,} output tokens{cost}; no calls were made",
     )
 
 
@@ -67,15 +68,19 @@ def _lines(report: JudgeReport) -> list[str]:
     for metric, found in report.metrics.items():
         if found.failures:
             reasons = ", ".join(f"{name} {count}" for name, count in found.failures.items())
-            lines.append(f"{metric}: {found.n_failed} judgements failed: {reasons}")
+            lines.append(f"{metric}: {counted(found.n_failed, 'judgement')} failed: {reasons}")
         if found.n_partial:
-            lines.append(f"{metric}: {found.n_partial} rows lack some of their judgements")
+            lines.append(f"{metric}: {counted(found.n_partial, 'row')} with incomplete judgements")
         if found.n_flaky:
-            lines.append(f"{metric}: {found.n_flaky} rows pass and fail on repeats")
+            lines.append(
+                f"{metric}: {counted(found.n_flaky, 'flaky row')}: repeats disagree on pass or fail"
+            )
     for metric, agreement in report.agreement.items():
         lines += [f"{metric}: {line}" for line in agreement.text().splitlines()]
     if report.cost_usd is not None:
-        lines.append(f"cost {report.cost_usd:.4f} USD by the prices given")
+        lines.append(f"cost {report.cost_usd:.4f} USD at the given prices")
     if report.late_replies:
-        lines.append(f"{report.late_replies} replies came after their deadline and were dropped")
+        lines.append(
+            f"replies that arrived after their deadline and were discarded: {report.late_replies:,}"
+        )
     return [*lines, *report.notes]

@@ -1,7 +1,7 @@
-"""Outcomes in; the JUnit XML that build servers read, out.
+"""JUnit XML for build servers.
 
-Of the form of the xUnit plugin of Jenkins (junit-10.xsd), which GitLab and others read, too. A test
-case has no place for a file and a line in it: the file stands at the suite, both in the text.
+It follows junit-10.xsd of Jenkins' xUnit plugin, which GitLab and others also read. That schema
+gives a test case no file and line: the suite has the file, and the text of the case has both.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _ELEMENTS: Final[dict[Status, str]] = {"failed": "failure", "error": "error", "s
 def junit_xml(
     outcomes: Iterable[Outcome], *, name: str = "rag-eval", properties: Mapping[str, str]
 ) -> bytes:
-    """One document of UTF-8: a suite for each group, a case for each outcome.
+    """One UTF-8 document with a suite per group and a case per outcome.
 
-    Characters that XML 1.0 has no place for are shown as escapes. Messages of more than 500
-    characters are cut, bodies of more than 10,000.
+    Characters that XML 1.0 does not allow are escaped. Messages are cut at 500 characters and
+    bodies at 10,000.
 
     Parameters
     ----------
     outcomes : iterable of Outcome
     name : str
-        Of the whole.
+        Name of the document.
     properties : mapping of str
-        Of the run; they stand in the first suite.
+        Properties of the run, written into the first suite.
     """
     listed, groups = list(outcomes), dict[str, list[Outcome]]()
     for outcome in listed:
@@ -79,7 +79,7 @@ def _add_cases(suite: ElementTree.Element, group: str, outcomes: Iterable[Outcom
     seen = Counter[str]()
     for outcome in outcomes:
         name = known = _name(outcome.name)
-        while seen[name]:  # readers take cases of one name for tries of one test
+        while seen[name]:  # readers treat cases of one name as retries of one test
             seen[known] += 1
             name = f"{known} ({seen[known]})"
         seen[name] += 1
@@ -98,7 +98,7 @@ def _body(outcome: Outcome) -> str:
     if outcome.path:
         place = "" if outcome.line is None else f":{outcome.line}"
         lines.insert(0, f"{checkout_path(outcome.path)}{place}")
-    # Each line is made safe for itself: the line breaks between them are ours.
+    # Each line is escaped by itself: the line breaks between them are ours.
     text = "\n".join(plain_text(line, _BODY_LIMIT) for line in lines)
     return text if len(text) <= _BODY_LIMIT else f"{text[: _BODY_LIMIT - 1]}…"
 

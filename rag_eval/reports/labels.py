@@ -1,4 +1,4 @@
-"""Labels, scores held against them, and estimates from both, as tables for people."""
+"""Labels, their agreement with scores, and estimates from both, as tables."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from rag_eval.stats.ppi_results import PpiEstimate
 
 _TEXT_LIMIT: Final = 80
 _OF: Final = {
-    "rows": "the mean of these {n:,} rows",
-    "population": "the mean of the population that these {n:,} rows came from",
+    "rows": "mean over these {n:,} rows",
+    "population": "mean over the population from which these {n:,} rows were drawn",
 }
 _SHOWN_IDS = 3
 _NAMES: Mapping[str, str] = {
@@ -37,7 +37,7 @@ _NAMES: Mapping[str, str] = {
 
 
 def print_label_check(check: LabelCheck, console: Console) -> None:
-    """Print what a file of labels holds, and what is wrong with it."""
+    """Print the contents and the issues of a label file."""
     for issue in check.issues:
         place = "" if issue["index"] is None else f", annotations[{issue['index']}]"
         file = "" if issue["file"] in (".", check.name) else f", {issue['file']}"
@@ -55,11 +55,11 @@ def print_label_check(check: LabelCheck, console: Console) -> None:
 
 
 def print_label_comparison(found: LabelComparison, console: Console) -> None:
-    """Print agreement of people first, then that of the scores with them."""
+    """Print the agreement between annotators, then between scores and labels."""
     print_plain(
         console,
         f"{found.metric}: {found.n_pairs:,} of {found.n_labels:,} labelled samples have a score"
-        + _left_out("not in the scores", found.missing)
+        + _left_out("not in the score file", found.missing)
         + _left_out("without a score", found.unscored),
     )
     if found.people is not None:
@@ -67,7 +67,7 @@ def print_label_comparison(found: LabelComparison, console: Console) -> None:
         print_plain(
             console,
             f"{len(found.annotators):,} annotators, {people.n_samples:,} samples labelled by two "
-            f"or more: alpha {interval_cell(people.alpha)}{_meaning(people.alpha)}, of the order "
+            f"or more: alpha {interval_cell(people.alpha)}{_meaning(people.alpha)}; ordinal alpha "
             f"{number_text(people.alpha_ordinal)}",
         )
     console.print()
@@ -84,7 +84,7 @@ def print_label_comparison(found: LabelComparison, console: Console) -> None:
 
 
 def print_gold_agreement(found: Mapping[str, LabelComparison], console: Console) -> None:
-    """Print a line per metric of a run, after its own report."""
+    """Print one line per metric, after the report of a run."""
     if not found:
         return
     first = next(iter(found.values()))
@@ -96,12 +96,12 @@ def print_gold_agreement(found: Mapping[str, LabelComparison], console: Console)
             console,
             f"{metric}: {one.n_pairs:,} of {one.n_labels:,} labels; alpha "
             f"{interval_cell(one.alpha)}; Spearman {interval_cell(one.coefficients['spearman'])}; "
-            f"same verdict {interval_cell(agree)}",
+            f"verdict accuracy {interval_cell(agree)}",
         )
 
 
 def interval_cell(found: Interval | None) -> str:
-    """``0.71 (0.52 to 0.84)``; a dash where there is none."""
+    """``0.71 (0.52 to 0.84)``; a dash for None."""
     if found is None or math.isnan(found.estimate):
         return NONE
     return f"{found.estimate:.2f} ({bounds_text(found, between=' to ') or 'no interval'})"
@@ -121,16 +121,16 @@ def _print_coefficients(found: LabelComparison, console: Console) -> None:
 
 
 def _meaning(found: Interval | None) -> str:
-    """What alpha is worth at its low end: few rows can give a fine estimate."""
+    """What the lower bound of alpha means: with few rows the estimate alone can look good."""
     if found is None or found.low is None:
         return ""
-    return f", at its low end {reliability(found.low)}"
+    return f", lower bound: {reliability(found.low)}"
 
 
 def _bounds(found: Interval | None) -> str:
     if found is None:
         return NONE
-    undefined = f": {found.n_undefined:,} resamples without variety" if found.n_undefined else ""
+    undefined = f": {found.n_undefined:,} resamples without variation" if found.n_undefined else ""
     return bounds_text(found, between=" to ") or f"none{undefined}"
 
 
@@ -140,14 +140,14 @@ def _annotator_cells(one: AnnotatorAgreement) -> list[str]:
 
 
 def _print_verdicts(found: VerdictAgreement, console: Console) -> None:
-    by = "verdicts of the run" if found.threshold is None else f"scores at {found.threshold:g}"
-    print_plain(console, f"good and bad: {by}, labels at {found.label_threshold:g}")
+    by = "verdicts of the run" if found.threshold is None else f"scores >= {found.threshold:g}"
+    print_plain(console, f"good: {by}, labels >= {found.label_threshold:g}")
     table = found.table
     counts = ([f"{count:,}" for count in row] for row in table.counts)
     rows = ((label, *cells) for label, cells in zip(table.labels, counts, strict=True))
-    print_plain_table(console, ("people", "scored bad", "scored good"), rows)
+    print_plain_table(console, ("labelled", "scored bad", "scored good"), rows)
     rates = {
-        "agree": table.accuracy(),
+        "accuracy": table.accuracy(),
         "precision": table.precision(),
         "recall": table.recall(),
         "specificity": table.specificity(),
@@ -167,7 +167,7 @@ def _left_out(what: str, names: tuple[str, ...]) -> str:
 
 
 def print_estimate(found: LabelEstimate, console: Console) -> None:
-    """Print what was estimated, with and without the scores, and what has to be true."""
+    """Print the estimate with and without the scores, and its assumptions."""
     result = found.result
     print_line(console, f"{_shown(found.estimand)}: {_sentence(found)}")
     print_line(console, f"target: {_OF[result.target].format(n=result.n_rows)}")
@@ -180,7 +180,7 @@ def print_estimate(found: LabelEstimate, console: Console) -> None:
     console.print()
     print_line(console, bought_text(result, found.metric))
     for assumption in found.assumptions:
-        print_line(console, f"assumed: {_shown(assumption)}")
+        print_line(console, f"assumption: {_shown(assumption)}")
 
 
 def _sentence(found: LabelEstimate) -> str:
@@ -189,46 +189,46 @@ def _sentence(found: LabelEstimate) -> str:
     text = f"{result.estimate:{sign}.3f} {interval_text(result.interval)}"
     scores = _shown(found.scores_name)
     if found.against_name is not None:
-        scores += f" less {_shown(found.against_name)}"
+        scores += f" minus {_shown(found.against_name)}"
     return f"{text}, {scores}; {result.n_labels:,} labels, {found.draw.design} draw"
 
 
 def bought_text(result: PpiEstimate, metric: str) -> str:
-    """What the scores were worth, in a sentence."""
+    """How much the scores added to the labels, in a sentence."""
     if result.weight == 0:
-        return f"{metric} bought nothing: its scores were left out"
+        return f"{metric} did not help, so its scores were not used"
     rho = number_text(result.correlation)
-    text = f"{metric} goes with the labels (correlation {rho}) and counts {result.weight:.2f}"
+    text = f"{metric}: correlation with the labels {rho}, weight {result.weight:.2f}"
     if result.equivalent_labels is None:
         return text
     if result.equivalent_labels <= result.n_labels:
-        return f"{text}: it bought nothing, labels alone say as much"
-    return f"{text}: as many as {result.equivalent_labels:,.0f} labels alone would"
+        return f"{text}; it did not help: labels alone are as precise"
+    return f"{text}; as precise as {result.equivalent_labels:,.0f} labels alone"
 
 
 def interval_text(interval: Interval) -> str:
-    """``[0.81, 0.92]``; says so where there is too little to tell."""
+    """``[0.81, 0.92]``, marked if there are too few labels."""
     if not (bounds := bounds_text(interval, 3)):
-        return "(too few to say)"
-    return f"[{bounds}]{' (a hint: too few to say)' if interval.too_few else ''}"
+        return "(too few labels)"
+    return f"[{bounds}]{' (too few labels: indicative only)' if interval.too_few else ''}"
 
 
 def _cells(interval: Interval) -> tuple[str, str, str]:
     if interval.low is None or interval.high is None:
-        return f"{interval.estimate:.3f}", "too few to say", NONE
+        return f"{interval.estimate:.3f}", "too few labels", NONE
     width = f"{interval.high - interval.low:.3f}"
     return f"{interval.estimate:.3f}", bounds_text(interval, 3, " to "), width
 
 
 def draw_text(draw: LabelDraw, output: str) -> str:
-    """What was drawn, in a line."""
+    """The draw, on one line."""
     by = "" if draw.drawn_by is None else f" by {_shown(draw.drawn_by)}"
     text = f"{_shown(output)}: {draw.n_drawn:,} of {draw.n_rows:,} rows"
     text += f", {draw.design} draw{by}, seed {draw.seed}"
     if draw.strata is None:
         return text
     counts = Counter(draw.strata.values())
-    return f"{text}; of each stratum " + ", ".join(str(counts[name]) for name in sorted(counts))
+    return f"{text}; per stratum: " + ", ".join(str(counts[name]) for name in sorted(counts))
 
 
 def _shown(text: str) -> str:

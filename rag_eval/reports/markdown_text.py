@@ -1,8 +1,8 @@
-"""A text of data in; Markdown that shows it on one line and does nothing else, out; and tables.
+"""Text of data as inert Markdown on one line, and Markdown tables.
 
-GitHub and GitLab look for mentions, issues, commits, labels, emoji and addresses in what Markdown
-made of a text, when backslashes are gone. So marks are escaped for Markdown, and what begins a
-reference is broken by a space of no width.
+GitHub and GitLab look for mentions, issues, commits, labels, emoji and addresses after Markdown is
+rendered, when backslashes are gone. So marks are escaped for Markdown, and the beginning of a
+reference is broken by a zero-width space.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REFERENCE: Final = re.compile(
     """,
     re.VERBOSE,
 )
-# What makes a heading, a list or a rule of a line that begins with it.
+# Makes a line that begins with it a heading, a list or a rule.
 _LINE_MARK: Final = re.compile(r"^([-+=]|\d{1,9}(?=[.)]))([.)]?)")
 _MARKDOWN_MARKS: Final = frozenset("\\`*_[]<>|!~&$^")
 _COMMIT_PIECE: Final = re.compile(r".{6}(?=.)")
@@ -42,13 +42,13 @@ _COMMIT_PIECE: Final = re.compile(r".{6}(?=.)")
 def markdown_text(text: str, limit: int | None = None) -> str:
     """``text`` on one line, so that no mark, reference or address in it has a meaning.
 
-    What is over ``limit`` characters is cut off, as :func:`~.plain_text.plain_text` does.
+    It is cut at ``limit`` characters, as by :func:`~.plain_text.plain_text`.
     """
     return _LINE_MARK.sub(_escaped_line_mark, _broken(text, limit, _escaped_mark))
 
 
 def summary_text(text: str, limit: int | None = None) -> str:
-    """The same between tags of HTML in Markdown, where backslashes would show."""
+    """The same for text between HTML tags in Markdown, where backslashes would show."""
     return _broken(text, limit, html.escape)
 
 
@@ -74,7 +74,7 @@ def _escaped_line_mark(found: re.Match[str]) -> str:
 def markdown_table(
     heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Set[int] = frozenset({0})
 ) -> list[str]:
-    """The lines of a table; columns in ``texts`` begin at the left, others hold numbers.
+    """The lines of a table; columns in ``texts`` are left-aligned, others hold numbers.
 
     Its cells are Markdown.
     """

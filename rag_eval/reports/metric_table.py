@@ -1,4 +1,4 @@
-"""The catalogue of metrics as a table for people."""
+"""The metric catalogue as a table."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rag_eval.reports.plain_text import plain_text
 
 
 def print_metrics(entries: Iterable[CatalogueEntry], console: Console) -> None:
-    """Print a line or two per metric."""
+    """Print one or two lines per metric."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
-    for name in ("metric", "kind", "cost", "range", "better", "needs", "what it is"):
-        table.add_column(name, no_wrap=name != "what it is" and name != "needs", overflow="fold")
+    for name in ("metric", "kind", "cost", "range", "better", "needs", "description"):
+        table.add_column(name, no_wrap=name != "description" and name != "needs", overflow="fold")
     for entry in entries:
         table.add_row(*(Text(plain_text(cell)) for cell in _cells(entry)))
     console.print(table)
@@ -42,14 +42,14 @@ def range_text(bounds: tuple[float, float]) -> str:
 
 
 def print_metric(entry: CatalogueEntry, console: Console) -> None:
-    """Print all that is known of one metric."""
+    """Print everything known about one metric."""
     lines = [
         (entry.id, entry.summary),
-        ("rule of", entry.source),
-        ("kind", f"{entry.kind}; a judge {_JUDGE[entry.judge]}"),
+        ("source", entry.source),
+        ("kind", f"{entry.kind}; LLM judge {_JUDGE[entry.judge]}"),
         ("cost", entry.cost),
         ("range", f"{range_text(entry.range)}, {_direction(entry)} is better"),
-        ("needs", ", ".join(entry.needs) or "no field by itself"),
+        ("needs", ", ".join(entry.needs) or "no particular field"),
         ("also reads", ", ".join(entry.reads)),
         ("options", ", ".join(entry.options)),
         ("threshold", ", ".join(f"{bar:g} ({name})" for name, bar in entry.thresholds.items())),
@@ -61,7 +61,7 @@ def print_metric(entry: CatalogueEntry, console: Console) -> None:
             console.print(Text(plain_text(f"{name.ljust(width)}  {value}")), soft_wrap=True)
 
 
-_JUDGE = {"no": "has no say", "can": "can score it", "must": "scores it"}
+_JUDGE = {"no": "not used", "can": "optional", "must": "required"}
 
 
 def _direction(entry: CatalogueEntry) -> str:

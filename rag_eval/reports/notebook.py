@@ -1,6 +1,6 @@
-"""A result in; the HTML that a notebook shows of it, out.
+"""The HTML that a notebook shows for a result.
 
-It has no script, no style sheet and no address, and is of bounded size whatever the result holds.
+It has no script, style sheet or URL, and its size is bounded whatever the result holds.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _CHUNK_LIMIT: Final = 500
 _LINE_LIMIT: Final = 160
 _BAR_WIDTH: Final = 90
 _TINTS: Final = {"supported": html.GREEN, "weak": html.AMBER, "unsupported": html.RED}
-# Told apart without colours too.
+# Levels can be told apart without colours.
 _EDGES: Final = {"supported": "none", "weak": "2px dotted", "unsupported": "2px dashed"}
 
 
 def result_html(result: EvalResult) -> str:
-    """The scores of one sample, its answer with what carries each sentence, and the findings."""
+    """The scores of one sample, its answer with the support of each sentence, and its signals."""
     sentences = answer_sentences(result)
     about = f"composite {score_text(result.composite_score)}"
     if result.signature is not None:
@@ -49,14 +49,14 @@ def result_html(result: EvalResult) -> str:
     parts.append(_scores(tuple(result.metrics.values())))
     found = [signal for metric in result.metrics.values() for signal in metric.signals]
     if found:
-        parts += [html.heading("Findings"), _findings(found)]
+        parts += [html.heading("Signals"), _findings(found)]
     if chunks := contexts_of(result):
         parts.append(_chunks(chunks, sentences))
     return html.shown(*parts)
 
 
 def _answer(answer: str, sentences: Sequence[SentenceView]) -> Element:
-    """The answer, each sentence in the tint of its support."""
+    """The answer, with each sentence tinted by its level of support."""
     parts: list[Content] = []
     end = 0
     for sentence in sentences[:_MOST_SENTENCES]:
@@ -77,12 +77,12 @@ def _sentence(answer: str, sentence: SentenceView) -> Element:
 
 
 def _about(sentence: SentenceView) -> str:
-    """What is known of a sentence, in a line."""
+    """The support of a sentence, on one line."""
     text = f"{sentence.level}, support {score_text(sentence.support)}"
     if sentence.chunk is not None:
-        text += f", best in context {sentence.chunk}"
+        text += f", best match in context {sentence.chunk}"
     if sentence.missing:
-        text += f"; in no context: {', '.join(sentence.missing[:8])}"
+        text += f"; not in any context: {', '.join(sentence.missing[:8])}"
     return html.line_text(text, _LINE_LIMIT)
 
 
@@ -91,7 +91,7 @@ def _legend() -> Element:
     for level in _TINTS:
         look = f"background:{_TINTS[level]};border-bottom:{_EDGES[level]};padding:0 4px"
         parts += [html.element("span", look, level), " "]
-    parts.append("; small numbers name the context that carries a sentence best")
+    parts.append("; the small number is the best-matching context")
     return html.element("div", "font-size:90%;margin:4px 0", *parts)
 
 
@@ -114,7 +114,7 @@ def _score_row(metric: MetricResult) -> list[Content]:
 
 
 def _bar(metric: MetricResult) -> Element | None:
-    """The score as a bar with a tick at the threshold; None where it has no ends."""
+    """The score as a bar with a tick at the threshold; None if the scale is unbounded."""
     ends = bounds_of(metric.metric_id)
     if ends is None or metric.score is None or not ends[0] <= metric.score <= ends[1]:
         return None
@@ -146,7 +146,7 @@ def _finding(signal: EvalSignal) -> list[Content]:
 
 
 def _chunks(chunks: Sequence[str], sentences: Iterable[SentenceView]) -> Element:
-    """The contexts, the best windows of sentences marked; those that carry something first."""
+    """The contexts with the best-matching passages marked; contexts with a match first."""
     windows: dict[int, list[tuple[int, int]]] = {}
     for sentence in sentences:
         if sentence.chunk is not None and sentence.chunk < len(chunks):
@@ -163,7 +163,7 @@ def _chunks(chunks: Sequence[str], sentences: Iterable[SentenceView]) -> Element
 
 
 def _marked(chunk: str, windows: Iterable[tuple[int, int]]) -> Element:
-    """A context from shortly before its first window on."""
+    """A context, from shortly before its first marked passage."""
     joined = joined_spans(windows)
     first = max(0, joined[0][0] - 120) if joined else 0
     last = first + _CHUNK_LIMIT

@@ -1,6 +1,6 @@
-"""A batch, a run or a comparison in; the HTML that a notebook shows of it, out.
+"""The HTML that a notebook shows for a batch, a run, a gate or a comparison.
 
-Rows are not explained for it: only the samples of the few that are listed are opened.
+It does not explain rows: only the samples of the few listed rows are read.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ _Thresholds = Mapping[MetricId, "float | None"]
 
 
 def summary_html(summary: BatchSummary) -> str:
-    """Statistics and notes of a batch; its worst rows too where it has rows."""
+    """Statistics and notes of a batch, and its worst rows if it has rows."""
     return html.shown(_headline(summary, None), *_summary(summary))
 
 
 def run_html(report: RunReport) -> str:
     """The verdict of a run with its gates, and its statistics."""
-    part = "interrupted: only part of the samples was scored"
+    part = "interrupted: only some of the samples were scored"
     return html.shown(
         _headline(report.result, report.passed),
         html.element("div", "", part) if report.interrupted else None,
@@ -66,7 +66,7 @@ def run_html(report: RunReport) -> str:
 
 
 def gate_html(report: GateReport) -> str:
-    """The verdict of a gate: what each baseline and each bar said."""
+    """The verdict of a gate, with the result for each baseline and each limit."""
     reason = html.line_text(f"{report.status}. {report.reason}", _NOTE_LIMIT)
     head = html.element("div", "", html.badge(report.passed), f" {reason}")
     parts = [head, _gates(report.guards)]
@@ -90,7 +90,7 @@ def gate_html(report: GateReport) -> str:
 def comparison_html(comparison: RunComparison) -> str:
     """Two runs side by side: means, differences with their intervals, verdicts."""
     names = f"{comparison.old} → {comparison.new}, {comparison.n_pairs:,} pairs"
-    state = html.badge(not comparison.regressions, "no regression found", "regression")
+    state = html.badge(not comparison.regressions, "no regression found", "REGRESSED")
     head = html.element("div", "", state, f" {html.line_text(names, _NOTE_LIMIT)}")
     changes = comparison.changes[:MOST_METRICS]
     reach = reach_of(change.difference for change in changes) or 1.0
@@ -124,7 +124,7 @@ def _notes(notes: Sequence[str]) -> Element | None:
 def _gates(gates: Iterable[GateOutcome]) -> Element:
     ordered = sorted(gates, key=lambda gate: gate.held)
     items = (
-        (html.badge(gate.held, "held"), f" {html.line_text(gate.message, _NOTE_LIMIT)}")
+        (html.badge(gate.held), f" {html.line_text(gate.message, _NOTE_LIMIT)}")
         for gate in ordered[:MOST_METRICS]
     )
     made = html.listed(items, "margin:4px 0;padding:0;list-style:none", "margin:2px 0")
@@ -199,13 +199,13 @@ def _worst(batch: BatchEvalResult) -> list[Element]:
 
 
 def _worst_rows(batch: BatchEvalResult) -> list[int]:
-    """The rows that failed, the lowest composite scores first; then the others, likewise."""
+    """Failed rows, lowest composite score first; then the others in the same order."""
     composite = batch.composite_scores
     found: list[int] = []
     for passed in (False, True):
         rows = np.flatnonzero(batch.sample_passed == passed)
         if len(rows) > _N_WORST:
-            # To sort all rows of a large batch would take longer than all else here.
+            # Sorting all rows of a large batch would dominate the time.
             limit = np.partition(composite[rows], _N_WORST - 1)[_N_WORST - 1]
             rows = rows[~(composite[rows] > limit)]
         order = np.argsort(composite[rows], kind="stable")[:_N_WORST]
@@ -227,7 +227,7 @@ def _worst_row(batch: BatchEvalResult, row: int, thresholds: _Thresholds) -> lis
 
 
 def _sample(batch: BatchEvalResult, row: int) -> Mapping[str, Any]:
-    """The sample of a row; empty where it was not kept."""
+    """The sample of a row; empty if it was not kept."""
     try:
         return sample_of(batch, row)
     except (TextsNotKeptError, IndexError):
@@ -272,7 +272,7 @@ def _difference_text(found: Interval) -> str:
 
 
 def _difference(change: MetricChange, reach: float) -> Element | None:
-    """The interval of a difference on a line that goes as far to the left as to the right."""
+    """The interval of a difference on a scale that is symmetric around 0."""
     found = change.difference
     if not math.isfinite(found.estimate):
         return None

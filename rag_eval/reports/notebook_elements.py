@@ -1,8 +1,8 @@
-"""Texts and numbers in; elements of HTML for the output of a notebook cell, out.
+"""HTML elements for the output of a notebook cell.
 
-Elements have styles of their own and no classes, scripts or addresses: front ends take style sheets
-out, or let them loose on the whole page. Colours are tints over whatever the theme has, so that
-text keeps its contrast in light and dark.
+Elements have inline styles and no classes, scripts or URLs: front ends remove style sheets or apply
+them to the whole page. Colours are translucent tints, so that text keeps its contrast in light and
+dark themes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SVG: Final = "http://www.w3.org/2000/svg"
 
 
 def element(tag: str, style: str = "", *content: Content, **attributes: str) -> Element:
-    """An element with texts and elements in it; what is None is left out."""
+    """An element with texts and elements in it; None is skipped."""
     made = Element(tag, {**({"style": style} if style else {}), **attributes})
     for part in content:
         if isinstance(part, Element):
@@ -46,29 +46,29 @@ def _append_text(parent: Element, text: str) -> None:
 
 
 def html_of(root: Element) -> str:
-    """The element as HTML, all texts in it escaped."""
+    """The element as HTML, with all texts escaped."""
     return tostring(root, encoding="unicode", method="html")
 
 
 def line_text(text: object, limit: int) -> str:
-    """A text of data on one line; other values by their ``str``, None as nothing."""
+    """A text of data on one line; other values by their ``str``, None as an empty text."""
     return "" if text is None else short(visible_plain(short(str(text), limit)), limit)
 
 
 def block_text(text: str, limit: int) -> str:
-    """A text of data with its line breaks and nothing hidden, cut at ``limit`` characters."""
+    """A text of data with its line breaks, hidden characters shown, cut at ``limit``."""
     shown = visible_plain(text[:limit])
     return f"{shown[:limit]}…" if len(shown) > limit or len(text) > limit else shown
 
 
 def prose(*content: Content, style: str = "") -> Element:
-    """A block of text of data: breaks lines where they break, in the direction of its letters."""
+    """A block of data text that keeps line breaks and its own writing direction."""
     look = "white-space:pre-wrap;overflow-wrap:anywhere;max-width:60em;text-align:start;" + style
     return element("div", look, *content, dir="auto")
 
 
 def badge(passed: bool | None, good: str = "passed", bad: str = "FAILED") -> Element:
-    """A verdict in a tinted box; its word says it without the colour."""
+    """A verdict in a tinted box, readable without the colour."""
     look = "display:inline-block;padding:1px 8px;border-radius:4px;font-weight:600;background:"
     if passed is None:
         return element("span", look + GREY, "no verdict")
@@ -76,24 +76,24 @@ def badge(passed: bool | None, good: str = "passed", bad: str = "FAILED") -> Ele
 
 
 def shown(*content: Content) -> str:
-    """The HTML of a whole output."""
+    """The HTML of an output."""
     return html_of(element("div", "line-height:1.45", *content))
 
 
 def tinted(text: str, tint: str | None) -> Element:
-    """A word in a tint; one without a tint looks as the text around it."""
+    """A word with a background tint, or without one."""
     return element("span", f"background:{tint};padding:0 4px" if tint else "", text)
 
 
 def heading(text: str) -> Element:
-    """The name of a part."""
+    """A heading."""
     return element("div", "font-weight:600;margin:10px 0 2px", text)
 
 
 def table(
     heads: Sequence[str], rows: Iterable[Sequence[Content]], texts: frozenset[int]
 ) -> Element:
-    """A table; columns in ``texts`` begin at the left and break, others hold numbers."""
+    """A table; columns in ``texts`` are left-aligned and wrap, others hold numbers."""
     made = element("table", "border-collapse:collapse;margin:4px 0;font-size:inherit")
     _add_row(SubElement(made, "thead"), "th", heads, texts)
     body = SubElement(made, "tbody")
@@ -114,12 +114,12 @@ def _add_row(parent: Element, tag: str, cells: Sequence[Content], texts: frozens
 
 
 def listed(items: Iterable[Sequence[Content]], look: str, item_look: str) -> Element:
-    """A list with a point for each of the items."""
+    """A bulleted list."""
     return element("ul", look, *(element("li", item_look, *item) for item in items))
 
 
 def with_rest(made: Element, n_all: int, n_shown: int, what: str) -> Element:
-    """The element, and below it how many are left out."""
+    """The element, followed by how many items are not shown."""
     if n_all <= n_shown:
         return made
     rest = element("div", "font-size:90%", f"… and {n_all - n_shown:,} more {what}")
@@ -127,7 +127,7 @@ def with_rest(made: Element, n_all: int, n_shown: int, what: str) -> Element:
 
 
 def folded(summary: str, *content: Content) -> Element:
-    """A part that is closed until someone opens it."""
+    """A collapsible part, closed at first."""
     head = element("summary", "cursor:pointer;font-weight:600", summary)
     return element("details", "margin:8px 0", head, *content)
 
@@ -140,14 +140,14 @@ def mean_text(aggregate: MetricAggregate | CompositeAggregate) -> str:
 
 
 def threshold_text(metric: str, threshold: float | None) -> str:
-    """``≥ 0.70``; ``≤`` where lower is better."""
+    """``≥ 0.70``, or ``≤ 0.30`` if lower is better."""
     if threshold is None:
         return NONE
     return f"{'≥' if higher_is_better(metric) else '≤'} {score_text(threshold)}"
 
 
 def picture(width: int, height: int, label: str) -> Element:
-    """An empty drawing; ``label`` says what it shows to those who do not see it."""
+    """An empty drawing; ``label`` describes it to screen readers."""
     return Element(
         "svg",
         {
@@ -163,7 +163,7 @@ def picture(width: int, height: int, label: str) -> Element:
 
 
 def add_box(drawing: Element, left: float, top: float, width: float, height: float) -> None:
-    """A filled rectangle in the colour of the text, thinned out."""
+    """A filled rectangle in a lighter shade of the text colour."""
     places = {"x": left, "y": top, "width": width, "height": height}
     attributes = {name: f"{value:.4g}" for name, value in places.items()}
     SubElement(drawing, "rect", {**attributes, "fill": "currentColor", "fill-opacity": "0.45"})
@@ -172,7 +172,7 @@ def add_box(drawing: Element, left: float, top: float, width: float, height: flo
 def add_line(
     drawing: Element, start: tuple[float, float], end: tuple[float, float], *, dashed: bool = False
 ) -> None:
-    """A line in the colour of the text."""
+    """A line in the text colour."""
     ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
     attributes = {name: f"{value:.4g}" for name, value in ends.items()}
     attributes |= {"stroke": "currentColor", "stroke-width": "1.5"}

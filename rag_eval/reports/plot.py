@@ -1,4 +1,4 @@
-"""A batch or a comparison in; a figure of matplotlib out, never shown and never kept anywhere."""
+"""Matplotlib figures of a batch or a comparison; they are returned, not shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rag_eval.results.batch import BatchEvalResult
     from rag_eval.stats.intervals import Interval
 
-_DPI: Final = 144  # sharp on dense screens; shown at half of it
+_DPI: Final = 144  # sharp on dense screens; shown at half this resolution
 _WIDTH: Final = 6.4
 _BAR: Final = "#7f9fbf"
 _MEAN: Final = "#1f3f6f"
@@ -45,27 +45,27 @@ def scores_figure(
 ) -> Figure:
     """The distribution of each metric, one below the other.
 
-    Bars count the scores of equal bins; the dashed line is the threshold; the point is the mean,
-    with its interval where there is one.
+    Bars count scores in equal bins, the dashed line is the threshold, and the point is the mean
+    with its interval, if there is one.
 
     Parameters
     ----------
     batch : BatchEvalResult
     metrics : iterable of str, optional
-        Metrics, or ``"composite"``; default: all of the batch, and the composite score.
+        Metrics or ``"composite"``; by default all metrics of the batch and the composite score.
     ax : matplotlib.axes.Axes, optional
-        Where to draw a single metric; default: a new figure with one place for each.
+        Axes for a single metric; by default a new figure with one axes per metric.
 
     Raises
     ------
     MissingExtraError
-        Without matplotlib.
+        If matplotlib is not installed.
     InputError
-        For a metric that the batch does not have, and for ``ax`` with several metrics.
+        For a metric that is not in the batch, and for ``ax`` with several metrics.
     """
     names = _chosen(batch, metrics)
     if ax is not None and len(names) != 1:
-        raise InputError(f"ax is a place for one metric, got {len(names)}: name it in metrics")
+        raise InputError(f"ax takes one metric, got {len(names)}: name one in metrics")
     shapes = histograms(batch, [(batch.scores, batch.composite_scores)])
     thresholds = thresholds_of(batch)
     if ax is None:
@@ -81,9 +81,9 @@ def scores_figure(
 
 
 def changes_figure(comparison: RunComparison, *, ax: Axes | None = None) -> Figure:
-    """The differences between two runs with their intervals, a line for each metric.
+    """The differences between two runs with their intervals, one line per metric.
 
-    Right of 0 the new run has the higher mean; names of metrics where lower is better say so.
+    Right of 0 the new run has the higher mean. Metrics for which lower is better are marked.
     """
     changes = [change for change in comparison.changes if math.isfinite(change.delta)]
     if ax is None:
@@ -99,16 +99,16 @@ def changes_figure(comparison: RunComparison, *, ax: Axes | None = None) -> Figu
     ax.set_yticks(range(len(changes)), names, parse_math=False)
     ax.set_ylim(-0.6, len(changes) - 0.4)
     sides = (comparison.new, comparison.old)
-    text = "new less old" if sides[0] == sides[1] else " less ".join(sides)
+    text = "new minus old" if sides[0] == sides[1] else " minus ".join(sides)
     ax.set_xlabel(plain_text(text, 2 * _NAME_LIMIT), parse_math=False)
     _plain(ax)
     return figure
 
 
 class ScoreFigure(Figure):
-    """A figure of matplotlib that knows its picture.
+    """A matplotlib figure that notebooks can show.
 
-    Notebooks know how to show figures only once pyplot was imported.
+    Without it, notebooks show figures only after pyplot was imported.
     """
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
@@ -154,7 +154,7 @@ def _draw_scores(
     places = [shape.low + (place + 0.5) * width for place in range(len(shape.counts))]
     ax.bar(places, shape.counts, width=0.92 * width, color=_BAR)
     ax.set_xlim(shape.low, shape.high)
-    # Above the highest bar there is room for the mean.
+    # Leaves room for the mean above the highest bar.
     top = 1.3 * max(shape.counts)
     ax.set_ylim(0, top)
     if threshold is not None and shape.low <= threshold <= shape.high:
@@ -165,7 +165,7 @@ def _draw_scores(
 def _draw_estimate(
     ax: Axes, estimate: float, interval: Interval | None, height: float, color: str
 ) -> None:
-    """A point, on a line that is as long as its interval."""
+    """A point on a line that spans its interval."""
     if math.isnan(estimate):
         return
     if interval is not None and interval.low is not None and interval.high is not None:

@@ -1,4 +1,4 @@
-"""Progress of a run in; what shows it on a terminal or in a notebook, out."""
+"""Progress of a run, on a terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ State: TypeAlias = Literal["running", "done", "stopped"]
 
 # Each update is a message to the browser.
 _INTERVAL_S: Final = 0.2
-# The rate is that of the last seconds: rows that an earlier run scored, or whose replies are known,
-# pass in no time and say nothing about the others.
+# The rate covers the last seconds only: rows that are already scored or whose replies are cached
+# take no time and say nothing about the others.
 _WINDOW_S: Final = 15.0
-# Replies of a slow judge come further apart than that.
+# Replies of a slow judge can be further apart than the window.
 _LEAST_REPORTS: Final = 5
 
 
@@ -31,7 +31,7 @@ class RecentRate:
         self._reports = deque([(now, 0)])
 
     def add(self, now: float, completed: int) -> float:
-        """The rate after so many rows; 0 where no time has passed."""
+        """The rate after ``completed`` rows; 0 if no time has passed."""
         reports = self._reports
         reports.append((now, completed))
         while len(reports) > _LEAST_REPORTS and now - reports[1][0] >= _WINDOW_S:
@@ -42,7 +42,7 @@ class RecentRate:
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
-    """A callback that shows on stderr how far a run is; None when nobody would see it."""
+    """A callback that shows progress on stderr; None if stderr is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -69,12 +69,12 @@ def shown_progress(*, quiet: bool) -> Iterator[ProgressFn | None]:
 
 
 def _rate_text(rate: float) -> str:
-    """``1,234/s``, ``0.4/s``: a judge takes its time."""
+    """``1,234/s``, or ``0.4/s`` for a slow judge."""
     return f"{rate:,.0f}/s" if rate >= 10 or not rate else f"{rate:.1f}/s"
 
 
 def rest_text(completed: int, total: int | None, rate: float) -> str:
-    """``62%, 0:03:20 to go``; nothing where the end is not known."""
+    """``62%, 0:03:20 to go``; empty if the total is unknown."""
     if not total or not rate:
         return ""
     seconds = round(max(0, total - completed) / rate)
@@ -86,14 +86,14 @@ def rest_text(completed: int, total: int | None, rate: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProgressBar:
-    """A run at one moment, as a notebook shows it.
+    """The state of a run, as a notebook shows it.
 
     Attributes
     ----------
     completed : int
         Rows done.
     total : int or None
-        None where that is not known.
+        None if unknown.
     elapsed_s : float
     state : {"running", "done", "stopped"}
     """
@@ -130,16 +130,16 @@ class ProgressBar:
 
 
 def live_progress() -> AbstractContextManager[ProgressFn | None]:
-    """A callback that shows how far a run is; None where nobody would see it.
+    """A callback that shows progress; None if there is neither a notebook nor a terminal.
 
-    In a notebook it is one output that is written anew; elsewhere the bar of a terminal.
+    A notebook gets one output that is updated, a terminal a progress bar.
     """
     return _notebook_progress() if _in_notebook() else shown_progress(quiet=False)
 
 
 def _in_notebook() -> bool:
     """Whether outputs go to a front end that shows HTML."""
-    package: Any = sys.modules.get("IPython")  # a kernel has imported it
+    package: Any = sys.modules.get("IPython")  # imported by any kernel
     shell = None if package is None else package.get_ipython()
     return getattr(shell, "kernel", None) is not None
 
@@ -173,7 +173,7 @@ class _Shown:
             self._show("running")
 
     def end(self, state: State) -> None:
-        # A run that ends before its first row has nothing to show.
+        # A run that ends before its first row shows nothing.
         if self._handle is not None:
             self._show(state)
 

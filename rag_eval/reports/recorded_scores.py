@@ -1,4 +1,4 @@
-"""The scores of a test session in; lines for its log, and properties for JUnit, out."""
+"""The scores of a test session as lines for its log and as JUnit properties."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TEXT_LIMIT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ScoredTest:
-    """A sample and the test that scored it; per metric the score comes first."""
+    """A sample and the test that scored it; the first value of each metric is the score."""
 
     test: str
     id: str
@@ -44,7 +44,7 @@ def summary_lines(
     faults: Sequence[str] = (),
     is_short: bool = False,
 ) -> list[str]:
-    """What was scored, the worst of it, the verdict; shortly the means and the verdict alone."""
+    """Statistics, worst samples and the verdict; if ``is_short``, only means and the verdict."""
     lines: list[str] = []
     if run is not None:
         found = _aggregates(run)
@@ -63,7 +63,7 @@ def summary_lines(
 def suite_properties(
     run: ScoredRun | None, gate: GateReport | None, faults: Sequence[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """Means and the verdict as names and texts."""
+    """Means and the verdict as pairs of names and texts."""
     for each in () if run is None else _aggregates(run):
         if not math.isnan(each.mean):
             yield f"rag_eval.{each.metric_id}.mean", f"{each.mean:.6g}"
@@ -77,7 +77,7 @@ def suite_properties(
 
 
 def _aggregates(run: ScoredRun) -> list[MetricAggregate]:
-    """Per metric over the rows that were scored by it."""
+    """Statistics per metric, over the rows that it scored."""
     found = []
     for column, metric in enumerate(run.metrics):
         asked = run.null_reasons[:, column] != NullReason.SKIPPED
@@ -99,7 +99,7 @@ def _print_table(aggregates: Sequence[MetricAggregate], console: Console) -> Non
 
 
 def _worst_lines(tests: Sequence[ScoredTest]) -> Iterator[str]:
-    """Those that missed their bars, lowest first."""
+    """The samples that failed, lowest first."""
     worst = sorted((test for test in tests if not test.passed), key=_rank)
     for test in worst[:_MOST_WORST]:
         scores = "  ".join(
@@ -109,11 +109,11 @@ def _worst_lines(tests: Sequence[ScoredTest]) -> Iterator[str]:
         name = "" if test.id == test.test else f"{plain_text(test.id, _NAME_LIMIT)}  "
         yield f"worst: {name}{scores}  ({plain_text(test.test, _NAME_LIMIT)})"
     if len(worst) > _MOST_WORST:
-        yield f"and {len(worst) - _MOST_WORST:,} more that missed their bars"
+        yield f"and {len(worst) - _MOST_WORST:,} more that failed"
 
 
 def _rank(test: ScoredTest) -> float:
-    """The composite score; of none is worse than of any."""
+    """The composite score; samples without one come first."""
     return -math.inf if test.composite is None else test.composite
 
 
@@ -127,7 +127,7 @@ def _gate_lines(gate: GateReport, is_short: bool) -> list[str]:
 
 
 def _printed(show: Callable[[Console], None]) -> list[str]:
-    """Lines without colours, whose width no terminal sets: logs of one session are alike."""
+    """Lines without colours and of a fixed width, so that logs do not depend on the terminal."""
     from rag_eval.reports.console import console_for
 
     text = io.StringIO()

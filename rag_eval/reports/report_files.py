@@ -1,4 +1,4 @@
-"""The view of a run in; the report files and CI outputs that were asked for, out."""
+"""Writes the requested report files and CI outputs of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rag_eval.plumbing.durable_files import atomic_file, followed
 from rag_eval.views.outcomes import Outcome, run_outcomes, run_properties
 from rag_eval.views.run_view import RunView
 
-# What each form is called, and how its files end.
+# The name of each format and its file extensions.
 _FORMS: Final = {
     "html": ("an HTML page", (".html", ".htm", ".xhtml")),
     "junit": ("JUnit XML", (".xml",)),
@@ -30,14 +30,14 @@ _OTHER_ENDINGS: Final = frozenset(
 
 
 def _check_ending(form: str, path: Path) -> None:
-    """Refuse a name that ends as files of another form do; other endings may be anyone's."""
+    """Raise for an extension that belongs to another format; unknown extensions are accepted."""
     what, endings = _FORMS[form]
     ending = path.suffix.lower()
     if ending not in _OTHER_ENDINGS or ending in endings:
         return
-    hint = "; to get a PDF, print the page from a browser" if ending == ".pdf" else ""
+    hint = " (for a PDF, print the page from a browser)" if ending == ".pdf" else ""
     raise InputError(
-        f"--{form} writes {what}, and {path} ends in {ending}: name a file that ends in "
+        f"--{form} writes {what}, but {path} ends in {ending}: use a name that ends in "
         f"{endings[0]}{hint if form == 'html' else ''}"
     )
 
@@ -49,9 +49,9 @@ class ReportFiles:
     Attributes
     ----------
     html, junit, gitlab, markdown : Path or None
-        A page for browsers, JUnit XML, GitLab's code quality JSON, a summary for a pull request.
+        HTML report, JUnit XML, GitLab code quality JSON, Markdown summary for a pull request.
     github : bool
-        Annotations on standard error, and the summary in the file that GITHUB_STEP_SUMMARY names.
+        Annotations on standard error, and the summary in the file named by GITHUB_STEP_SUMMARY.
     """
 
     html: Path | None = None
@@ -62,7 +62,7 @@ class ReportFiles:
 
     @property
     def paths(self) -> list[Path]:
-        """All files among them."""
+        """The files to write."""
         return [path for _, path in self._named()]
 
     def _named(self) -> list[tuple[str, Path]]:
@@ -76,27 +76,27 @@ class ReportFiles:
         return self.github or bool(self.paths)
 
     def check(self, sources: Iterable[str | Path] = (), others: Iterable[str | Path] = ()) -> None:
-        """Refuse, before any work, what could not be written, or would be written over.
+        """Raise before any work if a file cannot be written or would overwrite another.
 
         Parameters
         ----------
         sources : iterable of path
-            The files of samples or results that are read.
+            The sample or result files that are read.
         others : iterable of path
-            What else the command reads or writes, whether it is there yet or not.
+            Other files that the command reads or writes, existing or not.
 
         Raises
         ------
         InputError
-            For a name that is given twice or is that of such a file, a folder that is not there, or
-            a package that is missing; and for a name that ends as files of another form do.
+            For a path that is given twice or is one of these files, a missing folder, a missing
+            package, or an extension that belongs to another format.
         """
         read = list(sources)
         taken = {followed(Path(other)) for other in others}
         for path in self.paths:
             check_target(path, read)
             if followed(path) in taken:
-                raise InputError(f"{path} is named twice: each report needs a file of its own")
+                raise InputError(f"{path} is given twice: each report needs its own file")
             taken.add(followed(path))
         for form, path in self._named():
             _check_ending(form, path)
@@ -108,7 +108,7 @@ class ReportFiles:
             environment()
 
     def write(self, view: RunView, *, name: str = "rag-eval") -> None:
-        """Write all of them; each file is there as a whole or not at all."""
+        """Write all reports, each file atomically."""
         outcomes = run_outcomes(view)
         if self.html is not None:
             from rag_eval.reports.page.page import write_page
@@ -129,7 +129,7 @@ class ReportFiles:
         name: str = "rag-eval gate",
         properties: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Write those that a verdict without rows can be in: all but the page."""
+        """Write the reports that can show a verdict without rows: all except the HTML page."""
         if self.junit is not None:
             from rag_eval.reports.junit import junit_xml
 
@@ -144,7 +144,7 @@ class ReportFiles:
         if self.github:
             from rag_eval.reports.code_hosts import write_github
 
-            # Standard output is data; GitHub reads commands from both.
+            # Standard output is for data, and GitHub reads commands from both.
             for note in write_github(text, outcomes, stream=sys.stderr):
                 print(f"note: {note}", file=sys.stderr)
 

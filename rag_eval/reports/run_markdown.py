@@ -1,4 +1,4 @@
-"""A view of a run in; the Markdown that a pull request or a summary of a build shows, out."""
+"""The Markdown summary of a run, for pull requests and build summaries."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.comparison import comparison_markdown
 from rag_eval.reports.figures import NONE, interval_text, score_text, share_text
 from rag_eval.reports.markdown_text import markdown_table, markdown_text, summary_text
@@ -28,16 +29,15 @@ _BACKTICKS: Final = re.compile("`+")
 
 
 def run_markdown(view: RunView, *, most_rows: int = _MOST_ROWS) -> str:
-    """Verdict, metrics, comparison, slices, failed rows to open, and what makes the run again.
+    """Verdict, metrics, comparison, slices, failed rows, and how to reproduce the run.
 
-    No text of data has a meaning in it: see :func:`~.markdown_text.markdown_text`. Nothing is said
-    of rows that passed.
+    Data is escaped by :func:`~.markdown_text.markdown_text`. Rows that passed are not shown.
 
     Parameters
     ----------
     view : RunView
     most_rows : int
-        So many of the rows that failed are shown, those with the lowest composite scores.
+        The number of failed rows to show, lowest composite scores first.
     """
     parts = [
         _verdict_lines(view),
@@ -52,10 +52,10 @@ def run_markdown(view: RunView, *, most_rows: int = _MOST_ROWS) -> str:
 
 def _verdict_lines(view: RunView) -> list[str]:
     summary = view.summary
-    source = f" of {markdown_text(view.source, _NAME_LIMIT)}" if view.source else ""
-    rows = f"{summary.n_rows:,} samples{source}, {summary.n_passed:,} passed"
+    source = f" from {markdown_text(view.source, _NAME_LIMIT)}" if view.source else ""
+    rows = f"{counted(summary.n_rows, 'sample')}{source}, {summary.n_passed:,} passed"
     if view.n_skipped:
-        rows += f"; {view.n_skipped:,} more could not be read"
+        rows += f"; {view.n_skipped:,} skipped as invalid"
     state = {True: "passed", False: "failed", None: "no verdict"}[view.passed]
     lines = [
         f"## rag-eval: {state}",
@@ -65,7 +65,8 @@ def _verdict_lines(view: RunView) -> list[str]:
         f"{rows}.",
     ]
     gates = [
-        f"- {'held' if gate.held else '**failed**'}: {markdown_text(gate.message, _MESSAGE_LIMIT)}"
+        f"- {'passed' if gate.held else '**failed**'}: "
+        f"{markdown_text(gate.message, _MESSAGE_LIMIT)}"
         for gate in sorted(view.gates, key=lambda gate: gate.held)
     ]
     return [*lines, "", *gates] if len(gates) > 1 else lines
@@ -94,7 +95,11 @@ def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> list[str]:
 def _comparison_lines(view: RunView) -> list[str]:
     if view.comparison is None:
         return []
-    return ["### Against the baseline", "", comparison_markdown(view.comparison).rstrip("\n")]
+    return [
+        "### Comparison with the baseline",
+        "",
+        comparison_markdown(view.comparison).rstrip("\n"),
+    ]
 
 
 def _slice_lines(slices: tuple[SliceView, ...]) -> list[str]:
@@ -122,11 +127,11 @@ def _row_lines(view: RunView, most: int) -> list[str]:
     failed = [outcome for outcome in outcomes if outcome.status in ("failed", "error")]
     if not failed:
         return []
-    # The outcomes of the rows come first and in their order.
+    # The outcomes of rows come first, in row order.
     rows = {id(outcome): row for outcome, row in zip(outcomes, view.rows, strict=False)}
     failed.sort(key=lambda outcome: _composite(rows.get(id(outcome))))
     shown = worst_first(failed)[:most]
-    lines = ["### Rows that failed", "", _count_line(view, len(failed), len(shown))]
+    lines = ["### Failed rows", "", _count_line(view, len(failed), len(shown))]
     for outcome in shown:
         lines += ["", *_one_row(outcome, rows.get(id(outcome)))]
     return lines
@@ -138,10 +143,13 @@ def _composite(row: ViewedRow | None) -> float:
 
 
 def _count_line(view: RunView, n_failed: int, n_shown: int) -> str:
-    text = f"{n_shown:,} of {n_failed:,}" if n_shown < n_failed else f"{n_failed:,}"
+    text = counted(n_failed, "failed row")
+    if n_shown < n_failed:
+        text = f"{n_shown:,} of {text}"
+    text += ", lowest composite scores first."
     if not view.is_whole:
-        text += f"; of {view.summary.n_rows:,} rows {len(view.rows):,} were looked at"
-    return f"{text}, the lowest composite scores first."
+        text += f" {len(view.rows):,} of {view.summary.n_rows:,} rows were examined."
+    return text
 
 
 def _collapsible(summary: str, lines: Iterable[str]) -> list[str]:
@@ -155,7 +163,7 @@ def _one_row(outcome: Outcome, row: ViewedRow | None) -> list[str]:
 
 
 def _row_parts(result: EvalResult) -> Iterator[str]:
-    """Its texts, a collapsible for each metric, those that failed first, then for sentences."""
+    """The texts of a row, then a collapsible per metric, failures first, and for sentences."""
     texts = {name: text_of(result, name) for name in ("question", "answer")}
     shown = [
         f"- {name}: {markdown_text(text, _TEXT_LIMIT)}" for name, text in texts.items() if text
@@ -170,7 +178,7 @@ def _row_parts(result: EvalResult) -> Iterator[str]:
 
 def _head(result: EvalResult, name: str) -> str:
     if name not in result.metrics:
-        return f"sentences of the {name}"
+        return f"{name} sentences"
     metric = result.metrics[name]
     state = "" if metric.passed is None else ", passed" if metric.passed else ", failed"
     return f"{name} {score_text(metric.score)}{state}"
@@ -185,12 +193,12 @@ def _closing_lines(view: RunView) -> list[str]:
     if view.summary.signature is not None:
         lines += ["", "Signature:", "", *_code(str(view.summary.signature))]
     if view.command:
-        lines += ["", "The same run again:", "", *_code(view.command)]
+        lines += ["", "To reproduce this run:", "", *_code(view.command)]
     return lines[1:] if lines and not lines[0] else lines
 
 
 def _code(text: str) -> Iterable[str]:
-    """A block of code, between fences longer than any in it: in code nothing is a reference."""
+    """A code block with a fence longer than any in it; code contains no references."""
     shown = plain_text(text, _COMMAND_LIMIT)
     longest = max(map(len, _BACKTICKS.findall(shown)), default=0)
     fence = "`" * max(3, longest + 1)

@@ -1,6 +1,6 @@
-"""A row of a result file in; all that is known of it, on a terminal or in a pipe, out.
+"""Shows a row of a result file on a terminal or in a pipe.
 
-What colours and underlines say is said by marks, too, so that nothing is lost without them.
+Marks repeat what colours and underlines say, so that nothing is lost without them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rag_eval.reports.console import (
     signal_text,
     window_width,
 )
-from rag_eval.reports.figures import NONE, number_text
+from rag_eval.reports.figures import NONE, limit_text, number_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.results.words_grounded import missing_words
@@ -39,11 +39,11 @@ from rag_eval.views.sentences import (
 from rag_eval.views.texts import contexts_of, null_text, text_of
 
 _LEAST_WIDTH: Final = 40
-# Of one text, unless all is asked for.
+# Per text, unless --full is given.
 _TEXT_LIMIT: Final = 1_000
 _MOST_CHUNKS: Final = 20
 _MOST_SENTENCES: Final = 50
-# What is shown on either side of a passage of a chunk that is cut.
+# Characters shown on either side of a marked passage when a context is cut.
 _MARGIN: Final = 150
 _GAP: Final = " … "
 _STYLES: Final = {"supported": "green", "weak": "yellow", "unsupported": "red"}
@@ -55,7 +55,7 @@ _ASCII_SIGNS: Final = {"supported": "+", "weak": "~", "unsupported": "x"}
 
 
 def print_overview(found: Overview, source: str, command: str, console: Console) -> None:
-    """Print the statistics of a result file, its worst rows, and what to ask next."""
+    """Print the statistics of a result file, its worst rows, and the next command."""
     summary = found.summary
     print_table(RunTable(summary=summary, thresholds=found.thresholds), console)
     rows = f"{counted(summary.n_rows, 'row')}, {summary.n_passed:,} passed"
@@ -65,19 +65,19 @@ def print_overview(found: Overview, source: str, command: str, console: Console)
     if found.worst:
         console.print()
     if found.interrupted:
-        print_line(console, Text("INTERRUPTED  the run ended before its samples did", "yellow"))
+        print_line(console, Text("INTERRUPTED  only some of the samples were scored", "yellow"))
     print_notes(summary.notes, console)
     if found.worst:
-        print_line(console, Text(f"the whole of a row: {plain_text(command)}", "dim"))
+        print_line(console, Text(f"to show a row in full: {plain_text(command)}", "dim"))
 
 
 def print_row(row: ViewedRow, console: Console, *, full: bool = False) -> None:
-    """Print one row: texts with what carries them, scores with their reasons.
+    """Print one row: texts with their support, scores with their reasons.
 
     Parameters
     ----------
     full : bool
-        Print every text to its end; else long ones are cut, and chunks shown where they matter.
+        Print texts uncut; otherwise long texts are cut, and contexts to their marked passages.
     """
     _RowPage(row, console, full=full).print()
 
@@ -128,7 +128,7 @@ class _RowPage:
         print_line(self._console, head)
 
     def _wrapped(self, text: Text, first: str | Text = "  ", indent: int = 2) -> None:
-        """Print a text in as many lines as it takes, the later ones indented."""
+        """Print a text wrapped, with later lines indented."""
         begin = Text("").append(first)
         lines = text.wrap(self._console, max(20, self._width - indent), overflow="fold")
         for place, line in enumerate(lines or [Text("")]):
@@ -147,7 +147,7 @@ class _RowPage:
         if not sentences:
             self._text(name, text)
             return
-        legend = "{supported} supported {weak} weakly {unsupported} not, [chunk]"
+        legend = "{supported} supported, {weak} weak, {unsupported} unsupported; [n] best context"
         self._heading(name, legend.format(**self._signs) + self._origin)
         shown = sentences if self._limit is None else sentences[:_MOST_SENTENCES]
         for number, sentence in enumerate(shown, 1):
@@ -161,22 +161,22 @@ class _RowPage:
         gutter = Text(f"  {number:>3} ").append(f"{sign} {sentence.support:.2f}", style)
         gutter.append(f" {chunk:<4} ")
         self._wrapped(Text(plain_text(sentence.text, self._limit), style), gutter, len(gutter))
-        missing = missing_words(sentence.missing_numbers, sentence.missing_names, "chunk")
+        missing = missing_words(sentence.missing_numbers, sentence.missing_names, "context")
         if missing:
             text = Text(plain_text("; ".join(missing), self._limit), "red")
             self._wrapped(text, " " * len(gutter), len(gutter))
 
     @property
     def _origin(self) -> str:
-        """Says so where the run did not keep what carries the sentences."""
+        """Says so if the run did not keep the evidence of its sentences."""
         signature = self._result.signature
         is_grounded = signature is not None and signature.profile == "grounded"
         kept = any(metric.evidence for metric in self._result.metrics.values())
-        return "; found anew from the texts" if is_grounded and not kept else ""
+        return "; recomputed from the texts" if is_grounded and not kept else ""
 
     def _more(self, n_left: int, what: str) -> None:
         if n_left > 0:
-            print_line(self._console, Text(f"  … and {n_left:,} more {what}: --full", "dim"))
+            print_line(self._console, Text(f"  … {n_left:,} more {what}: use --full", "dim"))
 
     # ------------------------------------------------------------------------------------ chunks
 
@@ -192,8 +192,8 @@ class _RowPage:
                 if sentence.window is not None:
                     passage = Passage(*sentence.window, f"underline {_STYLES[sentence.level]}")
                     passages[sentence.chunk].append(passage)
-        remark = "the passage that carries a sentence best".join(self._marks)
-        self._heading("chunks", remark if passages else "")
+        remark = "best match for a sentence".join(self._marks)
+        self._heading("contexts", remark if passages else "")
         scores = (found.chunk_scores for found in self._result.metrics.values())
         relevance = next(filter(None, scores), ())
         shown = len(chunks) if self._limit is None else _MOST_CHUNKS
@@ -201,11 +201,11 @@ class _RowPage:
             head = Text("").append(f"  [{place}]", "bold")
             said = [f"relevance {relevance[place]:.2f}"] if place < len(relevance) else []
             if carried[place]:
-                said.append(f"best for {', '.join(carried[place])}")
+                said.append(f"best match for {', '.join(carried[place])}")
             print_line(self._console, head.append("  " + "; ".join(said), "dim") if said else head)
             text = passage_text(chunk, passages[place], marks=self._marks, limit=self._limit)
             self._wrapped(text, "      ", 6)
-        self._more(len(chunks) - shown, "chunks")
+        self._more(len(chunks) - shown, "contexts")
 
     # ----------------------------------------------------------------------------------- metrics
 
@@ -217,8 +217,8 @@ class _RowPage:
         reason = f"null ({null_text(metric)})"
         line.append(" ").append(reason if metric.score is None else f"{metric.score:.3f}", style)
         if metric.threshold is not None:
-            way = "least" if higher_is_better(metric.metric_id) else "most"
-            line.append(f" (wanted at {way} {metric.threshold:g})", "dim")
+            way = "" if higher_is_better(metric.metric_id) else ", lower is better"
+            line.append(f" (threshold {limit_text(metric.threshold)}{way})", "dim")
         if metric.probability is not None:
             line.append(f", probability of good {metric.probability:.2f}")
         print_line(self._console, line)
@@ -226,7 +226,7 @@ class _RowPage:
             self._wrapped(Text(plain_text(str(metric.explanation), self._limit)), "    ", 4)
         for signal in metric.signals:
             self._wrapped(signal_text(signal), "    - ", 6)
-        # The findings that speak against the row; all are in the JSON.
+        # Only failed checks; all checks are in the JSON.
         failed = (found for found in metric.details or () if found.get("passed") is False)
         self._bullets(map(check_line, failed))
         self._bullets(_judge_lines(metric))
@@ -247,9 +247,9 @@ def _judge_lines(metric: MetricResult) -> list[str]:
     if judged.spread is not None:
         parts.append(f"spread {judged.spread:.3f}")
     if judged.flaky:
-        parts.append("flaky: passes and fails on repeats")
+        parts.append("flaky: repeats disagree on pass or fail")
     if judged.is_fallback:
-        parts.append("the native score stands in")
+        parts.append("the native score is used instead")
     lines = [", ".join(parts)]
     if judged.message:
         lines.append(f"judge: {judged.message}")
@@ -269,7 +269,7 @@ def _verdict_line(verdict: Mapping[str, Any]) -> str:
 
 
 class Passage(NamedTuple):
-    """A part of a chunk, in code points, half-open, and how it looks."""
+    """Part of a context, as a half-open range of code points, and its style."""
 
     begin: int
     end: int
@@ -279,9 +279,9 @@ class Passage(NamedTuple):
 def passage_text(
     chunk: str, passages: Sequence[Passage], *, marks: tuple[str, str], limit: int | None
 ) -> Text:
-    """The chunk with its passages marked; of one over ``limit`` only what is around them.
+    """A context with its passages marked; if it is over ``limit``, only the text around them.
 
-    Passages that overlap are marked as one, in the style of the first of them.
+    Overlapping passages are marked as one, in the style of the first.
     """
     apart = _merged(passages, len(chunk))
     shown = Text()
@@ -314,7 +314,7 @@ def _merged(passages: Sequence[Passage], n: int) -> list[Passage]:
 def _add_between(
     shown: Text, text: str, limit: int | None, *, is_first: bool, is_last: bool
 ) -> None:
-    """What stands before, between or after passages; its middle or far end may be left out."""
+    """Text before, between or after passages; its middle or far end may be cut."""
     if limit is None or (is_first and is_last):
         shown.append(plain_text(text, limit))
         return
@@ -328,6 +328,6 @@ def _add_between(
 
 
 def _join(shown: Text, character: str) -> None:
-    """A space where the white space between two parts was lost with the ends of their lines."""
+    """Add a space if the white space between two parts was trimmed."""
     if character.isspace() and shown.plain and not shown.plain.endswith(" "):
         shown.append(" ")

@@ -94,7 +94,7 @@ def test_table(scores: Path, labels: Path) -> None:
         line[:3] for line in lines
     ]
     held_out = f"{found.cross_validated_balanced_accuracy:.2f}"
-    assert ["on", "rows", "held", "out", held_out, "–"] in lines
+    assert ["on", "held-out", "rows", held_out, "–"] in lines
     assert ["score", "0.00", "0.25", "0.50", "0.75", "1.00"] in lines
     probabilities = [f"{found.probability(score):.2f}" for score in (0, 0.25, 0.5, 0.75, 1)]
     assert ["probability", "of", "good", *probabilities] in lines
@@ -130,7 +130,7 @@ def test_null_scores_are_counted(tmp_path: Path, labels: Path) -> None:
     rows = [{"id": f"q{row}", "score": None if row < 20 else row / 60} for row in range(N_ROWS)]
     done = run(json_lines(tmp_path / "s.jsonl", rows), labels)
     assert done.exit_code == 0
-    assert "40 labels, 68% good; 20 without a score left out" in done.stdout
+    assert "40 labels, 68% good; 20 without a score excluded" in done.stdout
 
 
 # ------------------------------------------------------------------------------ kinds of files
@@ -192,7 +192,7 @@ def test_a_frame_of_scores_and_a_null(tmp_path: Path, labels: Path) -> None:
     frame.to_csv(tmp_path / "s.csv", index=False)
     done = run(tmp_path / "s.csv", labels)
     assert done.exit_code == 0
-    assert "1 without a score left out" in done.stdout
+    assert "1 without a score excluded" in done.stdout
 
 
 def test_fields_of_other_names(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_table(old: Path, new: Path) -> None:
     assert done.exit_code == 0
     assert done.stderr.startswith("note: means alone are compared, without a test")
     assert rows_of(done.stdout) == [
-        ["metric", "old", "mean", "new", "mean", "delta"],
+        ["metric", "old", "mean", "new", "mean", "difference"],
         ["faithfulness", "1.00", "(2/2)", "0.50", "(2/2)", "-0.5000"],
         ["context_recall", "–", "(0/2)", "–", "(0/2)", "–"],
         ["composite", "1.00", "0.50", "-0.5000"],
@@ -158,11 +158,11 @@ def test_a_regression_in_words(runs: list[Path]) -> None:
     done = compare(*runs)
     assert done.exit_code == 0
     assert "12 rows in both" in done.stdout
-    (sentence,) = [line for line in done.stdout.splitlines() if "a regression" in line]
+    (sentence,) = [line for line in done.stdout.splitlines() if ": REGRESSED" in line]
     assert sentence.startswith("faithfulness fell by 0.750 [-1.000, -0.")
-    assert sentence.endswith("], p 0.002 after Holm: a regression")
+    assert sentence.endswith("], p 0.002 (Holm): REGRESSED")
     assert "9 regressed, 3 unchanged" in done.stdout
-    assert "8 times in 10" in done.stdout
+    assert "with 80 % power" in done.stdout
     assert rows_of(done.stdout)[3][:3] == ["faithfulness", "1.000", "0.250"]
     assert done.stderr == (
         "note: the runs have no signature: that the settings were the same is not known\n"
@@ -246,9 +246,9 @@ def test_nothing_found_is_no_proof(runs: list[Path]) -> None:
         ]
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = compare(*runs, "--metric", "faithfulness")
-    assert "no evidence of a change in 1 test at 0.05; that is no proof" in done.stdout
+    assert "no change detected in 1 test at alpha 0.05; this does not prove" in done.stdout
     same = compare(runs[0], runs[0], "--metric", "faithfulness")
-    assert "every score of every metric that gates is the same in both runs" in same.stdout
+    assert "all scores of all gating metrics are identical in both runs" in same.stdout
 
 
 def test_lost_scores_are_told(runs: list[Path]) -> None:
@@ -258,7 +258,7 @@ def test_lost_scores_are_told(runs: list[Path]) -> None:
     runs[1].write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = compare(*runs)
     assert (
-        "faithfulness: 6 rows lost their score and 0 got one (12 → 6 of 12 scored, p 0.016)"
+        "faithfulness: 6 rows lost the score, 0 gained one (12 → 6 of 12 scored, p 0.016)"
     ) in done.stdout
 
 

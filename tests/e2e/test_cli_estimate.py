@@ -94,7 +94,7 @@ def test_estimate_prints_both_intervals_and_what_the_scores_bought(
     assert done.stdout.startswith(
         f"mean human verdict: {found['estimate']:.3f} "
         f"[{interval['low']:.3f}, {interval['high']:.3f}], {scores}; 80 labels, uniform draw\n"
-        "target: the mean of these 200 rows\n"
+        "target: mean over these 200 rows\n"
     )
     lines = [line.split() for line in done.stdout.splitlines()]
     width = interval["high"] - interval["low"]
@@ -104,8 +104,8 @@ def test_estimate_prints_both_intervals_and_what_the_scores_bought(
     ] in lines
     assert ["labels", "alone"] in [line[:2] for line in lines]
     assert width < alone["high"] - alone["low"]
-    assert f"as many as {found['equivalentLabels']:,.0f} labels alone would" in done.stdout
-    assert "assumed: labels are by people" in done.stdout
+    assert f"as precise as {found['equivalentLabels']:,.0f} labels alone" in done.stdout
+    assert "assumption: labels are by people" in done.stdout
 
 
 def test_the_table_fits_eighty_columns(
@@ -125,7 +125,7 @@ def test_estimate_of_the_population_by_a_judge(scores: Path, labels: Path) -> No
     )
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith("mean judge verdict: ")
-    assert "target: the mean of the population that these 200 rows came from" in done.stdout
+    assert "target: mean over the population from which these 200 rows were drawn" in done.stdout
     assert "90 % interval" in done.stdout
     assert "that takes labels by people" in done.stdout
 
@@ -138,9 +138,9 @@ def test_estimate_of_a_difference(scores: Path, labels: Path, tmp_path: Path) ->
     )
     assert done.exit_code == 0
     assert done.stdout.startswith("difference in mean human verdict: +0.")
-    assert f"{scores} less {scores}" in done.stdout
+    assert f"{scores} minus {scores}" in done.stdout
     # Scores that do not differ tell nothing of labels that do.
-    assert "bought nothing" in done.stdout
+    assert "did not help" in done.stdout
 
 
 def test_few_labels_are_warned_of(scores: Path, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_missing_labels_need_a_word(scores: Path, labels: Path, tmp_path: Path) 
         *("estimate", scores, fewer, "--metric", "faithfulness", "--allow-missing-labels")
     )
     assert done.exit_code == 0
-    assert "assumed: 5 of 80 drawn rows have no label: they are taken to be like" in done.stdout
+    assert "assumption: 5 of 80 drawn rows have no label: they are taken to be like" in done.stdout
 
 
 def test_a_table_is_not_drawn_over(scores: Path, labels: Path) -> None:

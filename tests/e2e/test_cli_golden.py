@@ -85,7 +85,7 @@ def test_a_run_in_ci(app: Path, function: str) -> None:
         "FAIL 0.000 b",
         "     0.000 expected_output",
         "pass 1.000 a",
-        "FAILED d 1: 1 of 2 cases passed, average 0.500 (at least 0.7)",
+        "FAILED d 1: 1 of 2 cases passed, average 0.500 (threshold 0.7)",
     ]
     talk = ["talk of a", "talk of b"] if function == "answer" else []
     assert done.stderr.splitlines() == talk
@@ -138,7 +138,7 @@ def test_without_a_runner_it_is_a_smoke_check() -> None:
     done = golden("run", EXAMPLE, "--ci")
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-1] == (
-        "FAILED observatory-visitors 1.0.0: 0 of 5 cases passed, average 0.000 (at least 0.7)"
+        "FAILED observatory-visitors 1.0.0: 0 of 5 cases passed, average 0.000 (threshold 0.7)"
     )
     assert done.stderr == ("no --runner: a smoke check of the file, its scores decide nothing\n")
     assert golden("run", EXAMPLE, "--gate").exit_code == 1
@@ -272,8 +272,8 @@ def test_dedupe_lists_near_duplicates_and_can_drop_them(tmp_path: Path) -> None:
     done = golden("dedupe", EXAMPLE, "-o", clean)
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "adult-ticket is like ticket-price (1.00), but other things are expected",
-        "5 cases, 1 near duplicates",
+        "adult-ticket is a near duplicate of ticket-price (1.00), with a different expectation",
+        "5 cases, 1 near duplicate",
     ]
     assert len(json.loads(clean.read_text("utf-8"))["cases"]) == 4
     data = json.loads(golden("dedupe", EXAMPLE, "--format", "json").stdout)

@@ -266,8 +266,8 @@ def test_show_says_where_the_last_passing_run_was_looked_for() -> None:
     done = invoke("baseline", "show", "--branch", "main")
     digits = dataset_hash(ROWS)[:12]
     assert done.stdout.splitlines()[:2] == [
-        "nothing is pinned",
-        f"last passing of dataset {digits}, on main or else elsewhere:",
+        "no run is pinned",
+        f"last passing run of dataset {digits}, preferring branch main:",
     ]
     assert only in done.stdout
     assert invoke("baseline", "show", "--dataset", "zz").exit_code == 2

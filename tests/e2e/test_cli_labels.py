@@ -96,7 +96,7 @@ def test_people_are_compared_first_and_then_the_scores(room: Path) -> None:
     assert (found.exit_code, found.stderr) == (0, "")
     lines = found.stdout.splitlines()
     assert lines[0] == (
-        "faithfulness: 44 of 50 labelled samples have a score; 5 not in the scores "
+        "faithfulness: 44 of 50 labelled samples have a score; 5 not in the score file "
         "(q0, q10, q20, …); 1 without a score (q7)"
     )
     assert lines[1].startswith("2 annotators, 50 samples labelled by two or more: alpha 0.")

@@ -116,9 +116,9 @@ def test_a_report_against_a_baseline_shows_the_rows_that_moved(tmp_path: Path) -
     assert any("faithfulness" in str(name) for name in failed)
 
 
-_ENDS = "--{} writes {}, and {} ends in {}: name a file that ends in {}"
-_PDF = "; to get a PDF, print the page from a browser"
-_TWICE = "x is named twice: each report needs a file of its own"
+_ENDS = "--{} writes {}, but {} ends in {}: use a name that ends in {}"
+_PDF = " (for a PDF, print the page from a browser)"
+_TWICE = "x is given twice: each report needs its own file"
 
 
 @pytest.mark.parametrize(

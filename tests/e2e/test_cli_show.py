@@ -111,11 +111,11 @@ def test_a_row_is_shown_with_what_carries_each_sentence(folder: Path) -> None:
     assert "  Do I need a permit to film for publication?" in lines
     assert "    1 ~ 0.47 [0]  Photography is not restricted, as long as you use" in text
     assert "   t1 ✗ 0.29 [0]  Yes, a permit from the director's office" in text
-    assert "numbers in no chunk: 80" in map(str.strip, lines)
+    assert "numbers in no context: 80" in map(str.strip, lines)
     assert "«red torches may be used outdoors." in text
-    assert "best for 1, t1" in text
-    assert text.count("best for") == 1
-    assert "  ✗ faithfulness 0.466 (wanted at least 0.6)" in lines
+    assert "best match for 1, t1" in text
+    assert text.count("best match for") == 1
+    assert "  ✗ faithfulness 0.466 (threshold 0.60)" in lines
     assert "    - critical: Sentence is carried to 0.466 only" in text
     assert "found anew" not in text
     assert "\x1b" not in text
@@ -124,7 +124,7 @@ def test_a_row_is_shown_with_what_carries_each_sentence(folder: Path) -> None:
 def test_what_carries_a_sentence_is_found_anew_where_it_was_not_kept(folder: Path) -> None:
     kept = show(folder / "grounded.jsonl", "hb-020").stdout.splitlines()
     anew = show(folder / "bare.json", "hb-020").stdout.splitlines()
-    mark = "; found anew from the texts"
+    mark = "; recomputed from the texts"
     assert sum(mark in line for line in anew) == 2
     sentences = [line for line in kept if " [0]  " in line and line.startswith("   ")]
     assert len(sentences) == 2
@@ -134,7 +134,7 @@ def test_what_carries_a_sentence_is_found_anew_where_it_was_not_kept(folder: Pat
 def test_sentences_of_the_overlap_profile(folder: Path) -> None:
     text = show(folder / "overlap.json.gz", "--row", 20).stdout
     assert "    1 ~ 0.12 [2]  Photography is not restricted" in text
-    assert "  [2]  best for 1, t1" in text
+    assert "  [2]  best match for 1, t1" in text
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -164,8 +164,8 @@ def test_of_many_sentences_and_chunks_the_first_are_shown_unless_all_are_asked_f
         assert (line in brief, line in full) == (shown, True)
     for place, shown in ((19, True), (20, False)):
         assert (f"\n  [{place}]" in brief, f"\n  [{place}]" in full) == (shown, True)
-    assert "  … and 10 more sentences: --full\n" in brief
-    assert "  … and 5 more chunks: --full\n" in brief
+    assert "  … 10 more sentences: use --full\n" in brief
+    assert "  … 5 more contexts: use --full\n" in brief
     assert "more" not in full
 
 

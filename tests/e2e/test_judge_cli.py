@@ -219,7 +219,7 @@ def test_failed_judgements_fail_the_gate_unless_so_many_may(data: Path, tmp_path
             *("--max-judge-failures", 0.1, "--output", tmp_path / "o.json"),
         )
     assert (strict.exit_code, lenient.exit_code) == (1, 0), strict.output + lenient.output
-    assert "faithfulness: 1 judgements failed: judge_unparsed 1" in strict.stderr
+    assert "faithfulness: 1 judgement failed: judge_unparsed 1" in strict.stderr
     assert "share of failed judgements 0.08 (1/12) is above 0.00" in strict.stdout
     row = result_of(tmp_path / "o.json")["results"][3]
     assert row["metrics"]["faithfulness"]["nullReason"] == "judge_unparsed"
@@ -330,7 +330,7 @@ def test_a_dry_run_of_score_writes_nothing_and_names_the_price(
     )
     assert done.exit_code == 0, done.output
     assert "96 calls, " in done.stdout
-    assert " USD; nobody was asked" in done.stdout
+    assert " USD; no calls were made" in done.stdout
     assert server.n_requests == 0
     assert set(tmp_path.iterdir()) == before
 

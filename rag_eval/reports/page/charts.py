@@ -1,4 +1,4 @@
-"""Numbers in; coordinates of small drawings out."""
+"""Coordinates of the small drawings of the page."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _IsBad: TypeAlias = Callable[[float, float], bool]
 WIDTH: Final = 300.0
 HEIGHT: Final = 64.0
 _GAP: Final = 1.0
-_LEAST_BAR: Final = 1.5  # a bin with one row of a hundred thousand can still be seen
-_DIFFERENCE_BINS: Final = 30  # even: 0 is between two
-_NEAR: Final = 1e-9  # edges of bins are rounded
+_LEAST_BAR: Final = 1.5  # keeps a bin with one row of many visible
+_DIFFERENCE_BINS: Final = 30  # even, so that 0 is between two bins
+_NEAR: Final = 1e-9  # the edges of bins are rounded
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bin, as a rectangle on the ground line, with what it holds in words."""
+    """One bin as a rectangle on the base line, with its contents in words."""
 
     x: str
     y: str
@@ -39,7 +39,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """Bins side by side; ``line`` is where the threshold, or no change, is drawn."""
+    """Bins side by side; ``line`` is the position of the threshold or of no change."""
 
     bars: Sequence[Bar]
     low: str
@@ -49,7 +49,7 @@ class BarChart:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """An interval on a scale that several share; bounds are None where there are none."""
+    """An interval on a shared scale; its bounds may be None."""
 
     x: str
     low: str | None
@@ -58,7 +58,7 @@ class Span:
 
 
 def score_chart(histogram: Histogram, threshold: float | None, rises: bool) -> BarChart:
-    """The distribution of scores; bins on the wrong side of the threshold are bad."""
+    """The distribution of scores; bins that fail the threshold are bad."""
     if threshold is None:
         return _chart(histogram, None, None)
     if rises:
@@ -67,7 +67,7 @@ def score_chart(histogram: Histogram, threshold: float | None, rises: bool) -> B
 
 
 def difference_chart(differences: npt.NDArray[np.float64]) -> BarChart | None:
-    """How rows moved, better to the right; None where none did. Rows that did not are left out."""
+    """The changes of rows, better to the right; None if no row changed."""
     moved = differences[np.isfinite(differences) & (differences != 0)]
     if not len(moved):
         return None
@@ -78,7 +78,7 @@ def difference_chart(differences: npt.NDArray[np.float64]) -> BarChart | None:
 
 
 def _chart(histogram: Histogram, is_bad: _IsBad | None, line: float | None) -> BarChart:
-    """The bins; good or bad where that is asked of their ends."""
+    """The bins, coloured good or bad if ``is_bad`` is given."""
     low, high, counts = histogram.low, histogram.high, histogram.counts
     n_bins, most = max(len(counts), 1), max(counts, default=0)
     slot, step = WIDTH / n_bins, (high - low) / n_bins
@@ -103,7 +103,7 @@ def _chart(histogram: Histogram, is_bad: _IsBad | None, line: float | None) -> B
 
 
 def spans(intervals: Sequence[Interval]) -> list[Span | None]:
-    """Intervals of differences on one scale with 0 in its middle; None for no estimate."""
+    """Intervals of differences on one scale centred on 0; None for no estimate."""
     reach = reach_of(intervals) * 1.05 or 1.0
     zero = _at(WIDTH / 2)
     found: list[Span | None] = []
@@ -122,7 +122,7 @@ def spans(intervals: Sequence[Interval]) -> list[Span | None]:
 
 
 def reach_of(intervals: Iterable[Interval]) -> float:
-    """How far from 0 the intervals go; 0 where there are none."""
+    """The largest distance of any interval from 0; 0 for no intervals."""
     ends = [
         abs(end)
         for interval in intervals

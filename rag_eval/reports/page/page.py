@@ -1,4 +1,4 @@
-"""A run in; one HTML file that needs no network and reads without scripts, out."""
+"""The HTML report of a run: one file that needs no network and is readable without scripts."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _TEXT_LIMIT: Final = 2_000
 
 
 def page_html(view: RunView, *, title: str | None = None) -> str:
-    """A run as a page: verdict, distributions, comparison, slices, rows, how to make it again.
+    """The HTML report of a run: verdict, metrics, comparison, slices, rows, how to reproduce it.
 
     Parameters
     ----------
     view : RunView
     title : str, optional
-        The heading; the name of the file of samples by default.
+        The heading; by default the name of the sample file.
 
     Returns
     -------
     str
-        HTML with its style and its script inside, below 20 MB whatever the run: of very many rows
-        the best cannot be opened. Whatever comes from data stands in it as text.
+        HTML with its style and script inside, below 20 MB for any run: if there are very many rows,
+        the best ones cannot be opened. All data in it is escaped.
 
     Raises
     ------
     MissingExtraError
-        Without jinja2 (``pip install 'rag-eval-native[report]'``).
+        If jinja2 is not installed (``pip install 'rag-eval-native[report]'``).
     """
     metrics = tuple(view.summary.shown_aggregates)
     listed = row_list(view.rows, metrics)
@@ -79,14 +79,14 @@ def page_html(view: RunView, *, title: str | None = None) -> str:
 
 
 def write_page(view: RunView, path: str | Path, *, title: str | None = None) -> None:
-    """Write :func:`page_html` to a file, which is there as a whole or not at all.
+    """Write :func:`page_html` to a file atomically.
 
     Raises
     ------
     InputError
-        When the folder cannot be written to.
+        If the folder cannot be written.
     MissingExtraError
-        Without jinja2.
+        If jinja2 is not installed.
     """
     page = page_html(view, title=title).encode()
     with atomic_file(path) as file:
@@ -96,7 +96,7 @@ def write_page(view: RunView, path: str | Path, *, title: str | None = None) -> 
 def page_of_run(
     view: RunView, path: str | Path | None = None, *, title: str | None = None
 ) -> str | None:
-    """The page of a run, written to a path or, where none is named, given as text."""
+    """Write the page of a run to ``path``, or return it if ``path`` is None."""
     if path is None:
         return page_html(view, title=title)
     write_page(view, path, title=title)
@@ -111,13 +111,13 @@ def page_of_batch(
     baseline: Any = None,
     slice_by: Sequence[str] = (),
 ) -> str | None:
-    """The page of a batch; see :meth:`rag_eval.BatchEvalResult.to_html`."""
+    """The HTML report of a batch; see :meth:`rag_eval.BatchEvalResult.to_html`."""
     view = view_of_batch(batch, baseline=baseline, slice_by=slice_by)
     return page_of_run(view, path, title=title)
 
 
 def _data(view: RunView) -> dict[str, Any]:
-    """What programs read of the page: all but the rows."""
+    """The data of the page for programs: everything except the rows."""
     found: dict[str, Any] = {
         "source": view.source,
         "verdict": {
@@ -137,7 +137,7 @@ def _data(view: RunView) -> dict[str, Any]:
 
 
 def _as_json(value: Any) -> Any:
-    """``value`` with null in the place of NaN and infinities, and its texts cut."""
+    """``value`` with NaN and infinities as null, and with long texts cut."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str):
@@ -150,7 +150,7 @@ def _as_json(value: Any) -> Any:
 
 
 def _signature(view: RunView) -> list[tuple[str, str]]:
-    """Names and values, options by themselves."""
+    """Names and values, with the options flattened."""
     signature = view.summary.signature
     if signature is None:
         return []
@@ -163,7 +163,7 @@ def _signature(view: RunView) -> list[tuple[str, str]]:
 
 
 def policy(script: str, style: str) -> str:
-    """A Content-Security-Policy under which this script and this style work, and nothing else."""
+    """A Content-Security-Policy that allows only this script and this style."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -181,7 +181,7 @@ def _hash(text: str) -> str:
 
 
 def script_json(value: Any) -> Markup:
-    """``value`` as JSON that can stand in a script element: nothing in it ends the element.
+    """``value`` as JSON that cannot end the script element it is in.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def script_json(value: Any) -> Markup:
     """
     from markupsafe import Markup
 
-    # Beyond ASCII all is escaped, U+2028, U+2029 and lone surrogates among it.
+    # Everything beyond ASCII is escaped, including U+2028, U+2029 and lone surrogates.
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

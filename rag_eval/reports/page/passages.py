@@ -1,4 +1,4 @@
-"""Texts with sentences and windows in; pieces that do not overlap, cut to what is shown, out."""
+"""Splits texts into pieces at sentences and matching passages, cut to what is shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from rag_eval.views.sentences import Level, SentenceView
 
-# A piece that more windows share names the first of them.
+# A piece that is in more windows names only the first ones.
 _MOST_KEYS: Final = 20
 _LEAST_SHARE: Final = 20
 _RANKS: Final[dict[Level, int]] = {"supported": 0, "weak": 1, "unsupported": 2}
@@ -17,9 +17,9 @@ _RANKS: Final[dict[Level, int]] = {"supported": 0, "weak": 1, "unsupported": 2}
 
 @dataclass(frozen=True, slots=True)
 class SentencePiece:
-    """A stretch of an answer: a sentence, or with ``view`` None what stands between two.
+    """Part of an answer: a sentence, or with ``view`` None the text between two.
 
-    ``href`` is where its window or its chunk begins; None where neither is on the page.
+    ``href`` leads to its window or its chunk; None if neither is on the page.
     """
 
     text: str
@@ -30,7 +30,7 @@ class SentencePiece:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The best passage for a sentence, which ``key`` names, in code points of a chunk."""
+    """The best match for the sentence named ``key``, in code points of a chunk."""
 
     key: str
     begin: int
@@ -40,20 +40,20 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPiece:
-    """A stretch of a chunk; in no window where ``level`` is None.
+    """Part of a chunk; outside of all windows if ``level`` is None.
 
     Attributes
     ----------
     text : str
-        Empty for a stretch that is left out.
+        Empty for a part that is not shown.
     level : str or None
-        That of the best supported sentence.
+        The level of the best supported sentence.
     keys : tuple of str
-        The sentences whose windows it is in.
+        The sentences whose windows contain it.
     anchor : str or None
-        Set where a window begins.
+        Set if a window begins here.
     n_left_out : int
-        Characters that are not shown in its place.
+        The number of characters that are not shown.
     """
 
     text: str
@@ -71,7 +71,7 @@ def sentence_pieces(
     Parameters
     ----------
     side : {"a", "t"}
-        The first letter of the keys: of the answer, or of the ground truth.
+        The first letter of the keys: ``a`` for the answer, ``t`` for the ground truth.
     targets : dict
         The anchor of each sentence's window, by key.
     """
@@ -81,7 +81,7 @@ def sentence_pieces(
     for number, view in enumerate(views):
         begin, stop = view.span[0], min(view.span[1], limit)
         if not end <= begin < stop <= len(text):
-            continue  # beyond the cut, or not a place in this text
+            continue  # beyond the cut, or not a span of this text
         if begin > end:
             pieces.append(SentencePiece(text[end:begin]))
         key = f"{side}{number}"
@@ -107,8 +107,8 @@ def chunk_pieces(
 ) -> tuple[list[ChunkPiece], dict[str, str]]:
     """A chunk split wherever a window begins or ends, and the anchor of each window.
 
-    At most about ``limit`` characters are shown, those in and around windows first. Windows may
-    overlap or nest: pieces do neither.
+    About ``limit`` characters are shown, in and around windows first. Windows may overlap or nest;
+    pieces do not.
     """
     inside = [w for w in windows if 0 <= w.begin < w.end <= len(text)]
     kept = kept_ranges(len(text), [(w.begin, w.end) for w in inside], limit)
@@ -131,7 +131,7 @@ def chunk_pieces(
 def _split(
     text: str, begin: int, stop: int, windows: Sequence[Window], prefix: str
 ) -> Iterator[tuple[ChunkPiece, list[str]]]:
-    """The pieces of one stretch, each with the keys of the windows that begin there."""
+    """The pieces of one part, each with the keys of the windows that begin there."""
     touching = sorted(
         (w for w in windows if w.begin < stop and w.end > begin), key=lambda w: (w.begin, w.end)
     )
@@ -155,15 +155,15 @@ def _split(
 
 
 def kept_ranges(length: int, spans: Sequence[tuple[int, int]], limit: int) -> list[tuple[int, int]]:
-    """What is shown of a text: all of a short one, else what is in and around some spans.
+    """The parts of a text to show: all of a short text, else those in and around the spans.
 
-    Each span gets its share of ``limit``; one that is longer than its share is cut at its end.
+    Each span gets an equal share of ``limit`` and is cut at its end if it is longer.
     """
     if length <= limit:
         return [(0, length)] if length else []
     if not spans:
         return [(0, limit)]
-    # Each has some characters at least, or a chunk with thousands of windows would show none.
+    # A minimum per span, or a chunk with thousands of windows would show none of them.
     taken = sorted(set(spans))[: max(limit // _LEAST_SHARE, 1)]
     share = max(limit // len(taken), _LEAST_SHARE)
     shown = []
@@ -174,7 +174,7 @@ def kept_ranges(length: int, spans: Sequence[tuple[int, int]], limit: int) -> li
 
 
 def joined_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order, those that touch as one."""
+    """Spans in order, with touching ones joined."""
     joined: list[tuple[int, int]] = []
     for begin, end in sorted(spans):
         if joined and begin <= joined[-1][1]:

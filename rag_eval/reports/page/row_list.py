@@ -1,4 +1,4 @@
-"""Rows in; their HTML, the worst first, within a budget of bytes, out."""
+"""The HTML of the rows, worst first, within a byte budget."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ RowStatus: TypeAlias = Literal["passed", "failed", "unmeasured"]
 
 MOST_ROWS: Final = 5_000
 ROW_BUDGET: Final = 12_000_000
-"""Bytes of all rows: so many are read by a browser in one to two seconds."""
+"""Bytes of all rows; a browser reads this much in one to two seconds."""
 
-# Of it for the lines of the table, before any row can be opened.
+# The part of it for table lines, which come before any details.
 _LINE_BUDGET: Final = 8_000_000
 _LARGE_DETAIL: Final = 1_000_000
 _FIRST_PAGE: Final = 100
@@ -43,7 +43,7 @@ _RANKS: Final[dict[RowStatus, int]] = {"failed": 0, "unmeasured": 1, "passed": 2
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many characters of each kind of text, and how many of each kind of thing, are shown."""
+    """How many characters of each kind of text and how many items of each kind are shown."""
 
     text: int = 20_000
     chunk: int = 8_000
@@ -63,11 +63,11 @@ class RowList:
     Attributes
     ----------
     rows : tuple of ViewedRow
-        In the order of the page.
+        In page order.
     bodies : list of Markup
-        One table body each.
+        One table body per row.
     n_closed : int
-        Rows that cannot be opened, to keep the page small.
+        Rows without details, to keep the page small.
     """
 
     rows: tuple[ViewedRow, ...]
@@ -78,7 +78,7 @@ class RowList:
 def row_list(
     rows: Sequence[ViewedRow], metrics: Sequence[str], budget: int = ROW_BUDGET
 ) -> RowList:
-    """As many rows as fit, and of these as many details, from the worst on."""
+    """As many rows, and details of rows, as fit, starting with the worst."""
     ordered = sorted(rows, key=_rank)[:MOST_ROWS]
     lines: list[Markup] = []
     left = min(budget, _LINE_BUDGET)
@@ -115,14 +115,14 @@ def row_list(
 
 
 def _status(result: EvalResult) -> RowStatus:
-    """Unmeasured where no metric has a score."""
+    """``unmeasured`` if no metric has a score."""
     if all(metric.score is None for metric in result.metrics.values()):
         return "unmeasured"
     return "passed" if result.passed else "failed"
 
 
 def _rank(row: ViewedRow) -> tuple[int, float, int]:
-    """Failed rows first, then those without scores; each by composite score."""
+    """Failed rows first, then rows without scores; each group by composite score."""
     score = row.result.composite_score
     return _RANKS[_status(row.result)], math.inf if score is None else score, row.number
 
@@ -140,7 +140,7 @@ def _line(row: ViewedRow, metrics: Sequence[str]) -> Markup:
 
 
 def _detail(row: ViewedRow, left: int) -> Markup | None:
-    """What the opened row holds; less of it where it would be large, None for no room."""
+    """The details of a row, shortened if they are large; None if there is no room."""
     for limits in (Limits(), _TIGHT):
         detail = rendered("row_detail.html.j2", limits=limits, **_parts(row, limits))
         if _size(detail) <= min(left, _LARGE_DETAIL):
@@ -153,19 +153,19 @@ def _size(text: str) -> int:
 
 
 def row_anchor(row: ViewedRow) -> str:
-    """Made of the number alone: ids are data."""
+    """Made from the number, because ids are data."""
     return f"row-{row.number}"
 
 
 def show_command(row: ViewedRow) -> str:
-    """How to see the row on a terminal."""
+    """The command that shows the row on a terminal."""
     if row.id is None or not row.id.isprintable() or len(row.id) > _ID_LIMIT:
         return "rag-eval show RESULT"
     return f"rag-eval show RESULT {shlex.quote(row.id)}"
 
 
 def anchors_by_id(rows: Sequence[ViewedRow]) -> dict[str, str]:
-    """Where the row of an id stands; of repeated ids the first."""
+    """The anchor of each id's row; the first one for repeated ids."""
     return {row.id: row_anchor(row) for row in reversed(rows) if row.id is not None}
 
 
@@ -174,7 +174,7 @@ def anchors_by_id(rows: Sequence[ViewedRow]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPart:
-    """One context: ``relevances`` are the scores that metrics gave it."""
+    """One context; ``relevances`` are its scores by metric."""
 
     number: int
     anchor: str
@@ -183,7 +183,7 @@ class ChunkPart:
 
 
 def _parts(row: ViewedRow, limits: Limits) -> dict[str, Any]:
-    """All that is shown of a row when it is opened, under the names of the template."""
+    """The details of a row, under the names that the template uses."""
     result = row.result
     sentences, covering = answer_sentences(result), truth_sentences(result)
     contexts = contexts_of(result)
@@ -220,7 +220,7 @@ def _chunks(
     anchor: str,
     limits: Limits,
 ) -> tuple[list[ChunkPart], dict[str, str]]:
-    """The contexts with their windows, and the anchor that each sentence leads to."""
+    """The contexts with their windows, and the anchor for each sentence."""
     found = [windows_by_chunk(views, side) for side, views in by_side.items()]
     parts = []
     targets: dict[str, str] = {}
@@ -246,7 +246,7 @@ def _relevances(result: EvalResult, number: int) -> list[tuple[str, float]]:
 
 
 def _metric(found: MetricResult, limits: Limits) -> dict[str, Any]:
-    """One metric with what stands behind it; the worst signals come first."""
+    """One metric with its evidence, the most severe signals first."""
     details, most = found.details or (), limits.n_findings
     failed = [one for one in details if one.get("passed") is False]
     others = [one for one in details if one.get("passed") is not False]
@@ -264,7 +264,7 @@ def _metric(found: MetricResult, limits: Limits) -> dict[str, Any]:
 
 
 def _finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[tuple[str, str]]]:
-    """A thing found by a scorer or said by a judge: whether it passed, and its fields."""
+    """A finding of a scorer or a judge: whether it passed, and its fields."""
     passed = found.get("passed")
     fields = {name: value for name, value in found.items() if name != "passed"}
     return passed if isinstance(passed, bool) else None, _named(fields, limits)
@@ -281,7 +281,7 @@ def _named(values: Mapping[Any, Any], limits: Limits) -> list[tuple[str, str]]:
 
 
 def value_text(value: Any) -> str:
-    """A text as it is, anything else as JSON, or as Python writes it."""
+    """A text unchanged; anything else as JSON, or by its ``repr``."""
     if isinstance(value, str):
         return value
     try:

@@ -1,5 +1,5 @@
 "use strict";
-// Sorts, filters, pages and opens what already stands in the page. Without it all rows are there.
+// Sorts, filters, pages and opens rows. Without it, all rows are visible.
 document.documentElement.classList.add("scripted");
 document.addEventListener("DOMContentLoaded", () => {
   const PAGE = 100;
@@ -69,7 +69,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const number = (value) => value.toLocaleString("en");
     const last = Math.min(first + PAGE, matching.length);
     const which = matching.length > PAGE ? `${number(first + 1)} to ${number(last)} of ` : "";
-    const all = matching.length < rows.length ? ` (${number(rows.length)} in all)` : "";
+    const all = matching.length < rows.length ? ` (${number(rows.length)} in total)` : "";
     find("row-count").textContent =
       `${which}${number(matching.length)} ${matching.length === 1 ? "row" : "rows"}${all}`;
   };
@@ -104,7 +104,7 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const each of heads) each.setAttribute("aria-sort", "none");
     head.setAttribute("aria-sort", turn === 1 ? "ascending" : "descending");
     const keyed = ordered.map((row) => [value(row, head.dataset.sort), row]);
-    // Rows without a score are last, whichever way.
+    // Rows without a score come last in both directions.
     keyed.sort(([left], [right]) => {
       if (left === null || right === null) return (left === null) - (right === null);
       return turn * compare(left, right);
@@ -141,7 +141,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (detail) detail.open = !detail.open;
   });
 
-  // A link to a row may lead to one that is on another page, or filtered out.
+  // A link may lead to a row that is on another page or filtered out.
   const follow = () => {
     const target = location.hash && find(decodeURIComponent(location.hash.slice(1)));
     const row = target && target.closest("tbody.sample");

@@ -1,4 +1,4 @@
-"""A run in; what its page shows of metrics and of a comparison, as templates read it, out."""
+"""The metric cards and comparison tables of the page, as the templates read them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rag_eval.views.run_view import RunView
 
 _MOST_MOVED: Final = 10
 _MOST_SLICES: Final = 100
-_COMPOSITE: Final = "The weighted mean of a row's scores; nulls are left out."
+_COMPOSITE: Final = "Weighted mean of a row's scores; nulls are excluded."
 
 
 # --------------------------------------------------------------------------------------- metrics
@@ -36,11 +36,11 @@ class MetricCard:
     Attributes
     ----------
     summary : str
-        What the metric reads.
+        What the metric measures.
     failed : bool
-        A gate of it failed.
+        Whether a gate on it failed.
     chart : BarChart or None
-        None where nothing has a score.
+        None if no row has a score.
     """
 
     name: str
@@ -65,7 +65,7 @@ class MetricCard:
 
 
 def metric_cards(view: RunView) -> list[MetricCard]:
-    """The metrics in the order asked for, and the composite score."""
+    """The metrics in the requested order, then the composite score."""
     failed = {gate.metric_id for gate in view.gates if not gate.held}
     cards = []
     for name, found in (*view.summary.shown_aggregates.items(), (COMPOSITE, None)):
@@ -85,12 +85,12 @@ def metric_cards(view: RunView) -> list[MetricCard]:
 
 
 def _summary(metric: MetricId, view: RunView) -> str:
-    """What the metric reads, by the profile of the run."""
+    """What the metric measures in the run's profile."""
     signature = view.summary.signature
     is_grounded = signature is not None and signature.profile == "grounded"
     try:
         return entry_of(metric, "grounded" if is_grounded else "overlap").summary
-    except (RagEvalError, StopIteration):  # another caller's own, in a result file
+    except (RagEvalError, StopIteration):  # a custom metric in a result file
         return ""
 
 
@@ -98,7 +98,7 @@ def _summary(metric: MetricId, view: RunView) -> str:
 
 
 def comparison_parts(comparison: RunComparison, anchors: Mapping[str, str]) -> dict[str, Any]:
-    """Tables of all rows and of slices, and how rows moved; ``anchors`` are their places by id."""
+    """Tables of all rows and of slices, and the changes of rows; ``anchors`` are by row id."""
     grouped = groupby(comparison.changes, lambda change: change.slice)
     tables = [_table(within, list(changes)) for within, changes in grouped]
     return {
@@ -110,7 +110,7 @@ def comparison_parts(comparison: RunComparison, anchors: Mapping[str, str]) -> d
 
 
 def _table(within: Slice | None, changes: list[MetricChange]) -> dict[str, Any]:
-    """All rows, or those of one slice; ``found`` is what the tests found there, in words."""
+    """All rows, or one slice; ``found`` sums up the results of the tests."""
     verdicts = Counter(change.verdict for change in changes)
     told = [
         f"{verdicts[status]} {status}"
@@ -120,14 +120,14 @@ def _table(within: Slice | None, changes: list[MetricChange]) -> dict[str, Any]:
     return {
         "title": "All rows" if within is None else f"{within.field}: {within.value}",
         "is_slice": within is not None,
-        "found": ", ".join(told) or "nothing found",
+        "found": ", ".join(told) or "no change detected",
         "has_regression": verdicts[Status.REGRESSED] > 0,
         "lines": list(zip(changes, spans([one.difference for one in changes]), strict=True)),
     }
 
 
 def _movements(comparison: RunComparison, anchors: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """How the rows of each metric moved; no chart where none did."""
+    """The changes of rows per metric; without a chart if no row changed."""
     for change in comparison.changes:
         if change.slice is not None or not change.n_pairs:
             continue

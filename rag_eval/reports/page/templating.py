@@ -1,4 +1,4 @@
-"""The templates of the page, with everything that comes from data escaped."""
+"""The templates of the page, with all data escaped."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PACKAGE: Final = "rag_eval.reports.page"
 
 @cache
 def environment() -> Environment:
-    """Templates in which a name that is not there is an error, and every value is escaped.
+    """The template environment: undefined names are errors, and every value is escaped.
 
     Raises
     ------
     MissingExtraError
-        Without jinja2.
+        If jinja2 is not installed.
     """
     try:
         import jinja2
@@ -51,6 +51,7 @@ def environment() -> Environment:
         signed=figures.signed_text,
         share=figures.share_text,
         exact=figures.exact_text,
+        limit=figures.limit_text,
         interval=figures.interval_text,
         mean_interval=figures.mean_interval_text,
         p_value=figures.p_value_text,
@@ -61,32 +62,32 @@ def environment() -> Environment:
 
 @cache
 def asset(name: str) -> str:
-    """A file of the package: a template, the style, the script."""
+    """A file of the package: a template, the style or the script."""
     return files(_PACKAGE).joinpath(name).read_text(encoding="utf-8")
 
 
 def rendered(template: str, /, **values: Any) -> Markup:
-    """A template with its values filled in: markup, as all that came in was escaped."""
+    """A template with its values, as markup: all values were escaped."""
     from markupsafe import Markup
 
     return Markup(environment().get_template(template).render(values))
 
 
 def trusted(name: str) -> Markup:
-    """The style or the script of the package as it is."""
+    """The style or the script of the package, unescaped."""
     from markupsafe import Markup
 
     return Markup(asset(name))
 
 
 def clip(text: str, limit: int) -> Markup | str:
-    """A text with its lines, cut, and how much more there is."""
+    """A text cut at ``limit`` characters, with the number of those that follow."""
     shown, n_more = cut(text, limit)
     return visible(f"{shown}… {n_more:,} more characters" if n_more else shown)
 
 
 def breakable(name: str) -> Markup:
-    """A name that may be broken after underscores and dots."""
+    """A name that may wrap after underscores and dots."""
     from markupsafe import Markup, escape
 
     shown = visible(name)

@@ -1,4 +1,4 @@
-"""Text of samples in; the same as HTML in which nothing is hidden and nothing reorders, out."""
+"""Text of samples as HTML without hidden or reordering characters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rag_eval.reports.plain_text import escaped
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-# Controls but for tab and line feed, marks and overrides of direction, characters without a shape,
-# lone surrogates, which UTF-8 has no bytes for, and noncharacters. Joiners stay: they shape the
+# Controls except tab and line feed, directional marks and overrides, invisible characters, lone
+# surrogates, which UTF-8 cannot encode, and noncharacters. Joiners stay, because they shape the
 # letters around them.
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u2028-\u202e"
@@ -21,9 +21,9 @@ _HIDDEN: Final = re.compile(
 
 
 def visible(text: str) -> Markup | str:
-    """``text`` with what cannot be seen shown as its escape: ``\\x1b``, ``\\u202e``.
+    """``text`` with invisible characters shown as escapes: ``\\x1b``, ``\\u202e``.
 
-    A carriage return before a line feed is left out.
+    A carriage return before a line feed is dropped.
     """
     text = _as_text(text)
     if _HIDDEN.search(text) is None:
@@ -46,7 +46,7 @@ def visible_plain(text: str) -> str:
 
 
 def _as_text(value: object) -> str:
-    # A caller's own kind of string may call itself markup, and a file may hold a number.
+    # A subclass of str may claim to be markup, and a file may hold a number.
     text = str.__str__(value) if isinstance(value, str) else str(value)
     return text.replace("\r\n", "\n")
 
@@ -62,14 +62,14 @@ def _control(hidden: str) -> Markup:
 
 
 def cut(text: str, limit: int) -> tuple[str, int]:
-    """The first ``limit`` characters of a text, and how many more there are."""
+    """The first ``limit`` characters of a text, and the number of those that follow."""
     text = _as_text(text)
     return text[:limit], max(0, len(text) - limit)
 
 
 def short(text: str, limit: int) -> str:
     """A text on one line, cut with an ellipsis."""
-    # What is far beyond the limit will not show, whatever becomes of its white space.
+    # Text far beyond the limit is cut anyway, so its white space need not be read.
     text = _as_text(text)
     line = " ".join(text[: 4 * limit].split())
     return line if len(line) <= limit and len(text) <= 4 * limit else f"{line[: limit - 1]}…"

@@ -270,4 +270,4 @@ def test_chances_are_told_as_they_were_given(alpha: float, shown: str, bound: st
     assert f"({bound} bound)" in found.baselines[0].findings[0].message
     assert f"passes about {shown} of the time" in policy_lines(found)[0]
     (line,) = policy_lines(replace(found, policy="no-regression"))
-    assert f"a build is red at most {shown} of the time" in line
+    assert f"a build fails at most {shown} of the time" in line

@@ -178,7 +178,7 @@ def test_the_report_in_words_and_as_json() -> None:
     assert "pairs differ by 0.06 on average, Pearson 0.96" in text
     assert found.alpha is not None
     assert f"Krippendorff's alpha 0.95 (95 % interval {found.alpha.low:.2f} to" in text
-    assert "at its low end worse than chance" in text
+    assert "lower bound: worse than chance" in text
     value = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert value["judges"] == ["openai:a", "anthropic:b"]
     assert value["pairs"][0]["nRows"] == 4

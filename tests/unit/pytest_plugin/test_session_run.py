@@ -140,7 +140,7 @@ def test_a_judge_that_fails_is_counted_and_its_null_score_fails(
 
     scores = ItemScores(request.node, {"mode": "llm", "judge": judge, "retries": 0})
     sample = {"id": "q1", "question": "Old?", "answer": "Rome is old.", "contexts": ["Rome."]}
-    message = r"null  wanted at least 0\.50\n.*judge_"
+    message = r"null  threshold 0\.50\n.*judge_"
     with listening(scores), pytest.raises(AssertionError, match=message):
         assert_rag(sample, faithfulness=0.5)
     run = session_run(read_records("t.py::a", scores.taken()))
@@ -158,4 +158,4 @@ def test_the_worst_are_those_without_a_composite_score_then_the_lowest() -> None
         "low)",
         "mid)",
     ]
-    assert lines[-1] == "and 1 more that missed their bars"
+    assert lines[-1] == "and 1 more that failed"

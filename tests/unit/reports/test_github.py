@@ -140,7 +140,7 @@ def test_of_many_failures_the_worst_are_shown_and_the_last_says_how_many_more() 
         *(f"rag-eval: r{number}" for number in range(2, 26, 3)),
         "rag-eval: more failures",
     ]
-    assert found[-1].data.startswith("1,193 more failed;")
+    assert found[-1].data.startswith("1,193 more failures: ")
     assert len(annotations([gate, *rows[:9]])) == 10
     assert "more" not in annotations([gate, *rows[:9]])[-1]
 
@@ -177,7 +177,7 @@ def test_a_long_summary_is_cut_where_nothing_is_open(limit: int) -> None:
     assert len(text.encode()) > 20_000
     cut = step_summary(text, limit)
     assert len(cut.encode()) <= limit
-    head, note, rest = cut.partition("\n**Cut here: a summary holds 1 MiB.**")
+    head, note, rest = cut.partition("\n**Truncated: a step summary holds 1 MiB.**")
     assert note
     assert rest
     assert text.startswith(head)
@@ -192,8 +192,8 @@ def test_no_cut_is_made_in_a_block_of_code_or_a_collapsible() -> None:
         for limit in range(MIB - 1, MIB - 200, -20):
             assert step_summary(long, limit).startswith(text)
     inside = f"a\n```text\n{'x' * 500}\n{'y' * 500}\n```\n"
-    assert step_summary(inside, 800).startswith("a\n\n**Cut")
-    assert step_summary("x" * 3 * MIB).startswith("\n**Cut")
+    assert step_summary(inside, 800).startswith("a\n\n**Truncated")
+    assert step_summary("x" * 3 * MIB).startswith("\n**Truncated")
 
 
 def test_bytes_count_and_not_characters() -> None:
@@ -223,6 +223,6 @@ def test_what_the_step_wrote_before_counts(tmp_path: Path) -> None:
 
 def test_without_a_summary_to_write_to_a_note_says_so(tmp_path: Path) -> None:
     (note,) = write_github("x", [], {}, io.StringIO())
-    assert "GITHUB_STEP_SUMMARY names no file" in note
+    assert "GITHUB_STEP_SUMMARY is not set" in note
     with pytest.raises(InputError, match="GITHUB_STEP_SUMMARY: cannot write"):
         write_github("x", [], {"GITHUB_STEP_SUMMARY": str(tmp_path)}, io.StringIO())

@@ -130,9 +130,9 @@ def test_each_sentence_has_the_tint_of_its_support_and_names_its_context() -> No
     assert bad == dict(found.styles)["unsupported"].removesuffix(";padding:0 4px")
     assert "dashed" in bad
     assert "dashed" not in good
-    assert found.titles[0] == "supported, support 1.00, best in context 1"
+    assert found.titles[0] == "supported, support 1.00, best match in context 1"
     assert found.titles[1].startswith("unsupported, support 0.15")
-    assert "in no context: 77" in found.titles[1]
+    assert "not in any context: 77" in found.titles[1]
     assert "\n\n" in found.text  # between them, as it was written
     assert "color:inherit" in styles["old mill burns at night"]  # the window
 
@@ -310,7 +310,7 @@ def test_two_runs_are_shown_side_by_side(batch: BatchEvalResult) -> None:
     assert row[1:3] == [f"{change.old.mean:.2f}", f"{change.new.mean:.2f}"]
     assert row[5] == change.verdict == "REGRESSED"
     assert row[3].startswith(f"{change.delta:+.3f}".replace("-", "−"))
-    assert found.text.startswith("regression ")
+    assert found.text.startswith("REGRESSED ")
     (drawing, *_) = re.findall(r'<svg .*?aria-label="difference.*?</svg>', comparison._repr_html_())
     (zero,) = re.findall(r'<line x1="([\d.]+)" y1="0"', drawing)
     (place,) = re.findall(r'<rect x="([\d.]+)"', drawing)

@@ -172,7 +172,7 @@ def test_an_interrupted_run_with_skipped_rows_says_so(view: RunView) -> None:
     verdict = page(replace(view, interrupted=True, n_skipped=7, faults=faults)).by_id("verdict")
     assert "Interrupted" in verdict.text
     assert "7 skipped as invalid" in verdict.text
-    assert "1 of 7 rows that could not be scored" in verdict.text
+    assert "1 of 7 skipped rows" in verdict.text
     assert "line 3: answer must be a string, got int" in verdict.text
 
 
@@ -308,7 +308,7 @@ def test_an_opened_row_has_all_texts_and_sentences_lead_to_their_windows(
         "Bicycles may be left in the rack by the garage.",
     ]
     assert [each.one(cls="hidden").text for each in sentences[:2]] == [
-        f" (supported {score:.2f}, chunk 0)" for score in support
+        f" (supported {score:.2f}, best match in context 0)" for score in support
     ]
     evidence = row.result.metrics.faithfulness.evidence
     assert evidence is not None
@@ -365,10 +365,10 @@ def test_notes_of_the_run_and_of_its_view_are_shown(view: RunView) -> None:
 
 
 def test_a_part_of_the_rows_is_said_to_be_one(view: RunView, root: Element) -> None:
-    assert "All 12 rows." in root.by_id("rows").text
+    assert "All 12 rows, worst first." in root.by_id("rows").text
     some = page(replace(view, rows=view.rows[:5]))
-    assert "5 rows listed of 12" in some.by_id("rows").text
-    assert "5 rows listed of 12" in some.by_id("reproduce").text
+    assert "5 of 12 rows" in some.by_id("rows").text
+    assert "5 of 12 rows are listed" in some.by_id("reproduce").text
 
 
 def test_the_data_of_the_page_is_the_summary_without_rows(view: RunView, root: Element) -> None:
@@ -467,7 +467,7 @@ def test_checks_and_what_a_judge_said_are_shown(view: RunView) -> None:
     assert '["a", "b"]' in failed.text
     assert "no list" in failed.text
     assert "length" in others.text
-    assert "judge 0.25, kernels 0.75" in reason.text
+    assert "judge 0.25, native 0.75" in reason.text
     assert "the judge said why" in reason.text
 
 

@@ -284,7 +284,7 @@ def test_a_page_of_five_thousand_long_rows_stays_small(long_view: RunView) -> No
     # What cannot be opened says how to see it, and comes last.
     closed = html.rindex('<details class="sample-detail"')
     assert html.index("rag-eval show RESULT r") > closed
-    assert f"{5000 - n_opened:,} of them cannot be opened" in html
+    assert f"{5000 - n_opened:,} of them show a command" in html
 
 
 def test_details_are_dropped_from_the_end_and_then_rows(long_view: RunView) -> None:
@@ -322,8 +322,11 @@ def test_a_chunk_that_is_not_listed_is_no_target_of_a_link() -> None:
     view = view_of_batch(rag_eval.evaluate_batch([row], ["faithfulness"], profile="grounded"))
     root = read_page(page_html(view))
     assert root.all("a", cls="sentence") == []
-    assert root.one("span", cls="sentence").one(cls="hidden").text == " (supported 1.00, chunk 150)"
-    assert "51 more chunks" in root.by_id("row-0").text
+    assert (
+        root.one("span", cls="sentence").one(cls="hidden").text
+        == " (supported 1.00, best match in context 150)"
+    )
+    assert "51 more contexts" in root.by_id("row-0").text
 
 
 def test_the_command_that_shows_a_row_is_quoted(long_view: RunView) -> None:

@@ -73,7 +73,7 @@ def test_one_metric_can_be_drawn_into_a_place_of_the_callers(batch: BatchEvalRes
 
 
 def test_a_choice_that_cannot_be_drawn_is_refused(batch: BatchEvalResult) -> None:
-    with pytest.raises(InputError, match="ax is a place for one metric, got 8"):
+    with pytest.raises(InputError, match="ax takes one metric, got 8"):
         batch.plot(ax=Figure().add_subplot())
     with pytest.raises(InputError, match="'noise_sensitivity' is not in the batch; it has faith"):
         batch.plot(["noise_sensitivity"])
@@ -119,7 +119,7 @@ def test_names_are_drawn_as_texts_and_not_as_formulas() -> None:
     figure = comparison.plot()
     figure.savefig(io.BytesIO(), format="png")
     (ax,) = figure.axes
-    assert ax.get_xlabel() == "a\\x1b\\u202e$y$ less $x^{$"
+    assert ax.get_xlabel() == "a\\x1b\\u202e$y$ minus $x^{$"
     assert "faithfulness [part=$x^{$ and]" in [found.get_text() for found in ax.get_yticklabels()]
 
 

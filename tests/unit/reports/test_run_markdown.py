@@ -27,14 +27,14 @@ def test_it_says_the_verdict_its_reason_and_each_metric() -> None:
     lines = plain(view_of()).splitlines()
     assert lines[0] == "## rag-eval: failed"
     assert "**Failed:** pass rate 0.50 (1/2) is below 1.00" in lines
-    assert "2 samples of data/samples.jsonl, 1 passed." in lines
+    assert "2 samples from data/samples.jsonl, 1 passed." in lines
     assert "| faithfulness | 0.50 | 0.09 to 0.91 | 2/2 | 50% | 0.7 |" in lines
     assert any(line.startswith("| **composite** | 0.50 |") for line in lines)
 
 
 def test_a_failed_row_opens_to_its_texts_and_to_findings_by_metric() -> None:
     text = plain(view_of())
-    (row,) = text.split("### Rows that failed")[1].split("<summary><b>")[1:]
+    (row,) = text.split("### Failed rows")[1].split("<summary><b>")[1:]
     assert row.startswith("line 2 (&quot;bad&quot;)</b> faithfulness 0.00 is below 0.70; ")
     assert "- question: red fox\n- answer: A blue whale sings. It is 50 years old.\n" in row
     heads = [part.partition("</summary>")[0] for part in row.split("<summary>")[1:]]
@@ -61,7 +61,7 @@ def test_every_gate_is_listed_those_that_failed_first() -> None:
     gates = check_gates(batch, Gates(min_pass_rate=0.1, min_mean={"faithfulness": 0.9}), 0.05)
     text = plain(view_of_batch(batch, gates=gates))
     assert "**Failed:** faithfulness mean 0.50 (2/2) is below 0.90" in text
-    assert text.index("- **failed**: faithfulness mean") < text.index("- held: pass rate 0.50")
+    assert text.index("- **failed**: faithfulness mean") < text.index("- passed: pass rate 0.50")
 
 
 def test_the_worst_rows_are_shown_and_the_others_counted() -> None:
@@ -74,11 +74,14 @@ def test_the_worst_rows_are_shown_and_the_others_counted() -> None:
     assert composites == sorted(composites, reverse=True)
     assert composites[-4] > composites[-1]
     text = run_markdown(view, most_rows=3)
-    assert "\n3 of 8, the lowest composite scores first." in text
+    assert "\n3 of 8 failed rows, lowest composite scores first." in text
     shown = [part.partition("</b>")[0] for part in text.split("<summary><b>")[1:]]
     assert shown == [f"line {n + 1} (&quot;g{n}&quot;)" for n in (8, 7, 6)]
     part = replace(view, rows=view.rows[4:])
-    assert "5; of 9 rows 5 were looked at, the lowest" in run_markdown(part)
+    assert (
+        "5 failed rows, lowest composite scores first. 5 of 9 rows were examined."
+        in run_markdown(part)
+    )
 
 
 def test_rows_that_failed_come_first_then_errors_and_last_those_without_a_composite() -> None:
@@ -123,7 +126,7 @@ def test_slices_are_cut_and_their_values_are_texts() -> None:
 def test_rows_that_could_not_be_read_are_among_those_that_failed() -> None:
     fault = RowFault(3, 'line 3 ("x")', "answer is missing")
     text = run_markdown(replace(view_of([GOOD]), faults=(fault,), n_skipped=1))
-    assert "; 1 more could not be read." in text
+    assert "; 1 skipped as invalid." in text
     assert "<b>line 3 (&quot;x&quot;)</b> cannot be scored: answer is missing</summary>" in text
 
 
@@ -133,8 +136,8 @@ def test_comparison_slices_and_how_to_run_it_again() -> None:
     view = view_of_batch(new, slice_by=["topic"])
     view = replace(view, comparison=compare(old, new), command="rag-eval run s.jsonl")
     text = plain(view)
-    assert "### Against the baseline" in text
-    assert "every score of every metric that gates is the same in both runs" in text
+    assert "### Comparison with the baseline" in text
+    assert "all scores of all gating metrics are identical in both runs" in text
     assert "| topic = t0 | 2 | 2 | 1.00 | 1.00 |" in text
     assert "```text\noverlap:1|unicode:" in text
     assert text.endswith("```text\nrag-eval run s.jsonl\n```\n")

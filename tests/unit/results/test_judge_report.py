@@ -338,11 +338,11 @@ def test_the_table_says_what_went_wrong_and_what_was_saved() -> None:
     assert line.split()[1:] == ["3/5", "1", "6", "3", "6", "333", "50%", "100%", "(21%-100%)"]
     for said in (
         "judged by callable:fluent, mode cascade, style claims",
-        "faithfulness: 1 judgements failed: judge_timed_out 1",
-        "faithfulness: 1 rows lack some of their judgements",
-        "faithfulness: 1 rows pass and fail on repeats",
-        "cost 0.2500 USD by the prices given",
-        "3 replies came after their deadline and were dropped",
+        "faithfulness: 1 judgement failed: judge_timed_out 1",
+        "faithfulness: 1 row with incomplete judgements",
+        "faithfulness: 1 flaky row: repeats disagree on pass or fail",
+        "cost 0.2500 USD at the given prices",
+        "replies that arrived after their deadline and were discarded: 3",
     ):
         assert said in text
     assert printed(None) == ""
@@ -352,5 +352,8 @@ def test_an_estimate_says_that_nobody_was_asked() -> None:
     found = totals(["faithfulness"])
     add(found, [{"faithfulness": judged()}])
     text = printed(found.report(cost_usd=1.0), print_estimate)
-    assert "2 calls, 100 tokens in and 11 out, estimated, about 1.00 USD; nobody was asked" in text
+    assert (
+        "estimate: 2 calls, 100 input tokens, 11 output tokens, about 1.00 USD; no calls were made"
+        in text
+    )
     assert "USD" not in printed(found.report(), print_estimate)

@@ -195,7 +195,7 @@ def test_where_the_judge_fails_the_scorer_itself_stands_in(on_failure: Any) -> N
         assert one.explanation == plain.explanation
         assert one.signals[:-1] == plain.signals
         assert one.signals[-1].id == f"{metric}-judge-failed"
-        assert "the server is down; the native score stands in" in one.signals[-1].message
+        assert "the server is down; the native score is used instead" in one.signals[-1].message
         assert one.judged is not None
         assert one.judged.is_fallback
         assert one.judged.failure == NullReason.JUDGE_FAILED

@@ -189,7 +189,7 @@ def test_a_native_score_that_stands_in_is_explained_as_such() -> None:
     ).metrics.faithfulness
     assert (found.score, found.explanation) == (native.score, native.explanation)
     assert found.signals[:-1] == native.signals
-    assert found.signals[-1].message.endswith("; the native score stands in")
+    assert found.signals[-1].message.endswith("; the native score is used instead")
     assert found.signals[-1].id == "faithfulness-judge-unparsed"
 
 
