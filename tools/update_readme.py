@@ -27,14 +27,20 @@ from rag_eval.samples import Profile
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-# What is said of each family, in the order of the catalogue; the first has tables of its own.
-_FAMILIES = {
-    "ir": "ids that were retrieved, in order, against those that are relevant",
-    "mastra": "answers, runs of agents and quick checks, as Mastra's scorers",
-    "hazel": "retrieval, answers and tools, as HazelJS eval",
-    "regtrace": "factuality, format and tone, and that tool's own formulas",
-    "omk": "assertions, their layers, and ratings by a judge",
+_FAMILIES = ("ir", "mastra", "hazel", "regtrace", "omk")
+# Rows of the table of targets in benchmarks/RESULTS.md, with what README.md calls them.
+_SPEED = {
+    "7 metrics, `overlap`, 1 thread, typical": (
+        "seven metrics of 7 KB samples, one thread, compared with plain Python"
+    ),
+    "7 metrics, `overlap`, 1 thread, long": "the same for samples of 155 KB",
+    "7 metrics, `grounded`, 1 thread, typical": "time of `grounded` compared with `overlap`",
+    "2 threads, typical": "two threads compared with one",
+    "jsonl → jsonl, 1 thread, typical": "a JSON lines file, share of the in-memory rate",
+    "parquet → parquet, 1 thread, typical": "a Parquet file, share of the in-memory rate",
+    "one `evaluate()` with explanations, 7,000 bytes": "one `evaluate()` of 7 KB, explained",
 }
+_SHORT_METRICS = ("faithfulness", "answer_correctness", "context_relevance", "answer_relevance")
 _BLOCKS = {
     "run": "a test executes it and compares what it prints",
     "loopback-judge": "the same, with a scripted judge on this machine",
@@ -60,16 +66,37 @@ def metric_table(profile: Profile) -> str:
     return "\n".join(rows) + "\n"
 
 
-def family_table() -> str:
-    """One row per family of scorers: what it is about, and its metrics."""
-    rows = ["| family | what | natively or in Python | by a judge |", "|---|---|---|---|"]
-    for family, about in _FAMILIES.items():
-        names: dict[bool, list[str]] = {True: [], False: []}
-        for entry in _entries(family):
-            names[entry.judge == "must"].append(f"`{entry.id.partition('.')[2]}`")
-        cells = [", ".join(names[judged]) or "–" for judged in (False, True)]
-        rows.append(f"| `{family}.` | {about} | {' | '.join(cells)} |")
+def speed_table() -> str:
+    """The rates that README.md names, from the page of results."""
+    rows = ["| what | measured (median) |", "|---|---|"]
+    for line in _table_below("RESULTS.md", "## Bars\n").splitlines():
+        cells = line.strip("| ").split(" | ")
+        if cells[0] in _SPEED:
+            rows.append(f"| {_SPEED[cells[0]]} | {_median(cells[2])} |")
     return "\n".join(rows) + "\n"
+
+
+def short_validity_table() -> str:
+    """AUROC of both profiles and of the best peer, from the page of results."""
+    shown: dict[str, list[str]] = {}
+    for line in _table_below("validity/RESULTS.md", "## Means over sets\n").splitlines()[2:]:
+        metric, scorer, area, *_ = line.strip("| ").split(" | ")
+        name, _, sets = metric.partition(", ")
+        if name not in _SHORT_METRICS:
+            continue
+        cells = shown.setdefault(name, [f"`{name}`", sets.split()[0], "–", "–", "–"])
+        value = area.split()[0]
+        place = {"**overlap**": 2, "**grounded**": 3}.get(scorer, 4)
+        cells[place] = f"{value} {scorer}" if place == 4 else value
+    rows = ["| metric | data sets | overlap | grounded | best peer without a model |"]
+    rows += ["|---|---:|---:|---:|---|"]
+    rows += [f"| {' | '.join(shown[name])} |" for name in _SHORT_METRICS]
+    return "\n".join(rows) + "\n"
+
+
+def _median(cell: str) -> str:
+    """A figure without the range of its rounds: ``88 (83–92) %`` is 88 %."""
+    return re.sub(r" \([^)]*\)|, two processes.*", "", cell)
 
 
 def scorer_table(family: str) -> str:
@@ -156,7 +183,8 @@ def updated(page: Path) -> str:
     """A page with its outputs and its tables as they are now; raises where a block fails."""
     text = executed(page)
     tables: dict[str, Callable[[], str]] = {
-        "families": family_table,
+        "speed": speed_table,
+        "validity-short": short_validity_table,
         "false-alarms": false_alarm_table,
         "block-counts": block_table,
         "validity": partial(_table_below, "validity/RESULTS.md", "## Means over sets"),

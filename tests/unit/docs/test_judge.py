@@ -14,7 +14,6 @@ from rag_eval.samples import NullReason
 from tests.docs_pages import ROOT
 
 PAGE = ROOT / "docs" / "judge.md"
-README = ROOT / "README.md"
 
 SCORING = {
     "faithfulness": "Mean over the answer's claims of their support by the contexts: 1, partly "
@@ -128,16 +127,6 @@ def test_tables_are_up_to_date() -> None:
         PAGE.write_text(now, "utf-8")
         return
     assert text == now, "run this test with RAG_EVAL_UPDATE_DOCS=1, and look at what it changed"
-
-
-def test_the_readme_shows_means_of_the_measured_cascade() -> None:
-    page = (ROOT / "benchmarks" / "validity" / "CASCADE.md").read_text("utf-8")
-    means = page.partition("## Means over ")[2].partition("\n## ")[0]
-    cells = [line.strip("| ").split(" | ") for line in means.splitlines() if line.startswith("| ")]
-    rows = {row[0]: [row[0], row[1], *row[3].split(" / ")] for row in cells}
-    judges = ("a judge right in 100 %", "85 %", "70 %")
-    shown = [rows[name] for name in ("none", "10 %", "20 %", "30 %", "default", "all")]
-    assert table(["band", "rows judged", *judges], shown) in README.read_text("utf-8")
 
 
 def test_every_way_to_fail_is_explained() -> None:
