@@ -1,4 +1,4 @@
-"""``rag-eval baseline``: which runs others are held against, and a baseline as a file."""
+"""``rag-eval baseline``: choose the runs to compare with, and write a baseline file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rag_eval.cli.flags import format_flag
 from rag_eval.cli.history import store_flag
 from rag_eval.cli.printing import print_json
 from rag_eval.errors import InputError
+from rag_eval.plumbing.spelling import counted
 from rag_eval.runs.store_names import DEFAULT_PIN
 
 if TYPE_CHECKING:
@@ -26,16 +27,16 @@ name_flag = click.option(
     metavar="NAME",
     default=DEFAULT_PIN,
     show_default=True,
-    help="The name of the pin; a store with several datasets has one for each.",
+    help="Name of the pin; use one per dataset.",
 )
 
 
 @click.group("baseline")
 def baseline_command() -> None:
-    """Choose what later runs are held against: a run in a store, or a file that is committed.
+    """Choose the baseline for later runs: a run in a store, or a file to commit.
 
-    A gate takes the last run that passed, and the pinned one: held against the last alone, every
-    run may lose a little. To pin is to say: not worse than this one.
+    A gate compares a run with the last passing run and with the pinned run. The pinned run stays
+    the same until you pin another, so small losses cannot add up from run to run.
 
     \b
     Examples:
@@ -45,16 +46,16 @@ def baseline_command() -> None:
 
 
 @baseline_command.command(
-    "pin", epilog="Exit codes: 0 pinned · 2 there is no such run or store, or it cannot be written"
+    "pin", epilog="Exit codes: 0 pinned · 2 unknown run or store, or it cannot be written"
 )
 @click.argument("run", metavar="RUN")
 @name_flag
 @store_flag
 def pin_command(run: str, name: str, store: str) -> None:
-    """Keep RUN as a baseline, in place of the one that was pinned under the same name.
+    """Pin RUN as a baseline; it replaces the run that was pinned under the same name.
 
-    RUN is the id of a run in the store, as history shows it, its first characters, or latest. A run
-    that failed can be pinned, too.
+    RUN is latest, or the id (or its first characters) of a run in the store, as shown by rag-eval
+    history. A failed run can be pinned too.
 
     \b
     Examples:
@@ -70,12 +71,12 @@ def pin_command(run: str, name: str, store: str) -> None:
 
 
 @baseline_command.command(
-    "unpin", epilog="Exit codes: 0 nothing is pinned under the name · 2 there is no such store"
+    "unpin", epilog="Exit codes: 0 nothing is pinned under the name · 2 unknown store"
 )
 @name_flag
 @store_flag
 def unpin_command(name: str, store: str) -> None:
-    """Forget a pin; its run stays in the store.
+    """Remove a pin; its run stays in the store.
 
     \b
     Examples:
@@ -88,15 +89,20 @@ def unpin_command(name: str, store: str) -> None:
     print(f"{'unpinned' if was else 'nothing was pinned as'} {plain_text(name)}")
 
 
-@baseline_command.command("show", epilog="Exit codes: 0 printed · 2 there is no such store")
+@baseline_command.command("show", epilog="Exit codes: 0 printed · 2 unknown store")
 @store_flag
-@click.option("--dataset", metavar="HASH", help="Dataset of the last passing run [the newest's].")
-@click.option("--branch", metavar="NAME", help="Branch it is looked for on first [this one].")
+@click.option(
+    "--dataset", metavar="HASH", help="Dataset of the last passing run [that of the newest run]."
+)
+@click.option(
+    "--branch", metavar="NAME", help="Branch on which to look for it first [current branch]."
+)
 @format_flag("table", "json")
 def show_command(store: str, dataset: str | None, branch: str | None, form: str) -> None:
-    """Print what a gate would hold the next run against: what is pinned, and what passed last.
+    """Show the baselines of the next gate: the pinned runs and the last passing run.
 
-    The last passing run is of the same dataset: on the branch, else on main, else on any.
+    The last passing run is the newest of the same dataset, on the branch, otherwise on main,
+    otherwise on any branch.
 
     \b
     Examples:
@@ -136,30 +142,33 @@ def show_command(store: str, dataset: str | None, branch: str | None, form: str)
 
 @baseline_command.command(
     "export",
-    epilog="Exit codes: 0 written · 2 there is no such run, or a file cannot be read or written",
+    epilog="Exit codes: 0 written · 2 unknown run, or a file cannot be read or written",
 )
 @click.argument("file", metavar="FILE")
 @click.option(
     "--run",
     metavar="RUN",
-    help="Which run of the store: an id, latest, pinned, pinned:NAME or last-passing [pinned].",
+    help="Run of the store: an id, latest, pinned, pinned:NAME or last-passing [pinned].",
 )
 @click.option(
     "--from",
     "source",
     metavar="RESULT",
-    help="A file of results or scores in place of a run of the store.",
+    help="Export this file of results or scores instead of a run of the store.",
 )
 @click.option(
-    "--columns", metavar="NAME,…", help="With --from: metadata to keep, to cluster or slice by."
+    "--columns",
+    metavar="NAME,…",
+    help="With --from: metadata fields to keep, for clusters and slices.",
 )
 @store_flag
 def export_command(
     file: str, run: str | None, source: str | None, columns: str | None, store: str
 ) -> None:
-    """Write a baseline to FILE, a .json to commit: a line a row, sorted by id, without times.
+    """Write a baseline to FILE, a .json file to commit.
 
-    A score that changes is one line of a diff; gate --baseline FILE and compare read it.
+    The file has one line per row, sorted by id, and no times, so a changed score is one line of a
+    diff. rag-eval gate --baseline FILE and rag-eval compare read it.
 
     \b
     Examples:
@@ -170,13 +179,14 @@ def export_command(
     from rag_eval.runs.baseline_files import write_baseline_file
 
     if source is None and columns is not None:
-        raise InputError("--columns needs --from: of a run in the store all is written")
+        raise InputError(
+            "--columns needs --from; a run of the store is written with all its columns"
+        )
     if source is not None and run is not None:
         raise InputError("--run and --from exclude each other")
     found = _stored(_store(store), run or _PINNED) if source is None else _read(source, columns)
     write_baseline_file(found, file)
-    rows = f"{len(found):,} row{'' if len(found) == 1 else 's'}"
-    metrics = f"{len(found.metrics)} metric{'' if len(found.metrics) == 1 else 's'}"
+    rows, metrics = counted(len(found), "row"), counted(len(found.metrics), "metric")
     print(f"wrote {plain_text(file)}: {rows}, {metrics}")
 
 
@@ -194,7 +204,7 @@ def _read(source: str, columns: str | None) -> ScoredRun:
 
 
 def _stored(store: RunStore, name: str) -> ScoredRun:
-    """The run of a store that goes by an id or by what it serves as."""
+    """The run of a store with this id or role."""
     kind, _, pin = name.partition(":")
     if kind == _PINNED:
         record = store.pinned(pin or DEFAULT_PIN)
@@ -217,11 +227,13 @@ def _last_passing(store: RunStore) -> RunRecord:
 
 
 def _whole_hash(records: list[RunRecord], digits: str | None) -> str | None:
-    """The hash that begins with some digits; that of the newest run where none are given."""
+    """The hash that begins with these digits; without digits, that of the newest run."""
     hashes = list(dict.fromkeys(record.dataset_hash for record in records))
     if digits is None:
         return hashes[0] if hashes else None
     found = [one for one in hashes if one is not None and one.startswith(digits)]
     if len(found) != 1:
-        raise InputError(f"--dataset: {len(found)} datasets of the store begin with {digits!r}")
+        raise InputError(
+            f"--dataset: {counted(len(found), 'dataset')} in the store match {digits!r}; give one"
+        )
     return found[0]

@@ -1,4 +1,4 @@
-"""``rag-eval compare``: two runs row by row, and what of the change is more than chance."""
+"""``rag-eval compare``: compare two runs row by row and test the changes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from rag_eval.cli.printing import print_found
     "metrics",
     multiple=True,
     metavar="METRIC",
-    help="Compare this metric (again for more); by default all that both runs have.",
+    help="Compare this metric (repeatable) [all that both runs have].",
 )
 @click.option(
     "--gating",
     multiple=True,
     metavar="METRIC",
-    help="Let this metric decide (again for more); others are for looking around. By default all "
-    "but diagnostics, the composite score and the verdict on rows.",
+    help="Metric that decides the verdict (repeatable) [all except diagnostics, composite and "
+    "passed].",
 )
 @TEST_FLAGS
 @LEVEL
@@ -39,43 +39,43 @@ from rag_eval.cli.printing import print_found
     type=float,
     default=1e-9,
     show_default=True,
-    help="Scores that differ by no more are the same.",
+    help="Scores that differ by at most this are the same.",
 )
 @click.option(
     "--top",
     type=click.IntRange(0),
     default=3,
     show_default=True,
-    help="How many of the rows that moved a mean most are listed.",
+    help="Number of rows with the largest effect on a mean to list.",
 )
 @format_flag("table", "json", "markdown")
 @click.option(
     "--worst-case",
     is_flag=True,
-    help="Say between what each difference lies, whatever rows without a score had scored.",
+    help="Show the range of each difference over all possible values of missing scores.",
 )
 @click.option(
     "--independent",
     is_flag=True,
-    help="The runs are on different rows: describe them side by side, without pairs and tests.",
+    help="Compare runs on different rows side by side, without pairing and tests.",
 )
 def compare_command(old: str, new: str, **options: Any) -> None:
-    """Compare two runs row by row: by how much each mean changed, and whether that is chance.
+    """Compare two runs row by row: how much each mean changed, and whether that is chance.
 
     OLD and NEW are result files (.json, .jsonl) of run or of rag-eval-node-ts, score files (.jsonl,
-    .csv, .parquet, .arrow) of score, or committed baselines; text also with .gz or .zst, or - for
-    standard input. Rows are paired by their ids. A pattern in quotes
-    stands for several files: repeats of one run, averaged within each row first.
+    .csv, .parquet, .arrow) of score, or committed baselines; text files may end in .gz or .zst, and
+    - is standard input. Rows are paired by id. A quoted pattern stands for several files: repeats
+    of one run, whose scores are averaged per row.
 
-    Each metric has one test: a mean is tested by flipping the signs of its paired differences,
-    verdicts by McNemar's exact test. The p values of all metrics that decide, over all rows and
-    each slice, are adjusted by Holm's rule, so that a comparison of two equal runs finds a
-    regression at most 5 times in 100. "No evidence" is not "no change": the interval says how much
-    there may be.
+    Each metric has one test: a sign-flip test of the paired differences for means, McNemar's exact
+    test for verdicts. The p values of all gating metrics, over all rows and each slice, are
+    adjusted by Holm's method, so that comparing two equal runs shows a regression at most 5 % of
+    the time. INCONCLUSIVE does not mean that nothing changed: the confidence interval shows how
+    large the change may be.
 
-    Runs that were scored under different settings are refused: their numbers do not mean the
-    same. Result files whose rows have no ids are compared by their means alone, without a test.
-    A change fails nothing here; rag-eval gate does.
+    Runs that were scored under different settings are not comparable: this is an error unless you
+    add --force. Result files whose rows have no ids are compared by their means only, without a
+    test. A regression does not change the exit code; use rag-eval gate for that.
 
     \b
     Examples:
@@ -110,7 +110,7 @@ def _refuse_with_independent(options: Mapping[str, Any]) -> None:
     for name in ("gating", "cluster_by", "slices", "margin", "worst_case"):
         if options[name]:
             flag = "--" + name.removesuffix("s").replace("_", "-")
-            raise click.UsageError(f"--independent makes no test and no pairs: leave {flag} out")
+            raise click.UsageError(f"--independent does not pair or test rows: remove {flag}")
 
 
 def _describe(old: str, new: str, form: str, options: Mapping[str, Any]) -> None:

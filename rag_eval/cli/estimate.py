@@ -1,4 +1,4 @@
-"""``rag-eval estimate``: the mean label of all rows from scores and a few labels."""
+"""``rag-eval estimate``: estimate the mean label of all rows from scores and a few labels."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rag_eval.cli.printing import print_found, print_warnings
 )
 @click.argument("scores", metavar="SCORES")
 @click.argument("labels", metavar="LABELS")
-@click.option("--metric", metavar="M", required=True, help="The metric whose scores help.")
+@click.option("--metric", metavar="M", required=True, help="Metric whose scores are used.")
 @click.option(
     "--target",
     type=click.Choice(["rows", "population"]),
     default="rows",
     show_default=True,
-    help="The mean of these very rows, or of all rows that could have come in their place.",
+    help="Estimate the mean of exactly these rows, or of the population they came from.",
 )
 @LEVEL
 @click.option(
@@ -32,18 +32,19 @@ from rag_eval.cli.printing import print_found, print_warnings
     default="human",
     show_default=True,
     metavar="WHO",
-    help="Who labelled: human, judge, or a name. The estimate is named after it.",
+    help="Who labelled: human, judge, or a name; shown with the estimate.",
 )
 @click.option(
     "--bounds",
     type=(float, float),
     metavar="LOW HIGH",
-    help="Least and greatest label there can be [0 and 1 where all labels lie there].",
+    help="Smallest and largest possible label [0 1 if all labels are in that range].",
 )
 @click.option(
     "--cluster-by",
     metavar="FIELD",
-    help="Metadata of SCORES that says which rows belong together; for --target population.",
+    help="Metadata field of SCORES whose equal values mark rows that belong together; for "
+    "--target population.",
 )
 @click.option(
     "--against",
@@ -53,36 +54,37 @@ from rag_eval.cli.printing import print_found, print_warnings
 @click.option(
     "--against-labels",
     metavar="LABELS2",
-    help="Labels of the other system's answers, for the same drawn rows.",
+    help="Labels of the other system's answers to the same drawn rows.",
 )
 @click.option(
     "--allow-missing-labels",
     is_flag=True,
-    help="Take drawn rows without a label as missing by chance.",
+    help="Treat drawn rows without a label as missing at random.",
 )
 @click.option(
     "--calibration-labels",
     metavar="FILE",
-    help="The labels that the scores were calibrated on; none of them may be used again.",
+    help="Labels on which the scores were calibrated; they must not be used again.",
 )
 @click.option(
     "--cross-fit",
     is_flag=True,
-    help="Choose the weight of scores for each fifth of the labels by the others.",
+    help="Choose the weight of the scores by 5-fold cross-fitting.",
 )
 @ID_FIELD
 @field_flag("label", "Field of LABELS that holds the label.")
-@format_flag("table", "json", text="Form of the estimate on stdout.")
+@format_flag("table", "json", text="Format of the estimate on stdout.")
 def estimate_command(scores: str, labels: str, form: str, **options: Any) -> None:
-    """Estimate what people would say of all rows, from scores of all and labels of a few.
+    """Estimate the mean label of all rows, from the scores of all rows and labels of a few.
 
-    SCORES is any file that compare reads. LABELS is the table that labels sample wrote, filled in;
-    sorting it, other columns and a spreadsheet do no harm. Labels of rows that were picked, such as
-    the worst ones or those of a cascade, are refused: they say nothing about the others.
+    SCORES is any file that rag-eval compare reads. LABELS is the filled-in table from rag-eval
+    labels sample; you may sort it, add columns and edit it in a spreadsheet. Labels of rows that
+    were not drawn at random, such as the worst rows or those of a cascade, are an error: they do
+    not represent the other rows.
 
-    Scores need not be right: labels correct them, and the estimate is of the mean label whatever
-    the scores are. The better the two agree, the more labels the scores are worth. What is
-    estimated is the mean of the labels: the truth only if people labelled.
+    The scores do not have to be right, because the labels correct them. The better scores and
+    labels agree, the more labels the scores replace. The estimate is as good as the labels: with
+    labels by a judge it estimates what the judge would say.
 
     \b
     Examples:

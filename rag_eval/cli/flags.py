@@ -107,12 +107,12 @@ LOWER_IS_BETTER: Final = click.option(
     "--lower-is-better",
     multiple=True,
     metavar="METRIC",
-    help="Lower is better for this metric of yours, whose file does not say so.",
+    help="Treat this custom metric as lower-is-better, if its file does not say so.",
 )
 CLUSTER_BY: Final = click.option(
     "--cluster-by",
     metavar="FIELD",
-    help="Rows with one value of this field rise and fall together: a document, a user.",
+    help="Field whose equal values mark rows that belong together, such as a document or a user.",
 )
 # Of a paired test of two runs.
 TEST_FLAGS: Final = flags(
@@ -123,21 +123,21 @@ TEST_FLAGS: Final = flags(
         "slices",
         multiple=True,
         metavar="FIELD",
-        help="Test the rows with each value of this field by themselves too (again for more).",
+        help="Also test the rows with each value of this field separately (repeatable).",
     ),
     click.option(
         "--margin",
         multiple=True,
         metavar="X|METRIC=X",
         callback=_reading(margins),
-        help="A loss of the mean that is accepted, for all metrics or for one (again for more).",
+        help="Largest accepted loss of the mean, for all metrics or for one (repeatable).",
     ),
     click.option(
         "--alpha",
         type=A_SHARE,
         default=0.05,
         show_default=True,
-        help="Chance of a false alarm, over all tests together.",
+        help="Significance level: chance of a false alarm over all tests together.",
     ),
     click.option(
         "--resamples",
@@ -145,9 +145,9 @@ TEST_FLAGS: Final = flags(
         type=int,
         default=9999,
         show_default=True,
-        help="Patterns of signs that a test draws.",
+        help="Number of sign patterns that a test draws.",
     ),
     SEED,
     ID_FIELD,
-    click.option("--force", is_flag=True, help="Compare runs of different settings all the same."),
+    click.option("--force", is_flag=True, help="Compare runs even if their settings differ."),
 )

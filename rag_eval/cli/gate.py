@@ -1,4 +1,4 @@
-"""``rag-eval gate``: a run against limits and earlier runs, to an exit code."""
+"""``rag-eval gate``: compare a run with limits and earlier runs, and set the exit code."""
 
 from __future__ import annotations
 
@@ -33,29 +33,30 @@ _GATES: Final = declared(RunOptions)
     "baselines",
     multiple=True,
     metavar="FILE",
-    help="Hold NEW against this run (again for more: all must hold).",
+    help="Compare NEW with this run (repeatable; NEW must pass against each).",
 )
 @click.option(
     "--store",
     metavar="[FILE]",
     is_flag=False,
     flag_value=DEFAULT_STORE,
-    help="Hold it against the last run that passed and the pinned one of this store "
-    f"[{DEFAULT_STORE}].",
+    help=f"Compare with the last passing run and the pinned run of this store [{DEFAULT_STORE}].",
 )
 @click.option(
     "--run",
     "run_id",
     metavar="ID",
-    help="Gate this run of the store, an id or latest, and note there whether it passed.",
+    help="Gate this run of the store (an id or latest) and save there whether it passed.",
 )
 @click.option("--pin", default=DEFAULT_PIN, show_default=True, help="Name of the pinned run.")
-@click.option("--branch", help="Branch whose last passing run counts first [that of the run].")
+@click.option(
+    "--branch", help="Branch on which to look for the last passing run first [branch of the run]."
+)
 @flag_of(
     _GATES["policy"],
     default="no-regression",
     show_default=True,
-    help="Rule by which it is compared with them; see above.",
+    help="Rule that decides the verdict; see above.",
 )
 @TEST_FLAGS
 @flag_of(_GATES["care"], default=0.05, show_default=True)
@@ -64,28 +65,28 @@ _GATES: Final = declared(RunOptions)
     "metrics",
     multiple=True,
     metavar="METRIC",
-    help="Let this metric decide (again for more) [all but diagnostics].",
+    help="Metric that decides the verdict (repeatable) [all except diagnostics].",
 )
-@flag_of(_GATES["min_mean"], help="Guard: least mean of a metric.")
+@flag_of(_GATES["min_mean"], help="Guard: minimum mean of a metric.")
 @flag_of(_GATES["max_mean"], help="Guard: maximum allowed mean for a lower-is-better metric.")
-@flag_of(_GATES["min_pass_rate"], help="Guard: least share of samples that pass.")
+@flag_of(_GATES["min_pass_rate"], help="Guard: minimum share of samples that pass.")
 @click.option(
     "--max-null-rate",
     multiple=True,
     metavar="X|METRIC=X",
-    help="Guard: largest share of rows without a score, of all metrics or of one.",
+    help="Guard: maximum share of rows without a score, for every metric or for one.",
 )
 @click.option(
     "--max-null-rise",
     type=A_SHARE,
     metavar="X",
-    help="Guard: by how much that share may rise against a baseline.",
+    help="Guard: maximum rise of that share against a baseline.",
 )
 @click.option(
     "--critical",
     multiple=True,
     metavar="ID|@FIELD=VALUE",
-    help="Guard: this row, or rows with this value of a field, must not fail (again for more).",
+    help="Guard: this row, or rows with this value of a field, must not fail (repeatable).",
 )
 @click.option(
     "--critical-fails",
@@ -93,41 +94,42 @@ _GATES: Final = declared(RunOptions)
     default=1,
     show_default=True,
     metavar="K",
-    help="A critical row counts when it fails in K of its repeats or more.",
+    help="Count a critical row as failed if it fails in at least K of its repeats.",
 )
 @flag_of(
     _GATES["max_judge_failures"],
     default=0.0,
     show_default=True,
-    help="Guard: largest share of judgements that may fail.",
+    help="Guard: maximum share of failed judgements.",
 )
-@format_flag("table", "json", "markdown", text="Form of the verdict on stdout.")
+@format_flag("table", "json", "markdown", text="Format of the verdict on stdout.")
 @ci_flags
 def gate_command(new: str | None, **flags: Any) -> int:
-    """Say whether a run may pass: against limits, and against earlier runs by a policy.
+    """Decide whether a run passes: check it against limits and compare it with baselines.
 
-    NEW and the baselines are what rag-eval compare reads; a pattern in quotes stands for repeats of
-    one run. Or gate a run that rag-eval run --store has kept: --store --run latest. Give NEW before
-    --store: what follows it is taken for its file.
+    NEW and the baselines can be any file that rag-eval compare reads; a quoted pattern stands for
+    repeats of one run. To gate a run saved by rag-eval run --store, use --store --run latest. Put
+    NEW before --store, because a value after --store is read as the store's file.
 
-    Policies, and what each promises:
+    Policies:
 
-    no-regression fails when a test finds a mean that is worse by more than the margin (0). Its p
-    values are adjusted for all metrics and slices: when nothing changed, at most 5 of 100 builds
-    are red. IMPROVED, NO CHANGE, INCONCLUSIVE and TOO FEW ROWS pass; the smallest drop that would
-    be found 8 times in 10 stands beside them.
+    no-regression fails if a test shows a mean to be worse by more than the margin (default 0). The
+    p values are adjusted for all metrics and slices: if nothing changed, at most 5 % of builds
+    fail. IMPROVED, NO CHANGE, INCONCLUSIVE and TOO FEW ROWS pass; the smallest difference that is
+    detectable with a power of 80 % is shown beside them.
 
-    non-inferior passes when every mean is shown to be worse by less than the margin, which has to
-    be given. It is the one to take when a wrong pass costs more than a wrong stop: few rows fail.
+    non-inferior passes only if any loss of every mean is shown to be smaller than the margin, which
+    is required. Use it when a wrong pass costs more than a wrong failure. With too few rows it
+    fails.
 
-    omk, regtrace and node are the rules of those tools. omk passes on shown progress alone.
-    regtrace fails when the mean composite falls by more than 0.05 of itself. node fails when a mean
-    falls by more than 0.05, or rises where lower is better. They state no error rate, so the one
-    that was simulated is printed.
+    omk, regtrace and node follow the rules of those tools. omk passes only if the composite score
+    is shown to improve. regtrace fails if the mean composite score falls by more than 5 % of the
+    baseline's. node fails if a mean gets worse by more than 0.05. These tools state no error rate,
+    so a simulated one is printed.
 
-    Against one baseline that moves, small losses add up: each run loses less than can be found, and
-    becomes the next baseline. With a store the last run that passed and the pinned one must both
-    hold; pin one with rag-eval baseline pin. Without any baseline the guards alone decide.
+    If the only baseline is the last passing run, small losses add up, because each run becomes the
+    next baseline. With a store, a run must therefore pass against both the last passing run and the
+    pinned one; to pin a run: rag-eval baseline pin. Without a baseline only the guards decide.
 
     \b
     Examples:
@@ -171,23 +173,23 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     store, run_id = flags["store"], flags["run_id"]
     files = [NamedBaseline("file", name) for name in flags["baselines"]]
     if run_id is not None and store is None:
-        raise InputError("--run names a run of a store; give --store too")
+        raise InputError("--run needs --store")
     if new is not None and run_id is not None:
-        raise InputError("give one run to gate: NEW, a file, or --run, and not both")
+        raise InputError("NEW and --run exclude each other: give one run to gate")
     of_store = {"branch": flags["branch"], "pin": flags["pin"], "extra": files}
     if run_id is not None:
         return gate_stored(RunStore(store, create=False), run_id, **of_store, **options)
     if new is None:
-        raise InputError("give a run to gate: NEW, a file, or --store with --run ID")
+        raise InputError("no run to gate: give the file NEW, or --store with --run ID")
     if store is not None:
         kept = RunStore(store, create=False)
         return gate_against_store(new, kept, **of_store, **options)
     if flags["branch"] is not None and store is None:
-        raise InputError("--branch says which runs of a store count; give --store too")
+        raise InputError("--branch needs --store")
     if guards.max_null_rise is not None and store is None and not files:
-        raise InputError("--max-null-rise needs runs to hold NEW against: --baseline or --store")
+        raise InputError("--max-null-rise needs a baseline: --baseline or --store")
     if not files and not guards.given:
-        raise InputError("nothing to gate by: give --baseline, --store or a guard")
+        raise InputError("no gate set: give --baseline, --store or a guard such as --min-mean")
     return gate(new, files, **options)
 
 
@@ -217,7 +219,7 @@ def _critical(given: tuple[str, ...]) -> tuple[list[str], dict[str, list[str]]]:
             continue
         name, equals, value = text[1:].partition("=")
         if not name or not equals:
-            raise InputError(f"--critical: wanted an id or @FIELD=VALUE, got {text!r}")
+            raise InputError(f"--critical must be an id or @FIELD=VALUE, got {text!r}")
         tags.setdefault(name, []).append(value)
     return ids, tags
 
@@ -231,5 +233,5 @@ def _null_rates(given: tuple[str, ...]) -> float | dict[str, float] | None:
         return float(given[0])
     except ValueError:
         raise InputError(
-            f"--max-null-rate: wanted a number or METRIC=number, got {given[0]!r}"
+            f"--max-null-rate must be a number or METRIC=number, got {given[0]!r}"
         ) from None

@@ -1,4 +1,4 @@
-"""``rag-eval history``: the runs in a store."""
+"""``rag-eval history``: list the runs in a store."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ store_flag = click.option(
 
 
 @click.command(
-    "history", epilog="Exit codes: 0 printed · 2 there is no such store, or it cannot be read"
+    "history", epilog="Exit codes: 0 printed · 2 the store does not exist or cannot be read"
 )
 @store_flag
 @click.option(
-    "--dataset", metavar="HASH", help="Runs of this dataset alone; its first digits will do."
+    "--dataset", metavar="HASH", help="Only runs of this dataset; its first digits are enough."
 )
-@click.option("--branch", metavar="NAME", help="Runs on this branch alone.")
+@click.option("--branch", metavar="NAME", help="Only runs on this branch.")
 @click.option(
     "--limit",
     type=click.IntRange(min=1),
     default=20,
     metavar="N",
     show_default=True,
-    help="At most so many.",
+    help="Maximum number of runs.",
 )
 @format_flag("table", "json")
 def history_command(
     store: str, dataset: str | None, branch: str | None, limit: int, form: str
 ) -> None:
-    """List the runs that were kept by run --store, the newest first.
+    """List the runs that were saved by run --store, newest first.
 
-    Each with its time in UTC, verdict, branch, commit (with a * when files were changed since),
-    number of rows, and the means of its metrics; and with what it serves as: pinned, or the last
-    that passed of its dataset, which is what a gate holds the next run against.
+    Each run is shown with its time in UTC, verdict, branch, commit (with a * if there were
+    uncommitted changes), number of rows and mean scores. Pinned runs and the last passing run of
+    each dataset are marked: a gate compares the next run with these.
 
     \b
     Examples:
@@ -69,11 +69,11 @@ def history_command(
         return
     print_history(found, console_for(), last_passing=passing)
     if not found:
-        print("no such runs", file=sys.stderr)
+        print("no matching runs", file=sys.stderr)
 
 
 def _last_passing(store: RunStore, records: list[RunRecord], branch: str | None) -> set[str]:
-    """The ids of the runs that a gate would take as a baseline on a branch, or on this one."""
+    """The ids of the runs that a gate would use as baselines on a branch (default: this one)."""
     from rag_eval.runs.git_state import current_branch
 
     here = current_branch() if branch is None else branch

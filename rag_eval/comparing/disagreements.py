@@ -1,4 +1,4 @@
-"""A comparison in; of which metrics the interval and the test say different things, out."""
+"""A comparison in; the metrics on which confidence interval and test disagree, out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_NAMED: Final = 3
 
 
 def disagreements(comparison: RunComparison) -> list[MetricChange]:
-    """Changes that gate whose interval shows what the test does not, or the reverse."""
+    """Gating changes that the interval shows and the test does not, or the reverse."""
     return [
         change
         for change in comparison.changes
@@ -24,7 +24,7 @@ def disagreements(comparison: RunComparison) -> list[MetricChange]:
 
 
 def disagreement_line(comparison: RunComparison) -> str | None:
-    """Why they do, for a reader who sees both; None where they agree."""
+    """Why they disagree, for a reader who sees both; None where they agree."""
     found = disagreements(comparison)
     if not found:
         return None
@@ -32,11 +32,11 @@ def disagreement_line(comparison: RunComparison) -> str | None:
     shown = ", ".join(names[:_MOST_NAMED])
     more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
     options, n_tests = comparison.options, comparison.n_tests
-    family = "" if n_tests == 1 else f" over all {n_tests:,}"
+    family = "" if n_tests == 1 else f" in all {n_tests:,} tests together"
     return (
-        f"interval and test of {shown}{more} say different things: an interval is of one mean "
-        f"alone, to both sides, at {options.level:.4g}; a test is of one side, and holds the "
-        f"chance of a false alarm{family} at {options.alpha:g}. The test decides"
+        f"the confidence interval and the test disagree on {shown}{more}: the interval is "
+        f"two-sided, for one mean, at level {options.level:.4g}; the test is one-sided and limits "
+        f"the chance of a false alarm{family} to {options.alpha:g}. The test decides"
     )
 
 

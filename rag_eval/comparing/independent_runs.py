@@ -1,4 +1,4 @@
-"""Two runs on different rows in; their means side by side, described and not tested, out."""
+"""Two runs on different rows in; their means side by side, without a verdict, out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import higher_is_better, metric_of_file
 from rag_eval.plumbing.json_text import number_or_null
-from rag_eval.plumbing.spelling import camel_case
+from rag_eval.plumbing.spelling import camel_case, counted
 from rag_eval.results.summaries import MeanScore, check_differences, setting_differences
 from rag_eval.runs.run_files import RunSource, read_run
 from rag_eval.runs.scored_run import ScoredRun
@@ -65,7 +65,7 @@ class IndependentChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependentComparison:
-    """Two runs on rows of their own; made by :func:`compare_independent`."""
+    """Two runs that share no row; made by :func:`compare_independent`."""
 
     old: str
     new: str
@@ -97,7 +97,7 @@ def compare_independent(
     id_field: str = "id",
     force: bool = False,
 ) -> IndependentComparison:
-    """Describe two runs whose rows have nothing to do with each other.
+    """Describe two runs on different rows.
 
     Parameters
     ----------
@@ -107,14 +107,14 @@ def compare_independent(
     Returns
     -------
     IndependentComparison
-        Differences hold what sets the rows apart as well, so that nothing is decided by them.
+        Without verdicts: the differences also contain the differences between the rows.
 
     Raises
     ------
     SignatureMismatchError
         When the runs were scored under different settings, unless ``force`` is true.
     InputError
-        For a file that cannot be read, and runs without a common metric.
+        For a file that cannot be read, or runs without a common metric.
     """
     wanted = None if metrics is None else [metric_of_file(metric) for metric in metrics]
     before, after = (read_run(run, id_field=id_field, metrics=wanted) for run in (old, new))
@@ -124,10 +124,10 @@ def compare_independent(
     if before.signature is not None and after.signature is not None:
         differences = setting_differences(before.signature, after.signature, shared)
         check_differences(before.name, after.name, differences, force=force)
-    notes = ["the runs are taken to share no row: differences between rows are in the changes too"]
+    notes = ["rows are not paired: the changes include differences between the rows"]
     n_both = len(set(before.ids) & set(after.ids))
     if n_both:
-        notes.append(f"{n_both:,} ids are in both runs; paired, they would tell more")
+        notes.append(f"the runs share {counted(n_both, 'id')}; pairing them is more precise")
     return IndependentComparison(
         old=before.name,
         new=after.name,

@@ -24,19 +24,19 @@ def compare_means(
     *,
     force: bool,
 ) -> RunComparison:
-    """Compare what the summaries of two result files say.
+    """Compare the summaries of two result files.
 
     Raises
     ------
     MissingIdsError
-        The one given, when they are no two result files, or rows are needed.
+        ``error``, when these are not two result files or rows are needed.
     InputError
         As for :func:`rag_eval.results.summaries.compare_files`.
     """
     files = [source for source in (*old, *new) if isinstance(source, (str, Path, ResultFile))]
     if options.cluster_by or options.slices or not len(files) == len(old) + len(new) == 2:
         raise error
-    # Of rows without ids the means are compared where files may say them; a table has rows alone.
+    # Rows without ids: a result file may still hold means, a table of scores does not.
     is_summary = isinstance(error, SummaryAloneError)
     if not is_summary and not all(ResultFile.of(file).may_say_more for file in files):
         raise error
@@ -47,7 +47,7 @@ def compare_means(
         options=options,
         changes=tuple(_change(change, options.level) for change in found.changes),
         differences=tuple(found.differences),
-        notes=(f"means alone are compared, without a test: {error}", *found.notes),
+        notes=(f"only means are compared, without a test: {error}", *found.notes),
         table=None,
     )
 

@@ -1,4 +1,4 @@
-"""A table of rows in two runs in; per metric and slice what changed, tested and adjusted, out."""
+"""A table of paired rows in; the tested change of each metric and slice out."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from rag_eval.stats.mean_intervals import mean_interval
 from rag_eval.stats.multiplicity import benjamini_hochberg, holm
 from rag_eval.stats.power import minimum_detectable_effect
 
-# As many extreme patterns may be among those drawn, less one, and a test can still reject.
+# A test can still reject with one extreme pattern fewer than this among those drawn.
 _PATTERNS_TO_REJECT: Final = 2
 
 
 class Member(NamedTuple):
-    """A metric that is compared, and how."""
+    """A metric and how it is compared."""
 
     name: str
     gating: bool
@@ -51,7 +51,7 @@ class _Part(NamedTuple):
 def metric_changes(
     table: RowTable, members: Sequence[Member], slices: Sequence[Slice], options: ComparisonOptions
 ) -> list[MetricChange]:
-    """What became of each metric over all rows, and then in each slice."""
+    """The change of each metric, over all rows and then in each slice."""
     clusters = None if options.cluster_by is None else _clusters(table, options.cluster_by)
     wholes = [None, *slices]
     options = _enough_patterns(members, len(wholes), options)
@@ -72,10 +72,10 @@ def metric_changes(
 def _enough_patterns(
     members: Sequence[Member], n_parts: int, options: ComparisonOptions
 ) -> ComparisonOptions:
-    """With so many sign patterns that the larger of the two families can reject.
+    """The options, with enough sign patterns for the larger of the two families to reject.
 
-    No drawn p value is below 1 / (1 + patterns), and of k tests the first has to be below
-    alpha / k: with too few patterns the largest of losses would not be found.
+    A drawn p value is at least 1 / (1 + patterns), and with k tests the first has to be below
+    alpha / k: with too few patterns not even the largest loss would be found.
     """
     n_gating = sum(member.gating for member in members)
     n_tests = n_parts * max(n_gating, len(members) - n_gating)
@@ -89,8 +89,7 @@ def _clusters(table: RowTable, name: str) -> list[str | None]:
     for place, value in enumerate(values):
         if value is None and paired[place]:
             raise InputError(
-                f"row {glance(table.ids[place])} has no {name}; rows are in clusters, so each "
-                "needs one"
+                f"row {glance(table.ids[place])} has no {name}: with cluster_by every row needs one"
             )
     return values
 
@@ -118,7 +117,7 @@ def _part(
 
 
 def _adjusted(parts: Sequence[_Part], members: Sequence[Member]) -> list[list[PairedTest | None]]:
-    """The tests of all parts, within the family of what gates and that of all else."""
+    """The tests of all parts, adjusted in two families: gating metrics and all others."""
     found = [list(part.tests) for part in parts]
     for gating in (True, False):
         family = [
@@ -189,7 +188,7 @@ def _difference(
     found = difference_interval(differences, clusters=clusters, level=level, largest=1.0)
     if found.low is None or found.high is None:
         return found
-    # Means of scores from 0 to 1 are not further apart.
+    # Means of scores from 0 to 1 cannot differ by more.
     return replace(found, low=max(found.low, -1.0), high=min(found.high, 1.0))
 
 
@@ -214,7 +213,7 @@ def _interval(
         places = np.flatnonzero(rows)[measured].tolist()
         groups = [values[place] for place in places]
         if any(group is None for group in groups):
-            return None  # a row of one run alone, which is in no cluster
+            return None  # a row of one run only, which is in no cluster
     known, bounds = scores[measured], None
     if bounded:
         known, bounds = np.clip(known, 0.0, 1.0), (0.0, 1.0)
@@ -236,7 +235,7 @@ def _verdict(test: PairedTest | None, alpha: float) -> Status:
 def _detectable(
     better: Floats, clusters: Sequence[str | None] | None, n_tests: int, options: ComparisonOptions
 ) -> float | None:
-    """At the strictest step of Holm's rule, which a loss of a single metric has to take."""
+    """At the strictest step of Holm's rule, which applies when a single metric got worse."""
     known = ~np.isnan(better)
     values = better[known]
     if clusters is not None:

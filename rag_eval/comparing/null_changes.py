@@ -1,4 +1,4 @@
-"""Which rows have a score in two runs in; whether scores went missing out."""
+"""Which rows of two runs have a score in; whether scores went missing out."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from rag_eval.stats.arrays import Floats
 from rag_eval.stats.paired import mcnemar_test
 
 LARGE_RISE: Final = 0.01
-"""A share of nulls that rose by more is told, whatever the test says."""
+"""A larger rise of the share of nulls is reported, whatever the test says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NullChange(JsonRecord):
-    """How many of the rows in both runs have no score.
+    """How many rows of both runs have no score.
 
     Attributes
     ----------
     n_rows : int
         Rows in both runs.
     n_old, n_new : int
-        Of them without a score then and now, in one repeat or more.
+        Of these, rows without a score in the old and in the new run, in at least one repeat.
     n_lost, n_gained : int
-        Rows scored before and null now, and the reverse; of repeated rows, those that are null in
-        a larger share of their repeats, and in a smaller one.
+        Rows with a score before and none now, and the reverse. Repeated rows count where the
+        share of their repeats without a score rose, or fell.
     p_worse : float
-        McNemar's exact test of "as many scores come as go", one-sided.
+        McNemar's exact test, one-sided, of "as many scores were gained as were lost".
     flagged : bool
-        The test rejects, or the share rose by more than :data:`LARGE_RISE`: the rows that are
-        left may be other rows than those of before.
+        The test rejects, or the share rose by more than :data:`LARGE_RISE`: the two means may
+        cover different rows.
     """
 
     n_rows: int
@@ -46,7 +46,7 @@ class NullChange(JsonRecord):
 
 
 def null_change(table: RowTable, name: str, alpha: float) -> NullChange:
-    """The nulls of one metric in rows of both runs."""
+    """The nulls of one metric in the rows of both runs."""
     both = table.in_both
     old, new = (shares[both] for shares in table.nulls(name))
     n_rows, n_lost, n_gained = len(old), int((new > old).sum()), int((new < old).sum())
@@ -66,10 +66,10 @@ def null_change(table: RowTable, name: str, alpha: float) -> NullChange:
 def worst_case_difference(
     table: RowTable, name: str, low: float, high: float
 ) -> tuple[float, float]:
-    """Least and largest mean difference of the rows in both runs, whatever their nulls hide.
+    """Smallest and largest possible mean difference of the rows in both runs.
 
     Every null takes the lower or the upper bound of the metric, whichever moves the mean further.
-    No assumption on why scores are missing; without nulls both are the mean difference.
+    This assumes nothing about why scores are missing. Without nulls both are the mean difference.
 
     References
     ----------

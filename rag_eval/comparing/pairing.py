@@ -16,20 +16,20 @@ from rag_eval.samples import MetricId
 from rag_eval.stats.arrays import Flags, Floats, Whole
 
 PASSED: Final = "passed"
-"""The verdict on a whole row, 1 or 0, compared like a metric."""
+"""The verdict on a whole row (1 or 0), compared like a metric."""
 
-# Sums of shares end beside 0 and 1.
+# Sums of shares may end slightly outside 0 to 1.
 _ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class RowTable:
-    """All rows of two runs, sorted by id: whatever is drawn for a row depends on no file's order.
+    """All rows of two runs, sorted by id, so that random draws do not depend on row order.
 
     Attributes
     ----------
     ids : list of str
-        Of U rows that are in either run, each once.
+        Ids of the U rows that are in either run, each once.
     names : tuple of str
         K columns: metrics, the composite score, the verdict on the row.
     old, new : float64, shape (U, K)
@@ -40,7 +40,7 @@ class RowTable:
     columns : dict of list of str or None
         Metadata of each row.
     n_repeats_old, n_repeats_new : int
-        How often a row is there at most.
+        Largest number of repeats of a row.
     """
 
     ids: list[str]
@@ -57,11 +57,11 @@ class RowTable:
 
     @property
     def in_both(self) -> Flags:
-        """Rows that can be paired, shape (U,)."""
+        """Which rows can be paired, shape (U,)."""
         return self.in_old & self.in_new
 
     def rows_with(self, column: str, value: str) -> Flags:
-        """Rows with one value of a column, shape (U,)."""
+        """Which rows have this value of a column, shape (U,)."""
         return np.array([each == value for each in self.columns[column]], np.bool_)
 
     def column(self, name: str) -> tuple[Floats, Floats]:
@@ -79,7 +79,7 @@ class RowTable:
         return old, new
 
     def holds_shares(self, name: str) -> bool:
-        """Whether all scores of one metric are from 0 to 1, but for rounding."""
+        """Whether all scores of one metric are from 0 to 1, apart from rounding."""
         least, most = -_ROUNDING, 1 + _ROUNDING
         with np.errstate(invalid="ignore"):
             return not any(((side < least) | (side > most)).any() for side in self.column(name))
@@ -96,12 +96,12 @@ def row_table(
     names : sequence of str
         Metrics of both, :data:`COMPOSITE` and :data:`PASSED`.
     columns : sequence of str
-        Metadata that either run has; where both have it they must agree.
+        Metadata of either run; where both have a value, the values must agree.
 
     Raises
     ------
     InputError
-        When no id is in both, a column is in neither, or a row has different values of it.
+        When the runs share no id, neither has a column, or a row has different values of it.
     """
     ids = sorted({*old.ids, *new.ids})
     place_of = {name: place for place, name in enumerate(ids)}
@@ -138,7 +138,7 @@ def _some(ids: Sequence[str]) -> str:
 
 
 def _scores(run: ScoredRun, names: Sequence[str]) -> list[Floats]:
-    """The columns of a run, of float64 each; NaN where there is nothing."""
+    """The columns of a run, each float64; NaN where there is no score."""
     return [_column(run, name) for name in names]
 
 
@@ -149,7 +149,7 @@ def _column(run: ScoredRun, name: MetricId) -> Floats:
 
 
 def _means(columns: Sequence[Floats], places: Whole, counts: Whole) -> tuple[Floats, Floats | None]:
-    """Means over the repeats that have a score, shape (U, K), and the share that have none."""
+    """Means over the repeats that have a score, shape (U, K), and the share without one."""
     n_rows = len(counts)
     found = np.full((n_rows, len(columns)), np.nan)
     if counts.max(initial=0) <= 1:
@@ -160,11 +160,11 @@ def _means(columns: Sequence[Floats], places: Whole, counts: Whole) -> tuple[Flo
     for number, scores in enumerate(columns):
         measured = ~np.isnan(scores)
         at, values = places[measured], scores[measured]
-        # Repeats may come in any order; sums of them must not depend on it.
+        # Sums must not depend on the order of the repeats.
         order = np.lexsort((values, at))
         at, values = at[order], values[order]
         n = np.bincount(at, minlength=n_rows)
-        # From the least score of the row on: repeats that agree have exactly their score.
+        # Summed above the row's lowest score, so that equal repeats give exactly that score.
         least = np.full(n_rows, np.inf)
         np.minimum.at(least, at, values)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -181,8 +181,8 @@ def _values(name: str, ids: Sequence[str], *runs: tuple[ScoredRun, Whole]) -> li
             before = found[place]
             if before is not None and value is not None and value != before:
                 raise InputError(
-                    f"{name} of row {glance(ids[place])} is {before!r:.80} and {value!r:.80}; "
-                    "wanted one value for a row, in both runs"
+                    f"row {glance(ids[place])} has two values of {name}, {before!r:.80} and "
+                    f"{value!r:.80}; it needs the same value in both runs and in all repeats"
                 )
             found[place] = before if value is None else value
     if all(value is None for value in found):

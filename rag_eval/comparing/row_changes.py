@@ -1,4 +1,4 @@
-"""Paired scores of one metric in; what became of each row, and which moved the mean, out."""
+"""Paired scores of one metric in; how each row changed, and which moved the mean, out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STATUSES: Final[tuple[RowStatus, ...]] = (
 
 
 class RowChange(NamedTuple):
-    """What became of a row; scores are None where it has none."""
+    """How a row changed; a score is None where the row has none."""
 
     id: str
     status: RowStatus
@@ -47,8 +47,8 @@ class MovedRow(JsonRecord):
 def row_statuses(table: RowTable, name: str, rises: bool, epsilon: float) -> Whole:
     """The number of each row's status in :data:`STATUSES`, shape (U,).
 
-    Scores that differ by no more than ``epsilon`` are unchanged; a row of both runs that lacks a
-    score in one is not comparable.
+    Scores that differ by at most ``epsilon`` are unchanged; a row of both runs that lacks a score
+    in one of them is not comparable.
     """
     old, new = table.column(name)
     better = new - old if rises else old - new
@@ -65,7 +65,7 @@ def row_statuses(table: RowTable, name: str, rises: bool, epsilon: float) -> Who
 
 
 def row_changes(table: RowTable, name: str, rises: bool, epsilon: float) -> Iterator[RowChange]:
-    """What became of each row, in the order of ids."""
+    """How each row changed, in the order of ids."""
     old, new = table.column(name)
     statuses = row_statuses(table, name, rises, epsilon).tolist()
     for place, status in enumerate(statuses):
@@ -90,7 +90,7 @@ def status_counts(statuses: Whole) -> dict[RowStatus, int]:
 def moved_rows(
     table: RowTable, name: str, most: int, epsilon: float, rows: Flags | None = None
 ) -> tuple[MovedRow, ...]:
-    """The pairs with the largest differences, of equal ones the first ids; at most ``most``."""
+    """At most ``most`` pairs with the largest differences; ties go to the first ids."""
     old, new = table.column(name)
     difference = new - old
     paired = ~np.isnan(difference)
@@ -102,7 +102,7 @@ def moved_rows(
     n_taken = min(most, n_moved)
     if not n_taken:
         return ()
-    # As large as the last that is taken, and then a sort of few.
+    # Only pairs as large as the last one taken are sorted.
     least = np.partition(size, len(size) - n_taken)[len(size) - n_taken]
     candidates = np.flatnonzero(size >= least)
     order = candidates[np.argsort(-size[candidates], kind="stable")][:n_taken]

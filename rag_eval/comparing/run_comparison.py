@@ -1,4 +1,4 @@
-"""What a comparison of two runs found: of each metric, of each slice, and of the rows."""
+"""The result of comparing two runs: each metric, each slice, and the rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_ROWS_TOLD: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOptions(JsonRecord):
-    """By what rules two runs were compared; see :func:`rag_eval.comparing.compare`."""
+    """The rules by which two runs were compared; see :func:`rag_eval.comparing.compare`."""
 
     level: float = 0.95
     alpha: float = 0.05
@@ -62,9 +62,9 @@ class RunComparison:
     differences : tuple of str
         Settings that differ; only when the comparison was forced.
     notes : tuple of str
-        What a reader of the numbers should know.
+        Remarks for a reader of the numbers.
     table : RowTable or None
-        The rows; None where they could not be paired and means alone were compared.
+        The rows; None where they could not be paired and only means were compared.
     """
 
     old: str
@@ -77,49 +77,50 @@ class RunComparison:
 
     @property
     def paired(self) -> bool:
-        """Rows were matched by their ids; without that there is no test."""
+        """Whether rows were matched by id; without that there is no test."""
         return self.table is not None
 
     @property
     def regressions(self) -> tuple[MetricChange, ...]:
-        """Gating metrics that got worse by more than their margin, by the tests."""
+        """Gating metrics that a test shows to be worse by more than their margin."""
         return tuple(c for c in self.changes if c.gating and c.verdict is Status.REGRESSED)
 
     @property
     def n_tests(self) -> int:
-        """Tests in the family that decides."""
+        """Number of tests in the gating family."""
         return sum(change.gating and change.test is not None for change in self.changes)
 
     @property
     def n_pairs(self) -> int:
-        """Rows in both runs."""
+        """Number of rows in both runs."""
         return 0 if self.table is None else int(self.table.in_both.sum())
 
     def change(self, metric: MetricId, within: Slice | None = None) -> MetricChange:
-        """What became of one metric.
+        """The change of one metric.
 
         Raises
         ------
         InputError
-            When it was not compared.
+            When the metric was not compared.
         """
         for change in self.changes:
             if change.name == metric and change.slice == within:
                 return change
         names = ", ".join(dict.fromkeys(change.name for change in self.changes))
-        raise InputError(f"{metric} was not compared in such a slice (compared: {names})")
+        where = "" if within is None else f" in the slice {within}"
+        raise InputError(f"{metric} was not compared{where} (compared: {names})")
 
     def rows_in(self, within: Slice | None = None) -> Flags:
-        """Which rows of the table a slice has, shape (U,); all for None."""
+        """Which rows of the table are in a slice, shape (U,); all for None."""
         table = self._table()
         if within is None:
             return np.ones(len(table.ids), np.bool_)
         return table.rows_with(within.field, within.value)
 
     def improvements(self, metric: MetricId, within: Slice | None = None) -> Floats:
-        """Per row of the slice how much better it got, shape (U,); NaN without both scores.
+        """How much better each row of the slice got, shape (U,); NaN without both scores.
 
-        Differences of no more than ``epsilon`` are 0.
+        Differences of at most ``epsilon`` are 0.
         """
         old, new = self._table().column(metric)
         rises = self.change(metric, within).higher_is_better
@@ -134,7 +135,7 @@ class RunComparison:
         return [value for value, taken in zip(values, rows, strict=True) if taken]
 
     def row_changes(self, metric: MetricId) -> Iterator[RowChange]:
-        """What became of every row, in the order of ids."""
+        """How each row changed, in the order of ids."""
         rises = self.change(metric).higher_is_better
         return row_changes(self._table(), metric, rises, self.options.epsilon)
 
@@ -149,12 +150,12 @@ class RunComparison:
     def worst_case(
         self, metric: MetricId, bounds: tuple[float, float] = (0.0, 1.0)
     ) -> tuple[float, float]:
-        """Between what the mean difference lies, whatever the rows without a score had scored."""
+        """Range of the mean difference for any scores that the missing ones may have had."""
         self.change(metric)
         return worst_case_difference(self._table(), metric, *bounds)
 
     def worst_case_of(self, change: MetricChange) -> tuple[float, float] | None:
-        """The same by the metric's own range; None without nulls, or where scores have no end."""
+        """The same for the metric's own range; None without nulls or without a finite range."""
         nulls = change.nulls
         if nulls is None or not (nulls.n_old or nulls.n_new):
             return None
@@ -162,7 +163,7 @@ class RunComparison:
         return None if bounds is None else self.worst_case(change.name, bounds)
 
     def descriptive(self, metric: MetricId, within: Slice | None = None) -> dict[str, Any]:
-        """Numbers that describe the pairs and decide nothing, as JSON values.
+        """Numbers that describe the pairs and do not affect the verdict, as JSON values.
 
         Wilcoxon's signed-rank test with its rank-biserial correlation, and Cohen's d and Hedges' g
         of paired differences; above 0 is better.
@@ -179,7 +180,7 @@ class RunComparison:
 
     def _table(self) -> RowTable:
         if self.table is None:
-            raise InputError(f"rows of {self.old} and {self.new} were not matched: no ids")
+            raise InputError(f"rows of {self.old} and {self.new} were not paired: ids are missing")
         return self.table
 
     def to_dict(
@@ -190,11 +191,11 @@ class RunComparison:
         Parameters
         ----------
         top : int
-            How many of the rows that moved a mean most are listed.
+            How many of the rows that moved a mean most to list.
         descriptive : bool
             Add :meth:`descriptive` to each metric.
         worst_case : bool
-            Add :meth:`worst_case_of` to each metric: null, or least and largest difference.
+            Add :meth:`worst_case_of` to each metric: null, or smallest and largest difference.
         """
         changes = []
         for change in self.changes:
@@ -225,7 +226,7 @@ class RunComparison:
         }
 
     def plot(self, *, ax: Axes | None = None) -> Figure:
-        """The differences with their intervals, a line for each metric.
+        """Plot the differences with their intervals, one line per metric.
 
         Needs matplotlib (``pip install 'rag-eval-native[plot]'``).
 
@@ -242,6 +243,6 @@ class RunComparison:
 
 
 def settled(differences: Floats, options: ComparisonOptions) -> Floats:
-    """Differences, those of no more than epsilon as 0."""
+    """Differences, with those of at most epsilon as 0."""
     with np.errstate(invalid="ignore"):
         return np.where(np.abs(differences) <= options.epsilon, 0.0, differences)

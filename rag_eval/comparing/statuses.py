@@ -1,4 +1,4 @@
-"""The outcomes of a comparison, which terminal, page, Markdown, JSON and pytest show alike."""
+"""The outcomes of a comparison, the same words in terminal, page, Markdown, JSON and pytest."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """What became of a metric, or of a whole run, against a baseline.
+    """Outcome of a metric, or of a whole run, against a baseline.
 
-    Policies that mirror another tool have that tool's words.
+    Policies that mirror another tool use that tool's words.
     """
 
     REGRESSED = "REGRESSED"
-    """It got worse by more than the margin, as a test shows."""
+    """A test shows a drop larger than the margin."""
     IMPROVED = "IMPROVED"
-    """It got better, as a test shows."""
+    """A test shows a rise."""
     NO_CHANGE = "NO CHANGE"
-    """Every pair has the same score twice."""
+    """Every pair has the same score in both runs."""
     INCONCLUSIVE = "INCONCLUSIVE"
-    """Neither is shown."""
+    """A test shows neither a drop nor a rise."""
     TOO_FEW_ROWS = "TOO FEW ROWS"
-    """So few rows differ that no test could show anything."""
+    """Too few rows differ for any test to show a change."""
     NOT_COMPARABLE = "NOT COMPARABLE"
     """No row has a score in both runs, or rows cannot be paired."""
     NO_SCORES = "NO SCORES"
-    """The baseline has scores and the run has none."""
+    """The metric has scores in the baseline and none in the run."""
     NON_INFERIOR = "NON-INFERIOR"
-    """It is shown to be worse by less than the margin, if at all."""
+    """Any drop is shown to be smaller than the margin."""
     NEW = "NEW"
     """There is no baseline yet."""
     GUARD = "GUARD"
-    """A limit failed, and no baseline."""
+    """A guard failed, and no comparison with a baseline did."""
 
     @property
     def is_found(self) -> bool:
-        """A test shows a change."""
+        """Whether a test shows a change."""
         return self in (Status.REGRESSED, Status.IMPROVED)

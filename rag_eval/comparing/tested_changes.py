@@ -1,4 +1,4 @@
-"""One metric in two runs: what its scores, the test that decides and its rows say."""
+"""The change of one metric between two runs: its means, its test and its rows."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ class Slice(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest(JsonRecord):
-    """The one test that decides about a metric.
+    """The test that decides the verdict of a metric.
 
     Attributes
     ----------
     name : {"sign-flip", "mcnemar"}
-        Of the mean difference, or of changed verdicts.
+        For the mean difference, or for changed verdicts.
     p_worse : float
-        Of "the mean is not worse by more than the margin".
+        p value of "the mean is not worse by more than the margin".
     p_better : float
-        Of "the mean is not better", whatever the margin.
+        p value of "the mean is not better", whatever the margin.
     p_two_sided : float
-        Of "the mean is worse by just the margin".
+        p value of "the mean is worse by exactly the margin".
     adjusted_p_worse, adjusted_p_better : float
-        Within the family of the metric; each side is a family of its own. NaN before that.
+        Adjusted within the metric's family; each side is its own family. NaN until adjusted.
     adjustment : {"holm", "benjamini-hochberg"}
-        For gating metrics the chance of one false alarm is held, for others the expected share of
-        false ones among the finds.
+        Holm limits the chance of any false alarm (gating metrics), Benjamini-Hochberg the expected
+        share of false findings (other metrics).
     n_informative : int
         Pairs whose scores differ.
     n_clusters : int or None
         None where rows are independent.
     smallest_p : float
-        So few informative pairs, or clusters, can give no smaller p value.
+        Smallest p value that this number of informative pairs, or clusters, can give.
     exact : bool
-        All sign patterns were gone through, or the test has a formula.
+        All sign patterns were enumerated, or the test has a formula.
     n_resamples : int
         0 for a formula.
     """
@@ -87,17 +87,17 @@ class MetricChange:
     slice : Slice or None
         None for all rows.
     gating : bool
-        It is in the family that decides.
+        Whether it belongs to the family that decides.
     higher_is_better : bool
     margin : float
-        A loss of so much is accepted.
+        Largest accepted loss.
     old, new : MeanScore
         Means over the rows of each run that have a score, whether paired or not.
     old_interval, new_interval : Interval or None
         None where rows are not known.
     difference : Interval
-        Mean of new less old over the pairs, in units of the score: below 0 it fell, whichever way
-        is better. Without pairs the estimate is the difference of the means.
+        Mean of new minus old over the pairs, in units of the score; below 0 the mean fell,
+        whichever direction is better. Without pairs the estimate is the difference of the means.
     n_pairs : int
         Rows with a score in both runs.
     test : PairedTest or None
@@ -105,10 +105,10 @@ class MetricChange:
     verdict : Status
         By the adjusted p values and the level of the comparison.
     detectable : float or None
-        A plan for the next run: with as many rows like these a loss of so much beyond the margin
-        would be found 8 times in 10. None where the rows say nothing of their spread.
+        Smallest loss beyond the margin that a next run with as many similar rows would detect
+        with a power of 80 %. None where the spread of the rows is unknown.
     nulls : NullChange or None
-        Of all rows; None for a slice and without pairs.
+        Nulls over all rows; None for a slice and without pairs.
     rows : dict of int
         How many rows improved, regressed, and so on; empty for a slice and without pairs.
     """
@@ -132,21 +132,21 @@ class MetricChange:
 
     @property
     def delta(self) -> float:
-        """New less old; NaN where one of them has no score."""
+        """New minus old mean; NaN where one run has no score."""
         return self.difference.estimate
 
     @property
     def label(self) -> str:
-        """The metric, and the slice where it is of one."""
+        """The metric, with its slice if it has one."""
         return self.name if self.slice is None else f"{self.name} [{self.slice}]"
 
     @property
     def better_by(self) -> float:
-        """The difference turned so that above 0 is better."""
+        """The difference, with its sign turned so that above 0 is better."""
         return self.delta if self.higher_is_better else -self.delta
 
     def to_dict(self) -> dict[str, Any]:
-        """In the style of result files; what does not exist is null."""
+        """As JSON values; a number that does not exist is null."""
         return {
             "metricId": camel_case(self.name),
             "slice": None if self.slice is None else self.slice.to_dict(),

@@ -30,10 +30,10 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import MetricId
 
 ALL_METRICS: Final = "*"
-"""In a mapping of margins: that of the metrics it does not name."""
+"""In a mapping of margins, the key for all metrics that it does not name."""
 MOST_SLICES: Final = 100
 _EXTRAS: Final = (COMPOSITE, PASSED)
-# Sums of shares end a rounding error beside 0 and 1.
+# Sums of shares may end a rounding error outside 0 to 1.
 _SLACK: Final = 1e-6
 
 
@@ -55,61 +55,61 @@ def compare(
     id_field: str = "id",
     force: bool = False,
 ) -> RunComparison:
-    """Compare two runs row by row, and say what of the change is more than chance.
+    """Compare two runs row by row and test which changes are more than chance.
 
-    Rows are paired by id; repeats of a row are averaged first. For each metric one test decides:
-    of a mean a sign-flip test, of verdicts McNemar's exact test. Metrics that gate, over all rows
-    and over each slice, are one family whose p values are adjusted by Holm's rule: the chance of
-    one false alarm or more is at most ``alpha``. The family is what was declared: a test counts in
-    it even where so few rows moved that it cannot reject; only one without a single pair does not.
-    Other metrics are adjusted by Benjamini and Hochberg's, for looking around.
+    Rows are paired by id; repeats of a row are averaged first. One test decides for each metric: a
+    sign-flip test for means, McNemar's exact test for verdicts. Gating metrics, over all rows and
+    over each slice, form one family whose p values are adjusted by Holm's method, so the chance of
+    any false alarm is at most ``alpha``. A test counts in the family even where too few rows moved
+    for it to reject; only a test without pairs does not. The p values of other metrics are
+    adjusted by the Benjamini-Hochberg method and do not affect the verdict.
 
     Parameters
     ----------
     old, new : path, BatchEvalResult, ScoredRun, or a list of these
-        As for :func:`rag_eval.runs.run_files.read_run`; several are repeats of one run.
+        As for :func:`rag_eval.runs.run_files.read_run`; a list holds repeats of one run.
     metrics : iterable of str, optional
-        Those compared; by default all that both runs have, and the ``composite`` score and
-        ``passed``, the verdict on the row, for looking around.
+        Metrics to compare. Default: all that both runs have, with the ``composite`` score and
+        ``passed`` (the verdict on the row), which do not gate.
     gating : iterable of str, optional
-        Those in the family that decides; by default all metrics but diagnostics, ``composite``
+        Metrics in the family that decides. Default: all metrics except diagnostics, ``composite``
         and ``passed``.
     lower_is_better : iterable of str
-        Of metrics that this library does not know and whose file does not say so.
+        Lower-is-better metrics that this library does not know and whose file does not say so.
     cluster_by : str, optional
-        Field of the samples, or column, that says which rows belong together.
+        Field of the samples, or column, whose equal values mark rows that belong together.
     slices : sequence of str
-        Fields each value of which is compared by itself too, as declared beforehand: slices that
-        are looked for in the data find something in chance.
+        Fields whose values are also compared one by one. Choose them before you see the data:
+        slices that are picked afterwards show chance findings.
     margin : float or mapping of float
-        A loss of the mean that is accepted, from 0 on: for all metrics, or by name, with ``*`` for
-        those that are not named.
+        Largest accepted loss of the mean, 0 or more: one for all metrics, or by name, with ``*``
+        for all others.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     n_resamples, seed : int
-        Sign patterns drawn, and what they are drawn from. More are drawn for a family so large
-        that no test of it could reject by that many; each test says how many.
+        Number of sign patterns drawn, and the random seed. A large family gets more patterns, as
+        many as its tests need to be able to reject; each test reports its number.
     epsilon : float
-        Scores that differ by no more are the same.
+        Scores that differ by at most this are the same.
     alpha : float
-        Of the verdicts.
+        Significance level of the verdicts.
     id_field : str
-        Under this name samples have their ids.
+        Name of the field with the ids.
     force : bool
-        Compare runs of different settings all the same.
+        Compare runs even if their settings differ.
 
     Returns
     -------
     RunComparison
-        Of means alone, with a note and without tests, for result files whose rows have no ids.
+        Only means, with a note and without tests, for result files whose rows have no ids.
 
     Raises
     ------
     SignatureMismatchError
         When the runs were scored under different settings, unless ``force`` is true.
     InputError
-        For a file that cannot be read, runs without a common id or metric, and options that fit
-        neither run.
+        For a file that cannot be read, runs without a common id or metric, or options that do not
+        fit the runs.
     """
     if isinstance(slices, str):
         raise InputError(f"slices must be a list of fields, got {slices!r}")
@@ -154,7 +154,7 @@ def _read(
     source: RunSource, columns: Sequence[str], id_field: str, wanted: Sequence[str] | None
 ) -> ScoredRun:
     named = None if wanted is None else [name for name in wanted if name not in _EXTRAS]
-    # Composite scores and verdicts alone are read with whatever else there is.
+    # If only composite scores and verdicts are wanted, all metrics are read.
     return read_run(source, optional_columns=columns, id_field=id_field, metrics=named or None)
 
 
@@ -162,7 +162,7 @@ def _read(
 
 
 def _names(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list[str]:
-    """What is compared, in order."""
+    """The names to compare, in order."""
     if wanted is not None:
         return list(dict.fromkeys(wanted))
     shared = [metric for metric in old.metrics if metric in new.metrics]
@@ -170,7 +170,7 @@ def _names(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
         raise InputError(f"{old.name} and {new.name} have no metric in common")
     names = sorted(shared, key=lambda metric: (place_of(metric), metric))
     other = set(old.metrics) ^ set(new.metrics)
-    # Diagnostics have no part in composite scores; a bar for one has in verdicts.
+    # A diagnostic never affects composite scores; its threshold affects verdicts.
     has_composite = not (np.isnan(old.composite).all() or np.isnan(new.composite).all())
     if has_composite and other <= set(DIAGNOSTIC_IDS):
         names.append(COMPOSITE)
@@ -185,7 +185,7 @@ def _narrowed(
     gating: Iterable[str] | None,
     lower_is_better: Iterable[str],
 ) -> RunComparison:
-    """Means alone, of the metrics that were asked for."""
+    """The means of the requested metrics."""
     names = [change.name for change in means.changes]
     for name in wanted or ():
         check_compared(name, names, "metrics")
@@ -219,16 +219,15 @@ def _notes(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
     unknown = [run.name for run in unsigned if not _is_of_result_file(run)]
     if unknown:
         have = f"{unknown[0]} has" if len(unknown) == 1 else "the runs have"
-        notes.append(f"{have} no signature: that the settings were the same is not known")
+        notes.append(f"{have} no signature, so the settings cannot be checked")
     if wanted is None and (other := set(old.metrics) ^ set(new.metrics)):
         what = "" if other <= set(DIAGNOSTIC_IDS) else "composite scores and "
         notes.append(
-            f"only one run has {', '.join(sorted(other))}: {what}verdicts on rows "
-            "mean different things and are not compared"
+            f"only one run has {', '.join(sorted(other))}: {what}row verdicts are not compared"
         )
     hashes = {old.dataset_hash, new.dataset_hash}
     if None not in hashes and len(hashes) > 1:
-        notes.append("the runs are on different datasets: only rows with the same id are paired")
+        notes.append("the runs use different datasets; only rows with the same id are compared")
     return notes
 
 
@@ -236,16 +235,16 @@ def _table_notes(table: RowTable, slices: Sequence[str]) -> list[str]:
     notes = []
     for kind, n in (("old", table.n_repeats_old), ("new", table.n_repeats_new)):
         if n > 1:
-            notes.append(f"rows of the {kind} run have up to {n} repeats, averaged within a row")
+            notes.append(f"the {kind} run has up to {n} repeats per row; their scores are averaged")
     for name in slices:
         n_without = sum(value is None for value in table.columns[name])
         if n_without:
-            notes.append(f"{n_without:,} of {len(table.ids):,} rows have no {name}: in no slice")
+            notes.append(f"rows in no slice (no {name}): {n_without:,} of {len(table.ids):,}")
     return notes
 
 
 def _odd_score_notes(table: RowTable) -> list[str]:
-    """A line for each usual metric with scores outside 0 to 1, such as shares in percent."""
+    """A line for each built-in metric with scores outside 0 to 1, such as percentages."""
     notes = []
     for metric in METRIC_IDS:
         if metric not in table.names:
@@ -256,8 +255,8 @@ def _odd_score_notes(table: RowTable) -> list[str]:
             continue
         run, row = np.unravel_index(int(odd.argmax()), odd.shape)
         notes.append(
-            f"{metric}: scores outside 0 to 1, such as {scores[run, row]:g} in the row of "
-            f"{glance(table.ids[row])}: are they of another scale?"
+            f"{metric} has scores outside 0 to 1, such as {scores[run, row]:g} in row "
+            f"{glance(table.ids[row])}; check whether they use another scale"
         )
     return notes
 
@@ -275,7 +274,7 @@ def _gating(given: Iterable[str] | None, names: Sequence[str]) -> set[str]:
 
 
 def check_compared(name: str, names: Sequence[str], option: str) -> None:
-    """Refuse an option for a metric that is not compared, with an InputError that names it."""
+    """Raise an InputError that names the option if its metric is not compared."""
     if name not in names:
         raise InputError(
             f"{option} names {name!r}, which is not compared{suggestion(name, names)} "
@@ -284,7 +283,7 @@ def check_compared(name: str, names: Sequence[str], option: str) -> None:
 
 
 def _falling(runs: Sequence[ScoredRun], names: Sequence[str], given: Iterable[str]) -> set[str]:
-    """The metrics of which less is better."""
+    """The lower-is-better metrics."""
     found = {metric_or_column(name) for name in given}
     for name in sorted(found):
         check_compared(name, names, "lower_is_better")
@@ -317,8 +316,8 @@ def _slices(table: RowTable, fields: Sequence[str]) -> list[Slice]:
         values = sorted({value for value in table.columns[name] if value is not None})
         if len(values) > MOST_SLICES:
             raise InputError(
-                f"{name} has {len(values):,} values, such as {glance(values[0])}; slices are few "
-                f"groups of rows, {MOST_SLICES} at most"
+                f"{name} has {len(values):,} values, such as {glance(values[0])}; a field for "
+                f"slices can have at most {MOST_SLICES}"
             )
         found += [Slice(name, value) for value in values]
     return found

@@ -1,4 +1,4 @@
-"""Gates on a run: limits, and earlier runs by a policy, to a verdict with its reason."""
+"""A run, limits and baselines in; a verdict with its reason out."""
 
 from __future__ import annotations
 

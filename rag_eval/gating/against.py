@@ -1,4 +1,4 @@
-"""A run, its baselines and a policy in; whether it may pass, and why, out."""
+"""A run, its baselines and a policy in; whether the run passes, and why, out."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from rag_eval.samples import POLICIES, Policy
 
 @dataclass(frozen=True, slots=True)
 class NamedBaseline:
-    """What a run is held against.
+    """A run to compare with.
 
     Attributes
     ----------
     kind : str
         ``file``, ``run``, ``last_passing``, ``pinned``, or ``last_passing and pinned``.
     source : path, ScoredRun, BatchEvalResult, or a list of these
-        A list is of repeats of one run.
+        A list holds repeats of one run.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class NamedBaseline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions:
-    """How a gate compares runs, checked."""
+    """Checked options of a gate."""
 
     policy: Policy
     margin: Margins
@@ -75,7 +75,7 @@ class GateOptions:
         n_resamples: int = 9999,
         seed: int = 0,
     ) -> GateOptions:
-        """Options of :func:`gate`; an InputError for those that do not fit the policy."""
+        """Options of :func:`gate`; raises an InputError if they do not fit the policy."""
         found = _checked_margin(policy, margin, slices)
         if not 0 < number(alpha, "alpha") < 0.5:
             raise InputError(f"alpha must be above 0 and below 0.5, got {alpha:g}")
@@ -107,39 +107,39 @@ def gate(
     seed: int = 0,
     force: bool = False,
 ) -> GateReport:
-    """Whether a run may pass: every guard holds, and every baseline's verdict does.
+    """Decide whether a run passes: it must pass every guard and every baseline.
 
     Parameters
     ----------
     new : path, ScoredRun, BatchEvalResult, or a list of these
-        As for :func:`rag_eval.comparing.compare`; a list is of repeats of one run.
+        As for :func:`rag_eval.comparing.compare`; a list holds repeats of one run.
     baselines : one of these, or an iterable of them or of NamedBaseline
-        All must hold. A gate against the last run that passed alone ratchets: a run that loses a
-        little, less than can be found, becomes the baseline of the next. Hold it against one that
-        stays, too. With none the guards decide alone.
+        The run must pass against each. With only the last passing run as baseline, losses too
+        small to detect add up, since each run becomes the baseline of the next; add a fixed
+        baseline. Without baselines only the guards decide.
     policy : {"no-regression", "non-inferior", "omk", "regtrace", "node"}
-        ``no-regression`` fails where a test, adjusted by Holm's rule for all metrics and slices,
-        finds a mean that is worse by more than the margin: at most ``alpha`` of builds are red in
-        which nothing changed. ``non-inferior`` passes where every mean is shown to be worse by less
-        than the margin; few rows show nothing, and fail. The others are the rules of those tools,
-        and say nothing of how often they err.
+        ``no-regression`` fails if a test, adjusted by Holm's method for all metrics and slices,
+        shows a mean to be worse by more than the margin; if nothing changed, a build fails with a
+        probability of at most ``alpha``. ``non-inferior`` passes if any loss of every mean is
+        shown to be smaller than the margin, so it fails with too few rows. The others are the
+        rules of those tools, which state no error rate.
     margin : float or mapping of float, optional
-        A loss of the mean that is accepted, in units of the score, 0 by default; by metric, with
-        ``*`` for all others. Needed, above 0,
-        for ``non-inferior``. For ``regtrace`` the tolerance (0.05 of the baseline's mean), for
-        ``node`` the threshold (0.05); ``omk`` has none.
+        Largest accepted loss of the mean, in units of the score, 0 by default; by metric, with
+        ``*`` for all others. ``non-inferior`` requires a margin above 0. For ``regtrace`` it is
+        the tolerance (default 0.05 of the baseline's mean), for ``node`` the threshold (default
+        0.05); ``omk`` takes none.
     alpha : float, default 0.05
-        Of each baseline: with two the chance of a false alarm is up to twice that.
+        Significance level for each baseline: with two, a false alarm is up to twice as likely.
     care : float, default 0.05
-        A drop that is worth finding; where rows are too few for it, the report says so.
+        Smallest drop that matters to you; the report says where the rows are too few to detect it.
     gating : iterable of str, optional
-        The metrics that decide; by default all but diagnostics.
+        The metrics that decide. Default: all except diagnostics.
     lower_is_better : iterable of str
-        Of metrics that this library does not know and whose file does not say so.
+        Lower-is-better metrics that this library does not know and whose file does not say so.
     slices : sequence of str
-        Fields whose values are tested one by one, too, in the same family.
+        Fields whose values are also tested one by one, in the same family.
     cluster_by : str, optional
-        Field that says which rows belong together.
+        Field whose equal values mark rows that belong together.
     guards : Guards, optional
     id_field, n_resamples, seed, force
         As for :func:`rag_eval.comparing.compare`.
@@ -153,7 +153,7 @@ def gate(
     SignatureMismatchError
         When runs were scored under different settings, unless ``force`` is true.
     InputError
-        For runs that cannot be read or held together, and options that do not fit.
+        For runs that cannot be read or compared, or options that do not fit.
     """
     options = GateOptions.of(
         policy, margin, alpha, care, slices=slices, n_resamples=n_resamples, seed=seed
@@ -197,15 +197,15 @@ def gate(
 def _checked_margin(
     policy: Policy, margin: float | Mapping[str, float] | None, slices: Sequence[str]
 ) -> Margins:
-    """The margin by the names of metrics, of a policy that exists and takes it and the slices."""
+    """The margin by metric; checks the policy, and that it takes the margin and the slices."""
     one_of(policy, "policy", POLICIES)
     tool = TOOL_POLICIES.get(policy)
     if tool is not None and slices:
-        raise InputError(f"policy {policy} knows no slices; no-regression and non-inferior do")
+        raise InputError(f"policy {policy} takes no slices; use no-regression or non-inferior")
     if tool is not None and not tool.takes_margin and margin is not None:
         raise InputError(f"policy {policy} takes no margin")
     if policy == "non-inferior" and not margin:
-        raise InputError("policy non-inferior needs a margin above 0: a loss that would not matter")
+        raise InputError("policy non-inferior needs a margin above 0: the largest loss you accept")
     if not isinstance(margin, Mapping):
         return None if margin is None else from_zero(margin, "margin")
     return {
@@ -232,14 +232,14 @@ def _kind(source: RunSource) -> str:
 
 
 def _noted(verdict: BaselineVerdict, comparison: RunComparison) -> BaselineVerdict:
-    """With a notice of rows that are gone: no policy sees what became of them."""
+    """With a notice of missing rows, which no policy takes into account."""
     table = comparison.table
     n_gone = 0 if table is None else int((table.in_old & ~table.in_new).sum())
     if table is None or not n_gone:
         return verdict
     notice = (
-        f"{n_gone:,} of {int(table.in_old.sum()):,} rows of {comparison.old} are not in this run: "
-        "whether they got worse is not known"
+        f"this run lacks {n_gone:,} of {counted(int(table.in_old.sum()), 'row')} of "
+        f"{comparison.old}; what is missing is not compared"
     )
     return replace(verdict, notices=(*verdict.notices, notice))
 
@@ -265,7 +265,7 @@ def _report(
     verdicts: tuple[BaselineVerdict, ...],
     rate: FalseAlarmRate | None,
 ) -> GateReport:
-    """All of it in one verdict: the first failure decides, guards before baselines."""
+    """The report with one verdict: the first failure decides, guards before baselines."""
     failed = next((verdict for verdict in verdicts if not verdict.passed), None)
     decisive = failed or next(iter(verdicts), None)
     broken = first_failure(guards)
@@ -275,7 +275,7 @@ def _report(
         reason = f"{decisive.reason} (against {decisive.name})"
     else:
         status, held, reason = _without_baseline(run, options.policy, len(guards))
-        notices.append("no baseline was found: the guards alone decide")
+        notices.append("no baseline was found; only the guards decide")
     for verdict in verdicts:
         notices += [notice for notice in verdict.notices if notice not in notices]
     return GateReport(

@@ -1,4 +1,4 @@
-"""Rows that must not fail.  In: a run, and which of its rows they are.  Out: whether one failed."""
+"""A run and its critical rows in; whether one of them failed out."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def critical_rows_outcome(
     tagged: Mapping[str, Sequence[str]] | None = None,
     n_fails: int = 1,
 ) -> GateOutcome:
-    """No critical row fails in ``n_fails`` of its repeats or more.
+    """The outcome of the guard: no critical row may fail in ``n_fails`` or more of its repeats.
 
-    A row that is named and is not in the run fails: nobody knows whether it would pass. So does one
-    of which no repeat has a verdict.
+    A named row that is not in the run fails, because it is not known whether it would pass. So
+    does a row without a verdict in any repeat.
 
     Parameters
     ----------
     run : ScoredRun
-        A row that was repeated comes as often, under one id.
+        Repeats of a row share its id.
     ids : sequence of str
     tagged : mapping of str to sequence of str
-        By column: the values that make a row critical.
+        For each column, the values that make a row critical.
     n_fails : int, default 1
-        In so many repeats a row has to fail.
+        Number of repeats in which a row has to fail.
 
     Raises
     ------
@@ -59,11 +59,9 @@ def critical_rows_outcome(
 
 
 def check_verdicts(run: ScoredRun, guard: str) -> None:
-    """Refuse a run without verdicts, with an InputError that names the guard."""
+    """Raise an InputError that names the guard if a run has no verdicts."""
     if not (run.passed != NOT_JUDGED).any():
-        raise InputError(
-            f"{guard}: {run.name} does not say which rows passed; score it with thresholds"
-        )
+        raise InputError(f"{guard}: {run.name} has no row verdicts; score it with thresholds")
 
 
 def _fails(verdicts: list[int], n_fails: int) -> bool:
@@ -74,10 +72,10 @@ def _fails(verdicts: list[int], n_fails: int) -> bool:
 def _check_repeats(run: ScoredRun, verdicts: Mapping[str, list[int]], n_fails: int) -> None:
     most = max((len(found) for found in verdicts.values()), default=0)
     if 0 < most < n_fails:
-        times = "once" if most == 1 else f"{most} times at most"
+        times = "once" if most == 1 else f"{most} times"
         raise InputError(
-            f"critical_fails is {n_fails} and the critical rows of {run.name} come {times}: "
-            "none could ever fail"
+            f"critical_fails is {n_fails}, but no critical row of {run.name} occurs more than "
+            f"{times}, so none can fail"
         )
 
 

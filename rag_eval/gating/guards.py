@@ -1,4 +1,4 @@
-"""Hard guards.  In: a run, baselines, and limits on both.  Out: which limits hold, in words."""
+"""A run, baselines and limits in; which limits hold, in words, out."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from rag_eval.samples import MetricId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guards:
-    """Limits that hold whatever a baseline was like. None of them is a test: they have no chance.
+    """Fixed limits on a run. They are not statistical tests.
 
     Attributes
     ----------
     min_mean : mapping of metric to float
-        Least mean score; a metric without any score fails.
+        Minimum mean score per metric; a metric without any score fails.
     max_mean : mapping of metric to float
         Maximum allowed mean per lower-is-better metric.
     min_pass_rate : float, optional
-        Least share of rows that pass; rows without a verdict do not.
+        Minimum share of rows that pass; rows without a verdict count as failed.
     max_null_rate : float or mapping of metric to float, optional
-        Largest share of rows without a score, of every metric or of those named.
+        Maximum share of rows without a score, for every metric or for those named.
     max_null_rise : float, optional
-        By how much that share may rise against a baseline, 0.01 for one row in a hundred.
+        Maximum rise of that share against a baseline; 0.01 is one row in a hundred.
     critical : sequence of str
         Ids of rows that must not fail.
     critical_tags : mapping of str to sequence of str
-        By metadata field: the values that make a row critical.
+        For each metadata field, the values that make a row critical.
     critical_fails : int, default 1
-        In so many of its repeats a critical row has to fail until it counts.
+        Number of repeats in which a critical row has to fail to count as failed.
     max_judge_failures : float, default 0
-        Largest share of judgements that may fail: what was not judged is no evidence.
+        Maximum share of failed judgements.
     """
 
     min_mean: Mapping[MetricId, float] = field(default_factory=dict)
@@ -71,27 +71,27 @@ class Guards:
 
     @property
     def given(self) -> bool:
-        """Whether a limit was set, besides that on the judge's failures."""
+        """Whether any limit was set, apart from the one on judge failures."""
         limits = (self.min_pass_rate, self.max_null_rate, self.max_null_rise)
         named = (self.min_mean, self.max_mean, self.critical, self.critical_tags)
         return any(limit is not None for limit in limits) or any(map(bool, named))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The metadata fields that are read."""
+        """The metadata fields that the guards need."""
         return tuple(self.critical_tags)
 
 
 def check_guards(
     run: ScoredRun, guards: Guards, baselines: Iterable[ScoredRun] = ()
 ) -> list[GateOutcome]:
-    """The outcome of every guard that was set, and of the judge's failures where one was asked.
+    """The outcome of every guard that was set, and of judge failures if a judge was used.
 
     Raises
     ------
     InputError
-        For a guard on a metric that the run does not have, and where a pass rate is wanted of a
-        run without verdicts.
+        For a guard on a metric that the run does not have, or a pass rate for a run without
+        verdicts.
     """
     found = []
     if guards.critical or guards.critical_tags:
@@ -118,10 +118,10 @@ def check_guards(
 
 
 def mean_of(run: ScoredRun, metric: MetricId) -> tuple[float, int]:
-    """The mean of a column and over how many rows; NaN over none."""
+    """The mean of a column and its number of scores; NaN without scores."""
     scores = run.column(metric)
     scores = scores[~np.isnan(scores)]
-    # One sum for any order of the rows: a mean must not hang on how a file is sorted.
+    # An exact sum, so that the mean does not depend on the order of the rows.
     return (math.fsum(scores) / len(scores) if len(scores) else math.nan), len(scores)
 
 
@@ -152,10 +152,10 @@ def _null_rates(
     found = []
     for name, value in limits.items():
         metric, limit = to_metric_id(name), share(value, f"max_null_rate[{name!r}]")
-        run.column(metric)  # named in the error where there is none
+        run.column(metric)  # raises an error that names an unknown metric
         rate = null_rate(run, metric)
         n_null = round(rate * len(run))
-        what, counts = f"{metric}: share of rows without a score", f"({n_null:,}/{len(run):,})"
+        what, counts = f"{metric}: share of null scores", f"({n_null:,}/{len(run):,})"
         found.append(share_outcome("max_null_rate", what, rate, counts, limit, metric_id=metric))
     return found
 
@@ -173,9 +173,10 @@ def _null_rises(run: ScoredRun, baseline: ScoredRun, limit: float) -> list[GateO
                 held=held,
                 found=now - before,
                 wanted=limit,
-                message=f"{metric}: share of rows without a score went from {before:.3f} in "
-                f"{baseline.name} to {now:.3f}, {'at most' if held else 'more than'} {bar} more"
-                + ("" if held else f" (by {shown})"),
+                message=f"{metric}: share of null scores went from {before:.3f} in "
+                f"{baseline.name} to {now:.3f}"
+                + ("" if held else f", a rise of {shown}")
+                + f"; the largest allowed rise is {bar}",
             )
         )
     return found

@@ -1,6 +1,6 @@
-"""Gates: a batch result -> whether it may pass, and why not, in words.
+"""A batch result and its gates in; whether the run passes, and why not, out.
 
-A verdict is True or False where something was to be reached, and None where no gate was set.
+A verdict is None if no gate was set.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _MOST_DIGITS: Final = 17
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gates:
-    """What a run has to reach.
+    """Limits that a run has to meet.
 
     Attributes
     ----------
     min_pass_rate : float, optional
-        Least share of the scored samples that pass.
+        Minimum share of the scored samples that pass.
     min_mean : mapping of MetricId to float
-        Least mean score per metric; a metric without any score fails.
+        Minimum mean score per metric; a metric without any score fails.
     max_mean : mapping of MetricId to float
         Maximum allowed mean per lower-is-better metric; one without any score fails.
     max_judge_failures : float, optional
-        Largest share of the judgements of a run that may fail; a native score that stands in for
-        one counts as failed. Beside another gate it is 0 by default.
+        Maximum share of failed judgements; a native score that replaces a judgement counts as
+        failed. The default is 0 if another gate is set.
 
     A baseline adds one gate per metric that it shares with the run.
     """
@@ -61,7 +61,7 @@ class Gates:
         Raises
         ------
         InputError
-            For a bar outside 0 to 1, or on a metric that is not computed.
+            For a limit outside 0 to 1, or on a metric that is not computed.
         """
         computed = list(metrics)
         least = bars_on_means("min_mean", min_mean, computed, rises=True)
@@ -78,7 +78,7 @@ class Gates:
 def bars_on_means(
     option: str, given: Mapping[str, object] | None, computed: list[MetricId], *, rises: bool
 ) -> dict[MetricId, float]:
-    """The bars on means that an option gives, checked against the metrics that there are."""
+    """The limits on means from an option, checked against the computed metrics."""
     if given is not None and not isinstance(given, Mapping):
         raise InputError(f"{option} must be a mapping of metrics, got {given!r}")
     bars: dict[MetricId, float] = {}
@@ -89,7 +89,7 @@ def bars_on_means(
         if higher_is_better(metric) != rises:
             way, other = ("lower", "max_mean") if rises else ("higher", "min_mean")
             raise InputError(
-                f"{option} is given for {metric}, of which {way} is better: {other} bounds it"
+                f"{option} does not apply to {metric}, where {way} is better: use {other}"
             )
         if metric not in computed:
             raise InputError(
@@ -101,19 +101,19 @@ def bars_on_means(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOutcome:
-    """One gate, held or not.
+    """The outcome of one gate.
 
     Attributes
     ----------
     gate : {"min_pass_rate", "min_mean", "max_mean", "regression", "max_judge_failures", ...}
-        Those of a stored run are more: see :class:`rag_eval.gating.guards.Guards`.
+        A stored run has more: see :class:`rag_eval.gating.guards.Guards`.
     metric_id : MetricId or None
-        None where the gate is about samples.
+        None where the gate is not about one metric.
     found, wanted : float or None
-        For a regression the difference to the baseline's mean and the lowest that may be, or the
-        highest where lower is better; ``found`` is None where there was nothing to measure.
+        Value and limit. For a regression: the difference from the baseline's mean and the largest
+        accepted loss, with its sign. ``found`` is None without scores.
     message : str
-        Both in words.
+        Both in a sentence.
     """
 
     gate: str
@@ -124,7 +124,7 @@ class GateOutcome:
     message: str
 
     def to_dict(self) -> dict[str, Any]:
-        """In the style of result files."""
+        """As JSON values."""
         metric = {} if self.metric_id is None else {"metricId": camel_case(self.metric_id)}
         rest = record_json(self, without=("gate", "metric_id"))
         return {"gate": camel_case(self.gate), **metric, **rest}
@@ -136,9 +136,9 @@ def check_gates(
     regression_threshold: float,
     against: Sequence[GateOutcome] = (),
 ) -> list[GateOutcome]:
-    """The outcome of every gate that was set; none where none was.
+    """The outcome of every gate that was set.
 
-    ``against`` is what a policy found against a baseline.
+    ``against`` holds the findings of a policy against a baseline.
     """
     bars = {**gates.min_mean, **gates.max_mean}
     outcomes = [_mean_outcome(result, metric, bar) for metric, bar in bars.items()]
@@ -154,25 +154,25 @@ def check_gates(
 
 
 def verdict_of(gates: Collection[GateOutcome], *, whole: bool = True) -> bool | None:
-    """Whether a run passes: it is whole and every gate held; None where no gate was set."""
+    """Whether a run is complete and meets every gate; None if no gate was set."""
     return (whole and all(gate.held for gate in gates)) if gates else None
 
 
 def no_gate_text(metrics: Sequence[MetricId]) -> str:
-    """What stands in the place of a verdict, and how to get one."""
+    """The text shown in place of a verdict, which says how to set a gate."""
     name = metrics[0] if metrics and "faithfulness" not in metrics else "faithfulness"
     flag = "--min-mean" if higher_is_better(name) else "--max-mean"
     return f"no gate set; add {flag} {name}=0.7 or rag-eval gate"
 
 
 def judge_failure_outcome(failed: int, wanted: int, bar: float) -> GateOutcome:
-    """The judge may fail so often and not more: what it did not judge is no evidence."""
+    """The share of failed judgements and its limit."""
     rate, counts = failed / wanted if wanted else 0.0, f"({failed}/{wanted})"
     return share_outcome("max_judge_failures", "share of failed judgements", rate, counts, bar)
 
 
 def pass_rate_outcome(n_passed: int, n_rows: int, bar: float) -> GateOutcome:
-    """At least so many of the rows pass; of none, too few."""
+    """The pass rate and its limit; without rows it fails."""
     rate = n_passed / n_rows if n_rows else 0.0
     held, counts = n_rows > 0 and rate >= bar, f"({n_passed}/{n_rows})"
     return share_outcome("min_pass_rate", "pass rate", rate, counts, bar, held=held)
@@ -188,9 +188,9 @@ def share_outcome(
     held: bool | None = None,
     metric_id: MetricId | None = None,
 ) -> GateOutcome:
-    """A share of rows and its bar.
+    """A share of rows and its limit.
 
-    The bar is the least share where ``held`` says whether it is reached, else the largest.
+    The limit is a minimum where ``held`` is given, otherwise a maximum.
     """
     is_held = found <= bar if held is None else held
     least, beyond = ("at most", "above") if held is None else ("at least", "below")
@@ -211,7 +211,7 @@ def _mean_outcome(result: BatchSummary, metric: MetricId, bar: float) -> GateOut
 
 
 def mean_outcome(metric: MetricId, mean: float, n: int, n_rows: int, bar: float) -> GateOutcome:
-    """A mean over ``n`` of ``n_rows`` is on the right side of a bar; without scores it is not."""
+    """A mean over ``n`` of ``n_rows`` and its limit; without scores it fails."""
     share = f"({n}/{n_rows})"
     has_mean = n > 0 and not math.isnan(mean)
     rises = higher_is_better(metric)
@@ -221,8 +221,8 @@ def mean_outcome(metric: MetricId, mean: float, n: int, n_rows: int, bar: float)
     if has_mean:
         message = f"{metric} mean {found} {share} is {least if held else beyond} {wanted}"
     else:
-        lack = "verdicts and no mean" if n else "no scores"
-        message = f"{metric} has {lack} {share}; wanted a mean of {least} {wanted}"
+        lack = "verdicts but no mean" if n else "no scores"
+        message = f"{metric} has {lack} {share}; its mean must be {least} {wanted}"
     return GateOutcome(
         gate="min_mean" if rises else "max_mean",
         metric_id=metric,
@@ -234,23 +234,23 @@ def mean_outcome(metric: MetricId, mean: float, n: int, n_rows: int, bar: float)
 
 
 def regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
-    """A mean against that of a baseline, in words."""
+    """A mean and the baseline's mean, in words."""
     metric = row.metric_id
     measured = row.delta == row.delta  # not NaN
     rises = higher_is_better(metric)
     if row.not_comparable:
         message = f"{metric} has no scores; the baseline's mean is {row.baseline_mean:.2f}"
     elif not measured:
-        message = f"{metric} has no scores, and none in the baseline"
+        message = f"{metric} has no scores, neither in this run nor in the baseline"
     else:
         now, before = apart(row.current_mean, row.baseline_mean)
         change, limit = apart(abs(row.delta), threshold)
         way = "below" if row.delta < 0 else "above"
         message = f"{metric} mean {now} is {change} {way} the baseline's {before}"
         if now == before:
-            message = f"{metric} mean {now} is that of the baseline"
+            message = f"{metric} mean {now}, same as the baseline"
         elif (row.delta < 0) == rises:
-            message += f" ({'more than' if row.regressed else 'at most'} {limit})"
+            message += f" (threshold {limit})"
     return GateOutcome(
         gate="regression",
         metric_id=metric,
@@ -262,7 +262,7 @@ def regression_outcome(row: MetricRegression, threshold: float) -> GateOutcome:
 
 
 def apart(found: float, wanted: float) -> tuple[str, str]:
-    """Two numbers with as many decimals, two or more, as it takes to tell them apart."""
+    """Two numbers with enough decimals, at least two, to tell them apart."""
     for digits in range(2, _MOST_DIGITS + 1):
         texts = f"{found:.{digits}f}", f"{wanted:.{digits}f}"
         if texts[0] != texts[1]:

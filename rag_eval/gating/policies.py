@@ -1,4 +1,4 @@
-"""Our own policies.  In: a comparison with a baseline.  Out: which findings fail, and a verdict."""
+"""A comparison with a baseline in; its findings and a verdict by our own policies out."""
 
 from __future__ import annotations
 
@@ -17,16 +17,15 @@ from rag_eval.plumbing.spelling import counted
 from rag_eval.stats.differences import difference_lower_bound
 
 CARE: Final = 0.05
-"""A drop that is worth finding: rows too few for it are told."""
+"""Smallest drop that matters by default; too few rows to detect it are reported."""
 
 _MOST_NAMED: Final = 3
 
 
 def no_regression(comparison: RunComparison, kind: str, *, care: float = CARE) -> BaselineVerdict:
-    """Fails where a test, adjusted for all of them, finds a mean worse than its margin allows.
+    """Fails if an adjusted test shows a mean to be worse by more than its margin.
 
-    What is not found passes. Where the rows are too few to find a drop of ``care``, a notice says
-    so.
+    Otherwise it passes; a notice says where the rows are too few to detect a drop of ``care``.
     """
     findings = [_tested(change) for change in _family(comparison)]
     verdict = _verdict(comparison, kind, findings, _regression_summary(findings, care), care)
@@ -35,10 +34,10 @@ def no_regression(comparison: RunComparison, kind: str, *, care: float = CARE) -
 
 
 def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> BaselineVerdict:
-    """Passes where every mean is shown to be worse by less than its margin.
+    """Passes if any loss of every mean is shown to be smaller than its margin.
 
-    Each at the level ``alpha`` by itself: since all have to pass, one that is worse by the margin
-    passes with a chance of ``alpha`` at most, however many there are.
+    Each mean is tested at the level ``alpha`` without adjustment: since all have to pass, a run
+    with a mean that is worse by the margin passes with a probability of at most ``alpha``.
     """
     findings = [_bounded(change, comparison, alpha) for change in _family(comparison)]
     count = counted(len(findings), "mean")
@@ -48,7 +47,7 @@ def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> Basel
         findings,
         (
             Status.NON_INFERIOR,
-            f"all of {count} shown to be worse by less than the margin, if at all",
+            f"{count}: any loss is shown to be smaller than the margin",
         ),
     )
 
@@ -56,12 +55,12 @@ def non_inferior(comparison: RunComparison, kind: str, *, alpha: float) -> Basel
 def _family(comparison: RunComparison) -> list[MetricChange]:
     if not comparison.paired:
         raise InputError(
-            f"rows of {comparison.new} and {comparison.old} cannot be paired: a test needs rows "
-            "with ids in both"
+            f"rows of {comparison.new} and {comparison.old} cannot be paired: the test needs ids "
+            "in both runs"
         )
     family = [change for change in comparison.changes if change.gating]
     if not family:
-        raise InputError(f"{comparison.new} and {comparison.old} share no metric that gates")
+        raise InputError(f"{comparison.new} and {comparison.old} have no gating metric in common")
     return family
 
 
@@ -73,7 +72,7 @@ def _verdict(
     care: float | None = None,
 ) -> BaselineVerdict:
     failed = [finding for finding in findings if not finding.held]
-    # The one with the strongest evidence comes first.
+    # Strongest evidence first.
     failed.sort(key=lambda finding: 0.0 if finding.p_value is None else finding.p_value)
     status, reason = summary
     if failed:
@@ -102,52 +101,54 @@ def _tested(change: MetricChange) -> Finding:
         return _without_pairs(change)
     message = f"{_moved(change)} over {counted(change.n_pairs, 'pair')}"
     if status is Status.REGRESSED:
-        message += f", p {_p_text(test.adjusted_p_worse)} after Holm{_beyond(change)}: a regression"
+        message += f"{_beyond(change)}, p {_p_text(test.adjusted_p_worse)} (Holm)"
     elif status is Status.IMPROVED:
-        message += f", p {_p_text(test.adjusted_p_better)} after Holm: an improvement"
+        message += f", p {_p_text(test.adjusted_p_better)} (Holm)"
     elif status is Status.NO_CHANGE:
-        message = f"{change.label} is the same in all of {counted(change.n_pairs, 'pair')}"
+        pairs = counted(change.n_pairs, "pair")
+        message = f"{change.label}: all scores are identical in {pairs}"
     elif status is Status.TOO_FEW_ROWS:
-        message += ": too few rows differ for a test"
+        message += ": too few rows differ to test this"
     else:
-        message += f": no evidence of a drop{_beyond(change)}{_findable(change)}"
+        beyond = f" of more than the margin of {change.margin:g}" if change.margin else ""
+        message += f": no evidence of a drop{beyond}{_findable(change)}"
     held = status is not Status.REGRESSED
     return _finding(change, status, held, message, test.adjusted_p_worse)
 
 
 def _without_pairs(change: MetricChange) -> Finding:
     if change.old.n and not change.new.n:
-        message = f"{change.label} has no scores now; the baseline's mean is {change.old.mean:.3f}"
+        message = f"{change.label} has no scores; the baseline's mean is {change.old.mean:.3f}"
         return _finding(change, Status.NO_SCORES, False, message, None)
     message = f"{change.label} has no row with a score in both runs"
     return _finding(change, Status.NOT_COMPARABLE, True, message, None)
 
 
 def _regression_summary(findings: Sequence[Finding], care: float) -> tuple[str, str]:
-    """The status of findings of which none fails, and a sentence."""
+    """Status and sentence for findings that all pass."""
     better = [finding for finding in findings if finding.status == Status.IMPROVED]
     if better:
         best = min(better, key=lambda finding: -abs(finding.change))
-        return Status.IMPROVED, f"{best.message}; no evidence of a drop elsewhere"
+        return Status.IMPROVED, f"{best.message}; no evidence of a drop in other metrics"
     few = _weak(findings, care)
     open_ = {finding.status for finding in findings} - {Status.NO_CHANGE}
     means = counted(len(findings), "mean")
     pairs = counted(max((finding.n_pairs for finding in findings), default=0), "pair")
     if not open_:
-        return Status.NO_CHANGE, f"every score of {means} is the same in all of {pairs}"
+        return Status.NO_CHANGE, f"all scores are identical in {pairs}"
     blind = {Status.TOO_FEW_ROWS, Status.NOT_COMPARABLE}
     status = Status.TOO_FEW_ROWS if open_ <= blind else Status.INCONCLUSIVE
     if few:
         return (
             status,
-            f"no evidence of a drop in {means} over {pairs}, too few to find one of {care:g} "
-            f"in {len(few)} of them",
+            f"no evidence of a drop in {means} over {pairs}; too few rows to detect a drop of "
+            f"{care:g} in {len(few)} of them",
         )
     return status, f"no evidence of a drop in {means} over {pairs}"
 
 
 def _weak(findings: Sequence[Finding], care: float) -> list[Finding]:
-    """Those whose rows would not mostly show a drop of ``care``, were there one."""
+    """Findings whose rows are too few to detect a drop of ``care`` with a power of 80 %."""
     return [
         finding
         for finding in findings
@@ -178,12 +179,13 @@ def _bounded(change: MetricChange, comparison: RunComparison, alpha: float) -> F
     held = low is not None and low > -margin
     message = f"{_moved(change)} over {counted(change.n_pairs, 'pair')}"
     if low is None:
-        message += f": too few to show a loss below {margin:g}"
+        message += f": too few pairs to show that the loss is below {margin:g}"
     else:
         worst = f"a loss of {-low:.3f}" if low < 0 else f"a gain of {low:.3f}"
         where = "within" if held else "beyond"
         message += (
-            f", at worst {worst} ({100 * (1 - alpha):.4g}% bound), {where} the margin of {margin:g}"
+            f"; {100 * (1 - alpha):.4g}% confidence bound: {worst}, {where} the margin of "
+            f"{margin:g}"
         )
     missed = Status.TOO_FEW_ROWS if low is None else Status.INCONCLUSIVE
     return _finding(change, Status.NON_INFERIOR if held else missed, held, message, None)
@@ -222,13 +224,13 @@ def _moved(change: MetricChange) -> str:
 
 
 def _beyond(change: MetricChange) -> str:
-    return f" beyond the margin of {change.margin:g}" if change.margin else ""
+    return f", more than the margin of {change.margin:g}" if change.margin else ""
 
 
 def _findable(change: MetricChange) -> str:
     if change.detectable is None:
         return ""
-    return f"; {change.detectable:.3f} would be found 8 times in 10"
+    return f"; smallest detectable difference {change.detectable:.3f}"
 
 
 def _p_text(p_value: float) -> str:
@@ -241,15 +243,15 @@ def _notices(
     found = []
     if care is not None and (few := [finding.name for finding in _weak(findings, care)]):
         found.append(
-            f"too few rows to say much about {_listed(few)}: no evidence of a drop is no evidence "
-            "that there is none"
+            f"too few rows to detect a drop of {care:g} in {_listed(few)}; such a drop may have "
+            "gone unnoticed"
         )
     for change in comparison.changes:
         nulls = change.nulls
         if change.gating and nulls is not None and nulls.flagged:
             found.append(
-                f"{change.name}: rows without a score went from {nulls.n_old:,} to "
-                f"{nulls.n_new:,} of {nulls.n_rows:,}; the mean is over other rows than before"
+                f"{change.name}: null scores went from {nulls.n_old:,} to {nulls.n_new:,} of "
+                f"{counted(nulls.n_rows, 'row')}; the two means cover different rows"
             )
     return found
 

@@ -1,4 +1,4 @@
-"""A stored run in; its verdict against the store's baselines out, and noted in the store."""
+"""A stored run in; its verdict against the store's baselines out, and saved in the store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def gate_stored(
     extra: Sequence[NamedBaseline] = (),
     **options: Any,
 ) -> GateReport:
-    """Gate a stored run against the store's baselines, and note whether it passed.
+    """Gate a stored run against the store's baselines and save whether it passed.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ def gate_stored(
     run_id : str
         An id, its first characters, or ``latest``.
     branch, fallback_branch, pin
-        As for :func:`store_baselines`; the branch is the run's own by default.
+        As for :func:`store_baselines`. Default branch: that of the run.
     extra : sequence of NamedBaseline
-        More to hold it against.
+        Further baselines.
     **options
         As for :func:`rag_eval.gating.gate`.
 
@@ -69,19 +69,19 @@ def gate_against_store(
     id_field: str = "id",
     **options: Any,
 ) -> GateReport:
-    """Gate a run that is not in the store against the store's baselines; nothing is noted there.
+    """Gate a run that is not in the store against the store's baselines; saves nothing there.
 
     Parameters are those of :func:`gate_stored`.
     """
-    # What else is asked of its rows is read by the gate.
+    # The gate reads other fields of the rows.
     run = read_run(new, id_field=id_field)
     baselines, notes = store_baselines(
         store, run.dataset_hash, branch=branch, fallback_branch=fallback_branch, pin=pin
     )
     if run.dataset_hash is None:
         notes.append(
-            f"{run.name} does not say which dataset it is of: only runs that do not either count "
-            "as the last that passed"
+            f"{run.name} does not name its dataset, so only runs without one are considered as "
+            "the last passing run"
         )
     report = gate(new, [*baselines, *extra], id_field=id_field, **options)
     return replace(report, notices=(*report.notices, *notes))
@@ -96,25 +96,25 @@ def store_baselines(
     pin: str = DEFAULT_PIN,
     before: str | None = None,
 ) -> tuple[list[NamedBaseline], list[str]]:
-    """The last run that passed and the pinned one, and remarks on them.
+    """The last passing run and the pinned run, with notes on them.
 
     Parameters
     ----------
     store : RunStore
     dataset_hash : str or None
-        The last run that passed is one of this dataset; None for runs of which that is not known.
+        Dataset of the last passing run; None for runs that do not name their dataset.
     branch, fallback_branch : str, optional
-        On which it passed; any where neither has one.
+        Branches to look for the last passing run on; any branch if neither has one.
     pin : str
-        The name of the pinned run, which may be of any status and any dataset.
+        Name of the pinned run, which may have any status and any dataset.
     before : str, optional
-        The id of the run that is gated: no baseline of its own.
+        Id of the gated run, which cannot be its own baseline.
     """
     last = store.last_passing(dataset_hash, branch, fallback_branch, before=before)
     pinned = store.pinned(pin)
     notes = []
     if pinned is not None and pinned.run_id == before:
-        notes.append(f"{pinned.run_id} is pinned itself: it is not held against itself")
+        notes.append(f"{pinned.run_id} is the pinned run and is not compared with itself")
         pinned = None
     if last is not None and pinned is not None and last.run_id == pinned.run_id:
         chosen = [("last_passing and pinned", last)]
@@ -126,8 +126,8 @@ def store_baselines(
         ]
     if last is not None and pinned is None:
         notes.append(
-            "no run is pinned: a gate against the last run that passed alone lets small losses "
-            "add up; rag-eval baseline pin keeps one that stays"
+            "no run is pinned: against the last passing run only, small losses can add up; to "
+            "set a fixed baseline: rag-eval baseline pin"
         )
     notes += [note for _, record in chosen if (note := age_note(record)) is not None]
     return [NamedBaseline(kind, _loaded(store, record)) for kind, record in chosen], notes

@@ -1,4 +1,4 @@
-"""What a gate says: findings metric by metric, a verdict for each baseline, one report."""
+"""The result of a gate: findings by metric, a verdict for each baseline, one report."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_BASELINE: Final = "no baseline to compare with"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What was found about one metric, in all rows or in a slice of them.
+    """The finding about one metric, over all rows or over a slice.
 
     Attributes
     ----------
@@ -28,24 +28,24 @@ class Finding:
     slice : str or None
         ``topic=history``; None for all rows.
     status : str
-        A :class:`~rag_eval.comparing.Status`, or the word of the tool whose policy it is.
+        A :class:`~rag_eval.comparing.Status`, or the word of the tool that a policy mirrors.
     held : bool
-        Whether it fails the gate.
+        False if it fails the gate.
     message : str
         A sentence with the numbers.
     n_pairs : int
         Rows with a score in both runs.
     change : float
-        New minus old mean of these rows; NaN where there are none. Whether a rise is better
-        depends on the metric.
+        New minus old mean of these rows; NaN without rows. Whether a rise is better depends on
+        the metric.
     low, high : float or None
-        Interval of the change at the level of the comparison, where one was made.
+        Confidence interval of the change at the level of the comparison, if there is one.
     p_value : float or None
-        One-sided, that the metric is no worse than the margin allows, adjusted for all findings
-        of the baseline; None where the policy makes no test.
+        One-sided p value of "not worse by more than the margin", adjusted for all findings of
+        the baseline; None if the policy makes no test.
     margin : float
     detectable : float or None
-        A drop of this size would be found 8 times in 10; None where that is not known.
+        Smallest drop that is detected with a power of 80 %; None if unknown.
     """
 
     metric: str
@@ -63,7 +63,7 @@ class Finding:
 
     @property
     def name(self) -> str:
-        """The metric, and the slice where it is of one."""
+        """The metric, with its slice if it has one."""
         return self.metric if self.slice is None else f"{self.metric} [{self.slice}]"
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineVerdict(JsonRecord):
-    """A run against one baseline.
+    """The verdict against one baseline.
 
     Attributes
     ----------
@@ -82,13 +82,13 @@ class BaselineVerdict(JsonRecord):
     kind : str
         ``file``, ``run``, ``last_passing``, ``pinned``, or ``last_passing and pinned``.
     status : str
-        The policy's word for all findings together.
+        The policy's status for all findings together.
     passed : bool
     reason : str
-        A sentence: the first finding that fails, or what was found.
+        One sentence: the first finding that fails, or a summary.
     findings : tuple of Finding
     notices : tuple of str
-        What a reader should know and what decides nothing.
+        Remarks that do not affect the verdict.
     """
 
     name: str
@@ -102,16 +102,16 @@ class BaselineVerdict(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FalseAlarmRate(JsonRecord):
-    """How often a policy is red when nothing changed, by simulation.
+    """How often a policy fails a build when nothing changed, by simulation.
 
     Attributes
     ----------
     rate : float
-        Share of red builds.
+        Share of failed builds.
     n_rows : int
-        Size of the simulated runs, the nearest there is.
+        Rows of the simulated runs, the nearest size available.
     tied : float
-        Share of their rows with the same scores in both runs, the nearest there is.
+        Share of their rows with the same scores in both runs, the nearest available.
     n_replicates : int
     """
 
@@ -123,29 +123,29 @@ class FalseAlarmRate(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateReport:
-    """Whether a run may pass, and why.
+    """Whether a run passes, and why.
 
     Attributes
     ----------
     name : str
-        Of the run.
+        Name of the run.
     policy : str
     status : str
-        The policy's word, of the baseline that decides; NEW, ``new`` or SOLO without one; GUARD
-        where a guard alone fails.
+        The policy's status against the deciding baseline; NEW, ``new`` or SOLO without one; GUARD
+        if only a guard fails.
     passed : bool
-        Every guard holds and every baseline's verdict passes.
+        Whether every guard and every baseline passes.
     reason : str
-        One sentence, the first failure that decides or what was found.
+        One sentence: the first failure, or a summary.
     baselines : tuple of BaselineVerdict
     guards : tuple of GateOutcome
-        Every guard that was set, held or not.
+        The outcome of every guard that was set.
     notices : tuple of str
     false_alarms : FalseAlarmRate or None
         For policies without a stated error rate.
     alpha : float
     n_resamples, seed : int
-        Of the tests.
+        Number of sign patterns and random seed of the tests.
     """
 
     name: str
@@ -168,9 +168,9 @@ class GateReport:
 
     @property
     def baseline_gates(self) -> list[GateOutcome]:
-        """What was found against the baselines, as gates of the run.
+        """The findings against the baselines, as gates of the run.
 
-        Where a verdict fails and none of its findings does, it is one itself.
+        A verdict that fails without a failed finding is added as a gate of its own.
         """
         outcomes = []
         for verdict in self.baselines:
@@ -204,5 +204,5 @@ def _finding_outcome(finding: Finding) -> GateOutcome:
 
 
 def first_failure(outcomes: Sequence[GateOutcome]) -> str | None:
-    """What the first guard that failed says."""
+    """The message of the first guard that failed."""
     return next((outcome.message for outcome in outcomes if not outcome.held), None)

@@ -47,7 +47,7 @@ def rows_of(text: str) -> list[list[str]]:
 def test_table(old: Path, new: Path) -> None:
     done = compare(old, new)
     assert done.exit_code == 0
-    assert done.stderr.startswith("note: means alone are compared, without a test")
+    assert done.stderr.startswith("note: only means are compared, without a test")
     assert rows_of(done.stdout) == [
         ["metric", "old", "mean", "new", "mean", "difference"],
         ["faithfulness", "1.00", "(2/2)", "0.50", "(2/2)", "-0.5000"],
@@ -164,9 +164,7 @@ def test_a_regression_in_words(runs: list[Path]) -> None:
     assert "9 regressed, 3 unchanged" in done.stdout
     assert "with 80 % power" in done.stdout
     assert rows_of(done.stdout)[3][:3] == ["faithfulness", "1.000", "0.250"]
-    assert done.stderr == (
-        "note: the runs have no signature: that the settings were the same is not known\n"
-    )
+    assert done.stderr == ("note: the runs have no signature, so the settings cannot be checked\n")
 
 
 @pytest.mark.parametrize("form", ["table", "markdown"])
@@ -326,7 +324,7 @@ def test_scores_of_another_scale_are_noted(runs: list[Path]) -> None:
     text = "".join(json.dumps({**row, "faithfulness": 70.0}) + "\n" for row in rows)
     runs[1].write_text(text)
     done = compare(*runs, "--metric", "faithfulness", "--format", "json")
-    note = "faithfulness: scores outside 0 to 1, such as 70 in the row of "
+    note = "faithfulness has scores outside 0 to 1, such as 70 in row "
     assert any(line.startswith(f"note: {note}") for line in done.stderr.splitlines())
     assert any(line.startswith(note) for line in json.loads(done.stdout)["notes"])
 

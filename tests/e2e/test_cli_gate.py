@@ -148,17 +148,20 @@ def test_slices_and_clusters(old: Path, worse: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give a run to gate"),
-        (["NEW"], "nothing to gate by"),
-        (["NEW", "--run", "latest"], "--run names a run of a store; give --store too"),
+        ([], "no run to gate"),
+        (["NEW"], "no gate set: give --baseline"),
+        (["NEW", "--run", "latest"], "--run needs --store"),
         (["NEW", "--baseline", "gone.jsonl"], "gone.jsonl"),
         (["NEW", "--baseline", "NEW", "--metric", "recall"], "recall"),
         (["NEW", "--baseline", "NEW", "--policy", "non-inferior"], "needs a margin above 0"),
-        (["NEW", "--critical", "@tag"], "wanted an id or @FIELD=VALUE, got '@tag'"),
-        (["NEW", "--max-null-rate", "much"], "wanted a number or METRIC=number, got 'much'"),
+        (["NEW", "--critical", "@tag"], "--critical must be an id or @FIELD=VALUE, got '@tag'"),
+        (
+            ["NEW", "--max-null-rate", "much"],
+            "--max-null-rate must be a number or METRIC=number, got 'much'",
+        ),
         (["NEW", "--store", "gone.db", "--baseline", "NEW"], "gone.db"),
-        (["NEW", "--max-null-rise", "0.1"], "--max-null-rise needs runs to hold NEW against"),
-        (["NEW", "--branch", "main", "--baseline", "NEW"], "give --store too"),
+        (["NEW", "--max-null-rise", "0.1"], "--max-null-rise needs a baseline"),
+        (["NEW", "--branch", "main", "--baseline", "NEW"], "--branch needs --store"),
     ],
 )
 def test_bad_usage_exits_with_2(same: Path, arguments: list[str], message: str) -> None:
@@ -208,7 +211,7 @@ def test_as_installed(old: Path, worse: Path) -> None:
 
 def test_help_says_what_each_policy_promises() -> None:
     shown = " ".join(gate("--help").stdout.replace("│", " ").split())
-    for text in ("no-regression fails when", "at most 5 of 100 builds", "Exit codes: 0 passed"):
+    for text in ("no-regression fails if", "at most 5 % of builds fail", "Exit codes: 0 passed"):
         assert text in shown
 
 

@@ -251,7 +251,7 @@ def test_mistakes_in_the_configuration_file(
         ),
         (
             ("--min-mean", "noise_sensitivity=0.5", "--metrics", "noise_sensitivity", *GROUNDED),
-            "min_mean is given for noise_sensitivity, of which lower is better: max_mean bounds it",
+            "min_mean does not apply to noise_sensitivity, where lower is better: use max_mean",
         ),
         (
             ("--thresholds", "noise_sensitivity=0.5", *GROUNDED),

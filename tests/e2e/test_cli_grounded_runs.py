@@ -138,7 +138,7 @@ def test_runs_of_one_profile_are_compared(tmp_path: Path, data: Path) -> None:
     done = invoke("compare", old, new)
     assert done.exit_code == 0
     # Without a diagnostic the composite score is the same.
-    assert "only one run has noise_sensitivity: verdicts on rows mean different" in done.stderr
+    assert "only one run has noise_sensitivity: row verdicts are not compared" in done.stderr
     means = {line.split()[0]: line.split()[1:4] for line in done.stdout.splitlines() if line}
     for name, mean in (("faithfulness", "0.465"), ("unsupported_names", "0.500")):
         assert means[name] == [mean, mean, "+0.000"]
@@ -174,7 +174,7 @@ def test_a_rise_of_what_should_be_low_fails_the_baseline(tmp_path: Path) -> None
     done = run(worse, *names, *node, "--baseline", low)
     assert done.exit_code == 1
     assert done.stdout.splitlines()[-1] == (
-        "FAIL  unsupported_names mean 0.50 is 0.50 above the baseline's 0.00 (more than 0.05)"
+        "FAIL  unsupported_names mean 0.50 is 0.50 above the baseline's 0.00 (threshold 0.05)"
     )
     summary = json.loads(run(worse, *names, *node, "--baseline", low, "--format", "json").stdout)
     assert summary["gates"][0]["wanted"] == 0.05

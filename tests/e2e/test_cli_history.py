@@ -217,7 +217,7 @@ def test_history_as_json_and_by_its_filters() -> None:
     assert listed("--limit", 1) == [second]
     assert listed("--branch", "feat/x") == [second, first]
     nothing = invoke("history", "--branch", "none")
-    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "no such runs\n")
+    assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "no matching runs\n")
 
 
 def test_a_store_that_is_not_there_is_told_and_not_made() -> None:

@@ -572,7 +572,7 @@ def test_baseline_by_the_rule_of_the_node_library(tmp_path: Path, good: Path, mi
     node = ("--baseline", before, "--policy", "node")
     done = run(mixed, *FAITH, *node)
     assert done.exit_code == 1
-    expected = "FAIL  faithfulness mean 0.50 is 0.50 below the baseline's 1.00 (more than 0.05)"
+    expected = "FAIL  faithfulness mean 0.50 is 0.50 below the baseline's 1.00 (threshold 0.05)"
     assert done.stdout.splitlines()[-1] == expected
     assert run(mixed, *FAITH, *node, "--regression-threshold", 0.5).exit_code == 0
     assert run(good, *FAITH, *node).exit_code == 0

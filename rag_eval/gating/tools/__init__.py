@@ -1,1 +1,1 @@
-"""Policies of other tools, by those tools' rules."""
+"""Policies that follow the rules of other tools."""

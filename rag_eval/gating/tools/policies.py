@@ -1,7 +1,7 @@
-"""The rules of other tools.  In: a run and a baseline.  Out: the verdict that tool would give.
+"""A run and a baseline in; the verdict by the rules of another tool out.
 
-None of them states how often it is red when nothing changed; :func:`false_alarm_rate` has what was
-simulated.
+None of these rules states how often it fails when nothing changed; :func:`false_alarm_rate` has
+simulated rates.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from rag_eval.stats.omk.bootstrap import OmkInterval, bootstrap_paired_diff_ci
 from rag_eval.stats.omk.means import plain_mean
 
 Margins: TypeAlias = float | Mapping[str, float] | None
-"""What a policy accepts: of every metric, by metric (``*`` for all others), or its default."""
+"""Accepted loss: for every metric, by metric (``*`` for all others), or None for the default."""
 
 NODE_THRESHOLD: Final = 0.05
 
@@ -60,7 +60,7 @@ _FEWEST_PAIRS: Final = 2
 
 
 def node_verdict(comparison: RunComparison, kind: str, margin: Margins) -> BaselineVerdict:
-    """As rag-eval-node-ts: a plain mean must not drop by more than 0.05, pairs or no pairs."""
+    """As rag-eval-node-ts: no mean may drop by more than 0.05; rows are not paired."""
     findings = []
     for change in _gating(comparison):
         limit = NODE_THRESHOLD if margin is None else margin_of(margin, change.name, NODE_THRESHOLD)
@@ -68,7 +68,7 @@ def node_verdict(comparison: RunComparison, kind: str, margin: Margins) -> Basel
             change.name, change.old.mean, change.new.mean, limit, unscored=not change.old.n
         )
         if not change.higher_is_better and higher_is_better(change.name):
-            row = replace(row, regressed=row.delta > limit)  # the file alone says so
+            row = replace(row, regressed=row.delta > limit)  # only the file says so
         findings.append(
             Finding(
                 metric=change.name,
@@ -102,14 +102,14 @@ def margin_of(margin: float | Mapping[str, float], metric: str, default: float) 
 def _gating(comparison: RunComparison) -> list[MetricChange]:
     found = [change for change in comparison.changes if change.gating and change.slice is None]
     if not found:
-        raise InputError(f"{comparison.new} and {comparison.old} share no metric that gates")
+        raise InputError(f"{comparison.new} and {comparison.old} have no gating metric in common")
     return found
 
 
 def summed_up(
     comparison: RunComparison, kind: str, findings: Sequence[Finding], *, good: str, summary: str
 ) -> BaselineVerdict:
-    """The verdict of findings of which each must hold."""
+    """The verdict of findings that all have to pass."""
     failed = [finding for finding in findings if not finding.held]
     return BaselineVerdict(
         name=comparison.old,
@@ -128,16 +128,16 @@ def summed_up(
 def regtrace_verdict(comparison: RunComparison, kind: str, margin: Margins) -> BaselineVerdict:
     """As Regtrace documents it, on the rows that both runs have.
 
-    The relative change of the mean composite score decides; with tolerances by metric, the worst of
-    the metrics does. Warning fails as critical does.
+    The relative change of the mean composite score decides, or with tolerances by metric the worst
+    metric. Both warning and critical fail.
     """
     table, changes = _table(comparison), _gating(comparison)
     metrics = [change.name for change in changes]
     before, after = (_means(table, metrics, scores) for scores in (table.old, table.new))
     if COMPOSITE not in before or COMPOSITE not in after:
         raise InputError(
-            f"{comparison.new} and {comparison.old} cannot be held together by their composite "
-            "scores: of the rows in both, one of them has none"
+            f"the composite scores of {comparison.new} and {comparison.old} cannot be compared: "
+            "one run has none in the rows that both have"
         )
     n_excluded = int((table.in_new & ~table.in_old).sum())
     tolerance, tolerances = TOLERANCE, None
@@ -166,11 +166,11 @@ def regtrace_verdict(comparison: RunComparison, kind: str, margin: Margins) -> B
         kind,
         [*_regtrace_findings(block, table, tolerance), *map(_lost_finding, lost)],
         good=block.status,
-        summary=f"the mean composite score changed by {block.suite_delta:+.1%} of itself: clean"
+        summary=f"relative change of the mean composite score: {block.suite_delta:+.1%} (clean)"
         if tolerances is None
-        else f"none of {len(after)} means fell beyond its tolerance: clean",
+        else f"none of {len(after)} means fell by more than its tolerance (clean)",
     )
-    notice = f"{n_excluded:,} rows that {comparison.old} lacks are in no score"
+    notice = f"rows left out because {comparison.old} lacks them: {n_excluded:,}"
     return replace(verdict, notices=(*verdict.notices, notice)) if n_excluded else verdict
 
 
@@ -178,14 +178,14 @@ def _table(comparison: RunComparison) -> RowTable:
     table = comparison.table
     if table is None or COMPOSITE not in table.names:
         raise InputError(
-            f"{comparison.new} and {comparison.old} cannot be held together by their composite "
-            "scores: both need them, with ids, and the same metrics"
+            f"the composite scores of {comparison.new} and {comparison.old} cannot be compared: "
+            "both runs need composite scores, ids and the same metrics"
         )
     return table
 
 
 def _means(table: RowTable, metrics: Sequence[str], scores: Floats) -> dict[str, float]:
-    """The mean of each column over rows of both runs, of those that have any score there."""
+    """The mean of each column over the rows of both runs, if it has any score there."""
     found = {}
     for name in (COMPOSITE, *metrics):
         column = scores[table.in_both, table.names.index(name)]
@@ -208,7 +208,7 @@ def _regtrace_findings(block: RegressionBlock, table: RowTable, tolerance: float
                 metric=name,
                 status=status,
                 held=not decides or status == "clean",
-                message=f"{_whose(name)} changed by {delta:+.1%} of itself: {status}",
+                message=f"relative change of {_whose(name)}: {delta:+.1%} ({status})",
                 n_pairs=int((~np.isnan(old) & ~np.isnan(new)).sum()),
                 change=delta,
                 margin=limit,
@@ -222,7 +222,7 @@ def _whose(name: str) -> str:
 
 
 def _lost_finding(metric: MetricId) -> Finding:
-    message = f"{metric} has no scores now, and had some in the baseline"
+    message = f"{metric} has no scores, but the baseline has some"
     return Finding(metric=metric, status="critical", held=False, message=message)
 
 
@@ -232,7 +232,7 @@ def _lost_finding(metric: MetricId) -> Finding:
 def omk_run_verdict(comparison: RunComparison, kind: str) -> BaselineVerdict:
     """As omk 0.54, on composite scores from 1 to 5; the composite stands for its layers.
 
-    Its interval is drawn as omk draws it: 1,000 resamples of the pairs with its generator and seed.
+    The interval is omk's: 1,000 resamples of the pairs with its random generator and seed.
     """
     table = _table(comparison)
     before, after = (1 + 4 * scores for scores in table.column(COMPOSITE))
@@ -285,9 +285,9 @@ def _omk_summary(scores: Floats) -> dict[str, float]:
 
 
 def _omk_finding(verdict: OmkVerdict, interval: OmkInterval | None, n_pairs: int) -> Finding:
-    message = "composite scores, from 1 to 5,"
+    message = "composite scores (1 to 5)"
     if interval is None:
-        message += f" have {counted(n_pairs, 'pair')} and no interval"
+        message += f" have {counted(n_pairs, 'pair')}: too few for an interval"
     else:
         message += (
             f" changed by {interval.estimate:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}] "
@@ -295,7 +295,7 @@ def _omk_finding(verdict: OmkVerdict, interval: OmkInterval | None, n_pairs: int
         )
     if verdict.level == "CAUTIOUS" and interval is not None:
         trivial = interval.estimate < TRIVIAL
-        message += f", a gain below {TRIVIAL:g}" if trivial else f", and their mean misses {GATE:g}"
+        message += f", a gain below {TRIVIAL:g}" if trivial else f"; their mean is below {GATE:g}"
     return Finding(
         metric=COMPOSITE,
         status=verdict.level,
@@ -312,13 +312,13 @@ def _omk_finding(verdict: OmkVerdict, interval: OmkInterval | None, n_pairs: int
 
 
 def false_alarm_rate(policy: str, n_rows: int, tied: float) -> FalseAlarmRate | None:
-    """The simulated rate for the nearest size and share of ties; None where there is none.
+    """The simulated rate for the nearest size and share of ties; None if not simulated.
 
     Parameters
     ----------
     policy : str
     n_rows : int
-        Pairs; sizes are as near as their ratio is near 1.
+        Number of pairs; the nearest size is that with the ratio nearest to 1.
     tied : float
         Share of pairs with the same scores in both runs.
     """
@@ -335,7 +335,7 @@ def false_alarm_rate(policy: str, n_rows: int, tied: float) -> FalseAlarmRate | 
 
 
 def share_tied(comparison: RunComparison) -> float:
-    """Share of the scores of metrics that gate, of pairs, that are the same in both runs."""
+    """Share of paired scores of gating metrics that are the same in both runs."""
     table = comparison.table
     names = [each.name for each in comparison.changes if each.gating and each.slice is None]
     if table is None or not names:
@@ -356,7 +356,7 @@ class ToolPolicy(NamedTuple):
     verdict : callable
         Takes a comparison, the kind of its baseline and the margin.
     alone : callable
-        Status, whether it passes, and why, of a run without a baseline.
+        Status, whether it passes, and why, for a run without a baseline.
     takes_margin : bool
     """
 

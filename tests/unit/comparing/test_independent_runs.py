@@ -47,7 +47,7 @@ def test_two_runs_are_described_and_not_tested() -> None:
     assert faithfulness.cliffs_delta == pytest.approx((above - below) / 30)
     assert faithfulness.hedges_g is not None
     assert faithfulness.hedges_g > 1
-    assert "5 ids are in both runs; paired, they would tell more" in found.notes
+    assert "the runs share 5 ids; pairing them is more precise" in found.notes
 
 
 @every_row("which", [0, 1])
@@ -80,7 +80,7 @@ def test_the_command_says_it_in_every_form(tmp_path) -> None:  # noqa: ANN001
     assert "| faithfulness | 0.47 (6/6) | 0.80 (5/5) |" in markdown
     refused = CliRunner().invoke(compare_command, [*files, "--slice", "topic"])
     assert refused.exit_code == 2
-    assert "leave --slice out" in refused.output
+    assert "remove --slice" in refused.output
 
 
 def test_nulls_at_their_worst_bound_the_difference() -> None:

@@ -465,15 +465,11 @@ def test_tables_have_no_settings(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / f"{name}.csv").write_text("id,faithfulness\na,0.5\nb,1\n")
     found = compare(tmp_path / "old.csv", tmp_path / "new.csv")
-    assert found.notes == (
-        "the runs have no signature: that the settings were the same is not known",
-    )
+    assert found.notes == ("the runs have no signature, so the settings cannot be checked",)
     rows = [{"id": "a", "question": "q", "answer": "a", "contexts": ["c"]}]
     grounded = rag_eval.evaluate_batch(rows, ["faithfulness"], profile="grounded")
     notes = compare(tmp_path / "old.csv", grounded).notes
-    assert notes == (
-        f"{tmp_path / 'old.csv'} has no signature: that the settings were the same is not known",
-    )
+    assert notes == (f"{tmp_path / 'old.csv'} has no signature, so the settings cannot be checked",)
 
 
 def test_runs_with_other_metrics() -> None:
@@ -490,8 +486,8 @@ def test_a_diagnostic_has_no_part_in_composite_scores() -> None:
     composite = np.array([0.5, 1.0])
     new = replace(run({"faithfulness": [0.5, 1]}, passed=[1, 1]), composite=composite)
     for name, wanted in (
-        ("unsupported_names", (["faithfulness", "composite"], "unsupported_names: verdicts")),
-        ("context_recall", (["faithfulness"], "context_recall: composite scores and verdicts")),
+        ("unsupported_names", (["faithfulness", "composite"], "unsupported_names: row verdicts")),
+        ("context_recall", (["faithfulness"], "context_recall: composite scores and row verdicts")),
     ):
         old = run({"faithfulness": [0.5, 1], name: [0, 1]}, passed=[1, 0])
         found = compare(replace(old, composite=composite), new)
@@ -512,7 +508,7 @@ def test_one_run_may_have_the_columns() -> None:
     assert figures(compare(old, new, slices=["topic"])) != figures(compare(old, new))
     found = compare(old, bare, slices=["topic"], cluster_by="topic")
     # The row that only the new run has is in no slice, and in no cluster.
-    assert "1 of 60 rows have no topic: in no slice" in found.notes
+    assert "rows in no slice (no topic): 1 of 60" in found.notes
     assert found.change("faithfulness").new_interval is None
     assert found.change("faithfulness").old_interval is not None
     assert len(found.improvements("mine", Slice("topic", "x"))) == 20
@@ -568,12 +564,15 @@ def test_what_cannot_be_compared(call: Call, message: str) -> None:
 def test_columns_that_do_not_fit() -> None:
     old = run({"mine": [1.0, 0.0]}, columns={"topic": ["a", None]})
     new = run({"mine": [1.0, 0.0]}, columns={"topic": ["b", None]})
-    with pytest.raises(InputError, match="topic of row 'r000' is 'a' and 'b'"):
+    with pytest.raises(InputError, match="row 'r000' has two values of topic, 'a' and 'b'"):
         compare(old, new, slices=["topic"])
-    with pytest.raises(InputError, match="row 'r001' has no topic; rows are in clusters"):
+    with pytest.raises(InputError, match="row 'r001' has no topic: with cluster_by every row"):
         compare(old, old, cluster_by="topic")
     many = run({"mine": [1.0] * 101}, columns={"topic": [str(n) for n in range(101)]})
-    with pytest.raises(InputError, match="topic has 101 values, such as '0'; slices are few"):
+    with pytest.raises(
+        InputError,
+        match="topic has 101 values, such as '0'; a field for slices can have at most 100",
+    ):
         compare(many, many, slices=["topic"])
 
 
@@ -593,9 +592,9 @@ def test_result_files_without_ids_are_compared_by_their_means(tmp_path: Path) ->
         ("faithfulness", -0.5, "NOT COMPARABLE"),
         ("composite", -0.5, "NOT COMPARABLE"),
     ]
-    assert found.notes[0].startswith("means alone are compared, without a test")
+    assert found.notes[0].startswith("only means are compared, without a test")
     assert json_text.dumps(found.to_dict())
-    with pytest.raises(InputError, match="were not matched: no ids"):
+    with pytest.raises(InputError, match="were not paired: ids are missing"):
         found.moved_rows("faithfulness")
     # Where rows are needed that is no help.
     with pytest.raises(MissingIdsError):
@@ -698,8 +697,8 @@ def test_an_interval_that_leaves_out_zero_beside_a_test_that_finds_nothing_is_ex
     assert [one.name for one in disagreements(found)] == ["m00"]
     line = disagreement_line(found)
     assert line is not None
-    assert line.startswith("interval and test of m00 say different things: an interval is of one")
-    assert "over all 20 at 0.05" in line
+    assert line.startswith("the confidence interval and the test disagree on m00: the interval is")
+    assert "in all 20 tests together to 0.05" in line
     assert line in report_lines(found)
     # By itself the same loss is found by both.
     alone = compare(run(base), run(moved), metrics=["m00"])
@@ -718,7 +717,7 @@ def test_a_loss_that_the_two_sided_interval_does_not_show_is_explained() -> None
     assert change.difference.high > 0
     line = disagreement_line(found)
     assert line is not None
-    assert "holds the chance of a false alarm at 0.05. The test decides" in line
+    assert "limits the chance of a false alarm to 0.05. The test decides" in line
 
 
 def test_a_score_that_rounding_put_beyond_one_is_a_share_all_the_same() -> None:

@@ -91,7 +91,7 @@ def test_numbers_are_shown_with_the_decimals_that_tell_them_apart() -> None:
 def test_a_metric_without_scores_fails_its_gate() -> None:
     result = batch(GOOD, metrics="context_recall", allow_missing=True)
     assert outcomes(result, context_recall=0) == [
-        (False, "context_recall has no scores (0/1); wanted a mean of at least 0.00")
+        (False, "context_recall has no scores (0/1); its mean must be at least 0.00")
     ]
     assert outcomes(result, 1) == [(False, "pass rate 0.00 (0/1) is below 1.00")]
 
@@ -104,11 +104,17 @@ def test_regressions() -> None:
     before = batch(GOOD, GOOD, metrics="faithfulness,answer_relevance")
     after = batch(GOOD, BAD, metrics="faithfulness,answer_relevance", baseline_result=before)
     assert outcomes(after) == [
-        (False, "faithfulness mean 0.50 is 0.50 below the baseline's 1.00 (more than 0.05)"),
-        (False, "answer_relevance mean 0.50 is 0.50 below the baseline's 1.00 (more than 0.05)"),
+        (
+            False,
+            "faithfulness mean 0.50 is 0.50 below the baseline's 1.00 (threshold 0.05)",
+        ),
+        (
+            False,
+            "answer_relevance mean 0.50 is 0.50 below the baseline's 1.00 (threshold 0.05)",
+        ),
     ]
     same = batch(GOOD, GOOD, baseline_result=before)
-    assert outcomes(same) == [(True, "faithfulness mean 1.00 is that of the baseline")]
+    assert outcomes(same) == [(True, "faithfulness mean 1.00, same as the baseline")]
     better = batch(GOOD, GOOD, baseline_result=batch(GOOD, BAD))
     assert outcomes(better) == [(True, "faithfulness mean 1.00 is 0.50 above the baseline's 0.50")]
     little = batch(
@@ -116,7 +122,7 @@ def test_regressions() -> None:
         regression_threshold=0.6,
     )  # fmt: skip
     assert outcomes(little, regression_threshold=0.6) == [
-        (True, "faithfulness mean 0.50 is 0.50 below the baseline's 1.00 (at most 0.60)")
+        (True, "faithfulness mean 0.50 is 0.50 below the baseline's 1.00 (threshold 0.60)")
     ]
 
 
@@ -126,7 +132,9 @@ def test_a_metric_that_lost_its_scores_is_not_comparable_and_fails() -> None:
     after = batch(GOOD, metrics="context_recall", allow_missing=True, baseline_result=before)
     assert outcomes(after) == [(False, "context_recall has no scores; the baseline's mean is 1.00")]
     never = batch(GOOD, metrics="context_recall", allow_missing=True, baseline_result=after)
-    assert outcomes(never) == [(True, "context_recall has no scores, and none in the baseline")]
+    assert outcomes(never) == [
+        (True, "context_recall has no scores, neither in this run nor in the baseline")
+    ]
 
 
 @every_row(

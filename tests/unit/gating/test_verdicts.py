@@ -54,7 +54,7 @@ def test_thresholds_on_means() -> None:
         False,
         "noise_sensitivity mean 0.30 (2/2) is above 0.25",
     )
-    with pytest.raises(InputError, match="of which lower is better: max_mean bounds it"):
+    with pytest.raises(InputError, match="where lower is better: use max_mean"):
         guarded(noisy, min_mean={"noise_sensitivity": 0.25})
     with pytest.raises(InputError, match="context_recall, which is not computed"):
         guarded(ten(), min_mean={"context_recall": 0.5})
@@ -67,7 +67,7 @@ def test_pass_rate() -> None:
         "pass rate 0.80 (8/10) is below 0.90",
     )
     unknown = scored_run("today", {"faithfulness": [0.5]})
-    with pytest.raises(InputError, match="min_pass_rate: today does not say which rows passed"):
+    with pytest.raises(InputError, match="min_pass_rate: today has no row verdicts"):
         guarded(unknown, min_pass_rate=0.9)
 
 
@@ -76,7 +76,7 @@ def test_null_rates() -> None:
     assert guarded(run, max_null_rate=0.1)[0]
     assert guarded(run, max_null_rate={"faithfulness": 0.05}) == (
         False,
-        "faithfulness: share of rows without a score 0.10 (1/10) is above 0.05",
+        "faithfulness: share of null scores 0.10 (1/10) is above 0.05",
     )
     with pytest.raises(InputError, match="no scores of context_recall"):
         guarded(run, max_null_rate={"context_recall": 0.05})
@@ -88,8 +88,8 @@ def test_a_null_rate_that_rose() -> None:
     report = gate(after, before, guards=Guards(max_null_rise=0.1))
     assert not report.passed
     assert report.reason == (
-        "faithfulness: share of rows without a score went from 0.000 in today to 0.200, "
-        "more than 0.10 more (by 0.20)"
+        "faithfulness: share of null scores went from 0.000 in today to 0.200, "
+        "a rise of 0.20; the largest allowed rise is 0.10"
     )
     assert gate(before, after, guards=Guards(max_null_rise=0.0)).passed
 
@@ -142,9 +142,11 @@ def test_a_critical_row_counts_when_it_fails_often_enough() -> None:
     passed, reason = guarded(repeated(0, 1, 0), **limits)
     assert not passed
     assert "q0 (failed 2 of 3)" in reason
-    with pytest.raises(InputError, match=r"critical_fails is 2 .* come once: none could ever fail"):
+    with pytest.raises(
+        InputError, match=r"critical_fails is 2, .* more than once, so none can fail"
+    ):
         guarded(repeated(0), **limits)
-    with pytest.raises(InputError, match="does not say which rows passed"):
+    with pytest.raises(InputError, match="today has no row verdicts"):
         guarded(scored_run("today", {"faithfulness": [0.5]}), critical=["q0"])
 
 
@@ -192,7 +194,7 @@ def at(name: str, shift: float, noise: int = 0) -> Any:
 def test_without_a_baseline_the_guards_alone_decide() -> None:
     report = gate(ten())
     assert (report.status, report.passed) == ("NEW", True)
-    assert "no baseline was found: the guards alone decide" in report.notices
+    assert "no baseline was found; only the guards decide" in report.notices
     assert gate(ten(), policy="regtrace").status == "new"
     solo = gate(ten(), policy="omk")
     assert (solo.status, solo.passed) == ("SOLO", False)
@@ -244,7 +246,7 @@ def test_runs_of_other_settings_are_refused_unless_forced() -> None:
         ({"care": 0}, "care must be above 0"),
         ({"margin": -0.1}, "margin must be 0 or above"),
         ({"policy": "omk", "margin": 0.1}, "omk takes no margin"),
-        ({"policy": "node", "slices": ["topic"]}, "node knows no slices"),
+        ({"policy": "node", "slices": ["topic"]}, "node takes no slices"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any], message: str) -> None:
@@ -313,7 +315,9 @@ def test_a_pinned_run_is_not_held_against_itself(store: RunStore) -> None:
     store.pin(only)
     report = gate_stored(store, only)
     assert report.baselines == ()
-    assert any("is pinned itself" in notice for notice in report.notices)
+    assert any(
+        "is the pinned run and is not compared with itself" in notice for notice in report.notices
+    )
 
 
 def test_the_branch_of_a_run_comes_first(store: RunStore) -> None:
@@ -331,9 +335,7 @@ def test_a_file_against_a_store_is_noted_nowhere(store: RunStore) -> None:
     assert [each.name for each in report.baselines] == [base]
     assert len(store.runs()) == 1
     unknown = scored_run("new", {"faithfulness": SCORES})
-    assert any(
-        "does not say which dataset" in n for n in gate_against_store(unknown, store).notices
-    )
+    assert any("does not name its dataset" in n for n in gate_against_store(unknown, store).notices)
 
 
 # ------------------------------------------------------------------------------------------ output

@@ -309,7 +309,7 @@ def test_the_gate_of_a_mean_says_that_verdicts_have_none() -> None:
     assert not outcomes[0].held
     assert outcomes[0].found is None
     assert outcomes[0].message == (
-        "faithfulness has verdicts and no mean (6/6); wanted a mean of at least 0.00"
+        "faithfulness has verdicts but no mean (6/6); its mean must be at least 0.00"
     )
 
 

@@ -1010,7 +1010,7 @@ def test_regressions_go_in_the_direction_that_is_worse() -> None:
     assert (names.held, names.wanted) == (False, 0.05)
     assert names.found == deltas["unsupported_names"].delta
     assert names.message == (
-        "unsupported_names mean 0.50 is 0.50 above the baseline's 0.00 (more than 0.05)"
+        "unsupported_names mean 0.50 is 0.50 above the baseline's 0.00 (threshold 0.05)"
     )
     assert gates["faithfulness"].wanted == -0.05
     held = {gate.metric_id: gate for gate in check_gates(better, Gates.of(None, None, ()), 0.05)}
@@ -1034,7 +1034,7 @@ def test_a_rise_of_exactly_the_threshold_is_no_regression() -> None:
 @every_row("metric", LOWER_IS_BETTER)
 def test_a_least_mean_of_what_should_be_low_is_refused(metric: str) -> None:
     found = refusal(lambda: Gates.of(None, {metric: 0.5}, ALL_METRIC_IDS))
-    assert found == f"min_mean is given for {metric}, of which lower is better: max_mean bounds it"
+    assert found == f"min_mean does not apply to {metric}, where lower is better: use max_mean"
 
 
 def test_comparing_files_of_diagnostics(tmp_path: Path) -> None:
