@@ -215,7 +215,7 @@ class _FileRun:
 
     def _notes(self, gold: Mapping[MetricId, LabelComparison]) -> Iterator[str]:
         if self._keeper is not None and not self.stream.is_sound:
-            yield "the input changed, and the run is not in the store"
+            yield "the input changed, so the run was not saved in the store"
         elif self._keeper is not None:
             yield from self._keeper.notes(interrupted=self.stream.stopped is not None)
         yield from dict.fromkeys(note for found in gold.values() for note in found.notes)

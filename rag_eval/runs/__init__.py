@@ -1,4 +1,4 @@
-"""Scored runs: files and results to rows of scores, kept in a store, taken as baselines."""
+"""Scored runs: read from files and results, saved in a store, used as baselines."""
 
 from __future__ import annotations
 

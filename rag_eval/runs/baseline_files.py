@@ -1,7 +1,7 @@
-"""A run as a JSON file that is committed beside the code, and back.
+"""A run as a JSON file to commit beside the code, and back.
 
-A row is a line, rows are in the order of their ids, keys in that of the alphabet, and there is no
-time and no place: a score that changed is one line of a diff.
+Each row is one line, rows are sorted by id, keys alphabetically, and there are no times and paths,
+so a changed score is one line of a diff.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ def write_baseline_file(run: ScoredRun, path: str | Path) -> None:
     Raises
     ------
     InputError
-        When the name is another one, the folder cannot be written to, or a score is infinite.
+        When the name ends otherwise, the folder cannot be written to, or a score is infinite.
     """
     target = Path(path)
     if not plain_name(target).endswith(".json"):
-        raise InputError(f"{target}: a baseline is a .json file, also .json.gz")
+        raise InputError(f"{target}: the name of a baseline file must end in .json or .json.gz")
     try:
         rows = [(id_, json_text.dumps(row)) for id_, row in _rows(run)]
         head = json_text.dumps(_head(run), indent=1)
     except ValueError as error:
         raise InputError(f"{run.name} cannot be written as JSON: {error}") from None
-    # Rows of one id by what they say: repeats have no order.
+    # Rows with the same id are sorted by content: repeats have no order.
     lines = [line for _, line in sorted(rows)]
     with atomic_file(target) as file:
         file.write(b'{"baseline":\n' + head + b',\n"rows":[')
@@ -65,16 +65,16 @@ def _head(run: ScoredRun) -> dict[str, Any]:
 
 
 def _sorted(value: Any) -> Any:
-    """Objects with their keys in order, at any depth."""
+    """Objects with sorted keys, at any depth."""
     if isinstance(value, Mapping):
         return {str(key): _sorted(value[key]) for key in sorted(value, key=str)}
     return [_sorted(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
 def _rows(run: ScoredRun) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each row under its id; what most rows have none of is left out where there is none."""
+    """Each row under its id; empty fields are left out."""
     named = sorted(zip(run.metrics, range(len(run.metrics)), strict=True))
-    # As lists: to take numbers out of arrays one by one takes three times as long.
+    # As lists: reading arrays one number at a time is three times as slow.
     every = zip(
         run.ids,
         run.scores.tolist(),

@@ -1,4 +1,4 @@
-"""What a run is held against.  In: records of earlier runs.  Out: the one that is the baseline."""
+"""Records of earlier runs in; the baseline out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OLD_AFTER: Final = timedelta(days=7)
 
 
 class Candidate(Protocol):
-    """A run as far as the choice of a baseline looks at it."""
+    """The fields of a run that the choice of a baseline needs."""
 
     @property
     def run_id(self) -> str: ...
@@ -32,7 +32,7 @@ Run = TypeVar("Run", bound=Candidate)
 
 
 def newest_first(records: Iterable[Run]) -> list[Run]:
-    """Runs by their times, the newest first; of one time, the one that came first stays first."""
+    """Runs by time, newest first; runs of the same time keep their order."""
     return sorted(records, key=lambda record: _time(record.created_at), reverse=True)
 
 
@@ -43,21 +43,21 @@ def find_baseline(
     fallback_branch: str | None = None,
     pinned_run_id: str | None = None,
 ) -> Run | None:
-    """The run that a new one is held against, by Regtrace's rules.
+    """The baseline of a new run, by Regtrace's rules.
 
     Parameters
     ----------
     records : iterable of runs
-        Of one dataset: a run of another is no baseline.
+        Runs of one dataset; a run of another dataset is not a baseline.
     strategy : {"last_passing", "pinned"}
         ``pinned`` gives the run with the id ``pinned_run_id``, whatever its status; without an id
-        it is ``last_passing``: the newest run that passed on ``branch``, else on
-        ``fallback_branch``, else on any. Without a branch, the newest that passed.
+        it means ``last_passing``: the newest passing run on ``branch``, otherwise on
+        ``fallback_branch``, otherwise on any branch. Without a branch, the newest passing run.
 
     Returns
     -------
     run or None
-        None where no run qualifies.
+        None if no run qualifies.
     """
     if strategy not in ("last_passing", "pinned"):
         raise InputError(f"strategy must be 'last_passing' or 'pinned', got {strategy!r}")
@@ -72,7 +72,7 @@ def find_baseline(
 
 
 def age_note(record: Candidate, now: datetime | None = None) -> str | None:
-    """A remark about a baseline that is older than a week; None for a younger one."""
+    """A note about a baseline that is older than a week; None for a newer one."""
     age = (datetime.now(UTC) if now is None else now) - _time(record.created_at)
     if age <= OLD_AFTER:
         return None
@@ -87,5 +87,5 @@ def _time(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"not a time in ISO 8601: {text!r:.80}") from None
+        raise InputError(f"the time must be in ISO 8601, got {text!r:.80}") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,6 +1,6 @@
-"""The hash of a dataset.  In: ids, questions and true answers of rows in any order.  Out: a hash.
+"""Ids, questions and ground truths of rows, in any order, in; the hash of the dataset out.
 
-Two runs are of one dataset when these agree, whatever was answered and retrieved.
+Two runs have the same dataset if these agree, whatever the answers and contexts are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rag_eval.kernels.columns import TextColumn
 _MARK: Final = b"rag-eval dataset row 1\n"
 _MODULUS: Final = 1 << 256
 _DIGEST_CHARACTERS: Final = 16
-# The profile that keeps several true answers of a row apart; nothing is scored.
+# The profile that keeps several ground truths of a row apart; nothing is scored.
 _NEEDS: Final = FieldNeeds(
     frozenset(),
     question=True,
@@ -30,12 +30,12 @@ _NEEDS: Final = FieldNeeds(
 
 
 class DatasetHash:
-    """Sums the SHA-256 of each row, modulo 2**256: the order of rows does not matter.
+    """Sums the SHA-256 of each row modulo 2**256, so the order of rows does not matter.
 
-    A row is its id, its question and its true answers, as far as it has them; an empty text counts
-    as none, and an id is the same as a number and as a text. Rows of CSV, JSON and Parquet, and
-    dicts, give the same hash. It tells a dataset that was changed from one that was not; it is no
-    defence against somebody who makes two on purpose that agree.
+    The hash covers the id, the question and the ground truths of each row, as far as it has them;
+    an empty string counts as missing, and ids are equal as numbers and as strings. CSV, JSON,
+    Parquet and dicts give the same hash. It detects changes of a dataset, but not deliberate
+    collisions.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class DatasetHash:
         self.n_rows = 0
 
     def add(self, row_id: object, question: bytes, truths: Sequence[bytes]) -> bytes:
-        """Add a row, its texts in UTF-8; gives the digest of the row without its id."""
+        """Add a row with texts in UTF-8; return the digest of the row without its id."""
         content = hashlib.sha256(_MARK + _encoded(question) + b"".join(map(_encoded, truths)))
         named = content.copy()
         if is_id(row_id):
@@ -53,9 +53,9 @@ class DatasetHash:
         return content.digest()
 
     def add_block(self, block: SampleBlock) -> list[str]:
-        """Add the rows of a block; gives a name for each: its id, or a digest of its content.
+        """Add the rows of a block; return a name for each: its id, or a digest of its content.
 
-        Rows without an id that ask the same with the same true answers have one name.
+        Rows without an id that have the same question and ground truths get the same name.
         """
         names = []
         contents = _packed_contents(block)
@@ -75,7 +75,7 @@ class DatasetHash:
 
 
 def dataset_hash(samples: Iterable[SampleLike]) -> str:
-    """The hash of samples in memory, such as ``rag-eval run --store`` finds for a file of them.
+    """The hash of samples in memory, equal to that of ``rag-eval run --store`` for their file.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def dataset_hash(samples: Iterable[SampleLike]) -> str:
     Returns
     -------
     str
-        64 hexadecimal digits; zeros for no samples.
+        64 hexadecimal digits; all zeros without samples.
     """
     found = DatasetHash()
     for sample in samples:
@@ -93,7 +93,7 @@ def dataset_hash(samples: Iterable[SampleLike]) -> str:
 
 
 def is_id(value: object) -> bool:
-    """Whether a value names a row: a text that is not empty, or a whole number."""
+    """Whether a value is an id: a non-empty string or an integer."""
     return isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""
 
 
@@ -102,16 +102,16 @@ def _content_name(digest: bytes) -> str:
 
 
 def _encoded(text: bytes) -> bytes:
-    """A text that no other texts run together can look like."""
+    """A length-prefixed text, so that no two sequences of texts look alike."""
     return b"%d:" % len(text) + text
 
 
 def _packed_contents(block: SampleBlock) -> list[tuple[bytes, list[bytes]]]:
-    """Question and true answers of each row, by the kernels' own reading where that can be."""
+    """Question and ground truths of each row, as read by the kernels if possible."""
     try:
         batch = block.pack(_NEEDS)
     except InputError:
-        # A row that no metric of the run has to read: an odd language, a question that is no text.
+        # A row the kernels reject but no metric needs: an odd language, a non-text question.
         return [_sample_content(block.sample(index)) for index in range(len(block))]
     assert batch.grounded is not None
     questions, truths = _texts(batch.question), _texts(batch.ground_truth)
@@ -133,7 +133,7 @@ def _sample_content(sample: SampleLike | Mapping[str, Any]) -> tuple[bytes, list
     try:
         truth = ground_truth_of(sample)
     except ValueError:
-        raise InputError("ground_truth and groundTruth are both there, and differ") from None
+        raise InputError("ground_truth and groundTruth are both given and differ") from None
     truths = [truth] if isinstance(truth, str) else truth
     if not isinstance(truths, (list, tuple)):
         truths = []
@@ -142,7 +142,7 @@ def _sample_content(sample: SampleLike | Mapping[str, Any]) -> tuple[bytes, list
 
 
 def _bytes(text: object) -> bytes:
-    """UTF-8 as kernels have it: half a character is three bytes, its two halves are one."""
+    """UTF-8 as in the kernels: a lone surrogate is three bytes, a pair is one character."""
     if not isinstance(text, str):
         return b""
     try:

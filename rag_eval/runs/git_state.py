@@ -1,10 +1,10 @@
-"""Where the code of a run stands.  In: a folder and the environment.  Out: commit and branch.
+"""A folder and the environment in; commit and branch of the code out.
 
-Asked of ``git``, and of the variables that CI systems set; whatever goes wrong, a run goes on.
+The sources are ``git`` and the variables that CI systems set; a failure never stops a run.
 
-A folder may be somebody else's, and its settings can name programs: filters, monitors, hooks,
-remotes. None of them is started. Commit and branch are read from refs alone. Whether files were
-changed is asked only where git has no program to run for the answer, and is unknown elsewhere.
+A folder may come from somebody else, and its git settings can name programs: filters, monitors,
+hooks, remotes. None of them is started. Commit and branch are read from refs only. Whether files
+were changed is determined only where git needs no program for it, and is unknown elsewhere.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ BRANCH_VARIABLES: Final = (
     "CI_COMMIT_BRANCH",
     "CIRCLE_BRANCH",
 )
-"""Looked at in this order; the first that is not empty names the branch."""
+"""The first of these that is not empty names the branch."""
 
 COMMIT_VARIABLES: Final = ("GITHUB_SHA", "CI_COMMIT_SHA", "CIRCLE_SHA1")
 
 _NO_BRANCH: Final = "default"
 _TIMEOUT_S: Final = 5.0
-# No index is written, and no monitor, hook or pager is started. A folder of files that looks like
-# a repository without a work tree may have come with a clone, and is none (git 2.38 and later).
+# Writes no index and starts no monitor, hook or pager. A folder that merely looks like a bare
+# repository may have come with a clone and is ignored (git 2.38 and later).
 _GIT: Final = (
     *("--no-pager", "--no-optional-locks"),
     *("-c", "safe.bareRepository=explicit"),
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
 )
-# Nothing is fetched: the first is known from git 2.44 on, the second to all.
+# Fetches nothing: git 2.44 and later know the first, all versions the second.
 _ENVIRONMENT: Final = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",
@@ -60,11 +60,11 @@ _STATUS: Final = (
     "--no-renames",
 )
 _FILTER: Final = re.compile(r"filter\.")
-# A remote that missing objects are fetched from.
+# A remote from which git would fetch missing objects.
 _PROMISOR: Final = re.compile(
     r"extensions\.partialclone|remote\..*\.(promisor|partialclonefilter)", re.DOTALL
 )
-# Of all settings those that are the user's own; any others come with the repository.
+# The scopes of the user's own settings; all others come with the repository.
 _OF_THE_USER: Final = frozenset({"system", "global", "command"})
 _BRANCHES: Final = "refs/heads/"
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
@@ -72,17 +72,17 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class GitState:
-    """What is known of the code that a run was made with.
+    """The state of the code that made a run.
 
     Attributes
     ----------
     commit : str or None
-        Its full hash.
+        The full hash.
     branch : str or None
-        As it is called there; None on a commit without a branch.
+        Name of the branch; None on a detached commit.
     dirty : bool or None
-        Files that git keeps were changed since the commit, those of submodules left out. None
-        where that is unknown: without git, or where git would have to run a filter or to fetch.
+        Whether tracked files were changed since the commit, not counting submodules. None if
+        unknown: without git, or if git would have to run a filter or fetch.
     """
 
     commit: str | None = None
@@ -97,8 +97,9 @@ class GitState:
 def git_state(folder: str | Path = ".", environment: Mapping[str, str] | None = None) -> GitState:
     """Commit and branch of the code in a folder; never fails.
 
-    The branch is the one that the environment names (:data:`BRANCH_VARIABLES`), as CI systems check
-    out a commit without one; else git's. The commit is git's, else the environment's.
+    The branch comes from the environment (:data:`BRANCH_VARIABLES`), because CI systems check out a
+    commit without a branch; otherwise from git. The commit comes from git, otherwise from the
+    environment.
     """
     env = os.environ if environment is None else environment
     git = _Git(folder)
@@ -112,13 +113,13 @@ def git_state(folder: str | Path = ".", environment: Mapping[str, str] | None = 
 def current_branch(
     folder: str | Path = ".", environment: Mapping[str, str] | None = None
 ) -> str | None:
-    """The branch alone, as :func:`git_state` finds it; never fails."""
+    """The branch, as found by :func:`git_state`; never fails."""
     env = os.environ if environment is None else environment
     return branch_of_environment(env) or _Git(folder).branch()
 
 
 def branch_of_environment(environment: Mapping[str, str]) -> str | None:
-    """The branch that a CI system, or the caller, names; None where nobody does."""
+    """The branch that a CI system or the caller names; None if neither does."""
     for name in BRANCH_VARIABLES:
         if branch := environment.get(name, "").strip():
             return branch
@@ -126,15 +127,15 @@ def branch_of_environment(environment: Mapping[str, str]) -> str | None:
 
 
 def detect_branch(environment: Mapping[str, str], folder: str | Path = ".") -> str:
-    """The branch in a form that can be part of a file name, as Regtrace finds it.
+    """The branch in a form that is safe in a file name, as found by Regtrace.
 
-    The environment's, else that of git, else ``default``.
+    From the environment, otherwise from git, otherwise ``default``.
     """
     return sanitize_branch(current_branch(folder, environment) or _NO_BRANCH)
 
 
 def sanitize_branch(branch: str) -> str:
-    """A slash as ``-``, and all but letters of English, digits, ``_`` and ``-`` as ``_``."""
+    """Replace a slash by ``-``, and all but ASCII letters, digits, ``_`` and ``-`` by ``_``."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", branch.replace("/", "-"))
 
 
@@ -144,7 +145,7 @@ def _commit_of_environment(environment: Mapping[str, str]) -> str | None:
 
 
 class _Git:
-    """Questions to git about a folder; all answers together take five seconds at most."""
+    """Queries to git about a folder; together they take at most five seconds."""
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = folder
@@ -152,26 +153,26 @@ class _Git:
         self._ends_at = time.monotonic() + _TIMEOUT_S
 
     def commit(self) -> str | None:
-        """The commit's full hash."""
+        """The full hash of the commit."""
         found = (self._asked(_HEAD) or "").strip()
         return found if _COMMIT.fullmatch(found) else None
 
     def branch(self) -> str | None:
-        """The branch; None on a commit without one."""
+        """The branch; None on a detached commit."""
         return (self._asked(_REF) or "").strip().removeprefix(_BRANCHES) or None
 
     def dirty(self) -> bool | None:
-        """Whether files were changed; None where an answer may need a program."""
+        """Whether files were changed; None if git might need a program to tell."""
         if not self._can_compare():
             return None
         status = self._asked(_STATUS)
         return None if status is None else status != ""
 
     def _can_compare(self) -> bool:
-        """Whether git can compare files with the commit by itself.
+        """Whether git can compare files with the commit without another program.
 
-        A filter of the user's own is no program of the repository, but may obey its settings, as
-        git-lfs does: no file may go through one.
+        Even a filter from the user's own settings may obey the repository's settings, as git-lfs
+        does, so no file may go through a filter.
         """
         listed = self._asked(_SETTINGS)
         if listed is None:
@@ -186,7 +187,7 @@ class _Git:
         return scopes <= _OF_THE_USER and self._asked(_FILTERED) == ""
 
     def _asked(self, question: tuple[str, ...]) -> str | None:
-        """What git prints; None where it fails."""
+        """The output of git; None if it fails."""
         if self._program is None:
             return None
         try:
@@ -205,13 +206,13 @@ class _Git:
 
 
 def _environment() -> dict[str, str]:
-    # With GIT_CONFIG, "git config" would list another file's settings than those in force.
+    # With GIT_CONFIG, "git config" would list the settings of another file.
     own = {name: value for name, value in os.environ.items() if name != "GIT_CONFIG"}
     return {**own, **_ENVIRONMENT}
 
 
 def _program() -> str | None:
-    """Where git is; a program of that name in the folder one stands in is not looked at."""
+    """The path of git; a program of that name in the current folder is ignored."""
     folders = [folder for folder in os.get_exec_path() if Path(folder).is_absolute()]
     found = shutil.which("git", path=os.pathsep.join(folders))
     return found if found is not None and Path(found).is_absolute() else None

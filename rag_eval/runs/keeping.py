@@ -1,4 +1,4 @@
-"""The rows of a run on their way into a store.  In: scored blocks and a summary.  Out: its id."""
+"""Scored blocks and a summary in; the run saved in a store, and its id, out."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from rag_eval.scoring.engine import ScoredBlock
 
 
 class RunKeeper:
-    """Gathers the rows of one run and puts it into a store when it has come to its end.
+    """Gathers the rows of one run and saves it in a store when it is complete.
 
-    The store is opened at once: one that cannot be used is told before any work.
+    The store is opened at once, so that an unusable one is reported before any work.
     """
 
     def __init__(
@@ -32,22 +32,22 @@ class RunKeeper:
         self._config = config
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
-        """Take in the rows of a block."""
+        """Add the rows of a block."""
         self._rows.add(scored)
 
     @property
     def dataset_hash(self) -> str:
-        """Of the rows so far."""
+        """Hash of the rows so far."""
         return self._rows.dataset_hash
 
     def notes(self, *, interrupted: bool) -> list[str]:
-        """What a reader of the run should know."""
+        """Notes for the reader of the run."""
         if interrupted:
-            return ["the run was interrupted, and is not in the store"]
+            return ["the run was interrupted, so it was not saved in the store"]
         return self._rows.notes()
 
     def keep(self, name: str, result: BatchSummary, *, passed: bool | None) -> str:
-        """Put the run into the store, with its verdict if it has one; gives its id there."""
+        """Save the run in the store, with its verdict if it has one; return its id."""
         judging = result.judging
         run = self._rows.run(
             name,

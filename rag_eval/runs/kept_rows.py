@@ -22,19 +22,18 @@ from rag_eval.scoring.faulty_rows import origin_of
 
 
 class KeptRows:
-    """The rows of a run that is to be kept: ids, scores, null reasons, metadata that was asked for.
+    """The rows of a run to be saved: ids, scores, null reasons and requested metadata.
 
     In memory a row takes its id, 10 bytes for each metric, 9 more, and 8 for each column.
 
-    A row without an id is named by a digest of its question and true answers: in a later run over
-    the same dataset it is found again, wherever it stands. Rows that have both in common are then
-    taken for repeats of one.
+    A row without an id is named by a digest of its question and ground truths, so a later run over
+    the same dataset finds it again, whatever the order. Rows that share both count as repeats.
 
     Parameters
     ----------
     plan : Plan
     columns : sequence of str
-        Fields of the samples, or of their metadata.
+        Fields of the samples or of their metadata.
     """
 
     def __init__(self, plan: Plan, columns: Sequence[str] = ()) -> None:
@@ -47,7 +46,7 @@ class KeptRows:
         self._n_nameless = 0
 
     def add(self, scored: ScoredBlock) -> None:
-        """Keep the rows of a block."""
+        """Add the rows of a block."""
         block = scored.rows
         columns = {name: _texts_of(scored, name) for name in self._columns}
         self._n_nameless += sum(not is_id(found) for found in block.ids())
@@ -59,20 +58,20 @@ class KeptRows:
 
     @property
     def dataset_hash(self) -> str:
-        """Of the rows so far."""
+        """Hash of the rows so far."""
         return self._hash.hexdigest()
 
     def notes(self) -> list[str]:
-        """What a reader should know of the rows."""
+        """Notes on the rows for the reader."""
         notes = [
-            f"column {name!r} is null in every row"
+            f"column {name!r} has no value in any row"
             for name, values in self._columns.items()
             if not any(value is not None for value in values)
         ]
         if self._n_nameless:
             rows = "row has" if self._n_nameless == 1 else "rows have"
             notes.append(
-                f"{self._n_nameless:,} {rows} no id: in the store they go by a digest of question "
+                f"{self._n_nameless:,} {rows} no id; the store names them by a digest of question "
                 "and ground truth"
             )
         return notes
@@ -114,7 +113,7 @@ class KeptRows:
 
 
 def _texts_of(scored: ScoredBlock, name: str) -> list[str | None]:
-    """A field of each row of a block, or of its metadata, as text."""
+    """A field of each row of a block (or of its metadata) as text."""
     found = values_or_metadata(scored.rows, name)
     return [_text(value, name, scored, row) for row, value in enumerate(found)]
 

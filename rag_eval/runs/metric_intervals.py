@@ -1,4 +1,4 @@
-"""Intervals of the means of a run: its rows and what they belong to in, an interval each out."""
+"""A run and the clusters of its rows in; a confidence interval for each mean out."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def mean_intervals(
     method: MeanMethod | None = None,
     seed: int = 0,
 ) -> dict[MetricId, Interval]:
-    """The mean of every metric and of the composite score, with its interval.
+    """The mean of every metric and of the composite score, with its confidence interval.
 
     Parameters
     ----------
     run : ScoredRun or BatchEvalResult
     cluster_by : str or sequence, optional
-        What rows belong to that rise and fall together: the name of a field of their metadata (a
-        column that the scored run was read with), or a value for each row.
+        Clusters of dependent rows: the name of a metadata field (a column that the scored run was
+        read with), or a value for each row.
     level, method, seed
         As for :func:`rag_eval.stats.mean_interval`.
 
     Returns
     -------
     dict of Interval
-        By metric, and ``"composite"`` last.
+        By metric, with ``"composite"`` last.
 
     Raises
     ------
@@ -64,14 +64,14 @@ def mean_intervals(
 
 
 def column_interval(name: MetricId, scores: npt.NDArray[np.float64], **options: Any) -> Interval:
-    """The mean of one metric, or of ``"composite"``, by the bounds of its scores.
+    """The mean of one metric, or of ``"composite"``, with an interval within its score range.
 
     ``options`` are those of :func:`rag_eval.stats.mean_interval`.
     """
     bounds = (0.0, 1.0) if name == COMPOSITE else bounds_of(name)
     measured = scores[~np.isnan(scores)]
     if bounds is not None and ((measured < bounds[0]) | (measured > bounds[1])).any():
-        bounds = None  # a caller's metric that leaves the range it declared
+        bounds = None  # a custom metric with scores outside its declared range
     return mean_interval(scores, bounds=bounds, **options)
 
 

@@ -1,4 +1,4 @@
-"""Repeats of one run in; one run whose ids come as often as they were repeated out."""
+"""Repeats of one run in; one run in which each id occurs once per repeat out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rag_eval.runs.scored_run import ScoredRun
 
 
 def joined(runs: Sequence[ScoredRun]) -> ScoredRun:
-    """Repeats of one run as one, row after row; a row comes as often as it was repeated.
+    """Join repeats of one run; each row occurs once per repeat.
 
     Raises
     ------
     InputError
-        When they have different metrics.
+        When the runs have different metrics.
     SignatureMismatchError
         When they were scored under different settings.
     """
@@ -25,17 +25,17 @@ def joined(runs: Sequence[ScoredRun]) -> ScoredRun:
         if set(other.metrics) != set(first.metrics):
             lacking = sorted(set(other.metrics) ^ set(first.metrics))
             raise InputError(
-                f"{first.name} and {other.name} are no repeats of one run: only one of them has "
+                f"{first.name} and {other.name} are not repeats of one run: only one of them has "
                 f"{', '.join(lacking)}"
             )
         if first.signature is None or other.signature is None:
             continue
         if differences := other.signature.differences(first.signature, first.metrics):
             raise SignatureMismatchError(
-                f"{other.name} was scored under other settings than {first.name} "
-                f"({'; '.join(differences)}): they are no repeats of one run"
+                f"{other.name} and {first.name} are not repeats of one run: their settings differ "
+                f"({'; '.join(differences)})"
             )
-    # In the order of the first; others may have their columns in another.
+    # In the order of the first run; the columns of others may be in another order.
     places = [[run.metrics.index(metric) for metric in first.metrics] for run in runs]
     names = list(dict.fromkeys(name for run in runs for name in run.columns))
     hashes = {run.dataset_hash for run in runs}

@@ -1,4 +1,4 @@
-"""A file of scored rows, several that repeat one another, or a result in memory, in; a run out."""
+"""Files of scored rows (several are repeats) or a result in memory in; a run out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.batch import Results
 
 RunSource: TypeAlias = str | Path | ResultFile | ScoredRun | BatchEvalResult | Sequence[Any]
-"""A file, a pattern of names, a run, a result in memory, or a list of these: repeats of one run."""
+"""A file, a glob pattern, a run, a result in memory, or a list of these (repeats of one run)."""
 
 
 def read_run(
@@ -39,29 +39,29 @@ def read_run(
     metrics: Sequence[str] | None = None,
     repeats: bool = False,
 ) -> ScoredRun:
-    """Read the scores of a run, without the texts they are about.
+    """Read the scores of a run, without the scored texts.
 
     Parameters
     ----------
     source : path, ScoredRun, BatchEvalResult, or a list of these
         A result file (``.json``) or rows of results (``.jsonl``), of this library or of
         rag-eval-node-ts, a score file (``.jsonl``, ``.csv``, ``.parquet``, ``.arrow``), a committed
-        baseline, or any table with a column of ids and columns that are named like metrics; text
-        also with ``.gz`` or ``.zst``, or as ``-`` on standard input. A pattern such as
-        ``runs/*.jsonl`` stands for all such files. Several are repeats of one run, and their rows
-        come one after the other.
+        baseline, or any table with a column of ids and columns named after metrics; text files may
+        end in ``.gz`` or ``.zst``, and ``-`` is standard input. A pattern such as ``runs/*.jsonl``
+        stands for all matching files. Several files are repeats of one run; their rows are
+        concatenated.
     columns : sequence of str
-        Metadata to keep, for clusters and slices: fields of a sample or of its ``metadata``,
-        columns of a table. Values become texts.
+        Metadata to keep, for clusters and slices: fields of a sample or of its ``metadata``, or
+        columns of a table. Values become strings.
     optional_columns : sequence of str
-        The same, but no row needs to have them.
+        The same, but no row has to have them.
     id_field : str
-        Under this name rows have their ids.
+        Name of the field with the ids.
     metrics : sequence of str, optional
-        Those to read, in this order; all that are there by default. A column of a table may have
-        any name when it is asked for.
+        Metrics to read, in this order. Default: all. A column of a table that is named here may
+        have any name.
     repeats : bool
-        Whether an id may come more than once in one file.
+        Whether an id may occur more than once in one file.
 
     Returns
     -------
@@ -71,9 +71,9 @@ def read_run(
     Raises
     ------
     InputError
-        Naming file, row and field; for an id that comes twice, both rows.
+        With the file, row and field; for a repeated id with both rows.
     MissingIdsError
-        When rows have no ids: such a run cannot be compared row by row.
+        When rows have no ids, so that the run cannot be compared row by row.
     """
     wanted = None if metrics is None else tuple(dict.fromkeys(map(_metric, metrics)))
     kept = tuple(dict.fromkeys([*columns, *optional_columns]))
@@ -92,12 +92,12 @@ def _metric(name: str) -> MetricId:
 
 
 def sources_of(source: RunSource) -> list[Any]:
-    """One by one what a source stands for; patterns by the files that have such names.
+    """The files or runs that a source stands for; a pattern gives its matching files.
 
     Raises
     ------
     InputError
-        When it stands for none.
+        When there are none.
     """
     if isinstance(source, (ScoredRun, BatchEvalResult, ResultFile)):
         return [source]
@@ -109,17 +109,17 @@ def sources_of(source: RunSource) -> list[Any]:
             return [source]
         found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # may be absolute
         if not found:
-            raise InputError(f"{text}: no file has such a name")
+            raise InputError(f"no file matches {text}")
         return list(found)
     if not isinstance(source, (list, tuple)):
         raise InputError(f"a run must be a file or a result, got {type(source).__name__}")
     if not source:
-        raise InputError("no run was given")
+        raise InputError("give at least one run")
     return [one for item in source for one in sources_of(item)]
 
 
 class _Wanted(NamedTuple):
-    """What is read of each source."""
+    """What to read from each source."""
 
     columns: tuple[str, ...]
     optional: frozenset[str]
@@ -129,7 +129,7 @@ class _Wanted(NamedTuple):
 
     @property
     def needed(self) -> list[str]:
-        """Columns that some row has to have."""
+        """Columns that at least one row has to have."""
         return [name for name in self.columns if name not in self.optional]
 
 
@@ -151,7 +151,7 @@ def _one_run(source: Any, wanted: _Wanted) -> ScoredRun:
 
 
 def _narrowed(run: ScoredRun, metrics: tuple[MetricId, ...] | None) -> ScoredRun:
-    """A run with no more metrics than were asked for, in that order."""
+    """A run with the requested metrics only, in that order."""
     if metrics is None or metrics == run.metrics:
         return run
     for metric in metrics:
@@ -182,7 +182,7 @@ def _read_file(path: str | Path | ResultFile, wanted: _Wanted) -> ScoredRun:
         if metric not in file.metrics:
             names = [*file.metrics, *file.unread]
             raise InputError(
-                f"{file.source}: no scores of {metric}{suggestion(metric, names)} "
+                f"{file.source} has no scores of {metric}{suggestion(metric, names)} "
                 f"(metrics: {', '.join(names) or 'none'})"
             )
     values, null_reasons, verdicts = scores.matrices()
@@ -224,18 +224,18 @@ def run_of_result(
     ----------
     result : BatchEvalResult
     name : str
-        What messages call the run.
+        Name of the run in messages.
     columns, optional_columns, id_field, metrics, repeats
         As for :func:`read_run`.
 
     Raises
     ------
     InputError
-        When a metric or a column is not there, or an id comes twice.
+        When a metric or a column is missing, or an id is repeated.
     MissingIdsError
         When a sample has no id.
     TextsNotKeptError
-        When the samples were not kept, their ids among them.
+        When the samples, and so their ids, were not kept.
     """
     kept = tuple(dict.fromkeys([*columns, *optional_columns]))
     into = RunRows(name, id_field=id_field, repeats=repeats)
@@ -264,14 +264,14 @@ def run_of_result(
 
 
 def sample_of(result: BatchEvalResult, row: int) -> Mapping[str, Any]:
-    """A sample as it is echoed; its row is not explained."""
+    """A sample as it is echoed, without computing its explanation."""
     rows = result.results
     sample = rows.sample(row) if isinstance(rows, Results) else rows[row].sample
     return sample_dict(sample)
 
 
 def _verdicts(result: BatchEvalResult) -> Any:
-    """Per row and metric, as far as it is known."""
+    """Verdicts per row and metric, where known."""
     found = np.full(result.scores.shape, NOT_JUDGED, np.int8)
     rows = result.results
     if isinstance(rows, Results):

@@ -1,7 +1,7 @@
-"""A scored run and the bytes that a store keeps of it, both ways, bit for bit.
+"""A scored run to the bytes that a store keeps of it and back, bit for bit.
 
-Numbers are little-endian arrays, column after column; texts are their lengths and then their UTF-8,
-in which half a character stays half a character. All of it is packed by zlib.
+Numbers are little-endian arrays, column after column; texts are their lengths followed by their
+UTF-8, which keeps lone surrogates. Everything is compressed by zlib.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _COLUMNS: Final = {"composite": "<f8", "passed": "<i1"}
 _NO_TEXT: Final = -1
 # Twice as fast as the default, for a tenth more bytes.
 _LEVEL: Final = 3
-# Texts unpack to so many bytes, or to so many times their size: a few bytes of zeros could ask for
-# all memory there is. A column of one value for 30 million rows is within it.
+# Largest unpacked size of texts, in bytes or as a multiple of the packed size: a few bytes could
+# otherwise unpack to all memory. A column of one value for 30 million rows is below the limit.
 _MOST_TEXT_BYTES: Final = 256 << 20
 _MOST_TIMES: Final = 100
 
 
 def parts_of(run: ScoredRun) -> dict[str, bytes]:
-    """What a store keeps of a run's rows, by the names of the parts.
+    """The bytes that a store keeps of a run's rows, by the names of the parts.
 
     Raises
     ------
     InputError
-        For arrays of other shapes than the ids and the metrics say, and ids that are no texts.
+        For arrays whose shape does not fit the ids and metrics, or ids that are not strings.
     """
     shape = (len(run.ids), len(run.metrics))
     parts = {
@@ -46,7 +46,7 @@ def parts_of(run: ScoredRun) -> dict[str, bytes]:
         "column_values": _packed_texts(_flat(run.columns, shape[0]), "columns"),
     }
     if None in run.ids:
-        raise InputError(f"{run.name}: a run that is kept needs an id for each row")
+        raise InputError(f"{run.name}: every row needs an id to be saved in a store")
     for name, kind in _MATRICES.items():
         parts[name] = _packed_array(getattr(run, name), shape, kind, name)
     for name, kind in _COLUMNS.items():
@@ -61,21 +61,21 @@ def run_of_parts(
     n_rows: int,
     **others: Any,
 ) -> ScoredRun:
-    """The run that :func:`parts_of` was given; ``others`` are its other fields.
+    """The run from the parts of :func:`parts_of`; ``others`` are its other fields.
 
     Raises
     ------
     InputError
-        When a part is missing, or is not what was kept.
+        When a part is missing or damaged.
     """
     try:
         names = [str(name) for name in _unpacked_texts(parts["column_names"])]
         values = _unpacked_texts(parts["column_values"])
         ids = _unpacked_texts(parts["ids"])
         (name,) = _unpacked_texts(parts["name"])
-        # Before arrays, of which so many rows are unpacked.
+        # Checked before arrays of this many rows are unpacked.
         if len(ids) != n_rows or len(values) != n_rows * len(names):
-            raise ValueError(f"{len(ids)} ids of {n_rows} rows")
+            raise ValueError(f"{len(ids)} ids for {n_rows} rows")
         arrays: dict[str, Any] = {
             part: _unpacked_array(parts[part], (len(metrics), n_rows), kind).T.copy()
             for part, kind in _MATRICES.items()
@@ -84,7 +84,7 @@ def run_of_parts(
             arrays[part] = _unpacked_array(parts[part], (n_rows,), kind).copy()
         _check_values(arrays)
     except (KeyError, ValueError, TypeError, IndexError, zlib.error) as error:
-        raise InputError(f"what is kept of its rows is damaged: {error}") from None
+        raise InputError(f"the stored rows are damaged: {error}") from None
     return ScoredRun(
         name=str(name),
         ids=[str(each) for each in ids],
@@ -111,7 +111,7 @@ def _packed_array(values: Any, shape: tuple[int, ...], kind: str, name: str) -> 
     found = np.asarray(values)
     if found.shape != shape:
         raise InputError(f"{name} must have the shape {shape}, got {found.shape}")
-    # Of one column the values are alike, and pack well.
+    # Values of one column are alike and compress well.
     return zlib.compress(np.ascontiguousarray(found.T, kind).tobytes(), _LEVEL)
 
 
@@ -122,23 +122,23 @@ def _unpacked_array(data: bytes, shape: tuple[int, ...], kind: str) -> npt.NDArr
 
 
 def _unpacked(data: bytes, most: int) -> bytes:
-    """What zlib packed, if that is no more than so many bytes."""
+    """Decompressed data, if it is no larger than the limit."""
     unpacker = zlib.decompressobj()
     found = unpacker.decompress(data, most + 1)
     if len(found) > most:
         raise ValueError(f"it unpacks to more than {most:,} bytes")
     if not unpacker.eof:
-        raise ValueError("it ends in the middle")
+        raise ValueError("the data are truncated")
     return found
 
 
 def _check_values(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Refuse values that no run has."""
+    """Raise an error for values that no run can have."""
     if arrays["null_reasons"].max(initial=0) > max(NullReason):
-        raise ValueError("a reason of a null that there is not")
+        raise ValueError("unknown null reason")
     for name in ("metric_passed", "passed"):
         if not np.isin(arrays[name], (NOT_JUDGED, 0, 1)).all():
-            raise ValueError(f"a value of {name} that is no verdict")
+            raise ValueError(f"{name} holds a value that is not a verdict")
 
 
 def _packed_texts(texts: Sequence[str | None], name: str) -> bytes:
@@ -147,7 +147,7 @@ def _packed_texts(texts: Sequence[str | None], name: str) -> bytes:
             None if text is None else text.encode("utf-8", "surrogatepass") for text in texts
         ]
     except AttributeError:
-        raise InputError(f"{name} must be texts") from None
+        raise InputError(f"{name} must be strings") from None
     lengths = [_NO_TEXT if text is None else len(text) for text in encoded]
     head = np.array([len(lengths), *lengths], "<i8").tobytes()
     return zlib.compress(head + b"".join(text for text in encoded if text is not None), _LEVEL)
@@ -159,7 +159,7 @@ def _unpacked_texts(data: bytes) -> list[str | None]:
     lengths = np.frombuffer(content, "<i8", count, offset=8)
     ends = (8 * (count + 1) + np.cumsum(np.maximum(lengths, 0))).tolist()
     if count and ends[-1] != len(content):
-        raise ValueError("texts of other lengths than are noted")
+        raise ValueError("the lengths of the texts do not match")
     return [
         None if length == _NO_TEXT else content[end - length : end].decode("utf-8", "surrogatepass")
         for end, length in zip(ends, lengths.tolist(), strict=True)

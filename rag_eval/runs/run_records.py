@@ -1,4 +1,4 @@
-"""What a store says of a run without its rows: when, of what, from where, and how it came out."""
+"""The record of a stored run without its rows: time, dataset, origin and outcome."""
 
 from __future__ import annotations
 
@@ -38,27 +38,27 @@ class RunRecord:
     Attributes
     ----------
     run_id : str
-        ``run-20261122-143001-8f3a2c``: when it was added, in UTC, and six random digits.
+        ``run-20261122-143001-8f3a2c``: the time it was added, in UTC, and six random digits.
     created_at : str
         The same time in ISO 8601, to the millisecond.
     status : {"passed", "failed"} or None
-        Whether its gates held; None where nobody asked.
+        Whether the run passed its gates; None if no gate was set.
     dataset_hash, git_commit, branch : str or None
     dirty : bool or None
-        Files were changed since the commit.
+        Whether files were changed since the commit.
     library_version : str
     n_rows : int
     metrics : tuple of MetricId
     lower_is_better : frozenset of MetricId
-        Metrics of which the run says so.
+        The lower-is-better metrics that the run declares.
     aggregates : mapping of mapping
         Statistics per metric, as result files have them.
     config : mapping
-        Options of the run, as JSON values; keys and passwords are never among them.
+        Options of the run as JSON values, without keys and passwords.
     signature : Signature or None
     n_judgements, n_failed_judgements : int
     pins : tuple of str
-        The names that it is pinned under.
+        The names under which it is pinned.
     """
 
     run_id: str
@@ -81,14 +81,14 @@ class RunRecord:
 
     @property
     def means(self) -> dict[MetricId, float | None]:
-        """The mean of each metric; None where no row has a score, or a mean says nothing."""
+        """The mean of each metric; None where no row has a score or a mean is meaningless."""
         return {
             metric: self.aggregates[metric].get("mean") if self._is_measured(metric) else None
             for metric in self.metrics
         }
 
     def _is_measured(self, metric: MetricId) -> bool:
-        # Result files have 0 for the statistics of nothing.
+        # Result files write 0 for statistics without scores.
         found = self.aggregates.get(metric)
         return found is not None and found.get("nullRate") != 1
 
@@ -117,7 +117,7 @@ class RunRecord:
 
 
 class _Stored(msgspec.Struct):
-    """The types of what a store holds of a run: SQLite keeps any value in any column."""
+    """The types of the stored columns; SQLite accepts any value in any column."""
 
     run_id: str
     created_at: str
@@ -138,12 +138,12 @@ class _Stored(msgspec.Struct):
 
 
 def stored_record(columns: Mapping[str, Any], pins: Iterable[str]) -> RunRecord:
-    """The record of a run from the columns that a store has for it.
+    """The record of a run from its columns in a store.
 
     Raises
     ------
     ValueError, TypeError, RecursionError
-        For a value that no run has.
+        For a value that no run can have.
     """
     decoded = {name: json_text.loads(columns[name] or "null") for name in _JSON_COLUMNS}
     found = msgspec.structs.asdict(msgspec.convert({**columns, **decoded}, _Stored))
@@ -157,15 +157,15 @@ def stored_record(columns: Mapping[str, Any], pins: Iterable[str]) -> RunRecord:
 
 
 def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as JSON values, without what could be a secret.
+    """Options as JSON values, without possible secrets.
 
-    Left out are keys such as ``api_key``, ``token``, ``password`` and ``headers`` at any depth, and
-    from addresses the user, the password and the query.
+    Keys such as ``api_key``, ``token``, ``password`` and ``headers`` are left out at any depth, and
+    user, password and query are removed from URLs.
 
     Raises
     ------
     InputError
-        For a value that JSON has no form for, a function say; it names the key.
+        For a value that JSON cannot represent, such as a function; names the key.
     """
     found = _plain(config, "config", 0)
     assert isinstance(found, dict)
@@ -174,7 +174,7 @@ def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(value: Any, name: str, depth: int) -> Any:
     if depth > _MOST_DEPTH:
-        raise InputError(f"{name} is nested too deep to be kept")
+        raise InputError(f"{name} is nested too deeply to be saved")
     if isinstance(value, str):
         return _QUERY.sub("", _USER.sub("", value)) if "://" in value else value
     if value is None or isinstance(value, (bool, int)):
@@ -191,4 +191,4 @@ def _plain(value: Any, name: str, depth: int) -> Any:
         }
     if isinstance(value, (list, tuple)):
         return [_plain(each, f"{name}[{place}]", depth + 1) for place, each in enumerate(value)]
-    raise InputError(f"{name} cannot be kept as JSON: {type(value).__name__}")
+    raise InputError(f"{name} cannot be saved as JSON: {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""Ids and metadata of rows, one row at a time, in; what a scored run has of them, checked, out."""
+"""Ids and metadata, row by row, in; the checked columns of a scored run out."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rag_eval.results.score_tables import missing_id, shown_names
 
 
 class RunRows:
-    """The ids of rows, and the metadata that is kept of them.
+    """The ids and the kept metadata of rows.
 
     Parameters
     ----------
     source : str
-        How messages call the run.
+        Name of the run in messages.
     id_field : str
-        Under this name rows have their ids.
+        Name of the field with the ids.
     repeats : bool
-        Whether an id may come more than once.
+        Whether an id may occur more than once.
     """
 
     def __init__(self, source: str, *, id_field: str, repeats: bool = False) -> None:
@@ -32,7 +32,7 @@ class RunRows:
         self._repeats = repeats
         self._rows: dict[str, int] = {}
         self.columns: defaultdict[str, list[str | None]] = defaultdict(list)
-        # Of a metadata field many rows have few values.
+        # A metadata field usually has few distinct values.
         self._texts: dict[str, str] = {}
 
     def add(
@@ -44,9 +44,9 @@ class RunRows:
         *,
         as_kept: bool = False,
     ) -> None:
-        """The next row: its id and a value for each column.
+        """Add a row: its id and a value for each column.
 
-        Ids ``as_kept`` of a run were checked when it was read first; they may come again.
+        Ids ``as_kept`` were checked when the run was first read and may be repeated.
         """
         is_text = type(row_id) is str and (row_id or as_kept)
         name = str(row_id) if is_text else self._id(row_id, place)
@@ -54,8 +54,8 @@ class RunRows:
         before = self._rows.setdefault(name, row)
         if before != row and not (as_kept or self._repeats):
             raise InputError(
-                f"{self.source}: {self._id_field} {glance(name)} is in rows {before + 1:,} and "
-                f"{row + 1:,}; wanted each once (repeats of a run are several files, or asked for)"
+                f"{self.source}: {self._id_field} {glance(name)} occurs in rows {before + 1:,} and "
+                f"{row + 1:,}; ids must be unique within a file (give repeats as several files)"
             )
         self.ids.append(name)
         for column, value in zip(columns, values, strict=True):
@@ -90,12 +90,12 @@ def check_columns(
     fields: Iterable[str],
     source: str,
 ) -> None:
-    """Refuse columns of which no row has a value, unless they are ``known`` to be there.
+    """Raise an error for columns without any value, unless they are ``known`` to exist.
 
     Raises
     ------
     InputError
-        Naming the first, and a field that is spelt almost like it.
+        With the first such column, and a field with a similar name.
     """
     for name in wanted:
         if name in known or any(value is not None for value in columns.get(name, ())):

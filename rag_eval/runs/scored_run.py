@@ -1,4 +1,4 @@
-"""A scored run: what a file or a result holds of its rows, as columns."""
+"""A scored run: the rows of a file or a result as columns, without their texts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rag_eval.samples import MetricId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredRun:
-    """Rows of scores under their ids, without their texts.
+    """Rows of scores with their ids, without their texts.
 
     Attributes
     ----------
     name : str
-        A file, or what its owner calls the run; for messages.
+        A file or another name, for messages.
     ids : list of str
-        One for each row. A row that was repeated comes as often, under one id.
+        One per row. Repeats of a row share its id.
     metrics : tuple of MetricId
     scores : float64, shape (R, M)
         NaN where null.
@@ -33,16 +33,16 @@ class ScoredRun:
     composite : float64, shape (R,)
         NaN where null.
     passed : int8, shape (R,)
-        Of the row as a whole; :data:`NOT_JUDGED` where the file does not say.
+        Verdict on the row as a whole; :data:`NOT_JUDGED` if unknown.
     columns : mapping of str to sequence of str or None
-        Metadata that was asked for by name, a value for each row; None where a row has none.
+        Requested metadata by name, with a value per row; None where a row has none.
     signature : Signature or None
     dataset_hash : str or None
-        Of the rows' ids and questions and true answers, in any order; None where it is not known.
+        Hash of ids, questions and ground truths, in any order of the rows; None if unknown.
     lower_is_better : frozenset of MetricId
-        Metrics of which the file says so; of known ones that goes without saying.
+        Lower-is-better metrics that the file declares; built-in metrics are known anyway.
     n_judgements, n_failed_judgements : int
-        What judges were asked for, and could not say; 0 without a judge.
+        Number of requested and of failed judgements; 0 without a judge.
     """
 
     name: str

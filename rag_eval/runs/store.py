@@ -1,4 +1,4 @@
-"""Runs in one SQLite file.  In: scored runs.  Out: their ids, and later runs and baselines."""
+"""Scored runs in; a SQLite file of runs, their ids, and baselines out."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ _COLUMNS: Final = (
 
 
 class RunStore:
-    """Scored runs of one project, in a file that several processes may write at once.
+    """Scored runs of one project, in a file to which several processes can write.
 
-    The file, and a folder that is made for it, are for their owner alone. It holds ids, scores,
-    verdicts and metadata that was asked for; no text of any sample, and no key of a judge. A run is
-    there as a whole or not at all, also when its writer is killed.
+    The file, and a folder created for it, are accessible to their owner only. The file holds ids,
+    scores, verdicts and requested metadata, but no texts of samples and no API keys. A run is
+    saved completely or not at all, even if its writer is killed.
 
     Parameters
     ----------
     path : path, optional
-        ``.rag_eval/runs.db`` where None; made when it is not there.
+        Default: ``.rag_eval/runs.db``. Created if it does not exist.
     create : bool, default True
-        Whether it may be made; reading a store that is not there is an error otherwise.
+        Whether the file may be created; otherwise a missing store is an error.
     now : callable
-        The time, with its zone.
+        Returns the current time with its time zone.
 
     Raises
     ------
     InputError
-        As for every method: when the file is something else, damaged, of a later version of this
-        library, in use for long, or cannot be written. It is left as it was.
+        In every method: if the file is not a run store, damaged, from a later version of this
+        library, locked for too long, or not writable. The file is left unchanged.
     """
 
     def __init__(
@@ -82,22 +82,22 @@ class RunStore:
         git: GitState | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> str:
-        """Keep a run.
+        """Save a run.
 
         Parameters
         ----------
         run : ScoredRun
         status : {"passed", "failed"}, optional
-            Whether its gates held, where that is known.
+            Whether the run passed its gates, if known.
         dataset_hash : str, optional
-            What :func:`~rag_eval.runs.dataset_hash.dataset_hash` gives for its samples, where the
-            run itself does not know it.
+            The value of :func:`~rag_eval.runs.dataset_hash.dataset_hash` for its samples, if the
+            run does not have it.
         aggregates : mapping of MetricAggregate, optional
-            Its statistics; worked out from the scores where None.
+            Its statistics. Default: computed from the scores.
         git : GitState, optional
-            What :func:`~rag_eval.runs.git_state.git_state` found.
+            The value of :func:`~rag_eval.runs.git_state.git_state`.
         config : mapping, optional
-            Options, as JSON values; what could be a secret is left out.
+            Options as JSON values; possible secrets are left out.
 
         Returns
         -------
@@ -121,17 +121,17 @@ class RunStore:
         return run_id
 
     def set_status(self, run_id: str, status: Status | None) -> None:
-        """Note whether the gates of a run held."""
+        """Save whether a run passed its gates."""
         _check_status(status)
         with opened_store(self.path, create=False) as connection, transaction(connection):
             seq = self._seq(connection, run_id)
             connection.execute("UPDATE runs SET status = ? WHERE seq = ?", (status, seq))
 
     def pin(self, run_id: str, name: str = DEFAULT_PIN) -> None:
-        """Keep a run as a baseline under a name, in place of the one that had it."""
+        """Pin a run as a baseline under a name; it replaces the run pinned under that name."""
         if not _PIN_NAME.fullmatch(name):
             raise InputError(
-                "the name of a pin must be up to 64 letters of English, digits, '.', '_' and '-', "
+                "the name of a pin must be 1 to 64 ASCII letters, digits, '.', '_' and '-', "
                 f"got {name!r:.80}"
             )
         with opened_store(self.path, create=False) as connection, transaction(connection):
@@ -139,7 +139,7 @@ class RunStore:
             connection.execute("INSERT OR REPLACE INTO pins (name, seq) VALUES (?, ?)", (name, seq))
 
     def unpin(self, name: str = DEFAULT_PIN) -> bool:
-        """Forget a pin, not its run; whether there was one."""
+        """Remove a pin but not its run; return whether it existed."""
         with opened_store(self.path, create=False) as connection, transaction(connection):
             return (
                 connection.execute("DELETE FROM pins WHERE name = ?", (_storable(name),)).rowcount
@@ -147,7 +147,7 @@ class RunStore:
             )
 
     def delete(self, run_id: str) -> None:
-        """Forget a run; one that is pinned has to be unpinned first."""
+        """Delete a run; a pinned run has to be unpinned first."""
         with opened_store(self.path, create=False) as connection, transaction(connection):
             seq = self._seq(connection, run_id)
             pins = _pins(connection).get(seq)
@@ -159,7 +159,7 @@ class RunStore:
     # ------------------------------------------------------------------------------- reading
 
     def load(self, run_id: str) -> ScoredRun:
-        """A run as it was added, bit for bit."""
+        """Load a run, bit for bit as it was added."""
         with opened_store(self.path, create=False) as connection, snapshot(connection):
             seq = self._seq(connection, run_id)
             row = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE seq = ?", (seq,))
@@ -188,28 +188,28 @@ class RunStore:
         branch: str | None = None,
         limit: int | None = None,
     ) -> list[RunRecord]:
-        """The runs, the one that was added last first.
+        """The runs, newest first.
 
         Parameters
         ----------
         dataset_hash : str, optional
-            Of this dataset alone; its first digits will do.
+            Only runs of this dataset; its first digits are enough.
         branch : str, optional
         limit : int, optional
-            At most so many.
+            Maximum number of runs.
         """
         found = self._records(dataset_hash, branch)
         return found if limit is None else found[: max(0, limit)]
 
     def record(self, run_id: str) -> RunRecord:
-        """What is known of a run: by its id, its first characters, or ``latest``."""
+        """The record of a run, by its id, the first characters of the id, or ``latest``."""
         with opened_store(self.path, create=False) as connection, snapshot(connection):
             seq = self._seq(connection, run_id)
             row = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE seq = ?", (seq,))
             return self._record(row.fetchone(), _pins(connection))
 
     def pinned(self, name: str = DEFAULT_PIN) -> RunRecord | None:
-        """The run that is pinned under a name, whatever its status; None where there is none."""
+        """The run that is pinned under a name, whatever its status; None if there is none."""
         return next((record for record in self._records() if name in record.pins), None)
 
     def last_passing(
@@ -220,16 +220,16 @@ class RunStore:
         *,
         before: str | None = None,
     ) -> RunRecord | None:
-        """The newest run of a dataset that passed.
+        """The newest passing run of a dataset.
 
         Parameters
         ----------
         dataset_hash : str or None
-            A run of another dataset is no baseline; None stands for runs that have no hash.
+            Only runs of this dataset are considered; None stands for runs without a hash.
         branch, fallback_branch : str, optional
-            Looked for on the branch first, then on the other, then on any.
+            Searched in this order, then any branch.
         before : str, optional
-            The id of a run: only those that were added before it count.
+            The id of a run: only runs added before it are considered.
         """
         records = [record for record in self._records() if record.dataset_hash == dataset_hash]
         if before is not None:
@@ -264,17 +264,17 @@ class RunStore:
             return stored_record(found, pins.get(seq, ()))
         except (ValueError, TypeError, RecursionError) as error:
             raise InputError(
-                f"{self.path}: what is kept of {glance(found['run_id'])} is damaged: {error}"
+                f"{self.path}: the stored run {glance(found['run_id'])} is damaged: {error}"
             ) from None
 
     def _seq(self, connection: sqlite3.Connection, run_id: str) -> int:
-        """The number of the run that an id, its first characters or ``latest`` names."""
+        """The sequence number of the run with an id, its first characters, or ``latest``."""
         if run_id == LATEST:
             rows = connection.execute("SELECT seq FROM runs ORDER BY seq DESC LIMIT 1").fetchall()
             if not rows:
-                raise InputError(f"{self.path} holds no runs")
+                raise InputError(f"{self.path} has no runs")
             return int(rows[0][0])
-        # An id is ASCII, and SQLite takes no half characters.
+        # An id is ASCII; SQLite takes no lone surrogates.
         wanted = _storable(run_id)
         rows = connection.execute(
             "SELECT seq, run_id = ? FROM runs WHERE substr(run_id, 1, ?) = ? "
@@ -283,10 +283,10 @@ class RunStore:
         ).fetchall()
         if not rows or not run_id:
             raise InputError(
-                f"{self.path} holds no run {run_id!r:.80}; rag-eval history lists them"
+                f"{self.path} has no run {run_id!r:.80}; rag-eval history lists all runs"
             )
         if len(rows) > 1 and not rows[0][1]:
-            raise InputError(f"{self.path} holds {len(rows)} runs whose id begins with {run_id!r}")
+            raise InputError(f"{self.path} has {len(rows)} runs whose id begins with {run_id!r}")
         return int(rows[0][0])
 
 
@@ -318,7 +318,7 @@ def _row_of(
     git: GitState | None,
     config: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """What goes into the table of runs, but id and time."""
+    """The columns of the table of runs, except id and time."""
     state = GitState() if git is None else git
     signature = None if run.signature is None else run.signature.to_dict()
     return {
@@ -343,13 +343,11 @@ def _json(value: object) -> str:
     try:
         return json_text.dumps(value).decode()
     except (ValueError, TypeError) as error:
-        raise InputError(
-            f"a run that is kept must be plain JSON but for its rows: {error}"
-        ) from None
+        raise InputError(f"apart from its rows, a saved run must be JSON: {error}") from None
 
 
 def _storable(text: str) -> str:
-    """A text that UTF-8 has bytes for."""
+    """A text that can be encoded in UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -358,7 +356,7 @@ def _free_id(connection: sqlite3.Connection, created_at: datetime) -> str:
         run_id = f"run-{created_at:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
         if not connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run_id,)).fetchall():
             return run_id
-    raise InputError("no free id was found for the run; is the clock standing still?")
+    raise InputError("no free run id was found; check the system clock")
 
 
 def _insert(connection: sqlite3.Connection, values: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Names that the command line has for stores and what is in them."""
+"""Names of stores and of their runs on the command line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The file of a run store.  In: a path.  Out: a connection to tables of the present version.
+"""A path in; a connection to a run store with tables of the current version out.
 
-A table of runs, which a list of them reads; one of their columns, in parts that only a load reads;
-one of pins.
+There is a table of runs for listing, one with the columns of each run for loading, and one of pins.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from rag_eval.plumbing.sqlite_files import (
 )
 
 APPLICATION_ID: Final = 0x52655273
-"""Marks the file as ours: ``ReRs``."""
+"""Marks the file as a run store: ``ReRs``."""
 
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
     (
@@ -63,9 +62,9 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX runs_by_dataset ON runs (dataset_hash, seq)",
     ),
 )
-"""What brings a file from each version to the next; an empty file has version 0.
+"""The steps that upgrade a file from each version to the next; an empty file has version 0.
 
-A step that was released is never changed: what comes after it is a step of its own.
+A released step is never changed; later changes are further steps.
 """
 
 VERSION: Final = len(STEPS)
@@ -73,20 +72,20 @@ VERSION: Final = len(STEPS)
 
 @contextmanager
 def opened_store(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
-    """A connection to a run store, closed afterwards.
+    """Open a connection to a run store, which is closed afterwards.
 
     Raises
     ------
     InputError
-        There is none and none is to be made; or the file is something else, damaged, of a later
-        version, in use for long, or cannot be written. It stays as it was.
+        If there is no store and none may be created, or the file is not a run store, damaged, from
+        a later version, locked for too long, or not writable. The file is left unchanged.
     """
     if not create and not path.exists():
-        raise InputError(f"there is no run store {path}; rag-eval run --store makes one")
+        raise InputError(f"no run store at {path}; to create one: rag-eval run --store")
     try:
         connection = _opened(path)
     except OSError as error:
-        raise InputError(f"cannot make the run store {path}: {error.strerror or error}") from None
+        raise InputError(f"cannot create the run store {path}: {error.strerror or error}") from None
     except sqlite3.Error as error:
         raise _unusable(path, error) from None
     try:
@@ -99,7 +98,7 @@ def opened_store(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """One state of the file for all that is read in the block."""
+    """Give all reads in the block the same state of the file."""
     connection.execute("BEGIN")
     try:
         yield
@@ -109,14 +108,14 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> InputError:
-    return InputError(f"the run store {path} cannot be used, and was left as it is: {error}")
+    return InputError(f"cannot use the run store {path} (it is unchanged): {error}")
 
 
 def _opened(path: Path) -> sqlite3.Connection:
     make_file(path)
     connection = connected(path)
     try:
-        # A run is written once and read for months: not even a power cut may take it.
+        # A run is written once and read for months: it must survive a power cut.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         with snapshot(connection):
@@ -136,15 +135,15 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     Raises
     ------
     InputError
-        For the database of something else, and for a later version.
+        For a database that is not a run store, and for a later version.
     """
     if not bears_mark(connection, APPLICATION_ID):
         if is_taken(connection, APPLICATION_ID):
-            raise InputError(f"{path} is a database of something else; it was left as it is")
+            raise InputError(f"{path} is a database but not a run store; it is unchanged")
         return 0
     version = number(connection, "PRAGMA user_version")
     if version < 0:
-        raise InputError(f"{path} is a run store of version {version}, which there is not")
+        raise InputError(f"{path} is a run store of the unknown version {version}")
     if version > VERSION:
         raise InputError(
             f"{path} is a run store of version {version}, made by a later release; this one knows "
@@ -156,10 +155,10 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
 def migrate(
     connection: sqlite3.Connection, path: Path, steps: Sequence[Sequence[str]] = STEPS
 ) -> None:
-    """Bring the tables to the present version, all the way or not at all."""
+    """Upgrade the tables to the current version, completely or not at all."""
     write_ahead(connection)
     with transaction(connection):
-        # Asked again: another process may have been first.
+        # Checked again: another process may have been first.
         for version in range(version_of(connection, path), len(steps)):
             for statement in steps[version]:
                 connection.execute(statement)

@@ -123,7 +123,7 @@ def test_rows_without_ids_are_found_again_by_what_they_ask() -> None:
         for n, row in enumerate(ROWS)
     ]
     done = run("--store", data=samples("a.jsonl", rows))
-    assert "6 rows have no id: in the store they go by a digest of question" in done.stderr
+    assert "6 rows have no id; the store names them by a digest of question" in done.stderr
     run("--store", data=samples("b.jsonl", rows[::-1]))
     store = RunStore(create=False)
     second, first = (store.load(run_id) for run_id in run_ids())
@@ -136,7 +136,7 @@ def test_faults_of_the_store_end_the_run_before_any_work() -> None:
     Path("notes.txt").write_text("not a database, but long enough to look at " * 20)
     done = run("--store", "notes.txt", "--output", "out.json")
     assert done.exit_code == 2
-    assert "error: the run store notes.txt cannot be used, and was left as it is" in done.stderr
+    assert "error: cannot use the run store notes.txt (it is unchanged)" in done.stderr
     assert not Path("out.json").exists()
     assert "store_columns needs a store" in run("--store-columns", "topic").stderr
     nested = run("--store", "--store-columns", "contexts")
@@ -164,7 +164,7 @@ def test_what_is_kept_of_a_file_is_what_a_result_in_memory_says() -> None:
 
 def test_a_column_that_no_row_has_is_noted() -> None:
     done = run("--store", "--store-columns", "tpoic")
-    assert "note: column 'tpoic' is null in every row" in done.stderr
+    assert "note: column 'tpoic' has no value in any row" in done.stderr
 
 
 def test_a_run_that_was_interrupted_is_not_kept() -> None:
@@ -175,7 +175,7 @@ def test_a_run_that_was_interrupted_is_not_kept() -> None:
     report = run_file(samples(), ["faithfulness"], store="runs.db", on_progress=stop)
     assert report.interrupted
     assert report.run_id is None
-    assert "the run was interrupted, and is not in the store" in report.result.notes
+    assert "the run was interrupted, so it was not saved in the store" in report.result.notes
     assert run_ids("runs.db") == []
 
 
@@ -224,7 +224,7 @@ def test_a_store_that_is_not_there_is_told_and_not_made() -> None:
     for words in (["history"], ["baseline", "show"], ["baseline", "pin", "latest"]):
         done = invoke(*words, "--store", "no/runs.db")
         assert done.exit_code == 2
-        assert done.stderr.startswith("error: there is no run store no/runs.db")
+        assert done.stderr.startswith("error: no run store at no/runs.db")
     assert not Path("no").exists()
 
 
@@ -296,7 +296,7 @@ def test_what_cannot_be_exported_is_told() -> None:
     store = RunStore(".rag_eval/runs.db")
     messages = {
         ("--run", "pinned:x"): "nothing is pinned as 'x'",
-        ("--run", "latest"): "holds no runs",
+        ("--run", "latest"): "has no runs",
         ("--run", "last-passing"): "no run of the newest run's dataset has passed",
         ("--run", "latest", "--from", "d.json"): "--run and --from exclude each other",
         ("--columns", "topic"): "--columns needs --from",
@@ -307,7 +307,7 @@ def test_what_cannot_be_exported_is_told() -> None:
         assert message in done.stderr
     store.add(a_run())
     assert (
-        "a baseline is a .json file"
+        "the name of a baseline file must end in .json"
         in invoke("baseline", "export", "b.csv", "--run", "latest").stderr
     )
     assert not Path("b.json").exists()

@@ -138,7 +138,7 @@ def test_a_change_is_told_when_all_results_are_there(data: Path, tmp_path: Path,
     # All gates hold, and yet it is no pass, nor a run that later ones are held against.
     assert all(gate.held for gate in report.gates)
     assert (report.passed, report.to_dict()["verdict"], report.run_id) == (False, "fail", None)
-    assert "the input changed, and the run is not in the store" in report.result.notes
+    assert "the input changed, so the run was not saved in the store" in report.result.notes
     assert RunStore(store).runs() == []
     written = json.loads(output.read_bytes())
     assert (len(written["results"]), written["inputChanged"]) == (N_ROWS, True)

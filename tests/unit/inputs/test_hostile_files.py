@@ -197,7 +197,9 @@ def test_rows_that_no_run_has_are_damage(tmp_path: Path, monkeypatch: pytest.Mon
         store = RunStore(tmp_path / f"{number}.db")
         run_id = store.add(a_run())
         execute(store.path, f"UPDATE run_parts SET data = ? WHERE part = '{part}'", values=(data,))
-        assert "is damaged" in refusal(lambda store=store, run_id=run_id: store.load(run_id)), part
+        assert "the stored rows are damaged: " in refusal(
+            lambda store=store, run_id=run_id: store.load(run_id)
+        ), part
 
 
 def test_values_that_no_cache_has_are_not_used(tmp_path: Path) -> None:

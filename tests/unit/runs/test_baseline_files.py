@@ -154,7 +154,7 @@ def test_other_files_are_not_baselines(tmp_path: Path, text: str) -> None:
 
 
 def test_only_names_of_json_are_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"a baseline is a .json file"):
+    with pytest.raises(InputError, match=r"the name of a baseline file must end in .json"):
         write_baseline_file(a_run(), tmp_path / "baseline.jsonl")
     with pytest.raises(InputError, match=r"cannot write .*: No such file or directory"):
         write_baseline_file(a_run(), tmp_path / "gone" / "baseline.json")

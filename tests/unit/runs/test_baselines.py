@@ -66,7 +66,7 @@ def test_of_one_time_the_first_stays_first() -> None:
 def test_an_unknown_strategy_or_time_is_refused() -> None:
     with pytest.raises(InputError, match="strategy must be"):
         find_baseline([], "newest")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="not a time in ISO 8601: 'soon'"):
+    with pytest.raises(InputError, match="the time must be in ISO 8601, got 'soon'"):
         find_baseline([Record("a", "soon")])
 
 

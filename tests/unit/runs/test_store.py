@@ -183,11 +183,11 @@ def test_no_secret_is_kept(store: RunStore, path: Path) -> None:
     [
         ({"scores": np.zeros((3, 1))}, {}, r"scores must have the shape \(3, 2\)"),
         ({"composite": np.zeros(4)}, {}, r"composite must have the shape \(3,\)"),
-        ({"ids": ["a", "b", None]}, {}, "an id for each row"),
-        ({"ids": ["a", "b", 3]}, {}, "ids must be texts"),
+        ({"ids": ["a", "b", None]}, {}, "every row needs an id"),
+        ({"ids": ["a", "b", 3]}, {}, "ids must be strings"),
         ({"columns": {"topic": ["a"]}}, {}, "column 'topic' has 1 values for 3 rows"),
         ({}, {"status": "errored"}, "status must be 'passed', 'failed' or None"),
-        ({}, {"config": {"judge": print}}, r"config\['judge'\] cannot be kept as JSON"),
+        ({}, {"config": {"judge": print}}, r"config\['judge'\] cannot be saved as JSON"),
         ({}, {"config": {"x": [math.nan]}}, r"config\['x'\]\[0\] must be a finite number"),
     ],
 )
@@ -270,7 +270,7 @@ def test_a_gate_marks_a_run(store: RunStore) -> None:
     assert store.record(run_id).status is None
     with pytest.raises(InputError, match="status must be"):
         store.set_status(run_id, "green")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="holds no run 'run-0'"):
+    with pytest.raises(InputError, match="has no run 'run-0'"):
         store.set_status("run-0", "passed")
 
 
@@ -308,10 +308,10 @@ def test_a_run_is_found_by_the_beginning_of_its_id(store: RunStore) -> None:
     run_id = store.add(a_run())
     store.add(a_run())
     assert store.record(run_id[:19]).run_id == run_id
-    with pytest.raises(InputError, match="holds 2 runs whose id begins with 'run-2026'"):
+    with pytest.raises(InputError, match="has 2 runs whose id begins with 'run-2026'"):
         store.record("run-2026")
     for hostile in ("", "%", "run-%", "'; DROP TABLE runs; --", "x\x00", "\udcff"):
-        with pytest.raises(InputError, match="holds no run"):
+        with pytest.raises(InputError, match="has no run"):
             store.record(hostile)
     assert len(store.runs()) == 2
 
@@ -332,7 +332,9 @@ def test_the_file_is_for_its_owner_alone(store: RunStore, path: Path) -> None:
 
 
 def test_a_store_that_is_read_has_to_be_there(path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no run store .*runs.db; rag-eval run --store"):
+    with pytest.raises(
+        InputError, match=r"no run store at .*runs.db; to create one: rag-eval run --store"
+    ):
         RunStore(path, create=False)
     assert not path.parent.exists()
 
@@ -341,7 +343,9 @@ def test_a_store_that_is_read_has_to_be_there(path: Path) -> None:
 def test_a_file_of_something_else_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "samples.jsonl"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=r"samples.jsonl cannot be used, and was left as it is"):
+    with pytest.raises(
+        InputError, match=r"cannot use the run store .*samples.jsonl \(it is unchanged\)"
+    ):
         RunStore(path)
     assert path.read_bytes() == content
 
@@ -351,7 +355,7 @@ def test_the_database_of_something_else_is_left_as_it_is(tmp_path: Path) -> None
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE users (name TEXT)")
     before = path.read_bytes()
-    with pytest.raises(InputError, match="is a database of something else"):
+    with pytest.raises(InputError, match="is a database but not a run store"):
         RunStore(path)
     assert path.read_bytes() == before
 
@@ -363,7 +367,7 @@ def test_a_damaged_page_is_told_and_not_written(store: RunStore, path: Path) -> 
     content[4096 : len(content)] = b"\xa5" * (len(content) - 4096)
     path.write_bytes(content)
     for use in (store.runs, lambda: store.load("latest"), lambda: store.add(a_run())):
-        with pytest.raises(InputError, match=r"cannot be used, and was left as it is: .*malformed"):
+        with pytest.raises(InputError, match=r"cannot use the run store .*: .*malformed"):
             use()
     assert path.read_bytes() == bytes(content)
 
@@ -388,7 +392,7 @@ def test_a_damaged_run_is_told(tmp_path: Path, statement: str) -> None:
     run_id = store.add(a_run())
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(statement)
-    with pytest.raises(InputError, match="is damaged"):
+    with pytest.raises(InputError, match="(is|are) damaged: "):
         store.load(run_id)
 
 
@@ -396,13 +400,13 @@ def test_a_name_that_cannot_be_a_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder and not a file: move it away"):
         RunStore(tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot make the run store .*runs.db: Not a directory"):
+    with pytest.raises(InputError, match=r"cannot create the run store .*runs.db: Not a directory"):
         RunStore(tmp_path / "file" / "sub" / "runs.db")
 
 
 def test_a_disk_that_cannot_be_written_is_told(path: Path) -> None:
     # /proc takes no files, whoever asks.
-    with pytest.raises(InputError, match=r"cannot make the run store /proc/x/runs.db"):
+    with pytest.raises(InputError, match=r"cannot create the run store /proc/x/runs.db"):
         RunStore("/proc/x/runs.db")
 
 
@@ -422,7 +426,7 @@ def test_a_full_disk_loses_the_new_run_alone(store: RunStore, path: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-c", code, path], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "cannot be used, and was left as it is" in done.stdout
+    assert "cannot use the run store" in done.stdout
     assert [run.run_id for run in store.runs()] == [kept]
     assert_same(store.load(kept), a_run())
 
@@ -652,7 +656,7 @@ def test_a_store_that_stays_locked_is_told(
     monkeypatch.setattr("rag_eval.plumbing.sqlite_files.BUSY_S", 0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(InputError, match=r"cannot be used.*locked"):
+        with pytest.raises(InputError, match=r"cannot use the run store.*locked"):
             store.add(a_run())
     assert store.runs() == []
 
