@@ -1,4 +1,4 @@
-"""``rag-eval golden``: datasets of inputs and what is expected of them."""
+"""``rag-eval golden``: datasets of inputs and expected outputs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rag_eval.cli.flags import SEED, format_flag
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.parameters import A_SHARE
 from rag_eval.cli.printing import print_json
+from rag_eval.plumbing.spelling import counted
 
 if TYPE_CHECKING:
     from rag_eval.golden.datasets import GoldenDataset
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 def golden_command() -> None:
     """Run, check, compare, split and clean golden datasets.
 
-    A golden dataset is a JSON or YAML file of inputs and of what is expected of the outputs, in the
-    form of HazelJS, Regtrace or omk.
+    A golden dataset is a JSON or YAML file of inputs and expectations on the outputs, in the format
+    of HazelJS, Regtrace or omk.
 
     \b
     Examples:
@@ -45,10 +46,15 @@ def golden_command() -> None:
 @click.option(
     "--runner",
     metavar="MODULE:FUNCTION",
-    help="What answers; looked for in the current folder, too [echo: a smoke check of FILE].",
+    help="Function that answers; the current folder is searched too [echo: a smoke check of FILE].",
 )
 @click.option(
-    "--concurrency", type=int, default=1, show_default=True, metavar="N", help="Cases at once."
+    "--concurrency",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of cases to run at once.",
 )
 @click.option(
     "--min-average-score",
@@ -56,11 +62,13 @@ def golden_command() -> None:
     default=0.7,
     show_default=True,
     metavar="X",
-    help="What each case and the average must reach.",
+    help="Threshold for each case and for the average.",
 )
-@click.option("--timeout", type=float, metavar="S", help="Seconds that a case may take [no limit].")
+@click.option(
+    "--timeout", type=float, metavar="S", help="Time limit per case in seconds [no limit]."
+)
 @click.option("--ci", is_flag=True, help="Print one line per case, for the log of a CI job.")
-@click.option("--gate", is_flag=True, help="Let scores decide without --runner, too.")
+@click.option("--gate", is_flag=True, help="Fail on low scores even without --runner.")
 @format_flag("table", "json")
 def run_command(
     file: str,
@@ -72,12 +80,13 @@ def run_command(
     gate: bool,
     form: str,
 ) -> int:
-    """Run every case of FILE and score what comes out.
+    """Run every case of FILE and score the outputs.
 
-    The runner is a function, plain or async, of a mapping with "input", "id" and "metadata"; it
-    returns a text, or a mapping with "output", "toolCalls" and "retrievedIds". What it prints goes
-    to stderr. Without --runner the recorded output of a case stands in, or else its own input: that
-    checks the shape of FILE and nothing more, so no score fails it, unless --gate is given.
+    The runner is a function, plain or async, that takes a mapping with "input", "id" and
+    "metadata". It returns a string, or a mapping with "output", "toolCalls" and "retrievedIds".
+    What it prints goes to stderr. Without --runner the recorded output of each case is scored, or
+    its input if there is none. This only checks FILE, so low scores do not fail the run unless you
+    add --gate.
 
     \b
     Examples:
@@ -109,7 +118,10 @@ def run_command(
     if partial is not None:
         raise partial
     if is_echo:
-        print("no --runner: a smoke check of the file, its scores decide nothing", file=sys.stderr)
+        print(
+            "no --runner: this only checked the file; scores do not affect the result",
+            file=sys.stderr,
+        )
         return 0
     return 0 if result.passed else 1
 
@@ -146,13 +158,13 @@ def _print_result(result: EvalRunResult, form: str, stdout: Any, *, is_echo: boo
         print_golden_run(result, console_for(stdout), is_echo=is_echo)
 
 
-@golden_command.command("validate", epilog="Exit codes: 0 sound · 2 not sound, or cannot be read")
+@golden_command.command("validate", epilog="Exit codes: 0 valid · 2 invalid, or cannot be read")
 @click.argument("file", metavar="FILE")
 @format_flag("table", "json")
 def validate_command(file: str, form: str) -> int:
-    """List everything that is wrong with FILE, each with its place.
+    """List all errors in FILE with their positions.
 
-    FILE is JSON or YAML, in the form of HazelJS, Regtrace or omk, told apart by what is in it.
+    FILE is JSON or YAML in the format of HazelJS, Regtrace or omk, which is detected.
 
     \b
     Examples:
@@ -173,10 +185,10 @@ def validate_command(file: str, form: str) -> int:
         for fault in faults:
             print(plain_text(str(fault)))
         if dataset is not None:
-            n_cases = f"{len(dataset):,} {'case' if len(dataset) == 1 else 'cases'}"
-            print(f"{plain_text(dataset.name)}: {n_cases}, schema of {dataset.format}, sound")
+            n_cases = counted(len(dataset), "case")
+            print(f"{plain_text(dataset.name)}: valid, {n_cases}, {dataset.format} format")
         else:
-            print(f"{len(faults):,} {'fault' if len(faults) == 1 else 'faults'}")
+            print(counted(len(faults), "error"))
     return 2 if faults else 0
 
 
@@ -187,7 +199,7 @@ def validate_command(file: str, form: str) -> int:
 def diff_command(old: str, new: str, form: str) -> None:
     """List the cases that were added, removed or changed from OLD to NEW.
 
-    Cases are told apart by their ids; the order that they stand in does not count.
+    Cases are matched by id; their order does not matter.
 
     \b
     Examples:
@@ -213,16 +225,18 @@ def diff_command(old: str, new: str, form: str) -> None:
     default=0.2,
     show_default=True,
     metavar="SHARE",
-    help="Share of the cases to hold back.",
+    help="Share of the cases to hold out.",
 )
 @SEED
 @click.option(
     "--by",
     type=click.Choice(["tags"]),
-    help="Hold back this share of the cases of each set of tags.",
+    help="Hold out this share of the cases with each set of tags.",
 )
-@click.option("--rest-file", metavar="FILE", help="Where the rest goes [NAME.rest.json].")
-@click.option("--holdout-file", metavar="FILE", help="Where the share goes [NAME.holdout.json].")
+@click.option("--rest-file", metavar="FILE", help="File for the other cases [NAME.rest.json].")
+@click.option(
+    "--holdout-file", metavar="FILE", help="File for the held-out cases [NAME.holdout.json]."
+)
 def split_command(
     file: str,
     holdout: float,
@@ -231,10 +245,9 @@ def split_command(
     rest_file: str | None,
     holdout_file: str | None,
 ) -> None:
-    """Split FILE into a part to work with and one to hold back, as two JSON files.
+    """Split FILE into a part to work with and a held-out part, as two JSON files.
 
-    Which cases are held back depends on their ids and the seed alone: not on their order, the
-    time or the machine.
+    The choice depends only on the ids and the seed, not on order, time or machine.
 
     \b
     Examples:
@@ -251,9 +264,9 @@ def split_command(
     _check_targets(file, targets)
     for part, target in zip(parts, targets, strict=True):
         _write(part, target)
-        print(f"{plain_text(target)}: {len(part):,} {'case' if len(part) == 1 else 'cases'}")
+        print(f"{plain_text(target)}: {counted(len(part), 'case')}")
     if not len(parts.holdout):
-        print("warning: the share is too small for one case to be held back", file=sys.stderr)
+        print("warning: the share is too small to hold out a case", file=sys.stderr)
 
 
 def _check_targets(file: str, targets: tuple[str, ...]) -> None:
@@ -281,7 +294,7 @@ def _write(dataset: GoldenDataset, target: str) -> None:
     default=0.8,
     show_default=True,
     metavar="X",
-    help="Least overlap of the words of two inputs that are near.",
+    help="Minimum word overlap of near duplicates.",
 )
 @click.option(
     "--ngrams",
@@ -289,16 +302,16 @@ def _write(dataset: GoldenDataset, target: str) -> None:
     default=1,
     show_default=True,
     metavar="N",
-    help="Compare runs of N words.",
+    help="Compare sequences of N words.",
 )
 @click.option(
     "--output", "-o", metavar="FILE", help="Write FILE without the near duplicates, as JSON."
 )
 @format_flag("table", "json")
 def dedupe_command(file: str, threshold: float, ngrams: int, output: str | None, form: str) -> None:
-    """List the cases whose input is nearly that of an earlier case.
+    """List the cases whose input is almost the same as that of an earlier case.
 
-    How near two inputs are is the share of their words that both have (Jaccard).
+    The overlap of two inputs is the Jaccard similarity of their words.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``rag-eval labels sample``: rows for people to label, drawn at random."""
+"""``rag-eval labels sample``: draw rows at random for labelling."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rag_eval.cli.printing import print_found
     "-o",
     metavar="FILE",
     required=True,
-    help="Write the table of drawn rows to FILE, .csv or .jsonl; never over a file that is there.",
+    help="Write the table of drawn rows to FILE (.csv or .jsonl); must not exist yet.",
 )
 @click.option(
-    "--by", metavar="METRIC", help="The metric whose scores make probabilities or strata."
+    "--by", metavar="METRIC", help="Metric whose scores determine probabilities or strata."
 )
 @click.option(
     "--design",
     type=click.Choice(["uniform", "proportional", "strata"]),
     default="uniform",
     show_default=True,
-    help="All rows alike; more of those whose score is near 0.5; or so many of each stratum of "
-    "the score, more where verdicts spread more (Neyman).",
+    help="Equal probabilities; higher probabilities for scores near 0.5; or strata of the score, "
+    "with more rows where verdicts vary more (Neyman).",
 )
 @click.option(
     "--strata",
@@ -39,22 +39,24 @@ from rag_eval.cli.printing import print_found
     default=4,
     show_default=True,
     metavar="H",
-    help="Strata of the score, with about as many rows each.",
+    help="Number of strata of the score, of about equal size.",
 )
-@click.option("--with", "texts", multiple=True, metavar="FIELD", help="Write this field, too.")
+@click.option(
+    "--with", "texts", multiple=True, metavar="FIELD", help="Also write this field (repeatable)."
+)
 @SEED
 @ID_FIELD
-@format_flag("table", "json", text="Form of what is said of the draw on stdout.")
+@format_flag("table", "json", text="Format of the summary on stdout.")
 def sample_command(n: int, scores: str, form: str, **options: Any) -> None:
-    """Draw N rows of SCORES for people to label, without replacement.
+    """Draw N rows of SCORES at random for labelling, without replacement.
 
-    SCORES is any file that compare reads. Each drawn row is written with the probability it had of
-    being drawn, which is what lets labels of a few rows speak for all: fill in the column label
-    (0 or 1, or a grade), in a spreadsheet if you like, and hand the file to rag-eval estimate. Keep
-    all rows, and let whoever labels not see the scores.
+    SCORES is any file that rag-eval compare reads. The table records the probability with which
+    each row was drawn, so that a few labels can represent all rows. Fill in the column label (0 or
+    1, or a grade), for example in a spreadsheet, and pass the file to rag-eval estimate. Keep all
+    rows, and do not show the scores to the annotators.
 
-    The same seed and rows give the same draw. 100 labels are a good start; under 50, estimate
-    warns.
+    The same seed and rows give the same draw. Start with about 100 labels; rag-eval estimate warns
+    below 50.
 
     \b
     Examples:
@@ -69,7 +71,7 @@ def sample_command(n: int, scores: str, form: str, **options: Any) -> None:
     words = ["rag-eval", "estimate", scores, output, "--metric", by or "METRIC"]
     notes = [f"fill in the column label, then: {' '.join(map(shlex.quote, words))}"]
     if by is not None:
-        notes.append("the score column is for the record: hide it from whoever labels")
+        notes.append("hide the score column from the annotators")
     print_found(
         form,
         lambda: {**draw.to_dict(), "output": output},

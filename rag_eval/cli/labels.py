@@ -1,4 +1,4 @@
-"""``rag-eval labels``: people's labels, begun, checked, and held against scores."""
+"""``rag-eval labels``: create, check and draw human labels, and compare scores with them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rag_eval.cli.printing import print_found
 field_flags = flags(
     ID_FIELD,
     field_flag("label", "Column of labels: numbers, or true and false."),
-    field_flag("annotator", "Column that says who labelled, if there is one."),
+    field_flag("annotator", "Column with the name of the annotator, if there is one."),
 )
 
 
 @click.group("labels", epilog=f"Exit codes: 0 done · 2 bad input or usage · {ENDED_CODES}")
 def labels_command() -> None:
-    """Label samples by hand, check the labels, and see how far scores agree with them.
+    """Label samples by hand, check the labels, and compare scores with them.
 
-    Labels are a folder of YAML files in omk's form, one person's each, or a table (.csv, .jsonl,
-    .json) with the columns id and label, and annotator where several people labelled.
+    Labels are a folder of YAML files in omk's format, one folder per annotator, or a table (.csv,
+    .jsonl, .json) with the columns id and label, and annotator if several people labelled.
 
     \b
     Examples:
@@ -34,17 +34,17 @@ def labels_command() -> None:
     """
 
 
-@labels_command.command("init", epilog="Exit codes: 0 written · 2 something is there already")
+@labels_command.command("init", epilog="Exit codes: 0 written · 2 a file already exists")
 @click.argument("folder", metavar="DIR")
 def init_command(folder: str) -> None:
-    """Write the files of a new set of labels into DIR, with comments that say how to label.
+    """Write template files for new labels into DIR, with comments on how to label.
 
-    Nothing is ever overwritten.
+    Existing files are never overwritten.
 
     \b
     Examples:
       rag-eval labels init gold/anna
-      rag-eval labels init gold/ben    # a second person labels apart
+      rag-eval labels init gold/ben    # a second annotator
     """
     from rag_eval.labels.templates import write_template
     from rag_eval.reports.plain_text import plain_text
@@ -53,12 +53,12 @@ def init_command(folder: str) -> None:
         print(f"written {plain_text(str(path))}", file=sys.stderr)
 
 
-@labels_command.command("validate", epilog="Exit codes: 0 sound · 2 not sound, or cannot be read")
+@labels_command.command("validate", epilog="Exit codes: 0 valid · 2 invalid, or cannot be read")
 @click.argument("source", metavar="DIR|FILE")
 @field_flags
 @format_flag("table", "json")
 def validate_command(source: str, form: str, **fields: str) -> int:
-    """Check labels, and list all that is wrong with a folder, or the first fault of a table.
+    """Check labels: list all errors of a folder, or the first error of a table.
 
     \b
     Examples:
@@ -84,7 +84,7 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
             raise ValueError
         return float(low), float(high)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is not like 1:5") from None
+        raise click.BadParameter(f"must be MIN:MAX, such as 1:5, got {text!r}") from None
 
 
 @labels_command.command(
@@ -92,7 +92,7 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
 )
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True)
 @click.argument("scores", metavar="SCORES")
-@click.option("--metric", metavar="METRIC", help="Whose scores the labels are about.")
+@click.option("--metric", metavar="METRIC", help="Metric to compare with the labels.")
 @click.option(
     "--variant",
     metavar="NAME",
@@ -102,45 +102,45 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
     "--threshold",
     type=float,
     metavar="X",
-    help="From where a score is good [the verdicts in SCORES].",
+    help="Lowest score that is good [default: the verdicts in SCORES].",
 )
 @click.option(
     "--label-threshold",
     type=float,
     metavar="X",
-    help="From where a label is good, on the scale of the scores [that of the scores, or 0.5].",
+    help="Lowest label that is good, on the scale of the scores [that of the scores, or 0.5].",
 )
 @click.option(
     "--scale",
     metavar="MIN:MAX",
     callback=_scale,
-    help="Least and largest label, which stand for 0 and 1 [as the labels' metadata say].",
+    help="Smallest and largest label, which become 0 and 1 [from the metadata of the labels].",
 )
 @click.option(
     "--measurement",
     type=click.Choice(["interval", "ordinal", "nominal", "ratio"]),
     default="interval",
     show_default=True,
-    help="What counts for alpha: distances, order, or being the same.",
+    help="Level of measurement for alpha.",
 )
 @click.option(
     "--judge",
     "judges",
     metavar="NAME",
     multiple=True,
-    help="Who gave the scores, where SCORES does not say: an annotator of that name is no check.",
+    help="Judge that gave the scores, if SCORES does not name it; labels by it give a warning.",
 )
 @SEED
 @LEVEL
 @field_flags
 @format_flag("table", "json")
 def compare_command(labels: tuple[str, ...], scores: str, form: str, **options: Any) -> None:
-    """Show how far scores agree with people, and people with one another.
+    """Measure how far scores agree with labels, and annotators with each other.
 
-    SCORES are results of run or score, or a table with a column of the metric; a quoted pattern
-    stands for repeats, which are averaged. Intervals come from resampling samples. Alpha and kappa
-    compare values, so labels need the scale of the scores, 0 to 1: what their metadata say, or
-    --scale. Correlations only ask whether both rise together.
+    SCORES are results of run or score, or a table with a column for the metric; a quoted pattern
+    stands for repeats, which are averaged. Confidence intervals come from resampling the samples.
+    Alpha and kappa compare values, so labels are mapped to the scale of the scores, 0 to 1, by
+    their metadata or by --scale. Correlations do not depend on the scale.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""People's labels: files of them checked, drawn for labelling, held against scores."""
+"""Human labels: check their files, draw rows to label, compare them with scores."""
 
 from __future__ import annotations
 

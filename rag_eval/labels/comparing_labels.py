@@ -1,4 +1,4 @@
-"""Scores held against people's labels: both in, how far they agree out, with its uncertainty."""
+"""Scores and human labels in; their agreement, with confidence intervals, out."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rag_eval.labels.comparisons import (
 from rag_eval.labels.label_sets import LabelSet, mean_labels
 from rag_eval.labels.score_columns import UNIT, ScoreColumn
 from rag_eval.plumbing.checked_values import number
+from rag_eval.plumbing.spelling import counted
 from rag_eval.stats.agreement import Coefficient, coefficient_intervals, spearman, weighted_kappa
 from rag_eval.stats.arrays import Floats
 from rag_eval.stats.confusion import confusion_table
@@ -25,9 +26,9 @@ from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.krippendorff import Measurement, alpha_with_interval, krippendorff_alpha
 
 FEW_PAIRS: Final = 20
-"""Below so many pairs an agreement is only a hint."""
+"""With fewer pairs, agreement is only indicative."""
 
-# These compare values; the others only how values go together.
+# These compare values; the others only compare how values vary together.
 _OF_VALUES: Final[tuple[Coefficient, ...]] = ("quadratic_kappa", "linear_kappa")
 _OF_ORDER: Final[tuple[Coefficient, ...]] = ("pearson", "spearman", "kendall")
 _MIDDLE: Final = 0.5
@@ -46,27 +47,27 @@ def compare_labels(
     seed: int = 0,
     level: float = 0.95,
 ) -> LabelComparison:
-    """Hold scores against labels of the same samples.
+    """Compare scores with labels of the same samples.
 
     Parameters
     ----------
     labels : LabelSet
-        Of several annotators the mean label of a sample is compared.
+        With several annotators, the mean label of each sample is compared.
     column : ScoreColumn
     threshold : float, optional
-        From where a score is good (up to where, where lower is better); the run's own verdicts by
-        default.
+        Lowest score that is good (highest, where lower is better). Default: the verdicts of the
+        run.
     label_threshold : float, optional
-        The same for labels, on the scale of the scores. By default that of the scores, or 0.5
-        where the run gave verdicts, or labels are 0 and 1.
+        The same for labels, on the scale of the scores. Default: that of the scores, or 0.5 if the
+        run has verdicts or the labels are 0 and 1.
     scale : tuple of float, optional
-        Least and largest label, which become 0 and 1; what the files say by default.
+        Smallest and largest label, which become 0 and 1. Default: the scale in the files.
     measurement : {"interval", "ordinal", "nominal", "ratio"}
-        Of alpha.
+        Level of measurement for alpha.
     judges : sequence of str
-        Names of the judges, besides those that the scores know.
+        Names of further judges, besides those recorded with the scores.
     seed, level
-        Of the intervals, by resampling samples.
+        Seed and confidence level of the intervals, which resample the samples.
     """
     ratings, mapped = _on_score_scale(labels, column, scale)
     means = mean_labels(ratings)
@@ -116,7 +117,7 @@ def compare_labels(
 
 
 class LabelPairs(NamedTuple):
-    """Labelled samples that have a score, and those that the scores lack, or have null."""
+    """Labelled samples with a score, without a row in the scores, and with a null score."""
 
     ids: list[str]
     scores: list[float]
@@ -125,7 +126,7 @@ class LabelPairs(NamedTuple):
 
 
 def label_pairs(labels: Iterable[str], scores: Mapping[str, float | None]) -> LabelPairs:
-    """The labelled samples that have a score, in the order of the labels."""
+    """The labelled samples with a score, in the order of the labels."""
     missing, unscored, found = [], [], {}
     for name in labels:
         if name not in scores:
@@ -140,18 +141,18 @@ def label_pairs(labels: Iterable[str], scores: Mapping[str, float | None]) -> La
 def _on_score_scale(
     labels: LabelSet, column: ScoreColumn, scale: tuple[float, float] | None
 ) -> tuple[Floats, bool]:
-    """The ratings as the scores would say them, and whether their scale is known."""
+    """The ratings on the scale of the scores, and whether their scale is known."""
     known = labels.scale if scale is None else scale
     if known is None or column.scale is None:
         return labels.ratings, False
     low, high = known
     if not number(low, "scale") < number(high, "scale"):
-        raise InputError(f"scale must go up, got {low:g} to {high:g}")
-    # What a folder says of itself is a note there.
+        raise InputError(f"scale must have its lower end first, got {low:g} to {high:g}")
+    # A folder notes labels outside its own scale itself.
     if scale is not None and not _within(labels.ratings, known):
         outside = labels.ratings[(labels.ratings < low) | (labels.ratings > high)]
         raise InputError(
-            f"{labels.name}: a label is {outside[0]:g}, outside the scale of {low:g} to {high:g}"
+            f"{labels.name}: the label {outside[0]:g} is outside the scale of {low:g} to {high:g}"
         )
     to_low, to_high = column.scale
     return to_low + (labels.ratings - low) / (high - low) * (to_high - to_low), True
@@ -228,31 +229,33 @@ def _notes(
 ) -> list[str]:
     notes = []
     if n_pairs < FEW_PAIRS:
-        notes.append(f"only {n_pairs:,} samples have a label and a score: take it as a hint")
+        notes.append(
+            f"only {counted(n_pairs, 'pair')} of label and score: the agreement is only indicative"
+        )
     if not comparable:
         known = labels.ratings[~np.isnan(labels.ratings)]
         notes.append(
             f"labels from {known.min():g} to {known.max():g} cannot be compared with scores from "
-            "0 to 1, only their order; say the scale of the labels for alpha and kappa"
+            "0 to 1, except by their order; alpha and kappa need the scale of the labels"
         )
     if not column.higher_is_better:
         notes.append(
-            f"of {column.metric} lower is better: labels are taken to be on its own scale, "
-            "where 0 is best"
+            f"lower is better for {column.metric}; its labels must use the same scale, where 0 is "
+            "best"
         )
     if not mapped and labels.scale is not None and column.scale is None:
         low, high = labels.scale
         notes.append(
-            f"labels are on a scale of {low:g} to {high:g}, that of the scores is not known: both "
-            "are compared as they are"
+            f"labels are on a scale of {low:g} to {high:g}, but the scale of the scores is "
+            "unknown: both are compared unchanged"
         )
     return notes
 
 
 def is_contaminated(annotator: str, judges: Iterable[str]) -> bool:
-    """Whether the names of an annotator and of a judge contain one another, in any case.
+    """Whether the name of an annotator contains that of a judge or the reverse, ignoring case.
 
-    Labels by the model that judges say how far it agrees with itself.
+    Labels by the judging model only show how far it agrees with itself.
     """
     name = annotator.strip().lower()
     others = [judge.strip().lower() for judge in judges]
@@ -263,8 +266,8 @@ def contamination_warnings(annotators: Iterable[str], judges: Iterable[str]) -> 
     """A sentence for each annotator who seems to be one of the judges."""
     judges = list(judges)
     return [
-        f"the annotator {annotator} has the name of a judge ({', '.join(judges)}): agreement with "
-        "one's own labels proves nothing"
+        f"the annotator {annotator} has the name of a judge ({', '.join(judges)}): the agreement "
+        "of a judge with its own labels means nothing"
         for annotator in annotators
         if is_contaminated(annotator, judges)
     ]

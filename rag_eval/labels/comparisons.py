@@ -1,4 +1,4 @@
-"""Agreement of scores with labels, as numbers with their uncertainty and as JSON values."""
+"""Agreement of scores with labels, with confidence intervals and as JSON values."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from rag_eval.stats.krippendorff import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleAgreement(JsonRecord):
-    """How far people agree among themselves: scores can hardly agree with them further.
+    """Agreement of the annotators with each other, a practical limit for that of scores.
 
     Attributes
     ----------
     n_samples : int
-        With labels by two people or more.
+        Samples with labels by two or more people.
     alpha : Interval or None
-        Krippendorff's alpha; None without such samples, or where all labels are the same.
+        Krippendorff's alpha; None without such samples or if all labels are the same.
     alpha_ordinal : float or None
-        The same of the order of labels alone.
+        The same for ordinal labels.
     """
 
     n_samples: int
@@ -35,7 +35,7 @@ class PeopleAgreement(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorAgreement(JsonRecord):
-    """The scores against one of several people; None where a number is not defined."""
+    """Agreement of the scores with one of several annotators; undefined numbers are None."""
 
     annotator: str
     n_pairs: int
@@ -46,16 +46,16 @@ class AnnotatorAgreement(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictAgreement(JsonRecord):
-    """Good or bad by people and by scores.
+    """Good and bad samples by labels and by scores.
 
     Attributes
     ----------
     threshold : float or None
-        From where a score is good; None where the run said it of each.
+        Lowest good score; None if the run has verdicts.
     label_threshold : float
-        From where a label is, on the scale of the scores.
+        Lowest good label, on the scale of the scores.
     table : ConfusionTable
-        Rows by people, columns by scores; ``good`` is positive.
+        Rows are labels, columns are scores; ``good`` is positive.
     cohen_kappa : Interval or None
     """
 
@@ -67,7 +67,7 @@ class VerdictAgreement(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelComparison:
-    """Scores of one metric against labels; made by
+    """Scores of one metric compared with labels; made by
     :func:`~rag_eval.labels.comparing_labels.compare_labels`.
 
     Attributes
@@ -76,24 +76,24 @@ class LabelComparison:
         What was compared, and the names of both sources.
     annotators : tuple of str
     n_labels, n_pairs : int
-        Samples with a label, and those of them with a score.
+        Samples with a label, and samples with both a label and a score.
     missing, unscored : tuple of str
-        Labelled samples that the scores do not have, or have without a score.
+        Labelled samples that are not in the scores, and those with a null score.
     measurement : str
-        Of alpha.
+        Level of measurement for alpha.
     people : PeopleAgreement or None
         None for a single annotator.
     alpha : Interval or None
-        Krippendorff's alpha of scores and labels (means over annotators); None where it is not
-        defined, or the two are on scales that cannot be compared.
+        Krippendorff's alpha of scores and labels (means over annotators); None if undefined or if
+        the scales cannot be compared.
     coefficients : mapping of Interval or None
         ``quadratic_kappa``, ``linear_kappa``, ``pearson``, ``spearman``, ``kendall``.
     each : tuple of AnnotatorAgreement
-        Of several annotators one by one.
+        One per annotator, if there are several.
     verdicts : VerdictAgreement or None
-        None without a threshold or verdicts.
+        None if there is neither a threshold nor verdicts.
     notes : tuple of str
-        What casts doubt on it, or was left out.
+        Reasons for doubt, and what was left out.
     """
 
     metric: str

@@ -1,7 +1,7 @@
-"""Rows to be labelled, as a table.  In: a draw.  Out: a file with all that an estimate needs.
+"""A random draw of rows in; a table to label, with all that an estimate needs, out.
 
-Every row says how it was drawn, so that a table survives being sorted, split into columns of
-another order or saved by a spreadsheet; nothing has to lie beside it.
+Every row says how it was drawn, so the table can be sorted, have its columns reordered and be saved
+by a spreadsheet, and needs no second file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.plumbing.json_records import record_json
 
 DESIGNS: Final = ("uniform", "proportional", "strata")
-"""Ways to draw that have known probabilities."""
+"""Sampling designs with known probabilities."""
 
 COLUMNS: Final = (
     "id",
@@ -41,33 +41,31 @@ COLUMNS: Final = (
 )
 _OF_DRAW: Final = COLUMNS[5:]
 _SHARED: Final = ("design", "seed", "n_rows", "n_drawn", "ids_digest")
-HOW_TO_DRAW: Final = (
-    "draw rows to be labelled with: rag-eval labels sample N SCORES --output labels.csv"
-)
+HOW_TO_DRAW: Final = "to draw rows: rag-eval labels sample N SCORES --output labels.csv"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelDraw:
-    """Rows that were drawn to be labelled.
+    """Rows that were drawn for labelling.
 
     Attributes
     ----------
     design : {"uniform", "proportional", "strata"}
     seed : int
     n_rows : int
-        Rows that were drawn from.
+        Number of rows to draw from.
     n_drawn : int
-        Rows that were drawn, whether or not they are still there.
+        Number of drawn rows, whether or not they are still in the table.
     ids_digest : str
-        Of the ids of all rows, see :func:`ids_digest`.
+        Digest of the ids of all rows, see :func:`ids_digest`.
     probabilities : mapping of str to float
-        By the ids of drawn rows: how probably each was to be drawn.
+        Inclusion probability of each drawn row, by id.
     strata : mapping of str to str, or None
-        By the same ids.
+        Stratum of each drawn row, by id.
     scores : mapping of str to float or None
-        As they were when the rows were drawn.
+        Scores at the time of the draw.
     drawn_by : str or None
-        The metric that probabilities or strata were made of.
+        The metric behind the probabilities or strata.
     drawn_from : str
         The file of scores.
     """
@@ -89,12 +87,12 @@ class LabelDraw:
 
 
 def ids_digest(ids: Iterable[str]) -> str:
-    """Stands for the ids of a file, in whatever order they are."""
+    """A digest of the ids of a file that does not depend on their order."""
     digest = hashlib.sha256()
     for name in sorted(ids):
         data = name.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big") + data)
-    # Letters in front: digits with an e among them are a number to a spreadsheet.
+    # Letters first: a spreadsheet reads digits with an e as a number.
     return f"ids-{digest.hexdigest()[:16]}"
 
 
@@ -108,16 +106,16 @@ def write_draw(
     id_field: str = "id",
     texts: Mapping[str, Sequence[str | None]] | None = None,
 ) -> None:
-    """Write a table whose labels are to be filled in: JSON lines or CSV, by the name.
+    """Write a table with a column of labels to fill in: JSON lines or CSV, by file name.
 
     Parameters
     ----------
     draw : LabelDraw
     path : path
-        Of a file that is not there yet: labels are never written over.
+        A new file: existing labels are never overwritten.
     id_field : str
     texts : mapping of str to sequence of str, optional
-        Further columns, a value for each drawn row.
+        Further columns, with a value per drawn row.
 
     Raises
     ------
@@ -125,18 +123,18 @@ def write_draw(
     """
     target, columns = Path(path), (id_field, *COLUMNS[1:])
     if target.exists():
-        raise InputError(f"{target} is there already: labels in it would be lost")
+        raise InputError(f"{target} already exists and may contain labels; choose another name")
     is_csv = plain_name(target).endswith(".csv")
     if not is_csv and not plain_name(target).endswith((".jsonl", ".ndjson")):
-        raise InputError(f"{target}: wanted a name that ends in .csv or .jsonl")
+        raise InputError(f"{target}: the file name must end in .csv or .jsonl")
     texts = texts or {}
     if taken := [name for name in texts if name in columns]:
-        raise InputError(f"{taken[0]!r} is a column that the draw itself writes")
+        raise InputError(f"the column name {taken[0]!r} is reserved for the draw")
     rows = [
         {**row, **{name: values[place] for name, values in texts.items()}}
         for place, row in enumerate(_rows(draw, id_field))
     ]
-    # Spreadsheets take a file without the mark for one in the code page of the machine.
+    # Without a byte order mark, spreadsheets assume the code page of the machine.
     packed = b"\xef\xbb\xbf" + _csv_bytes([*columns, *texts], rows, target) if is_csv else b""
     with atomic_file(target) as file:
         if is_csv:
@@ -168,8 +166,8 @@ def _csv_bytes(columns: Sequence[str], rows: Iterable[Mapping[str, Any]], target
         return text.getvalue().encode()
     except UnicodeEncodeError:
         raise InputError(
-            f"{target}: an id or a text holds half a character, which CSV cannot; wanted a name "
-            "that ends in .jsonl"
+            f"{target}: an id or a text contains a lone surrogate, which CSV cannot hold; use a "
+            "file name that ends in .jsonl"
         ) from None
 
 
@@ -183,14 +181,14 @@ def _cell(value: Any) -> Any:
 def read_draw(path: str | Path, *, id_field: str = "id") -> LabelDraw:
     """How the rows of a table of labels were drawn.
 
-    Order of rows and columns does not matter, and other columns are passed over. A row that comes
-    twice, by two annotators, counts once.
+    The order of rows and columns does not matter, and other columns are ignored. A row that two
+    annotators labelled counts once.
 
     Raises
     ------
     InputError
-        When rows do not say how probably they were to be drawn, were chosen in another way than at
-        random, or come from different draws.
+        When rows have no inclusion probability, were not chosen at random, or come from different
+        draws.
     """
     source = source_name(path)
     shared: dict[str, str] | None = None
@@ -206,20 +204,22 @@ def read_draw(path: str | Path, *, id_field: str = "id") -> LabelDraw:
             name = next(name for name in _SHARED if found[name] != shared[name])
             raise InputError(
                 f"{where}: {name} is {found[name]!r:.80}, and {shared[name]!r:.80} above: "
-                "these rows are of two draws"
+                "these rows are from two draws"
             )
         name = _text(row, id_field, where)
         probability = _probability(row, where)
         if probabilities.setdefault(name, probability) != probability:
-            raise InputError(f"{where}: {id_field} {name!r} has two inclusion probabilities")
+            raise InputError(
+                f"{where}: {id_field} {name!r} has two different inclusion probabilities"
+            )
         strata[name] = str(row.get("stratum") or "")
     if shared is None:
-        raise InputError(f"{source} holds no rows; {HOW_TO_DRAW}")
+        raise InputError(f"{source} has no rows; {HOW_TO_DRAW}")
     n_drawn = _whole(shared, "n_drawn", source)
     if len(probabilities) > n_drawn:
         raise InputError(
-            f"{source}: {n_drawn:,} rows were drawn, and {len(probabilities):,} are here: rows "
-            "that were added later say nothing about the others"
+            f"{source} has {len(probabilities):,} rows, but {n_drawn:,} were drawn: rows that "
+            "were added later are not a random sample"
         )
     return LabelDraw(
         design=shared["design"],
@@ -235,18 +235,18 @@ def read_draw(path: str | Path, *, id_field: str = "id") -> LabelDraw:
 
 
 def _shared_of(row: Mapping[str, Any], where: str) -> dict[str, str]:
-    """What all rows of a draw have in common; refuses rows that were not drawn at random."""
+    """The fields that all rows of a draw share; rows that were not drawn at random are an error."""
     design = str(row.get("design") or "").strip()
     if design and design not in DESIGNS:
         raise InputError(
-            f"{where}: rows were chosen by {design!r:.80}, not at random, and say nothing about "
-            f"the others; {HOW_TO_DRAW}"
+            f"{where}: rows were chosen by {design!r:.80}, not at random, so they do not "
+            f"represent the others; {HOW_TO_DRAW}"
         )
     missing = [name for name in ("inclusion_probability", *_SHARED) if row.get(name) in (None, "")]
     if missing:
         raise InputError(
-            f"{where}: no {missing[0]}: labels of rows that were picked, or were at hand, say "
-            f"nothing about the others; {HOW_TO_DRAW}"
+            f"{where}: {missing[0]} is missing, so it is unknown whether these rows were drawn "
+            f"at random and represent the others; {HOW_TO_DRAW}"
         )
     return {name: str(row[name]).strip() for name in _SHARED}
 
@@ -261,7 +261,7 @@ def _text(row: Mapping[str, Any], name: str, where: str) -> str:
 def _probability(row: Mapping[str, Any], where: str) -> float:
     value = row["inclusion_probability"]
     try:
-        # Spreadsheets of many countries write a comma.
+        # Spreadsheets of many countries write a decimal comma.
         found = float(value.replace(",", ".") if isinstance(value, str) else value)
     except (TypeError, ValueError):
         found = -1.0
@@ -285,5 +285,5 @@ def _whole(shared: Mapping[str, str], name: str, source: str) -> int:
 def _strata(strata: Mapping[str, str], source: str) -> Mapping[str, str]:
     for name, stratum in strata.items():
         if not stratum:
-            raise InputError(f"{source}: the row of {name!r} has no stratum, and the draw has")
+            raise InputError(f"{source}: row {name!r} has no stratum, but the draw has strata")
     return strata

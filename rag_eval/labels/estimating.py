@@ -1,4 +1,4 @@
-"""The mean label of a run.  In: scores of all rows, labels of drawn ones.  Out: an estimate."""
+"""Scores of all rows and labels of drawn rows in; an estimate of the mean label out."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ HUMAN: Final = "human"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelEstimate:
-    """A mean label, and what it is the mean of.
+    """An estimated mean label.
 
     Attributes
     ----------
     estimand : str
-        ``mean human verdict`` where people labelled good and bad, ``mean human label`` where they
-        graded, and so on for other sources; a ``difference in …`` between two systems.
+        ``mean human verdict`` for labels of good and bad, ``mean human label`` for grades, and so
+        on for other sources; ``difference in …`` for two systems.
     label_source : str
     metric : str
-        Whose scores helped.
+        The metric whose scores were used.
     result : PpiEstimate
     draw : LabelDraw
         How the labelled rows were drawn.
@@ -43,9 +43,9 @@ class LabelEstimate:
         Drawn rows without a label.
     scores_name, labels_name : str
     against_name : str or None
-        The scores of the other system.
+        Scores of the other system.
     assumptions : tuple of str
-        What has to be true and cannot be seen in the files.
+        Assumptions that cannot be checked from the files.
     notes : tuple of str
     """
 
@@ -102,22 +102,22 @@ def estimate_labels(
     ----------
     scores : path, ScoredRun or BatchEvalResult
     labels : path
-        The table that :func:`rag_eval.labels.sampling.sample_for_labels` wrote, filled in.
+        The filled-in table of :func:`rag_eval.labels.sampling.sample_for_labels`.
     metric : str
-        Whose scores stand in for labels, or a column of a table.
+        Metric, or column of a table, whose scores predict the labels.
     target, level, bounds, cross_fit
         As for :func:`rag_eval.stats.ppi_mean`.
     label_source : str
-        Who labelled: ``human``, ``judge``, or a name. The estimate is named after it.
+        Who labelled: ``human``, ``judge``, or a name; part of the name of the estimate.
     cluster_by : str, optional
-        Metadata that says which rows belong together, for the population.
+        Metadata field whose equal values mark rows that belong together, for ``population``.
     against, against_labels : optional
-        Scores of another system on the same rows, and labels of its answers for the same drawn
-        rows: the difference of the means is estimated, the first less the other.
+        Scores of another system on the same rows, and labels of its answers to the same drawn
+        rows: estimates the difference of the means, the first minus the other.
     allow_missing_labels : bool
-        Take drawn rows that nobody labelled as missing by chance.
+        Treat drawn rows without a label as missing at random.
     calibration_labels : path, optional
-        The labels that the scores were calibrated on; none of their rows may be labelled here.
+        Labels on which the scores were calibrated; their rows must not be labelled here.
     id_field, label_field : str
 
     Returns
@@ -127,22 +127,21 @@ def estimate_labels(
     Raises
     ------
     InputError
-        For labels that were not drawn at random from these rows, or not all filled in; and for
+        For labels that were not drawn at random from these rows or are incomplete, and for
         calibrated scores without ``calibration_labels``.
     """
     if not label_source.strip():
-        raise InputError("label_source must say who labelled, got an empty text")
+        raise InputError("label_source must not be empty: name who labelled")
     if cluster_by is not None and target == "rows":
         raise InputError(
-            "cluster_by is for the population: these rows are given, whatever they belong to; "
-            "wanted target 'population', or no cluster_by"
+            "cluster_by needs target 'population': target 'rows' takes the rows as fixed"
         )
     reading = _Reading(metric, id_field, label_field, cluster_by)
     draw = read_draw(labels, id_field=id_field)
     systems = [_system(scores, labels, draw, reading)]
     if against is not None or against_labels is not None:
         if bounds is not None:
-            raise InputError("bounds are of the labels of one system: leave them out with against")
+            raise InputError("bounds apply to the labels of one system; remove them or against")
         _check_own_labels(labels, against_labels)
         systems.append(_other_system(against, against_labels, systems[0], draw, reading))
     for system in systems:
@@ -180,7 +179,7 @@ def estimate_labels(
 
 
 class _Reading(NamedTuple):
-    """What is read of files."""
+    """The fields to read from files."""
 
     metric: str
     id_field: str
@@ -189,7 +188,7 @@ class _Reading(NamedTuple):
 
 
 class _System(NamedTuple):
-    """Scores of all rows of a system, and labels of some."""
+    """The scores of all rows of a system and the labels of some."""
 
     run: ScoredRun
     scores: Floats
@@ -203,14 +202,14 @@ def _system(scores: RunSource, labels: str | Path, draw: LabelDraw, reading: _Re
     run = read_run(scores, metrics=[reading.metric], columns=columns, id_field=reading.id_field)
     name = source_name(labels)
     if len(run) != draw.n_rows or ids_digest(run.ids) != draw.ids_digest:
-        came = f", {draw.drawn_from}" if draw.drawn_from else ""
+        came = f" of {draw.drawn_from}" if draw.drawn_from else ""
         raise InputError(
-            f"{name}: rows were drawn from {draw.n_rows:,} rows{came}; {run.name} has "
-            f"{len(run):,} rows, and not the same ids: the labels are a sample of other rows"
+            f"{name}: the labelled rows were drawn from other rows ({draw.n_rows:,} rows{came}) "
+            f"than those of {run.name} ({len(run):,} rows)"
         )
     there = set(run.ids)
     if strange := [one for one in draw.probabilities if one not in there]:
-        raise InputError(f"{name}: the row of {glance(strange[0])} was not drawn from {run.name}")
+        raise InputError(f"{name}: row {glance(strange[0])} is not in {run.name}")
     values, notes = _labels(labels, draw, reading)
     return _System(run, run.column(metric_or_column(reading.metric)), values, name, notes)
 
@@ -218,12 +217,12 @@ def _system(scores: RunSource, labels: str | Path, draw: LabelDraw, reading: _Re
 def _labels(
     path: str | Path, draw: LabelDraw, reading: _Reading
 ) -> tuple[dict[str, float], Sequence[str]]:
-    """Labels of drawn rows by id; of several annotators the mean."""
+    """Labels of drawn rows by id; the mean of several annotators."""
     found = read_labels(path, id_field=reading.id_field, label_field=reading.label_field)
     means = mean_labels(found.ratings).tolist()
     values = {name: mean for name, mean in zip(found.ids, means, strict=True) if mean == mean}
     if strange := [name for name in values if name not in draw.probabilities]:
-        raise InputError(f"{found.name}: the row of {strange[0]!r} was not drawn")
+        raise InputError(f"{found.name}: row {strange[0]!r} was not drawn")
     notes = []
     if len(found.annotators) > 1:
         notes.append(f"{found.name}: labels are the mean of {len(found.annotators)} annotators")
@@ -239,8 +238,8 @@ def _other_system(
 ) -> _System:
     if against is None or labels is None:
         raise InputError(
-            "the difference of two systems needs scores (against) and labels (against_labels) of "
-            "the other one, for the same drawn rows"
+            "the difference of two systems needs the scores (against) and the labels "
+            "(against_labels) of the other system for the same drawn rows"
         )
     found = _system(against, labels, draw, reading)
     rows = {name: row for row, name in enumerate(found.run.ids)}
@@ -251,22 +250,23 @@ def _other_system(
 def _check_calibration(
     system: _System, metric: str, calibration_labels: str | Path | None, id_field: str
 ) -> None:
-    """Scores that were fitted to these labels would agree with them too well."""
+    """Raise an error for scores that were fitted to the same labels."""
     if calibration_labels is not None:
         fitted = read_labels(calibration_labels, id_field=id_field)
         if shared := [name for name in fitted.ids if name in system.labels]:
             raise InputError(
-                f"{len(shared):,} labelled rows ({some_names(shared)}) are also in {fitted.name}, "
-                "on which the scores were calibrated: they agree too well; label other rows"
+                f"labelled rows that are also in {fitted.name}: {len(shared):,} "
+                f"({some_names(shared)}). The scores were calibrated on these labels, so they "
+                "agree too well; label other rows"
             )
         return
     signature = system.run.signature
     calibrated = {} if signature is None else signature.options.get("calibrations") or {}
     if metric_or_column(metric) in calibrated:
         raise InputError(
-            f"{system.run.name}: scores of {metric} were calibrated on labels. If these are among "
-            "them, scores agree with them too well: name the file they were calibrated on "
-            "(--calibration-labels), so that this can be checked"
+            f"{system.run.name}: scores of {metric} were calibrated on labels and must not be "
+            "used with the same labels; give the file of those labels (--calibration-labels) to "
+            "check this"
         )
 
 
@@ -274,7 +274,7 @@ def _check_calibration(
 
 
 class _LabelledRows(NamedTuple):
-    """Drawn rows that every system has a label of."""
+    """Drawn rows with a label in every system."""
 
     ids: list[str]
     rows: Whole
@@ -284,11 +284,11 @@ class _LabelledRows(NamedTuple):
 
 
 def _labelled_rows(systems: Sequence[_System], draw: LabelDraw) -> _LabelledRows:
-    """Probabilities are those of being drawn and labelled, rows missing at random."""
+    """The labelled rows; their probabilities assume that labels are missing at random."""
     ids = [name for name in draw.probabilities if all(name in one.labels for one in systems)]
     n_missing = draw.n_drawn - len(ids)
     if not ids:
-        raise InputError(f"{systems[0].labels_name}: no drawn row has a label yet")
+        raise InputError(f"{systems[0].labels_name}: no drawn row has a label")
     rows = {name: row for row, name in enumerate(systems[0].run.ids)}
     strata = None if draw.strata is None else [draw.strata[name] for name in ids]
     found = np.array([draw.probabilities[name] for name in ids])
@@ -298,12 +298,12 @@ def _labelled_rows(systems: Sequence[_System], draw: LabelDraw) -> _LabelledRows
 
 
 def _response_rates(draw: LabelDraw, ids: Sequence[str], strata: Sequence[str] | None) -> Any:
-    """Share of drawn rows that were labelled, for each of these: in its stratum, or in all."""
+    """For each labelled row the share of drawn rows with a label, in its stratum or overall."""
     if strata is None or draw.strata is None or len(draw.strata) < draw.n_drawn:
         return len(ids) / draw.n_drawn
     drawn, labelled = Counter(draw.strata.values()), Counter(strata)
     if empty := [name for name in drawn if name not in labelled]:
-        raise InputError(f"no row of stratum {empty[0]} has a label: its mean is not known at all")
+        raise InputError(f"no row of stratum {empty[0]} has a label; label at least one")
     return np.array([labelled[name] / drawn[name] for name in strata])
 
 
@@ -312,13 +312,13 @@ def _missing_assumption(
 ) -> list[str]:
     if not n_missing:
         return []
-    text = f"{n_missing:,} of {draw.n_drawn:,} drawn rows have no label"
+    text = f"drawn rows without a label: {n_missing:,} of {draw.n_drawn:,}"
     if not is_allowed:
         raise InputError(
-            f"{system.labels_name}: {text}. Rows that nobody could label are often the hard ones: "
-            "label them, or take them as missing by chance with --allow-missing-labels"
+            f"{system.labels_name}: {text}. Missing labels are often those of hard rows: label "
+            "them, or treat them as missing at random with --allow-missing-labels"
         )
-    return [f"{text}: they are taken to be like the others"]
+    return [f"{text}; they are assumed to be missing at random"]
 
 
 # -------------------------------------------------------------------------------------- result
@@ -327,7 +327,7 @@ def _missing_assumption(
 def _check_own_labels(labels: str | Path, against_labels: str | Path | None) -> None:
     if against_labels is not None and source_name(against_labels) == source_name(labels):
         raise InputError(
-            f"{source_name(labels)} is given for both systems: the labels of each are of its "
+            f"{source_name(labels)} is given for both systems; each system needs labels of its "
             "own answers"
         )
 
@@ -358,8 +358,8 @@ def _estimand(label_source: str, systems: Sequence[_System], drawn: _LabelledRow
 
 def _assumptions(label_source: str) -> list[str]:
     if label_source == HUMAN:
-        return ["labels are by people, who did not see the scores"]
+        return ["people labelled without seeing the scores"]
     return [
-        f"labels are by {label_source}: this estimates what {label_source} would say of all rows, "
-        "which is the truth only as far as people agree; that takes labels by people"
+        f"labels are by {label_source}, so this estimates the mean of its labels over all rows; "
+        "how far people agree with it needs human labels"
     ]

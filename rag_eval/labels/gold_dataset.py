@@ -1,7 +1,7 @@
-"""omk's gold dataset.  In: a folder of YAML files.  Out: one person's scores, and what was skipped.
+"""A gold dataset of omk (a folder of YAML files) in; the scores of one annotator out.
 
-One file says under ``metadata`` who labelled and when; any number of them hold ``annotations``.
-What is not sound is left out and listed, and the rest is read all the same.
+One file has ``metadata`` on who labelled and when; any number of files have ``annotations``.
+Invalid parts are skipped and listed; the rest is read.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _TEXTS: Final = ("annotator", "annotatedAt", "version")
 
 @dataclass(frozen=True, slots=True)
 class GoldIssue(JsonRecord):
-    """Something of a gold dataset that could not be read.
+    """A part of a gold dataset that could not be read.
 
     Attributes
     ----------
     file : str
-        Its name in the folder; ``.`` for the dataset as a whole.
+        File name in the folder; ``.`` for the whole dataset.
     index : int or None
-        Place among the annotations of the file, from 0.
+        Index among the annotations of the file, from 0.
     message : str
     """
 
@@ -52,7 +52,7 @@ class GoldMetadata:
     annotator, annotated_at, version : str
         Not empty.
     scale : tuple of float or None
-        Least and largest score.
+        Smallest and largest score.
     notes : str
     """
 
@@ -65,7 +65,7 @@ class GoldMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """The score that a person gave a sample."""
+    """The score that the annotator gave a sample."""
 
     sample_id: str
     score: float
@@ -74,7 +74,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class GoldDataset:
-    """One person's scores of some samples, each sample once."""
+    """The scores of one annotator, each sample once."""
 
     metadata: GoldMetadata
     annotations: tuple[Annotation, ...]
@@ -82,16 +82,16 @@ class GoldDataset:
 
 @dataclass(frozen=True, slots=True)
 class GoldReading:
-    """What a folder holds.
+    """The contents of a folder.
 
     Attributes
     ----------
     dataset : GoldDataset or None
-        None without metadata or without a single annotation.
+        None without metadata or without any annotation.
     issues : tuple of GoldIssue
-        What was left out.
+        Parts that were skipped.
     warnings : tuple of str
-        What was read and looks like a mistake.
+        Parts that were read but look like mistakes.
     """
 
     dataset: GoldDataset | None
@@ -100,26 +100,28 @@ class GoldReading:
 
     @property
     def ok(self) -> bool:
-        """There is a dataset, and nothing was left out."""
+        """Whether there is a dataset and nothing was skipped."""
         return self.dataset is not None and not self.issues
 
 
 def read_gold_dataset(folder: str | Path) -> GoldReading:
     """Read the ``.yaml`` and ``.yml`` files of a folder, in the order of their names.
 
-    Annotations of all files come one after the other. A score outside the scale is kept, with a
-    warning. Versions and dates must be texts: a bare ``1`` is a number in YAML.
+    Annotations of all files are joined. A score outside the scale is kept, with a warning.
+    Versions and dates must be quoted: a bare ``1`` is a number in YAML.
 
     Raises
     ------
     InputError
-        When there is no such folder.
+        When the folder does not exist.
     MissingExtraError
         Without PyYAML.
     """
     path = Path(folder)
     if not path.is_dir():
-        raise InputError(f"{folder}: no such folder; labels in omk's form are a folder of YAML")
+        raise InputError(
+            f"{folder}: folder not found; a gold dataset of omk is a folder of YAML files"
+        )
     reader = _Reader()
     for file in sorted(path.iterdir(), key=lambda one: one.name):
         if file.suffix in _SUFFIXES and file.is_file():
@@ -141,10 +143,10 @@ class _Reader:
             self._note(file.name, None, str(error).removeprefix(file.name).lstrip(",: "))
             return
         if isinstance(document, list):
-            # omk passes over such a file without a word.
+            # omk silently ignores such a file.
             self.warnings.append(
-                f"{file.name}: a list, of which nothing was read; annotations stand under "
-                "the key annotations"
+                f"{file.name}: ignored, because it is a list; annotations belong under the key "
+                "annotations"
             )
         elif not isinstance(document, Mapping):
             self._note(file.name, None, f"must be a mapping, got {described(document)}")
@@ -154,7 +156,7 @@ class _Reader:
     def _take(self, document: Mapping[str, Any], name: str) -> None:
         if not document.keys() & {"metadata", "annotations"}:
             self.warnings.append(
-                f"{name}: neither metadata nor annotations; nothing was read of it"
+                f"{name}: ignored, because it has neither metadata nor annotations"
             )
         if "metadata" in document:
             self._take_metadata(document["metadata"], name)
@@ -169,7 +171,7 @@ class _Reader:
 
     def _take_metadata(self, value: object, name: str) -> None:
         if self.metadata is not None:
-            self._note(name, None, "metadata is in an earlier file already; wanted it once")
+            self._note(name, None, "metadata is repeated; an earlier file has it already")
             return
         faults = _metadata_faults(value)
         if faults:
@@ -193,7 +195,7 @@ class _Reader:
         assert isinstance(entry, Mapping)
         sample_id, reason = entry["sample_id"], entry.get("reason")
         if sample_id in self.annotations:
-            self._note(name, index, f"the sample {glance(sample_id)} has a score already")
+            self._note(name, index, f"sample {glance(sample_id)} already has a score")
             return
         self.annotations[sample_id] = Annotation(
             sample_id, float(entry["score"]), reason if isinstance(reason, str) else ""
@@ -206,7 +208,7 @@ class _Reader:
             if not there
         ]
         if lacking or self.metadata is None:
-            self._note(".", None, f"no sound {' and no sound '.join(lacking)} in any file")
+            self._note(".", None, f"no valid {' and no valid '.join(lacking)} in any file")
             return GoldReading(None, tuple(self.issues), tuple(self.warnings))
         dataset = GoldDataset(self.metadata, tuple(self.annotations.values()))
         return GoldReading(dataset, tuple(self.issues), (*self.warnings, *_scale_warnings(dataset)))

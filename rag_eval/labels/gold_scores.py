@@ -1,4 +1,4 @@
-"""A run beside people's labels.  In: its blocks of scores.  Out: how far each metric agrees."""
+"""The blocks of scores of a run in; the agreement of each metric with labels out."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from rag_eval.scoring.engine import ScoredBlock
 
 
 class GoldScores:
-    """Keeps the scores of the labelled samples of a run, and no others.
+    """Keeps the scores of the labelled samples of a run only.
 
-    A sample that comes more than once has the mean of its scores, and passes when half of its rows
-    do.
+    A repeated sample gets the mean of its scores and passes if at least half of its rows pass.
 
     Raises
     ------
     InputError
-        When it is made: for labels that cannot be read.
+        On creation, for labels that cannot be read.
     """
 
     def __init__(self, source: str | Path, plan: Plan) -> None:
@@ -33,7 +32,7 @@ class GoldScores:
         self._gathered = {metric: GatheredScores() for metric in plan.columns}
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
-        """Take the scores of a block."""
+        """Add the scores of a block."""
         ids = [None if found is None else str(found) for found in scored.rows.ids()]
         places = [place for place, name in enumerate(ids) if name in self._wanted]
         if not places:
@@ -48,7 +47,7 @@ class GoldScores:
                 self._gathered[metric].add(str(ids[place]), score, verdict)
 
     def comparisons(self, name: str) -> dict[MetricId, LabelComparison]:
-        """How far each metric agrees with the labels; ``name`` is what the run is called."""
+        """The agreement of each metric with the labels; ``name`` is the name of the run."""
         return {
             metric: compare_labels(self._labels, self._column(metric, name))
             for metric in self._plan.columns

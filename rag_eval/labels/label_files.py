@@ -1,4 +1,4 @@
-"""Files of labels: checked, and held against files of scores."""
+"""Check files of labels and compare them with files of scores."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from rag_eval.runs.run_files import read_run
 
 @dataclass(frozen=True, slots=True)
 class LabelCheck:
-    """What is right and wrong with labels; made by :func:`check_labels`.
+    """The result of checking labels; made by :func:`check_labels`.
 
     Attributes
     ----------
     name : str
     labels : LabelSet or None
-        None where nothing could be read.
+        None if nothing could be read.
     issues : tuple of dict
-        ``file``, ``index`` and ``message`` of what is not sound.
+        ``file``, ``index`` and ``message`` of each error.
     warnings : tuple of str
-        What was read and looks like a mistake.
+        Parts that were read but look like mistakes.
     """
 
     name: str
@@ -41,7 +41,7 @@ class LabelCheck:
 
     @property
     def ok(self) -> bool:
-        """There are labels and no issues."""
+        """Whether there are labels and no issues."""
         return self.labels is not None and not self.issues
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,9 +59,9 @@ class LabelCheck:
 
 
 def check_labels(source: str | Path, **fields: str) -> LabelCheck:
-    """Check a folder in omk's form, or a table of ids and labels.
+    """Check a gold dataset of omk, or a table of ids and labels.
 
-    Of a folder all issues are found, of a table the first. ``fields`` are those of
+    Reports all issues of a folder, but only the first of a table. ``fields`` are those of
     :func:`~rag_eval.labels.label_sets.read_labels`.
     """
     name = str(source)
@@ -91,19 +91,19 @@ def compare_label_files(
     annotator_field: str = "annotator",
     **options: Any,
 ) -> LabelComparison:
-    """Hold the scores in a file against labels.
+    """Compare the scores in a file with labels.
 
     Parameters
     ----------
     labels : sequence of path
         As for :func:`~rag_eval.labels.label_sets.read_labels`.
     scores : path, or a list of them
-        Results of a run or a table of scores, as for :func:`~rag_eval.runs.run_files.read_run`;
-        several are repeats. With a variant a report of omk.
+        Results of a run or a table of scores, as for :func:`~rag_eval.runs.run_files.read_run`; a
+        list holds repeats. With a variant, a report of omk.
     metric : str
-        Not needed for a report of omk.
+        Not for a report of omk.
     variant : str, optional
-        Of a report of omk; the empty text stands for its first.
+        Variant in a report of omk; an empty string stands for the first.
     id_field, label_field, annotator_field : str
     **options
         As for :func:`~rag_eval.labels.comparing_labels.compare_labels`.
@@ -111,7 +111,7 @@ def compare_label_files(
     Raises
     ------
     InputError
-        Naming file, row and field; also when no sample is in both.
+        With the file, row and field; also if labels and scores share no sample.
     """
     found = read_labels(
         *labels, id_field=id_field, label_field=label_field, annotator_field=annotator_field
@@ -119,7 +119,7 @@ def compare_label_files(
     column = _column(scores, metric, variant, id_field)
     if not any(name in column.scores for name in found.ids):
         raise InputError(
-            f"no id is in both: {found.name} has {some_names(found.ids)}, "
+            f"labels and scores share no id: {found.name} has {some_names(found.ids)}, "
             f"{column.name} has {some_names(column.scores)}"
         )
     return compare_labels(found, column, **options)
@@ -128,11 +128,13 @@ def compare_label_files(
 def _column(scores: Any, metric: str | None, variant: str | None, id_field: str) -> ScoreColumn:
     if variant is not None:
         if not isinstance(scores, (str, Path)):
-            raise InputError("a variant goes with one report of omk, not with several files")
+            raise InputError("variant needs one report of omk, got several files")
         if metric is not None:
-            raise InputError("a variant goes with a report of omk, which has no metrics")
+            raise InputError(
+                "variant and metric exclude each other: a report of omk has no metrics"
+            )
         return column_of_omk_report(scores, variant or None)
     if metric is None:
-        raise InputError("a metric is needed: which scores are the labels about?")
+        raise InputError("give the metric to compare with the labels")
     run = read_run(scores, id_field=id_field, metrics=[metric], repeats=True)
     return column_of_run(run, run.metrics[0])

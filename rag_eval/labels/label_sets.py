@@ -1,4 +1,4 @@
-"""Labels in one form.  In: folders of YAML, tables of ids and labels.  Out: a row per annotator."""
+"""Folders of YAML and tables of labels in; labels with a row per annotator out."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _SHOWN_NAMES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelSet:
-    """What people said of some samples.
+    """Labels of some samples by one or more annotators.
 
     Attributes
     ----------
     name : str
-        The files, for messages.
+        The file names, for messages.
     ids : tuple of str
         U samples, in the order of the files.
     annotators : tuple of str
     ratings : float64, shape (annotators, U)
-        NaN where a person gave none.
+        NaN where an annotator gave none.
     scale : tuple of float or None
-        Least and largest label, where the files say so.
+        Smallest and largest label, if the files give them.
     notes : tuple of str
-        What of the files was left out, or looks like a mistake.
+        Parts of the files that were skipped or look like mistakes.
     """
 
     name: str
@@ -59,25 +59,25 @@ def read_labels(
     label_field: str = "label",
     annotator_field: str = "annotator",
 ) -> LabelSet:
-    """Labels of one or more people.
+    """Read the labels of one or more annotators.
 
     Parameters
     ----------
     *sources : path
-        Each a folder in omk's form, which is one person's, or a table (CSV, JSON lines, a JSON
-        array) of ids and labels, with an annotator per row where there are several.
+        Each a gold dataset of omk, which has one annotator, or a table (CSV, JSON lines, a JSON
+        array) of ids and labels, with an annotator per row if there are several.
     id_field, label_field, annotator_field : str
-        Columns of tables. Labels are numbers, or true and false; an empty one is a sample that
-        nobody has labelled yet.
+        Columns of tables. Labels are numbers, or true and false; an empty one means that the
+        sample has no label yet.
 
     Raises
     ------
     InputError
-        Naming file, row and field; for two labels of one sample by one person; for folders without
-        a sound dataset, and for sources on different scales.
+        With the file, row and field; for two labels of one sample by one annotator, folders
+        without a valid dataset, and sources on different scales.
     """
     if not sources:
-        raise InputError("no labels were given")
+        raise InputError("give at least one file of labels")
     for source in sources:
         if not is_standard_input(source) and not Path(source).exists():
             raise InputError(f"cannot read {source}: no such file or folder")
@@ -90,7 +90,7 @@ def read_labels(
 
 
 def mean_labels(ratings: Floats) -> Floats:
-    """Mean label of each sample, shape (U,); NaN where nobody gave one."""
+    """Mean label of each sample, shape (U,); NaN without labels."""
     given = ~np.isnan(ratings)
     n = given.sum(axis=0)
     sums = np.where(given, ratings, 0.0).sum(axis=0)
@@ -108,7 +108,7 @@ def _folder_labels(folder: str | Path) -> LabelSet:
     if reading.dataset is None:
         shown = "; ".join(map(str, reading.issues[:_SHOWN_ISSUES]))
         raise InputError(f"{folder}: {shown}")
-    skipped = [f"{folder}: left out: {issue}" for issue in reading.issues]
+    skipped = [f"{folder}: skipped: {issue}" for issue in reading.issues]
     warnings = [f"{folder}: {warning}" for warning in reading.warnings]
     return labels_of(reading.dataset, str(folder), notes=[*skipped, *warnings])
 
@@ -141,15 +141,14 @@ def _table_labels(path: str | Path, columns: tuple[str, str, str]) -> LabelSet:
         if key in places:
             by = "" if annotator == source else f" by {annotator}"
             raise InputError(
-                f"{source}: {id_field} {name!r} has a label{by} in {places[key]} and in {place}; "
-                "wanted each once"
+                f"{source}: {id_field} {name!r} has two labels{by}, in {places[key]} and in {place}"
             )
         places[key] = place
         labels[key] = _label(row, label_field, where)
         n_empty += math.isnan(labels[key])
     if n_empty == len(labels):
-        raise InputError(f"{source} holds no labels")
-    notes = [f"{n_empty:,} of {len(labels):,} rows in {source} have no label yet"] * bool(n_empty)
+        raise InputError(f"{source} has no labels")
+    notes = [f"{source}: rows without a label: {n_empty:,} of {len(labels):,}"] * bool(n_empty)
     return _label_set(source, labels, None, notes)
 
 
@@ -175,7 +174,7 @@ def _label_set(
 
 
 def _together(found: Sequence[LabelSet]) -> LabelSet:
-    """Several people's labels side by side."""
+    """The labels of several annotators side by side."""
     scales = {one.scale for one in found}
     if len(scales) > 1:
         texts = [f"{one.name}: {_scale_text(one.scale)}" for one in found]
@@ -184,7 +183,7 @@ def _together(found: Sequence[LabelSet]) -> LabelSet:
     for one in found:
         for row, annotator in enumerate(one.annotators):
             if any(who == annotator for who, _ in labels):
-                raise InputError(f"{one.name}: an earlier file has labels by {annotator!r}, too")
+                raise InputError(f"{one.name}: an earlier file also has labels by {annotator!r}")
             labels |= {
                 (annotator, unit): float(label)
                 for unit, label in zip(one.ids, one.ratings[row], strict=True)

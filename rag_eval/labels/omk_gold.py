@@ -1,6 +1,6 @@
-"""omk's comparison with gold labels: annotations and results in, its rounded figures out.
+"""Gold annotations and results of omk in; omk's rounded figures of agreement out.
 
-omk rounds to four decimals, halves up. What the figures mean is defined in
+omk rounds to four decimals, halves up. The figures are defined in
 :mod:`rag_eval.stats.krippendorff` and :mod:`rag_eval.stats`.
 """
 
@@ -90,7 +90,7 @@ def gold_compare(
     samples: int = 1000,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Hold the judge's scores in a report against gold labels.
+    """Compare the judge's scores in a report with gold labels.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def gold_compare(
         ``executor:model``.
     variants : sequence of str
     variant : str, optional
-        The first by default.
+        Default: the first.
 
     Returns
     -------
@@ -117,11 +117,11 @@ def gold_compare(
         For an unknown variant.
     """
     if not variants:
-        raise InputError("the report names no variants")
+        raise InputError("the report has no variants")
     chosen = variants[0] if variant is None else variant
     if chosen not in variants:
         hint = suggestion(chosen, variants)
-        raise InputError(f"no variant {chosen!r}{hint} (variants: {', '.join(variants)})")
+        raise InputError(f"unknown variant {chosen!r}{hint} (variants: {', '.join(variants)})")
     scores = {row.get("sample_id", ""): variant_score(row, chosen) for row in results}
     pairs = label_pairs(annotations, scores)
     rows = [
@@ -151,7 +151,7 @@ def gold_compare(
 
 
 def variant_score(row: Mapping[str, Any], variant: str) -> float | None:
-    """The judge's score in a row of a report; None where there is none, or judging failed."""
+    """The judge's score in a row of a report; None if missing or failed."""
     variants = row.get("variants")
     found = variants.get(variant) if isinstance(variants, Mapping) else None
     score = found.get("llmScore") if isinstance(found, Mapping) else None
@@ -174,12 +174,12 @@ def column_of_omk_report(path: str | Path, variant: str | None = None) -> ScoreC
     path : path
         A JSON report.
     variant : str, optional
-        The first by default, which is the control.
+        Default: the first, which is the control.
 
     Raises
     ------
     InputError
-        For another file, and for an unknown variant.
+        For a file that is not such a report, and for an unknown variant.
     """
     source = source_name(path)
     data = file_bytes(path)
@@ -189,12 +189,14 @@ def column_of_omk_report(path: str | Path, variant: str | None = None) -> ScoreC
         raise InputError(f"{source} is not JSON: {error}") from None
     rows = report.get("results") if isinstance(report, Mapping) else None
     if not isinstance(rows, list) or not all(_is_row(row) for row in rows):
-        raise InputError(f"{source} is no report of omk: results with sample_id and variants")
+        raise InputError(
+            f"{source} is not a report of omk: it needs results with sample_id and variants"
+        )
     meta = report.get("meta")
     meta = meta if isinstance(meta, Mapping) else {}
     variants = _variants(meta, rows)
     if not variants:
-        raise InputError(f"{source} names no variants")
+        raise InputError(f"{source} has no variants")
     chosen = variants[0] if variant is None else variant
     if chosen not in variants:
         hint = suggestion(chosen, variants)

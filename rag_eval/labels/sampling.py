@@ -1,4 +1,4 @@
-"""Which rows people should label.  In: scores of a run.  Out: a random draw, with probabilities."""
+"""Scores of a run in; a random draw of rows to label, with probabilities, out."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ def sample_for_labels(
     id_field: str = "id",
     texts: Sequence[str] = (),
 ) -> LabelDraw:
-    """Draw rows of a run to be labelled, without replacement and with known probabilities.
+    """Draw rows of a run for labelling, without replacement and with known probabilities.
 
     Parameters
     ----------
     scores : path, ScoredRun or BatchEvalResult
         Rows with ids, each once.
     n : int
-        How many to draw.
+        Number of rows to draw.
     output : path, optional
-        Write a table there, .csv or .jsonl, with a column of labels to fill in.
+        File (.csv or .jsonl) for a table with a column of labels to fill in.
     by : str, optional
-        The metric whose scores make probabilities or strata.
+        Metric whose scores determine probabilities or strata.
     design : {"uniform", "proportional", "strata"}
-        All rows alike; rows more probably (up to twice) where the score is near 0.5, and so a
-        verdict least sure; or so many rows of each stratum of the score, more where verdicts spread
-        more (Neyman's allocation).
+        All rows with equal probability; rows with a score near 0.5 with up to twice the
+        probability, because their verdict is least certain; or a number of rows from each stratum
+        of the score, more where verdicts vary more (Neyman allocation).
     n_strata : int
-        Strata of about as many rows each; rows without a score are one more.
+        Number of strata of about equal size; rows without a score form one more.
     spreads : sequence of float, optional
-        Standard deviation of labels in each stratum, in the order of the scores, as a pilot had it.
-        By default as if scores were probabilities.
+        Standard deviation of the labels in each stratum, from low to high scores, for example from
+        a pilot. Default: as if scores were probabilities.
     seed : int
     id_field : str
     texts : sequence of str
-        Fields of samples or of their metadata to write beside the ids, for people to read.
+        Fields of samples or of their metadata to write beside the ids, for the annotators.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def sample_for_labels(
     """
     one_of(design, "design", DESIGNS)
     if design != "uniform" and by is None:
-        raise InputError(f"design {design!r} needs by: the metric whose scores it goes by")
+        raise InputError(f"design {design!r} needs by, the metric whose scores it uses")
     metrics = None if by is None else [by]
     run = read_run(scores, metrics=metrics, columns=list(texts), id_field=id_field)
     values = None if by is None else run.column(metric_or_column(by))
@@ -115,7 +115,7 @@ def _drawn(
 ) -> RowDraw:
     whole_from_one(n, "n")
     if len(set(run.ids)) < len(run):
-        raise InputError(f"{run.name} holds rows more than once (repeats): label one run of them")
+        raise InputError(f"{run.name} has repeated rows; draw from one run without repeats")
     if n > len(run):
         raise InputError(f"cannot draw {n:,} rows: {run.name} has {len(run):,}")
     if values is None or design == "uniform":

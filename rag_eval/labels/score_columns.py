@@ -1,4 +1,4 @@
-"""The scores that labels are held against.  In: a run.  Out: one score per sample."""
+"""A run in; one score per sample, to compare with labels, out."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class ScoreColumn:
     Attributes
     ----------
     name : str
-        Where they come from, for messages.
+        Source of the scores, for messages.
     metric : str
     scores : mapping of float or None
-        By the ids of the samples; the mean of repeats, None where there is no score.
+        By sample id; the mean of repeats, None without a score.
     passed : mapping of bool
-        Verdicts, where they are known: of repeats that of the most, passed where they are even.
+        Verdicts, where known: the majority of repeats, passed on a tie.
     scale : tuple of float or None
-        Least and largest score there can be; None where that is not known.
+        Smallest and largest possible score; None if unknown.
     higher_is_better : bool
     judges : tuple of str
-        Who gave them; empty where no judge did, or it is not known.
+        Judges that gave the scores; empty if there are none or they are unknown.
     notes : tuple of str
     """
 
@@ -52,20 +52,20 @@ class ScoreColumn:
 
 
 class GatheredScores:
-    """Scores and verdicts by the ids of samples, whose repeats come one by one."""
+    """Collects scores and verdicts by sample id, one repeat at a time."""
 
     def __init__(self) -> None:
         self._scores: dict[str, list[float | None]] = defaultdict(list)
         self._passed: dict[str, list[bool]] = defaultdict(list)
 
     def add(self, name: str, score: float, passed: bool | None) -> None:
-        """Take a row; its score may be NaN."""
+        """Add a row; its score may be NaN."""
         self._scores[name].append(measured(score))
         if passed is not None:
             self._passed[name].append(passed)
 
     def column(self, name: str, metric: str, **rest: Any) -> ScoreColumn:
-        """The mean of each sample's scores; it passes when half of its verdicts do."""
+        """The mean score of each sample; it passes if at least half of its verdicts pass."""
         return ScoreColumn(
             name=name,
             metric=metric,
@@ -76,7 +76,7 @@ class GatheredScores:
 
 
 def column_of_run(run: ScoredRun, metric: MetricId) -> ScoreColumn:
-    """The scores of one metric of a run, repeats of a sample averaged.
+    """The scores of one metric of a run, averaged over repeats of a sample.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def column_of_run(run: ScoredRun, metric: MetricId) -> ScoreColumn:
     return gathered.column(
         run.name,
         metric,
-        # A table may hold scores of another kind.
+        # A table may hold scores on another scale.
         scale=UNIT if not len(known) or (known.min() >= 0 and known.max() <= 1) else None,
         higher_is_better=higher_is_better(metric),
         judges=tuple(map(str, judges)),
@@ -102,7 +102,7 @@ def column_of_run(run: ScoredRun, metric: MetricId) -> ScoreColumn:
 
 
 def _judges(run: ScoredRun, metric: MetricId) -> list[JudgeIdentity]:
-    """Those who gave the scores, by the run's signature."""
+    """The judges, from the run's signature."""
     options = {} if run.signature is None else run.signature.options
     if metric not in (options.get("judged") or ()):
         return []

@@ -79,7 +79,7 @@ def test_sample_writes_fields_to_read(scores: Path, tmp_path: Path) -> None:
             sample["metadata"]["document"],
             sample["answer"],
         )
-    assert "hide it from whoever labels" in done.stderr
+    assert "hide the score column from the annotators" in done.stderr
 
 
 def test_estimate_prints_both_intervals_and_what_the_scores_bought(
@@ -105,7 +105,7 @@ def test_estimate_prints_both_intervals_and_what_the_scores_bought(
     assert ["labels", "alone"] in [line[:2] for line in lines]
     assert width < alone["high"] - alone["low"]
     assert f"as precise as {found['equivalentLabels']:,.0f} labels alone" in done.stdout
-    assert "assumption: labels are by people" in done.stdout
+    assert "assumption: people labelled without seeing the scores" in done.stdout
 
 
 def test_the_table_fits_eighty_columns(
@@ -127,7 +127,7 @@ def test_estimate_of_the_population_by_a_judge(scores: Path, labels: Path) -> No
     assert done.stdout.startswith("mean judge verdict: ")
     assert "target: mean over the population from which these 200 rows were drawn" in done.stdout
     assert "90 % interval" in done.stdout
-    assert "that takes labels by people" in done.stdout
+    assert "how far people agree with it needs human labels" in done.stdout
 
 
 def test_estimate_of_a_difference(scores: Path, labels: Path, tmp_path: Path) -> None:
@@ -154,13 +154,13 @@ def test_few_labels_are_warned_of(scores: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"label": ""}, "holds no labels"),
+        ({"label": ""}, "has no labels"),
         ({"design": "worst-first"}, "chosen by 'worst-first', not at random"),
         (
             {"inclusion_probability": ""},
-            "no inclusion_probability: labels of rows that were picked",
+            "inclusion_probability is missing, so it is unknown",
         ),
-        ({"ids_digest": "ids-0"}, "the labels are a sample of other rows"),
+        ({"ids_digest": "ids-0"}, "the labelled rows were drawn from other rows"),
         ({"design": "\x1b[31mred"}, "chosen by"),
     ],
 )
@@ -179,19 +179,22 @@ def test_missing_labels_need_a_word(scores: Path, labels: Path, tmp_path: Path) 
     fewer.write_text("".join(labels.read_text("utf-8").splitlines(keepends=True)[:-5]), "utf-8")
     refused = invoke("estimate", scores, fewer, "--metric", "faithfulness")
     assert refused.exit_code == 2
-    assert "5 of 80 drawn rows have no label" in refused.stderr
+    assert "drawn rows without a label: 5 of 80" in refused.stderr
     done = invoke(
         *("estimate", scores, fewer, "--metric", "faithfulness", "--allow-missing-labels")
     )
     assert done.exit_code == 0
-    assert "assumption: 5 of 80 drawn rows have no label: they are taken to be like" in done.stdout
+    assert (
+        "assumption: drawn rows without a label: 5 of 80; they are assumed to be missing at random"
+        in done.stdout
+    )
 
 
 def test_a_table_is_not_drawn_over(scores: Path, labels: Path) -> None:
     before = labels.read_bytes()
     done = invoke("labels", "sample", 10, scores, "-o", labels)
     assert done.exit_code == 2
-    assert "labels in it would be lost" in done.stderr
+    assert "already exists and may contain labels" in done.stderr
     assert labels.read_bytes() == before
 
 

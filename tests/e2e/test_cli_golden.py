@@ -140,7 +140,9 @@ def test_without_a_runner_it_is_a_smoke_check() -> None:
     assert done.stdout.splitlines()[-1] == (
         "FAILED observatory-visitors 1.0.0: 0 of 5 cases passed, average 0.000 (threshold 0.7)"
     )
-    assert done.stderr == ("no --runner: a smoke check of the file, its scores decide nothing\n")
+    assert done.stderr == (
+        "no --runner: this only checked the file; scores do not affect the result\n"
+    )
     assert golden("run", EXAMPLE, "--gate").exit_code == 1
 
 
@@ -198,7 +200,7 @@ def test_validate_lists_every_fault_with_its_place(tmp_path: Path) -> None:
         "cases[0].input must be a text, got nothing",
         "cases[1].id must be a text that is not empty, got int 5",
         "cases[1].tags must be a list, got 'x'",
-        "3 faults",
+        "3 errors",
     ]
     data = json.loads(golden("validate", path, "--format", "json").stdout)
     assert (data["valid"], len(data["faults"])) == (False, 3)
@@ -212,7 +214,7 @@ def test_validate_lists_every_fault_with_its_place(tmp_path: Path) -> None:
 def test_validate_of_a_sound_file() -> None:
     done = golden("validate", EXAMPLE)
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == "observatory-visitors: 5 cases, schema of hazel, sound\n"
+    assert done.stdout == "observatory-visitors: valid, 5 cases, hazel format\n"
     data = json.loads(golden("validate", EXAMPLE, "--format", "json").stdout)
     assert data == {"valid": True, "faults": [], "format": "hazel", "cases": 5}
 
@@ -264,7 +266,7 @@ def test_a_share_too_small_is_told(tmp_path: Path) -> None:
     path = written(tmp_path, "golden.json", [{"id": "a", "input": "q"}])
     done = golden("split", path)
     assert done.exit_code == 0
-    assert done.stderr == "warning: the share is too small for one case to be held back\n"
+    assert done.stderr == "warning: the share is too small to hold out a case\n"
 
 
 def test_dedupe_lists_near_duplicates_and_can_drop_them(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_unsound_tables_are_told_once(room: Path) -> None:
     found = call("labels", "validate", "none.csv")
     assert found.exit_code == 2
     assert found.stdout.splitlines() == [
-        "FAIL none.csv: holds no labels",
+        "FAIL none.csv: has no labels",
         "FAIL none.csv: 0 labels of 0 samples by 0 people, 1 issue",
     ]
     gone = call("labels", "validate", "gone")
@@ -113,16 +113,16 @@ def test_people_are_compared_first_and_then_the_scores(room: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["labels.csv", "scores.jsonl"], "a metric is needed"),
+        (["labels.csv", "scores.jsonl"], "give the metric to compare with the labels"),
         (["labels.csv", "scores.jsonl", "--metric", "faithfulnes"], "faithfulness"),
         (["scores.jsonl", "labels.csv", "--metric", "faithfulness"], "no field 'label'"),
         (
             ["labels.csv", "scores.jsonl", "--metric", "faithfulness", "--scale", "5"],
-            "not like 1:5",
+            "must be MIN:MAX, such as 1:5",
         ),
         (
             ["labels.csv", "scores.jsonl", "--metric", "faithfulness", "--scale", "1:4"],
-            "labels.csv: a label is 5, outside the scale of 1 to 4",
+            "labels.csv: the label 5 is outside the scale of 1 to 4",
         ),
         (["gone", "scores.jsonl", "--metric", "faithfulness"], "cannot read gone: no such file or"),
         (["labels.csv"], "Missing argument"),

@@ -392,7 +392,7 @@ def test_a_damaged_run_is_told(tmp_path: Path, statement: str) -> None:
     run_id = store.add(a_run())
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(statement)
-    with pytest.raises(InputError, match="(is|are) damaged: "):
+    with pytest.raises(InputError, match=r"(is|are) damaged: "):
         store.load(run_id)
 
 
