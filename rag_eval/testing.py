@@ -1,7 +1,7 @@
-"""A sample and bars on its scores in; its result, or an AssertionError that says why, out.
+"""``assert_rag``: assert that the scores of a sample meet their thresholds.
 
-Works in any Python program. Under pytest the plugin of this library listens: it adds options of the
-session, and records what was scored.
+It works in any Python program. Under pytest, the plugin of this library adds the options of the
+session and records the scores.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
     from rag_eval.results.row import EvalResult
 
     class AssertOptions(EvaluateOptions, MetricThresholds, total=False):
-        """Options of :func:`rag_eval.evaluate`, and bars by the names of their metrics."""
+        """Options of :func:`rag_eval.evaluate`, and thresholds by metric name."""
 
         composite: float
 
 
 __all__ = ["assert_rag"]
 
-# Verdicts come from the bars alone.
+# The thresholds that are given alone decide the verdict.
 _REFUSED: Final = ("thresholds", "composite_threshold")
 
 
 class Listener(Protocol):
-    """Who is told what was scored.
+    """Receives what is scored.
 
     Attributes
     ----------
     options : mapping
-        Options of :func:`rag_eval.evaluate` where a call gives none.
+        Options of :func:`rag_eval.evaluate` that apply unless a call gives them.
     """
 
     @property
     def options(self) -> Mapping[str, Any]: ...
 
     def add(self, result: EvalResult, passed: bool) -> None:
-        """A sample was scored, and passed or not."""
+        """Called with each result and whether it passed."""
         ...
 
 
-# A list, since a test may run the tests of another session inside of it; no context variable, since
-# samples may be scored on threads.
+# A list, because a test may run another test session; not a context variable, because samples may
+# be scored in threads.
 _listeners: Final[list[Listener]] = []
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell ``listener`` of all that is scored meanwhile."""
+    """Report everything scored in the block to ``listener``."""
     _listeners.append(listener)
     try:
         yield
@@ -72,7 +72,7 @@ def assert_rag(
     record: bool = True,
     **options: Unpack[AssertOptions],
 ) -> EvalResult:
-    """Assert that a sample's scores reach their bars.
+    """Assert that the scores of a sample meet their thresholds.
 
     ::
 
@@ -83,14 +83,15 @@ def assert_rag(
     ----------
     sample : dict, mapping or EvalSample
     bars : mapping of float, optional
-        By metric, for names with dots; the same as keywords. Of a metric of which lower is better
-        the bar is the largest score that may be.
+        Thresholds by metric, for names with dots; otherwise the same as keywords. If lower is
+        better for a metric, its threshold is the largest score that passes.
     metrics : iterable of str, optional
-        Scored beside those with a bar; all seven where the ``composite`` score has one.
+        Metrics to score besides those with a threshold; by default all seven if ``composite``
+        has a threshold.
     record : bool, default True
-        Whether the plugin for pytest takes the scores into its summary, its gate and its files.
+        Whether the pytest plugin includes the scores in its summary, gate and files.
     **options
-        A bar by the name of its metric, ``composite``, and options of :func:`rag_eval.evaluate`.
+        Thresholds by metric name or ``composite``, and options of :func:`rag_eval.evaluate`.
 
     Returns
     -------
@@ -99,10 +100,10 @@ def assert_rag(
     Raises
     ------
     AssertionError
-        When a score is missing or beyond its bar. It shows each bar with what was found, and the
-        sentences and signals behind it.
+        If a score is null or fails its threshold. The message shows each score with its
+        threshold, and the sentences and signals behind the failures.
     InputError
-        For a sample that cannot be scored, and bars that do not fit.
+        For a sample that cannot be scored or an invalid threshold.
     TypeError
         For a keyword that is neither a metric nor an option.
     """
@@ -130,7 +131,7 @@ def scored(
     *,
     record: bool = True,
 ) -> EvalResult:
-    """As :func:`rag_eval.evaluate`, with the options of who listens; they are told."""
+    """Like :func:`rag_eval.evaluate`, with the options of the listeners, which get the result."""
     __tracebackhide__ = True
     result = _scored(sample, metrics, options)
     if record:
@@ -139,13 +140,13 @@ def scored(
 
 
 def tell(result: EvalResult, passed: bool) -> None:
-    """Tell who listens of a result."""
+    """Report a result to the listeners."""
     for listener in _listeners[-1:]:
         listener.add(result, passed)
 
 
 def name_of(result: EvalResult) -> str:
-    """The id of the sample; empty where it has none."""
+    """The id of the sample; empty if it has none."""
     from rag_eval.inputs.samples import id_of
 
     found = id_of(result.sample)
@@ -153,7 +154,7 @@ def name_of(result: EvalResult) -> str:
 
 
 def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Keywords that are bars, and those that are options of an evaluation."""
+    """Split keywords into thresholds and options of an evaluation."""
     from rag_eval.gating.bars import COMPOSITE
     from rag_eval.metrics.ids import METRIC_IDS
     from rag_eval.metrics.registry import to_metric_id
@@ -168,8 +169,8 @@ def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
         key = snake_case(name)
         if key in _REFUSED:
             raise TypeError(
-                f"assert_rag has no option {name!r}: give each metric its bar, as in "
-                "faithfulness=0.7, and the composite score composite=0.6"
+                f"assert_rag has no option {name!r}: give a threshold per metric, such as "
+                "faithfulness=0.7, or for the composite score, such as composite=0.6"
             )
         if key in known:
             settings[key] = value
@@ -179,8 +180,8 @@ def _parted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
         except InputError:
             hint = suggestion(key, [*METRIC_IDS, *known])
             raise TypeError(
-                f"assert_rag has no metric and no option {name!r}{hint} "
-                "(names with dots go into a mapping: assert_rag(sample, {'tool.metric': 0.5}))"
+                f"assert_rag has no metric or option {name!r}{hint} "
+                "(give names with dots in a mapping: assert_rag(sample, {'tool.metric': 0.5}))"
             ) from None
     return given, settings
 
@@ -193,10 +194,10 @@ def _checked(bars: object, given: Mapping[str, Any]) -> dict[str, float]:
     in_mapping = checked_bars(bars or {}, "assert_rag")
     checked = checked_bars(given, "assert_rag")
     if twice := in_mapping.keys() & checked.keys():
-        raise InputError(f"assert_rag: the bar of {min(twice)} is given twice")
+        raise InputError(f"assert_rag: the threshold of {min(twice)} is given twice")
     found = {**in_mapping, **checked}
     if not found:
-        raise InputError("assert_rag: no bar is given; wanted at least one, as in faithfulness=0.7")
+        raise InputError("assert_rag needs at least one threshold, such as faithfulness=0.7")
     return found
 
 
@@ -209,7 +210,7 @@ def _metrics(bars: Mapping[str, float], more: Iterable[str] | None) -> list[str]
 
 
 def _thresholds(bars: Mapping[str, float]) -> dict[str, Any]:
-    """The bars as options, so that the result has the same verdicts."""
+    """The thresholds as options, so that the result has the same verdicts."""
     from rag_eval.gating.bars import COMPOSITE
 
     by_metric = {name: bar for name, bar in bars.items() if name != COMPOSITE}

@@ -140,7 +140,7 @@ def ngram_overlap(a: str, b: str, n: float | None = 1) -> float:
     """Jaccard overlap of the two texts' sets of n-grams, in [0, 1].
 
     1 when both sets are empty, which includes texts shorter than ``n``; 0 when just one is. An
-    ``n`` that is no whole number from 1 on means what it means to `get_ngrams`, and is slower.
+    ``n`` that is no whole number of at least 1 means what it means to `get_ngrams`, and is slower.
     """
     return _overlaps("ngram_overlap", a, b, [n])[0]
 
@@ -311,7 +311,7 @@ def paired_ngram_overlap(
     """
     where = "paired_ngram_overlap"
     if not _is_window(n):
-        raise InputError(f"{where}: n must be a whole number from 1 on, got {n!r}")
+        raise InputError(f"{where}: n must be a whole number of at least 1, got {n!r}")
     if _are_matrices(where, left, right):
         if n != 1:
             raise InputError(f"{where}: n must be 1 for matrices, whose columns are the n-grams")

@@ -85,7 +85,7 @@ class CallSettings:
             raise InputError(f"model must be the name of a model, got {self.model!r}")
         if self.temperature is not None and not _is_from_zero(self.temperature):
             raise InputError(
-                f"temperature must be a number from 0 on or None, got {self.temperature!r}"
+                f"temperature must be a number of at least 0 or None, got {self.temperature!r}"
             )
         whole_from_one(self.max_output_tokens, "max_output_tokens")
         if not _is_from_zero(self.timeout_s) or self.timeout_s == 0:

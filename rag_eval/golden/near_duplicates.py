@@ -74,7 +74,7 @@ def near_duplicates(
     if not is_number(threshold) or not 0 < threshold <= 1:
         raise InputError(f"threshold must be a number above 0 and up to 1, got {glance(threshold)}")
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InputError(f"n must be a whole number from 1 on, got {glance(n)}")
+        raise InputError(f"n must be a whole number of at least 1, got {glance(n)}")
     cases = dataset.cases
     rows = _rows(cases, n)
     wordless = [row for row, size in enumerate(rows.indptr[1:] - rows.indptr[:-1]) if not size]

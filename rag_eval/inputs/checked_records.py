@@ -146,9 +146,13 @@ class Record:
         return tuple(value for value in values if isinstance(value, Mapping))
 
     def number(
-        self, key: str, default: float, wanted: str = "a number from 0 on", most: float = math.inf
+        self,
+        key: str,
+        default: float,
+        wanted: str = "a number of at least 0",
+        most: float = math.inf,
     ) -> float:
-        """A finite number from 0 on."""
+        """A finite number of at least 0."""
         value = self.get(key)
         if value is _MISSING:
             return default

@@ -1,4 +1,4 @@
-"""Hugging Face datasets, which are not imported: columns in, columns of scores out."""
+"""Score columns for Hugging Face datasets, which are not imported."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from rag_eval.integrations.tool_rows import RowReader
 
 
 class RagColumns:
-    """For ``dataset.map(RagColumns([...]), batched=True)``; can be sent to other processes.
+    """Scores for ``dataset.map(RagColumns([...]), batched=True)``; picklable.
 
     Parameters
     ----------
     metrics : str or iterable of str, optional
-        The seven by default; each is a column, null where the score is.
+        The seven by default; each becomes a column.
     prefix : str, default ""
-        In front of the names of columns: those of metrics, ``composite`` and ``passed``.
+        Prefix of the new columns: one per metric, ``composite`` and ``passed``.
     schema, fields : str and mapping, optional
-        As ``--schema`` and ``--map`` of the command line: recognised by default.
+        Like ``--schema`` and ``--map`` of the command line; detected by default.
     **options
-        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
+        Options of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
     """
 
     def __init__(
@@ -39,10 +39,10 @@ class RagColumns:
         self._prefix = prefix
 
     def __call__(self, batch: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """The new columns; a column that is there already is an InputError."""
+        """The new columns; raises InputError if a column already exists."""
         rows = zip(*batch.values(), strict=True)
         samples = self._reader.samples([dict(zip(batch, row, strict=True)) for row in rows])
-        # One batch of a data set may lack what another has.
+        # One batch may lack fields that another has.
         found = self._evaluator.evaluate_batch(samples, allow_missing=True)
         columns: dict[str, list[Any]] = {
             metric: _listed(found.scores[:, place]) for place, metric in enumerate(found.metrics)
@@ -51,10 +51,10 @@ class RagColumns:
         columns["passed"] = found.sample_passed.tolist()
         named = {f"{self._prefix}{name}": values for name, values in columns.items()}
         if taken := [name for name in named if name in batch]:
-            raise InputError(f"column {taken[0]!r} is there already; give a prefix")
+            raise InputError(f"column {taken[0]!r} already exists; give a prefix")
         return named
 
 
 def _listed(scores: Any) -> list[float | None]:
-    """NaN is a number to a table; a null is none."""
+    """NaN as null, because tables treat NaN as a number."""
     return [None if score != score else score for score in scores.tolist()]

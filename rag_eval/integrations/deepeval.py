@@ -1,4 +1,4 @@
-"""deepeval: a test case in; score, reason and success of one metric of it out."""
+"""A deepeval metric with score, reason and success."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ except ImportError:
 
 
 class RagMetric(BaseMetric):  # type: ignore[misc]  # the package is not in the lint extra
-    """One metric by its id, with the options of ``create_evaluator``; in its own direction.
+    """One metric by its id, with the options of ``create_evaluator``, in its own direction.
 
-    A missing field is deepeval's own error, nothing to measure neither score nor success, a judge
-    that failed an error of the metric. deepeval copies a metric by its ``options``.
+    A missing field raises deepeval's own error. If there is nothing to measure, score and success
+    are None. A failed judge is an error of the metric. deepeval copies a metric by ``options``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""inspect_ai: state of a task and target in, a Score with a value for each metric out."""
+"""An inspect_ai scorer that returns a Score with a value per metric."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def rag_scorer(
     Parameters
     ----------
     metrics : str or iterable of str, optional
-        The seven by default; each is a key of the value, NaN (not scored) where the score is null.
+        The seven by default; each is a key of the value, which is NaN (not scored) for a null.
     fields : mapping, optional
-        Our field -> path. By default contexts are ``metadata.contexts`` (``retrieved_contexts``,
-        ``context``), question and answer the input and the completion, and each text of the
-        target an acceptable ground truth.
+        Our field -> path. By default, contexts are ``metadata.contexts`` (``retrieved_contexts``,
+        ``context``), the question is the input, the answer is the completion, and each text of
+        the target is an acceptable ground truth.
     **options
-        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
+        Options of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
     """
     samples, reader = SampleScorer(metrics, options), RowReader("inspect", fields)
 

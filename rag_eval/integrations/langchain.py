@@ -1,4 +1,4 @@
-"""LangChain's string evaluators: prediction, reference and input in, score and reasoning out."""
+"""A LangChain string evaluator with score and reasoning."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ except ImportError:
 
 
 class RagStringEvaluator(StringEvaluator):  # type: ignore[misc]  # not in the lint extra
-    """One metric as a string evaluator; contexts come as ``contexts=[...]``, texts or documents.
+    """One metric as a string evaluator; pass texts or documents as ``contexts=[...]``.
 
-    The default metric reads prediction, reference and input alone. Options are those of
+    The default metric reads only prediction, reference and input. The options are those of
     :func:`rag_eval.create_evaluator`, and ``profile`` is ``grounded`` by default.
     """
 
@@ -30,7 +30,7 @@ class RagStringEvaluator(StringEvaluator):  # type: ignore[misc]  # not in the l
     def __init__(self, metric: str = "answer_correctness", **options: Any) -> None:
         self._scorer = SampleScorer(metric, options)
         ((self.evaluation_name, spec),) = self._scorer.plan.specs.items()
-        # What is not required LangChain leaves out, even where it has it.
+        # LangChain omits fields that are not required, even if it has them.
         self.requires_input, self.requires_reference = (
             name in spec.fields for name in ("question", "ground_truth")
         )
@@ -54,5 +54,5 @@ def _sample(
 
 
 def _told(found: MetricScore) -> dict[str, Any]:
-    """With a score that is null, the reasoning says why."""
+    """The result; for a null score the reasoning says why."""
     return {"score": found.score, "reasoning": found.reason, "metadata": found.facts}

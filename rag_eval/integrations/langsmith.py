@@ -1,6 +1,6 @@
-"""LangSmith: inputs and outputs of a run in, feedback of each metric out.
+"""A LangSmith evaluator that returns feedback per metric.
 
-Nothing of langsmith is imported: its evaluators are functions with arguments of these names.
+langsmith is not imported: its evaluators are functions with arguments of these names.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def rag_evaluator(
     Parameters
     ----------
     metrics : str or iterable of str, optional
-        The seven by default; each is a feedback key of its own.
+        The seven by default; each is a feedback key.
     fields : mapping, optional
-        Our field -> path, such as ``{"contexts": "outputs.docs"}``. By default the question is
-        looked for in ``inputs``, answer and contexts (texts or documents) in ``outputs``, and the
-        ground truth in ``reference_outputs``, under the usual names.
+        Our field -> path, such as ``{"contexts": "outputs.docs"}``. By default, the question is
+        read from ``inputs``, answer and contexts (texts or documents) from ``outputs``, and the
+        ground truth from ``reference_outputs``, under the usual names.
     **options
-        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default. A score that
-        is null has the score None and its reason as the comment.
+        Options of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default. A
+        null has the score None and its reason as the comment.
     """
     scorer = SampleScorer(metrics, options)
     reader = RowReader("langchain", fields)
@@ -41,7 +41,7 @@ def rag_evaluator(
         reference_outputs: dict[str, Any] | None = None,
         run: Any = None,
     ) -> dict[str, Any]:
-        # Of a run that answers no example, the inputs are its own.
+        # A run without an example has its own inputs.
         row = {"inputs": inputs or getattr(run, "inputs", None), "outputs": outputs}
         row["reference_outputs"] = reference_outputs
         return {

@@ -1,4 +1,4 @@
-"""LlamaIndex: query, response and contexts in, its EvaluationResult of one metric out."""
+"""A LlamaIndex evaluator that returns an EvaluationResult for one metric."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RagEvaluator(BaseEvaluator):  # type: ignore[misc]  # the package is not i
     ----------
     metric : str, default "faithfulness"
     **options
-        Of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
+        Options of :func:`rag_eval.create_evaluator`; ``profile`` is ``grounded`` by default.
     """
 
     def __init__(self, metric: str = "faithfulness", **options: Any) -> None:
@@ -35,7 +35,7 @@ class RagEvaluator(BaseEvaluator):  # type: ignore[misc]  # the package is not i
         reference: str | Sequence[str] | None = None,
         **kwargs: Any,
     ) -> EvaluationResult:
-        """Score one response; a score that is null is an invalid result, with its reason."""
+        """Score one response; a null is an invalid result with its reason."""
         given = fields(question=query, answer=response, contexts=contexts, ground_truth=reference)
         (found,) = await self._scorer.ascore(given)
         return EvaluationResult(

@@ -1,4 +1,4 @@
-"""MLflow: inputs, outputs, expectations and trace in, a Feedback of each metric out."""
+"""An MLflow scorer that returns a Feedback per metric."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def rag_scorer(
 ) -> Any:
     """A scorer for ``mlflow.genai.evaluate(..., scorers=[...])``.
 
-    Contexts are looked for in ``outputs`` and ``inputs``, and where there are none in the spans of
-    retrievers of the trace; the ground truth is ``expectations.expected_response``. ``fields`` maps
-    ours to other paths (``{"contexts": "outputs.docs"}``); ``**options`` are those of
-    :func:`rag_eval.create_evaluator`, and ``profile`` is ``grounded`` by default. A score that is
-    null is a Feedback with an error, which no mean takes in.
+    Contexts are read from ``outputs`` and ``inputs``, otherwise from the retriever spans of the
+    trace; the ground truth is ``expectations.expected_response``. ``fields`` maps our fields to
+    other paths (``{"contexts": "outputs.docs"}``); ``**options`` are those of
+    :func:`rag_eval.create_evaluator`, and ``profile`` is ``grounded`` by default. A null is a
+    Feedback with an error, which MLflow excludes from means.
     """
     try:
         from mlflow.genai.scorers import scorer
@@ -36,7 +36,7 @@ def rag_scorer(
         row = {"inputs": inputs, "outputs": outputs, "expectations": expectations}
         sample = reader.sample(row)
         spans = trace.search_spans(span_type="RETRIEVER") if trace is not None else []
-        if "contexts" not in sample and spans:  # without a retriever nothing was looked for
+        if "contexts" not in sample and spans:  # without a retriever there are no contexts
             row["retrieved"] = [document for span in spans for document in span.outputs or ()]
             sample = RowReader("mlflow", {**(fields or {}), "contexts": "retrieved"}).sample(row)
         return [_feedback(found) for found in samples.score(sample)]

@@ -1,4 +1,4 @@
-"""ragas: its samples or their dicts in, ours out, and the way back; ragas is not imported."""
+"""Converts samples from and to ragas, which is not imported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMES: Final = {
     "contexts": "retrieved_contexts",
     "groundTruth": "reference",
 }
-# Fields of ragas that no metric of ours reads, and that go through as they are.
+# Fields of ragas that no metric reads; they are passed through.
 _OTHERS: Final = (
     "reference_contexts",
     "retrieved_context_ids",
@@ -29,24 +29,24 @@ _OTHERS: Final = (
 
 
 def from_ragas(dataset: Iterable[Any]) -> list[dict[str, Any]]:
-    """Samples of an EvaluationDataset, a list of SingleTurnSample, or a list of their dicts.
+    """Samples from an EvaluationDataset, a list of SingleTurnSample, or a list of their dicts.
 
-    Fields that we do not know are kept. A conversation (MultiTurnSample) is an InputError.
+    Unknown fields are kept. A conversation (MultiTurnSample) raises InputError.
     """
     rows = [row if isinstance(row, Mapping) else row.to_dict() for row in dataset]
     for number, row in enumerate(rows):
         if not isinstance(row.get("user_input", ""), (str, type(None))):
             raise InputError(
                 f"sample {number}: user_input must be a text, got {glance(row['user_input'])}; "
-                "of a conversation, take the turn that is to be scored"
+                "for a conversation, give the turn to score"
             )
     return RowReader("ragas").samples(rows)
 
 
 def to_ragas(samples: Iterable[Any]) -> list[dict[str, Any]]:
-    """Samples as ``EvaluationDataset.from_list`` takes them, without fields ragas has not.
+    """Samples for ``EvaluationDataset.from_list``, without fields that ragas does not have.
 
-    Several acceptable ground truths are an InputError: ragas has one reference.
+    Several acceptable ground truths raise InputError, because ragas has one reference.
     """
     rows = []
     for number, sample in enumerate(samples):

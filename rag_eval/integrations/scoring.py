@@ -1,4 +1,4 @@
-"""A sample in; of each metric the score, the verdict and the reason that a tool shows, out."""
+"""Score, verdict and reason per metric of a sample, as tools show them."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from rag_eval.results.row import EvalResult, MetricResult
 from rag_eval.samples import MetricId
 from rag_eval.scoring.evaluator import Evaluator, create_evaluator
 
-# Reasons are shown in cells of tables and on terminals.
+# Reasons are shown in table cells and on terminals.
 _MOST_FINDINGS: Final = 5
 _LONGEST: Final = 300  # characters of an explanation or a finding
 
 
 @dataclass(frozen=True, slots=True)
 class MetricScore:
-    """One metric of one sample, as the modules for tools pass it on.
+    """One metric of one sample, as the integrations pass it on.
 
     Attributes
     ----------
     metric : str
     score : float or None
-        That of :func:`rag_eval.evaluate`, bit by bit; None where there is none, never 0 for it.
+        Exactly that of :func:`rag_eval.evaluate`; None for a null, never 0.
     passed : bool or None
-        By the threshold of the metric and in its direction.
+        By the threshold and direction of the metric.
     reason : str
-        The explanation and the worst findings, on one line, safe to print.
+        The explanation and the most severe signals, on one line, safe to print.
     null_reason : str
-        Why there is no score, such as ``missing_field``; empty where there is one.
+        Why the score is null, such as ``missing_field``; empty if there is a score.
     facts : dict
-        What tools keep beside a score: ``passed``, ``threshold``, ``higher_is_better`` and
-        ``null_reason``, without what is None.
+        Metadata of the score: ``passed``, ``threshold``, ``higher_is_better`` and
+        ``null_reason``, without those that are None.
     """
 
     metric: MetricId
@@ -47,19 +47,19 @@ class MetricScore:
 
 
 class SampleScorer:
-    """Scores samples one at a time by options that are checked once.
+    """Scores samples one at a time, with options that are checked once.
 
     Parameters
     ----------
     metrics : iterable of str or None
         As for :func:`rag_eval.evaluate`.
     options : mapping
-        Those of :func:`rag_eval.create_evaluator`. The profile is ``grounded`` where none is named.
+        Those of :func:`rag_eval.create_evaluator`; the default profile is ``grounded``.
 
     Attributes
     ----------
     plan : Plan
-        Metrics with their thresholds and the fields they read.
+        The metrics with their thresholds and fields.
     """
 
     __slots__ = ("_evaluator", "plan")
@@ -74,22 +74,22 @@ class SampleScorer:
         return metric_scores(self._evaluator.evaluate(dict(sample)))
 
     async def ascore(self, sample: Mapping[str, Any]) -> list[MetricScore]:
-        """As :meth:`score`, with a judge asked in the event loop of the caller."""
+        """Like :meth:`score`, with the judge called in the caller's event loop."""
         return metric_scores(await self._evaluator.aevaluate(dict(sample)))
 
 
 def evaluator(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> Evaluator:
     """An evaluator of the grounded profile, unless the options name another.
 
-    Who comes from these tools compares scores with what people say, and not with those of
-    rag-eval-node-ts, which are what the library's own default is for.
+    Users of these tools compare scores with human judgement, not with rag-eval-node-ts, for which
+    the library's own default exists.
     """
     named = None if metrics is None else list([metrics] if isinstance(metrics, str) else metrics)
     return create_evaluator(**{"profile": "grounded", **options, "metrics": named})
 
 
 def metric_scores(result: EvalResult) -> list[MetricScore]:
-    """What tools are told of each metric of a result."""
+    """What tools get for each metric of a result."""
     return [_score(metric, found) for metric, found in result.metrics.items()]
 
 

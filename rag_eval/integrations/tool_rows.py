@@ -1,4 +1,4 @@
-"""Rows as a tool has them in; samples under our names out, or that the tool is not there."""
+"""Reads samples from the rows of a tool; raises if the tool is not installed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Final
 from rag_eval.errors import MissingExtraError
 from rag_eval.inputs.schemas.fields import FieldMap, field_map, paths_of_rows
 
-# Where objects of tools have their text: documents, nodes, messages.
+# Attributes in which documents, nodes and messages hold their text.
 _TEXT_ATTRIBUTES: Final = ("page_content", "text", "content", "response")
 _MAX_DEPTH: Final = 5
-# Fields that a tool's own data may lack here and there, and that a metric may do without.
+# Fields that some rows may lack and that a metric may do without.
 _OPTIONAL: Final = frozenset({"ground_truth", "groundTruth", "id", "metadata", "language"})
 
 
@@ -23,7 +23,7 @@ class RowReader:
     schema : str
         One of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`.
     fields : mapping, optional
-        Our field -> its path in a row (``outputs.docs``), where it is not where the schema has it.
+        Our field -> its path in a row (``outputs.docs``), if it differs from the schema.
     """
 
     __slots__ = ("_fields", "_schema")
@@ -37,14 +37,14 @@ class RowReader:
         return self.samples([row])[0]
 
     def samples(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The samples of rows that were written alike.
+        """The samples of rows with the same fields.
 
         Raises
         ------
         InputError
-            When the fields are not where they were said to be; an optional one may be missing.
+            If a field is not at its path; optional fields may be missing.
         """
-        # An empty object has no fields, and would be taken for a text that is not one.
+        # An empty object has no fields and would be mistaken for a wrong type.
         plain = [
             {name: plain_value(value) for name, value in row.items() if value not in (None, {})}
             for row in rows
@@ -58,7 +58,7 @@ class RowReader:
         given = {name: path for name, path in self._fields.items() if name not in absent}
         found = field_map(paths, schema=self._schema, mapping=given)
         if absent:
-            # What was said to be elsewhere is not looked for under a name that happens to be there.
+            # A mapped field is not also searched for under its usual name.
             unnamed = {"ground_truth" if name == "groundTruth" else name for name in absent}
             kept = {name: path for name, path in found.paths.items() if name not in unnamed}
             found = FieldMap(found.schema, kept)
@@ -66,7 +66,7 @@ class RowReader:
 
 
 def plain_value(value: Any, depth: int = 0) -> Any:
-    """Objects of tools that hold a text as that text, within lists and dicts as well."""
+    """Replace objects that hold a text by that text, also in lists and dicts."""
     if isinstance(value, str) or depth == _MAX_DEPTH:
         return value
     if isinstance(value, Mapping):
@@ -81,12 +81,12 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 
 
 def fields(**values: Any) -> dict[str, Any]:
-    """A sample of values that a tool gives one by one, without those that it does not."""
+    """A sample from single values, without those that are missing."""
     return {name: plain_value(value) for name, value in values.items() if value is not None}
 
 
 def missing_package(tool: str, package: str) -> MissingExtraError:
-    """The error of ``rag_eval.integrations.<tool>`` without the package that it is for."""
+    """The error for ``rag_eval.integrations.<tool>`` if its package is not installed."""
     return MissingExtraError(
         f"rag_eval.integrations.{tool} needs {package}: pip install {package!r}"
     )

@@ -1,4 +1,4 @@
-"""The judge: prompts, calls and replies of a language model that grades."""
+"""The LLM judge: prompts, calls and replies."""
 
 from __future__ import annotations
 

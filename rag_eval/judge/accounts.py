@@ -1,4 +1,4 @@
-"""What the calls of a run took: replies and their usage in, totals and whether to go on out."""
+"""Counts calls, tokens and cost of a run, and says when a budget is reached."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rag_eval.judge.replies import JudgeIdentity, JudgeLimits, Tally, Usage, is_
 
 
 class Accounts:
-    """Counts for the rows' tallies and for the run at once.
+    """Counts for the tallies of rows and for the run at the same time.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class Accounts:
     Raises
     ------
     InputError
-        When there is a budget and a judge's model has no price.
+        If there is a budget and a judge's model has no price.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class Accounts:
             _check_prices(identities, self._price_of)
 
     def add(self, tally: Tally, took: Tally) -> None:
-        """Something happened that a row's tally and the run's count."""
+        """Count an event in a row's tally and in the run's."""
         tally.add(took)
         self.tally.add(took)
 
     def call_took(self, judge: int, tally: Tally, usage: Usage, model: str | None = None) -> None:
-        """A call took tokens."""
+        """Count the tokens of a call."""
         took = Tally(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
         took.estimated = usage.estimated
         self.add(tally, took)
@@ -61,11 +61,11 @@ class Accounts:
 
     @property
     def cost_usd(self) -> float | None:
-        """What the calls cost so far; None where one was made to a model without a price."""
+        """The cost of the calls so far; None if one went to a model without a price."""
         return None if self._has_unpriced else sum(self._cost_usd)
 
     def reached(self) -> str | None:
-        """The budget after which no call may begin, in words; None before."""
+        """The budget that was reached, in words; None if none was."""
         most, budget = self._limits.max_calls, self._limits.budget_usd
         if most is not None and self.tally.llm_calls >= most:
             return f"max_calls={most} was reached"
@@ -74,7 +74,7 @@ class Accounts:
         return None
 
     def too_many_unreadable(self) -> str | None:
-        """That more replies were unreadable than the run may have, in words; else None."""
+        """A message if more replies were unreadable than allowed; otherwise None."""
         most, found = self._limits.max_parse_failures, self.tally.parse_failures
         if most is None or found <= most:
             return None

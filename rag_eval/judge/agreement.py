@@ -1,4 +1,4 @@
-"""How far judges agree: their scores of the same rows in, differences and reliability out."""
+"""Agreement between judges on the same rows: differences and reliability."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _BANDS: Final = (
     (0.8, "reliable"),
     (0.667, "enough for tentative conclusions"),
     (0.4, "poor"),
-    (0.0, "hardly better than chance"),
+    (0.0, "barely better than chance"),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairAgreement:
-    """Two judges on the rows that both have scored.
+    """Two judges on the rows that both scored.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class PairAgreement:
         The judges.
     n_rows : int
     mean_abs_diff : float or None
-        None without such a row.
+        None if there is no such row.
     pearson : float or None
-        None where it is not defined: fewer than two rows, or a judge that always says the same.
+        None if undefined: fewer than two rows, or a judge whose scores are all equal.
     """
 
     left: str
@@ -58,19 +58,19 @@ class AgreementReport:
     ----------
     judges : tuple of str
     means : tuple of float or None
-        Per judge the mean of its scores, which shows who is lenient; None for no scores.
+        The mean score of each judge, which shows leniency; None for no scores.
     n_rows, n_complete : int
-        Rows in all, and those that every judge has scored.
+        All rows, and those that every judge scored.
     mean_abs_diff, pearson : float or None
-        Means over the pairs of judges where they are defined.
+        Means over the pairs of judges for which they are defined.
     alpha : Interval or None
-        Krippendorff's alpha of the scores as intervals, over rows with two scores or more; None
-        where all scores are the same.
+        Krippendorff's alpha of the scores as intervals, over rows with two or more scores; None
+        if all scores are equal.
     alpha_ordinal : float or None
-        The same of their order alone.
+        The same for their order.
     alpha_verdicts : float or None
-        The same of passing or not (nominal); None without a threshold, or where all verdicts are
-        the same.
+        The same for passing or not (nominal); None without a threshold, or if all verdicts are
+        equal.
     pairs : tuple of PairAgreement
         In the order of the judges.
     """
@@ -91,18 +91,18 @@ class AgreementReport:
         return camel_fields(self, self.__slots__)
 
     def text(self) -> str:
-        """In a few lines."""
+        """The agreement in a few lines."""
         named = zip(self.judges, self.means, strict=True)
         means = ", ".join(f"{judge} {shown(mean)}" for judge, mean in named)
         return "\n".join(
             [
                 f"{len(self.judges)} judges on {self.n_rows:,} rows, "
                 f"{self.n_complete:,} scored by all: mean {means}",
-                f"pairs differ by {shown(self.mean_abs_diff)} on average, "
+                f"mean difference between two judges {shown(self.mean_abs_diff)}, "
                 f"Pearson {shown(self.pearson)}",
                 f"Krippendorff's alpha {_alpha_text(self.alpha)}; "
-                f"of the order {shown(self.alpha_ordinal)}, "
-                f"of the verdicts {shown(self.alpha_verdicts)}",
+                f"ordinal {shown(self.alpha_ordinal)}, "
+                f"verdicts {shown(self.alpha_verdicts)}",
             ]
         )
 
@@ -115,18 +115,18 @@ def agreement_of(
     higher_is_better: bool = True,
     resampling: Resampling = USUAL,
 ) -> AgreementReport:
-    """How far judges agree on some rows.
+    """Agreement between judges on some rows.
 
     Parameters
     ----------
     scores : sequence of sequences, or float64 of shape (judges, rows)
-        Per judge its score of each row, repeats averaged; None or NaN where it failed.
+        For each judge its score of each row, with repeats averaged; None or NaN if it failed.
     judges : sequence of str, optional
-        Their names; numbers from 1 on without them.
+        Their names; by default numbers from 1.
     threshold : float, optional
-        From where a score passes; verdicts are compared with it.
+        The threshold for verdicts.
     resampling : Resampling
-        Of the rows, for the interval of alpha.
+        Resampling of the rows, for the interval of alpha.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def agreement_of(
     if len(columns) < 2:
         raise InputError(f"agreement needs at least two judges, got {len(columns)}")
     if len(set(map(len, columns))) > 1:
-        raise InputError("every judge must have a score, or None, for every row")
+        raise InputError("every judge must have a score or None for every row")
     names = [f"judge {n + 1}" for n in range(len(columns))] if judges is None else judges
     if len(names) != len(columns):
         raise InputError(f"{len(columns)} judges have {len(names)} names")
@@ -162,22 +162,22 @@ def agreement_of(
 
 
 def reliability(alpha: float) -> str:
-    """What an alpha is commonly taken to mean."""
+    """The common interpretation of an alpha."""
     return next((words for bound, words in _BANDS if alpha >= bound), "worse than chance")
 
 
 def _alpha_text(alpha: Interval | None) -> str:
     if alpha is None:
-        return "– (all scores are the same)"
+        return "– (all scores are equal)"
     found = f"{alpha.estimate:.2f} ({interval_text(alpha)})"
-    # Few rows can give a fine estimate; the bound says what they are worth.
-    return found if alpha.low is None else f"{found}, at its low end {reliability(alpha.low)}"
+    # With few rows the estimate can look good by chance; the bound shows that.
+    return found if alpha.low is None else f"{found}, lower bound: {reliability(alpha.low)}"
 
 
 def _pair_agreement(
     left: tuple[str, Sequence[float | None]], right: tuple[str, Sequence[float | None]]
 ) -> PairAgreement:
-    """Two judges' scores of the same rows, compared where there are both."""
+    """The agreement of two judges on the rows that both scored."""
     both = [
         (a, b) for a, b in zip(left[1], right[1], strict=True) if a is not None and b is not None
     ]

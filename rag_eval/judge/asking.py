@@ -1,4 +1,4 @@
-"""What a scorer is given to ask a judge with."""
+"""The interface through which scorers ask a judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Asked(Generic[Reply]):
     Attributes
     ----------
     prompt : str or None
-        As it was sent; None where the reply was cached.
+        The prompt that was sent; None if the reply was cached.
     """
 
     value: Reply
@@ -39,27 +39,27 @@ class Asker(Protocol):
         tally: Tally,
         check: Callable[[Reply], str | None] | None = None,
     ) -> Asked[Reply]:
-        """The judge's reply to a step, read; asked once more when it cannot be read.
+        """The judge's parsed reply to a step; it is asked once more if the reply cannot be read.
 
         Parameters
         ----------
         fields : mapping
-            Per variable of the template its text, list of texts, or number.
+            The text, list of texts or number for each variable of the template.
         tally : Tally
-            Counts what it took.
+            Counts calls and tokens.
         check : callable, optional
-            Says, in words for the judge, what is missing from a reply of the right shape.
+            Says, for the judge, what is missing from a reply of the right shape.
 
         Raises
         ------
         JudgeFailure
-            When there is no reply to be had; its score is null.
+            If no usable reply was received; the score is null.
         """
         ...
 
 
 class DryAsker:
-    """Asks nobody: replies are imagined, calls and tokens counted."""
+    """Makes no calls: replies are simulated, calls and tokens are counted."""
 
     def __init__(self, style: PromptStyle) -> None:
         self._style = style
@@ -71,7 +71,7 @@ class DryAsker:
         tally: Tally,
         check: Callable[[Reply], str | None] | None = None,
     ) -> Asked[Reply]:
-        """The reply that the step imagines."""
+        """The simulated reply of the step."""
         prompt = render(step, fields, self._style)
         value = step.imagine(fields)
         tally.llm_calls += 1

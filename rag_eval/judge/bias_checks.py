@@ -1,7 +1,7 @@
-"""What moves a judge that should not: rows judged twice in, paired differences out.
+"""Checks for judge bias: paired differences between rows that are judged twice.
 
-Each check judges the same rows once as usual and once with one thing changed, the wording of the
-prompt or the order of the chunks. Who judges is the caller's: a check is given an async function.
+Each check judges the same rows once as usual and once with one change: the wording of the prompt or
+the order of the contexts. The caller provides an async function that judges.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ Row = TypeVar("Row")
 
 Scores: TypeAlias = Sequence[float | None]
 Order: TypeAlias = tuple[int, ...]
-"""Which chunk comes first, second and so on."""
+"""The order of the chunks."""
 
 JudgeWording: TypeAlias = Callable[[Sequence[Row], bool], Awaitable[Scores]]
-"""Judges rows, with the paragraph on length or without; one score each, None where it failed."""
+"""Judges rows with or without the paragraph on length; one score each, None if it failed."""
 
 JudgeOrders: TypeAlias = Callable[[Sequence[Row], Sequence[Order]], Awaitable[Scores]]
-"""Judges rows with their chunks in these orders; one score each, None where it failed."""
+"""Judges rows with their chunks in these orders; one score each, None if it failed."""
 
 Sensitivity: TypeAlias = Literal["none", "weak", "medium", "strong"]
 
 # Shares of a scale: half a point and a fifth of a point from 1 to 5.
 _STRONG: Final = 0.125
 _MEDIUM: Final = 0.05
-# Sums of differences that cancel leave less than this behind, as a share of the scale.
+# Rounding error of differences that cancel, as a share of the scale, is below this.
 _ROUNDING: Final = 1e-9
 
 _LISTED: Final = 5
-# Below so many pairs an interval is only a hint.
+# With fewer pairs an interval is only indicative.
 _FEW_PAIRS: Final = 20
 
 
@@ -64,9 +64,9 @@ class PairedScores:
     ----------
     pairs : tuple of ScorePair
     failed : tuple of str
-        Rows that lack one of the scores.
+        Rows without one of the scores.
     difference : Interval or None
-        Mean of changed less usual; its bounds by resampling pairs, None for a single one. None
+        Mean of changed minus usual, with bounds by resampling pairs (None for one pair). None
         without pairs.
     """
 
@@ -85,7 +85,7 @@ class PairedScores:
         return mean_of(pair.changed for pair in self.pairs)
 
     def to_dict(self, usual: str, changed: str) -> dict[str, Any]:
-        """As JSON values, the two ways under these names."""
+        """As JSON values, with these names for the two ways."""
         return {
             "pairs": [
                 {"row": pair.row, usual: pair.usual, changed: pair.changed} for pair in self.pairs
@@ -95,10 +95,10 @@ class PairedScores:
         }
 
     def text(self, usual: str, changed: str) -> str:
-        """The means, and their difference, in a line."""
+        """The means and their difference, on one line."""
         if self.difference is None:
             return f"no row was scored both {usual} and {changed}"
-        few = "; few rows, take it as a hint" if len(self.pairs) < _FEW_PAIRS else ""
+        few = "; few rows, so only indicative" if len(self.pairs) < _FEW_PAIRS else ""
         return (
             f"{len(self.pairs):,} rows scored both ways: {shown(self.mean_usual)} {usual}, "
             f"{shown(self.mean_changed)} {changed}, difference {self.difference.estimate:+.3f} "
@@ -119,9 +119,9 @@ def paired_scores(
     ----------
     names : sequence of str
     usual, changed : sequence of float or None
-        In the order of the names; None or NaN where a row was not scored.
+        In the order of the names; None or NaN if a row was not scored.
     resampling : Resampling
-        Of the pairs.
+        Resampling of the pairs.
     """
     pairs, failed = [], []
     both = zip(map(measured, usual), map(measured, changed), strict=True)
@@ -143,16 +143,16 @@ def paired_scores(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebiasReport:
-    """How much the paragraph on length moves a judge; made by :func:`debias_check`.
+    """The effect of the paragraph on length on a judge; made by :func:`debias_check`.
 
     Attributes
     ----------
     scores : PairedScores
         With the paragraph (usual) and without it (changed); failed are rows not judged this time.
     level : {"none", "weak", "medium", "strong"} or None
-        As :func:`sensitivity` names the interval of the difference; None where there is none.
+        The level from :func:`sensitivity` for the interval of the difference, if there is one.
     missing, unscored : tuple of str
-        Rows left out: without their texts, without a stored score.
+        Excluded rows: without texts, without a stored score.
     """
 
     scores: PairedScores
@@ -170,10 +170,10 @@ class DebiasReport:
         found = self.scores.text("with the paragraph", "without the paragraph")
         lines = [
             f"paragraph on length: {found}",
-            f"sensitivity to the wording: {self.level or 'cannot be told'}",
-            "this measures what the wording does to the judge, not whether it favours long "
-            "answers: a judge that ignores the paragraph shows no difference either",
-            *_left_out(self.missing, "without their texts"),
+            f"sensitivity to the wording: {self.level or 'unknown'}",
+            "this measures the effect of the wording, not whether the judge favours long answers: "
+            "a judge that ignores the paragraph shows no difference either",
+            *_left_out(self.missing, "without texts"),
             *_left_out(self.unscored, "without a stored score"),
             *_left_out(self.scores.failed, "could not be judged"),
         ]
@@ -182,18 +182,18 @@ class DebiasReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionReport:
-    """How much the order of chunks moves a judge; made by :func:`position_check`.
+    """The effect of the order of contexts on a judge; made by :func:`position_check`.
 
     Attributes
     ----------
     scores : PairedScores
         With the chunks as they come (usual) and shuffled (changed, the mean of the shuffles).
     mean_abs_change : float or None
-        How far a shuffle moves a score, up or down, on the mean over rows; None without pairs.
+        Mean absolute change of a score by a shuffle; None without pairs.
     flipped : tuple of str or None
-        Rows whose verdict another order changed; None without a threshold.
+        Rows whose verdict changed with the order; None without a threshold.
     too_few_chunks : tuple of str
-        Rows left out: there is only one order of their chunks.
+        Excluded rows, which have fewer than two chunks.
     """
 
     scores: PairedScores
@@ -208,31 +208,32 @@ class PositionReport:
 
     def text(self) -> str:
         """In a few lines."""
-        lines = ["order of chunks: " + self.scores.text("as they come", "shuffled")]
+        lines = ["order of contexts: " + self.scores.text("as they come", "shuffled")]
         if self.scores.pairs:
             flips = ""
             if self.flipped is not None:
                 flips = f"; {len(self.flipped):,} of {len(self.scores.pairs):,} verdicts flip"
             lines += [
-                f"a shuffle moves a score by {shown(self.mean_abs_change)} on average{flips}",
+                f"a shuffle changes a score by {shown(self.mean_abs_change)} on average{flips}",
                 "the judge's own unsteadiness is in this, too: compare it with the spread of "
                 "repeats",
             ]
-        lines += _left_out(self.too_few_chunks, "with fewer than two chunks")
+        lines += _left_out(self.too_few_chunks, "with fewer than two contexts")
         return "\n".join(lines + _left_out(self.scores.failed, "could not be judged"))
 
 
 def sensitivity(low: float, high: float, scale: tuple[float, float] = (0, 1)) -> Sensitivity:
-    """What an interval of a mean difference says about how much a change matters.
+    """How much a change matters, from the interval of a mean difference.
 
-    ``none`` where it holds 0; else by the bound nearer to 0, as a share of the scale: ``strong``
-    from an eighth on (half a point from 1 to 5), ``medium`` from a twentieth, ``weak`` below.
+    ``none`` if the interval contains 0. Otherwise by the bound nearer to 0, as a share of the
+    scale: ``strong`` from an eighth (half a point from 1 to 5), ``medium`` from a twentieth,
+    ``weak`` below.
     """
     width = scale[1] - scale[0]
     nearest = min(abs(low), abs(high)) / width
     if low <= 0 <= high or nearest < _ROUNDING:
         return "none"
-    # A bound on the mark itself, less what rounding takes, is on it.
+    # A bound within rounding error of a mark counts as on it.
     nearest += _ROUNDING
     return "strong" if nearest >= _STRONG else "medium" if nearest >= _MEDIUM else "weak"
 
@@ -248,16 +249,16 @@ async def debias_check(
     n_resamples: int = 1000,
     level: float = 0.95,
 ) -> DebiasReport:
-    """Judge rows with and without the paragraph on length, and compare.
+    """Compare a judge's scores with and without the paragraph on length.
 
     Parameters
     ----------
     rows : mapping of str to row or None
-        By their names; None for a row whose texts are not at hand any more.
+        By their names; None for a row whose texts are no longer available.
     judge_rows : callable
-        Takes rows and whether the paragraph is to be in their prompts.
+        Takes rows and whether to include the paragraph in their prompts.
     stored : mapping of str to float or None, optional
-        Scores from before, which are not judged again; None, NaN or no entry where a row has none.
+        Earlier scores, which are reused; None, NaN or no entry for a row without one.
     stored_with_paragraph : bool, default True
         Whether the paragraph was in the prompts of the stored scores.
     scale : tuple of float
@@ -267,7 +268,7 @@ async def debias_check(
     """
     resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level)
     if not scale[0] < scale[1]:
-        raise InputError(f"scale must go from the lowest to the highest score, got {scale}")
+        raise InputError(f"scale must be (lowest, highest), got {scale}")
     known = {name: row for name, row in rows.items() if row is not None}
     judged = known
     if stored is not None:
@@ -310,22 +311,22 @@ async def position_check(
     n_resamples: int = 1000,
     level: float = 0.95,
 ) -> PositionReport:
-    """Judge rows with their chunks as they come and shuffled, and compare.
+    """Compare a judge's scores with chunks in their own order and shuffled.
 
-    Not for metrics that are about the order, as context_precision.
+    This is not for metrics of the order, such as context_precision.
 
     Parameters
     ----------
     rows : mapping of str to row
         By their names. A row's shuffles depend on its name and the seed, and on no other row.
     judge_rows : callable
-        Takes rows and an order of chunks for each.
+        Takes rows and the order of chunks for each.
     n_chunks : callable
-        How many chunks a row has.
+        Returns the number of chunks of a row.
     n_shuffles : int, default 1
-        Each is another order than the one the chunks come in.
+        The number of shuffles, each different from the original order.
     threshold : float, optional
-        From where a score passes; without one no verdicts are compared.
+        The threshold for verdicts; without it, verdicts are not compared.
     seed, n_resamples, level
         Of the shuffles, and of the interval of the mean difference, by resampling pairs.
     """
@@ -362,7 +363,7 @@ async def position_check(
 
 
 def _shuffled(n_chunks: int, seed: str) -> Order:
-    """An order other than the one the chunks come in; all of them are equally likely."""
+    """A random order other than the original one; all are equally likely."""
     generator = random.Random(seed)
     order = as_they_come = list(range(n_chunks))
     while order == as_they_come:
@@ -372,7 +373,7 @@ def _shuffled(n_chunks: int, seed: str) -> Order:
 
 def _checked(scores: Scores, names: Sequence[str]) -> Scores:
     if len(scores) != len(names):
-        raise InputError(f"judge_rows gave {len(scores)} scores for {len(names)} rows")
+        raise InputError(f"judge_rows returned {len(scores)} scores for {len(names)} rows")
     return scores
 
 

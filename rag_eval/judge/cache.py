@@ -1,4 +1,4 @@
-"""Replies of earlier runs.  In: what was asked.  Out: the reply, or None; never an error."""
+"""The cache of replies of earlier runs; a lookup never raises."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["CachedReply", "JudgeCache", "JudgeCacheWarning", "cache_key"]
 
 _ROWS_AT_ONCE: Final = 64
 _LONGEST_WAIT_S: Final = 1.0
-# How old the note of a row's last use may get; to note each use would make every read a write.
+# How stale a row's last-used time may get: updating it always would make every read a write.
 _USE_GRAIN_S: Final = 60.0
 _DAY_S: Final = 86400.0
 
@@ -46,7 +46,7 @@ _INSERT: Final = (
 
 
 class JudgeCacheWarning(UserWarning):
-    """The cache cannot be used; the run goes on without it."""
+    """The cache cannot be used; the run continues without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class CachedReply:
     Attributes
     ----------
     reply : dict
-        The decoded object without its mark.
+        The decoded object, without its mark.
     usage : Usage
-        What the call took.
+        The tokens of the call.
     model : str or None
         The model that answered.
     """
@@ -79,18 +79,17 @@ class _Row(NamedTuple):
 
 
 class JudgeCache:
-    """Replies in an SQLite file, which several processes and threads may share.
+    """Replies in an SQLite file that several processes and threads may share.
 
-    Puts are written in bulk by a thread of its own, within a second. A disk that is full or cannot
-    be written, or a damaged file, is one :class:`JudgeCacheWarning`; from then on nothing is found
-    and nothing is kept.
+    A separate thread writes new replies in bulk, within a second. A full or read-only disk or a
+    damaged file raises one :class:`JudgeCacheWarning`; after that nothing is found or kept.
 
     Parameters
     ----------
     path : path
-        Made with its folders, for their owner alone, when it is not there.
+        Created with its folders, readable only by the owner, if it does not exist.
     max_bytes : int
-        Past this size, what was not used for longest is dropped.
+        Above this size, the least recently used replies are dropped.
     max_age_days : float, optional
         Older replies are not found.
     clock : callable
@@ -164,7 +163,7 @@ class JudgeCache:
         try:
             reply = msgspec.json.encode(cached.reply).decode()
         except (TypeError, UnicodeEncodeError):
-            return  # half a character, say, which no file of text can hold
+            return  # such as a lone surrogate, which cannot be written
         now = self._clock()
         usage = cached.usage
         tokens = usage.input_tokens, usage.output_tokens, usage.estimated
@@ -174,18 +173,18 @@ class JudgeCache:
             self._wake_writer()
 
     def flush(self) -> None:
-        """Write what is waiting to be written."""
+        """Write all pending replies."""
         if self._is_usable():
             self._write()
             self._warn()
 
     def info(self) -> CacheInfo | None:
-        """What it holds; None when it cannot be used."""
+        """Statistics of the cache; None if it cannot be used."""
         found: CacheInfo | None = self._in_writing(lambda writer: info_of(writer, self._path))
         return found
 
     def clear(self) -> int:
-        """Forget all replies; the number of them."""
+        """Delete all replies and return their number."""
         return self._in_writing(clear_rows) or 0
 
     def _in_writing(self, act: Callable[[sqlite3.Connection], Any]) -> Any:
@@ -201,7 +200,7 @@ class JudgeCache:
         return None
 
     def close(self) -> None:
-        """Write what is waiting and close the file; afterwards nothing is found or kept."""
+        """Write pending replies and close the file; after that nothing is found or kept."""
         if self._pid != os.getpid():
             return  # the parent's
         with self._lock:
@@ -227,7 +226,7 @@ class JudgeCache:
 
     def _is_usable(self) -> bool:
         if self._pid != os.getpid():
-            # A connection must not be used, nor closed, on the other side of a fork.
+            # A forked process must neither use nor close the connection of its parent.
             self._abandoned.append((self._reader, self._writer))
             closing = self._closing
             self._open()
@@ -239,7 +238,7 @@ class JudgeCache:
         with self._reading:
             if self._reader is None:
                 return None
-            # All of one row: a statement that is not at its end keeps the log from being folded in.
+            # Read all rows: an unfinished statement prevents checkpoints of the log.
             found = self._reader.execute(_SELECT, (key,)).fetchall()
         return msgspec.convert(found[0], _Row) if found else None
 
@@ -255,7 +254,7 @@ class JudgeCache:
             self._wake.notify_all()
 
     def _keep_writing(self) -> None:
-        """Write when there is enough, or when the first has waited long enough."""
+        """Write when enough replies are pending, or the first has waited long enough."""
         while self._fault is None and not self._closing:
             with self._wake:
                 self._wake.wait_for(lambda: self._closing or self._pending or self._touched)
@@ -294,11 +293,11 @@ class JudgeCache:
             self._fault = str(error)
 
     def _warn(self) -> None:
-        """Warn once, on the thread of a caller: one from the writer's would reach nobody."""
+        """Warn once, in a caller's thread: a warning from the writer's thread would be lost."""
         if self._fault is not None and not self._warned:
             self._warned = True
             warnings.warn(
-                f"going on without the cache of judgements {self._path}: {self._fault}",
+                f"the judge cache {self._path} is not used: {self._fault}",
                 JudgeCacheWarning,
                 stacklevel=3,
             )
@@ -307,6 +306,6 @@ class JudgeCache:
 def _decoded(row: _Row) -> CachedReply:
     reply = msgspec.json.decode(row.reply)
     if not isinstance(reply, dict):
-        raise ValueError("a reply in it is no JSON object")
+        raise ValueError("it contains a reply that is not a JSON object")
     usage = Usage(row.input_tokens, row.output_tokens, bool(row.estimated))
     return CachedReply(reply, usage, row.model)

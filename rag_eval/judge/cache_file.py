@@ -1,6 +1,6 @@
-"""The file of cached replies.  In: a path.  Out: a connection to a database of ours.
+"""The SQLite file of cached replies.
 
-A row holds a digest, the decoded reply as JSON, and what the call took: no prompt, no key.
+A row has a digest, the decoded reply as JSON, and the tokens of the call: no prompt, no API key.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from rag_eval.plumbing.sqlite_files import (
 
 _VERSION: Final = 1
 _APPLICATION_ID: Final = 0x52654A63  # marks the file as ours; "ReJc"
-_LEAST_FREED: Final = 0.1  # of the cap: to evict in bulk is cheaper than one for each put
+_LEAST_FREED: Final = 0.1  # share of the cap: evicting in bulk is cheaper than one eviction per put
 _MOST_ROUNDS: Final = 20
-_LATEST: Final = 253402300800.0  # the end of the year 9999, which is the last that Python knows
-_DIGEST_BYTES: Final = 32  # a text under test must not be able to forge another's key
+_LATEST: Final = 253402300800.0  # the end of the year 9999, the last that Python supports
+_DIGEST_BYTES: Final = 32  # long enough that a sample cannot forge the key of another
 _PURPOSE: Final = b"rag_eval.reply.1"
 _OPENING: Final = threading.Lock()
 
@@ -58,17 +58,17 @@ _SCHEMA: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """What a cache holds.
+    """Statistics of a cache.
 
     Attributes
     ----------
     path : str
     entries : int
-        Replies.
+        Number of replies.
     size_bytes : int
-        On the disk, with the log beside it.
+        Size on disk, including the log.
     oldest, newest : float or None
-        When the first and the last of them came, in seconds since 1970; None without any.
+        The times of the oldest and newest reply, in seconds since 1970; None if empty.
     """
 
     path: str
@@ -95,28 +95,28 @@ def _iso(seconds: float | None) -> str | None:
 
 
 def default_cache_path(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the command line keeps its cache.
+    """The path of the cache on the command line.
 
     ``RAG_EVAL_CACHE``, or ``rag_eval/judge.sqlite`` in ``XDG_CACHE_HOME`` or ``~/.cache``.
     """
     named = environment.get("RAG_EVAL_CACHE")
     if named:
         return Path(named).expanduser()
-    # The standard says that a path which is not absolute counts as none.
+    # The XDG standard says to ignore relative paths.
     folder = environment.get("XDG_CACHE_HOME", "")
     root = Path(folder) if folder.startswith("/") else Path("~/.cache").expanduser()
     return root / "rag_eval" / "judge.sqlite"
 
 
 def open_cache_file(path: Path) -> sqlite3.Connection:
-    """A connection to the cache, which is made when it is not there.
+    """A connection to the cache, which is created if it does not exist.
 
     Raises
     ------
     InputError
-        The file is something else, or of a later version.
+        If the file is something else or of a later version.
     OSError, sqlite3.Error
-        It cannot be opened or made.
+        If it cannot be opened or created.
     """
     with _OPENING:
         make_file(path)
@@ -125,7 +125,7 @@ def open_cache_file(path: Path) -> sqlite3.Connection:
         if not _is_ours(connection, path):
             _create_tables(connection, path)
         connection.execute("PRAGMA synchronous = NORMAL")
-        # What stays of the log after it was folded into the file.
+        # The size of the log that is kept after a checkpoint.
         connection.execute("PRAGMA journal_size_limit = 16777216")
     except BaseException:
         connection.close()
@@ -135,12 +135,12 @@ def open_cache_file(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def existing_cache(path: Path) -> Iterator[sqlite3.Connection | None]:
-    """A connection to a cache that is there already; None where no file is.
+    """A connection to an existing cache; None if there is no file.
 
     Raises
     ------
     InputError
-        The file is something else, damaged, or in use.
+        If the file is something else, damaged, or in use.
     """
     if not path.exists():
         yield None
@@ -153,22 +153,22 @@ def existing_cache(path: Path) -> Iterator[sqlite3.Connection | None]:
 
 
 def _is_ours(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the tables are there; False for an empty database."""
+    """Whether the tables exist; False for an empty database."""
     if not bears_mark(connection, _APPLICATION_ID):
         if is_taken(connection, _APPLICATION_ID):
-            raise InputError(f"{path} is a database of something else")
+            raise InputError(f"{path} is a database, but not a judge cache")
         return False
     version = number(connection, "PRAGMA user_version")
     if version != _VERSION:
         raise InputError(
-            f"{path} has version {version} of the cache's form; this package knows up to {_VERSION}"
+            f"{path} has cache format version {version}; this package supports up to {_VERSION}"
         )
     check_tables(connection, _SCHEMA)
     return True
 
 
 def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """The tables; other processes may be at it at the same time."""
+    """Create the tables; other processes may do so at the same time."""
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     write_ahead(connection)
     with transaction(connection):
@@ -178,7 +178,7 @@ def _create_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def info_of(connection: sqlite3.Connection, path: Path) -> CacheInfo:
-    """What a cache holds."""
+    """Statistics of a cache."""
     entries, oldest, newest = connection.execute(
         "SELECT count(*), min(created), max(created) FROM replies"
     ).fetchone()
@@ -191,20 +191,20 @@ def info_of(connection: sqlite3.Connection, path: Path) -> CacheInfo:
 
 
 def clear_rows(connection: sqlite3.Connection) -> int:
-    """Forget all replies and give their room back; the number of them."""
+    """Delete all replies, free their space, and return their number."""
     found = connection.execute("DELETE FROM replies").rowcount
     try:
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.OperationalError as error:
-        # Another process reads: the rows are gone, their room is used again.
+        # Another process is reading: the rows are deleted, and their space will be reused.
         if "locked" not in str(error):
             raise
     return int(found)
 
 
 def evict(connection: sqlite3.Connection, max_bytes: int) -> None:
-    """Drop what was not used for longest, until the file is well below the cap."""
+    """Delete the least recently used replies until the file is well below the cap."""
     used = _used_bytes(connection)
     if used <= max_bytes:
         return
@@ -218,7 +218,7 @@ def evict(connection: sqlite3.Connection, max_bytes: int) -> None:
             (max(1, round(entries * (1 - wanted / used))),),
         )
         used = _used_bytes(connection)
-    # As a script: it gives back a page for each step, and a plain execute takes one step.
+    # As a script: each step frees one page, and execute would take only one step.
     connection.executescript("PRAGMA incremental_vacuum")
 
 
@@ -228,22 +228,22 @@ def _used_bytes(connection: sqlite3.Connection) -> int:
 
 
 def cache_key(template_digest: str, fields: Fields, identity: JudgeIdentity, repeat: int) -> bytes:
-    """What a reply is kept under.
+    """The key of a reply.
 
     Parameters
     ----------
     template_digest : str
-        Of the wording, see ``PromptStyle.digest``.
+        The digest of the wording, see ``PromptStyle.digest``.
     fields : mapping
-        The texts before they are fenced: the marks of a fence are new in every prompt.
+        The texts before fencing, because fence marks differ in every prompt.
     identity : JudgeIdentity
     repeat : int
-        Which of several askings of the same.
+        The number of the repeat.
 
     Returns
     -------
     bytes
-        32 of them; BLAKE2b over an encoding that no two different inputs share.
+        32 bytes; BLAKE2b over an injective encoding of the inputs.
     """
     parts: list[bytes] = []
     _encode(template_digest, parts)
@@ -256,7 +256,7 @@ def cache_key(template_digest: str, fields: Fields, identity: JudgeIdentity, rep
 
 
 def _encode(value: Any, parts: list[bytes]) -> None:
-    """Append a value as its kind, its length and its bytes, so that nothing runs together."""
+    """Append a value as its kind, its length and its bytes, so that encodings are unambiguous."""
     if isinstance(value, str):
         _append(b"s", value.encode("utf-8", "surrogatepass"), parts)
     elif value is None or isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""One call of one judge: a prompt in, a reply within the time limit out."""
+"""One call of one judge, within a time limit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REPLY_TYPES: Final[dict[str, Any]] = {
 
 
 class Caller:
-    """Calls a judge of any kind; one that is no coroutine function is called on a thread."""
+    """Calls any kind of judge; functions that are not coroutines are called in a thread."""
 
     def __init__(
         self, judge: JudgeFn, threads: ThreadCalls, coroutines: LoopCalls, timeout_s: float
@@ -44,14 +44,14 @@ class Caller:
         self._is_async = is_coroutine_function(judge)
 
     async def call(self, prompt: str, step: Step[Any]) -> JudgeReply:
-        """The reply, its usage estimated where the judge does not say.
+        """The reply, with estimated usage if the judge does not report it.
 
         Raises
         ------
         JudgeCallError
-            When a later try may succeed, or none ever can.
+            If a retry may succeed, or none ever can.
         JudgeFailure
-            When this judgement has failed.
+            If this judgement failed.
         """
         try:
             async with asyncio.timeout(self._timeout_s) as deadline:
@@ -60,11 +60,11 @@ class Caller:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            # Nobody cancelled this task: the judge raised it by itself.
+            # This task was not cancelled: the judge itself raised it.
             raise fault_of(error) from error
         except GeneratorExit:
             raise
-        # Of a judge not even SystemExit may end the loop that all judges share.
+        # Not even a SystemExit of a judge may end the loop that all judges share.
         except BaseException as error:
             expired = deadline.expired()
             raise (late_reply(self._timeout_s) if expired else fault_of(error)) from error
@@ -86,7 +86,7 @@ def _checked(found: object, prompt: str) -> JudgeReply:
         return JudgeReply(found, usage=estimated_usage(prompt, found))
     if not isinstance(found, JudgeReply):
         raise JudgeFailure(
-            "failed", f"the judge returned {type(found).__name__}, wanted str or JudgeReply"
+            "failed", f"the judge must return str or JudgeReply, got {type(found).__name__}"
         )
     for name, wanted in _REPLY_TYPES.items():
         value = getattr(found, name)
@@ -98,12 +98,12 @@ def _checked(found: object, prompt: str) -> JudgeReply:
         return replace(found, usage=estimated_usage(prompt, found.text))
     for count in (found.usage.input_tokens, found.usage.output_tokens):
         if not isinstance(count, int) or count < 0:
-            raise JudgeFailure("failed", f"the judge's reply counts {count!r} tokens")
+            raise JudgeFailure("failed", f"the judge's reply has an invalid token count: {count!r}")
     return found
 
 
 def _check_length(text: str) -> None:
-    # No text has fewer bytes than characters: one that is far too long is not copied.
+    # A text has at least as many bytes as characters, so one that is too long is not copied.
     n_characters = len(text)
     if n_characters > MAX_REPLY_BYTES or n_bytes(text) > MAX_REPLY_BYTES:
-        raise JudgeFailure("failed", "the judge's reply is longer than 4 MB, and was not read")
+        raise JudgeFailure("failed", "the judge's reply is longer than 4 MB and was not read")

@@ -1,4 +1,4 @@
-"""The end of a run: why no more calls begin, and which questions under way have to hear it."""
+"""The end of a run: why no more calls start, and which pending questions are cancelled."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rag_eval.judge.failures import JudgeFailure
 
 
 class Ending:
-    """Open until a time limit, a budget, a dead judge or the user ends it.
+    """Open until a time limit, a budget, an unavailable judge or the user ends the run.
 
     Attributes
     ----------
     is_final : bool
-        Not even cached replies are wanted any more.
+        Whether not even cached replies are used any more.
     """
 
     def __init__(self, run_timeout_s: float | None) -> None:
@@ -30,11 +30,11 @@ class Ending:
 
     @property
     def has_come(self) -> bool:
-        """Whether no more calls may begin."""
+        """Whether no more calls may start."""
         return self._reason is not None
 
     def check(self) -> None:
-        """Raise the reason when no more calls may begin."""
+        """Raise the reason if no more calls may start."""
         if self._reason is None and self._deadline is not None:
             assert self._loop is not None
             if self._loop.time() >= self._deadline:
@@ -43,23 +43,23 @@ class Ending:
             raise self._reason()
 
     def come(self, reason: Callable[[], RagEvalError], *, final: bool = False) -> None:
-        """Let no more calls begin; those in flight may end. ``reason`` makes what is raised."""
+        """Stop new calls; calls in flight may finish. ``reason`` creates the exception to raise."""
         if self._reason is None or (final and not self.is_final):
             self._reason = reason
             self.is_final |= final
             self._cut(self._waiting)
 
     def stop(self) -> None:
-        """Cut off the calls in flight, too; from any thread."""
+        """Also cancel the calls in flight; callable from any thread."""
         self._reason = lambda: JudgeFailure("interrupted", "the run was stopped")
         self.is_final = True
         if self._loop is not None:
-            with suppress(RuntimeError):  # the loop is closed, and nothing in flight
+            with suppress(RuntimeError):  # the loop is closed, so nothing is in flight
                 self._loop.call_soon_threadsafe(self._cut_all)
 
     @asynccontextmanager
     async def heard(self) -> AsyncIterator[asyncio.Timeout]:
-        """A question under way: cut off when the end comes, and then the reason is raised."""
+        """A pending question, which is cancelled at the end; then the reason is raised."""
         self._loop = asyncio.get_running_loop()
         if self._deadline is None and self._run_timeout_s is not None:
             self._deadline = self._loop.time() + self._run_timeout_s
@@ -69,7 +69,7 @@ class Ending:
                 self._waiting.add(cut)
                 yield cut
         except Exception:
-            # A judge may turn its cancellation into any exception.
+            # A judge may turn a cancellation into any exception.
             if cut.expired():
                 raise (self._reason or self._out_of_time)() from None
             raise
@@ -78,7 +78,7 @@ class Ending:
 
     @contextmanager
     def calling(self, cut: asyncio.Timeout) -> Iterator[None]:
-        """A call of the question is in flight."""
+        """Mark that a call of the question is in flight."""
         self._waiting.discard(cut)
         self._calling.add(cut)
         try:

@@ -1,4 +1,4 @@
-"""How a judgement can fail, one by one and as a whole."""
+"""How a single judgement, or the judge as a whole, can fail."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ FailureKind: TypeAlias = Literal[
 _NULL_REASONS: Final = {kind: NullReason[f"JUDGE_{kind.upper()}"] for kind in get_args(FailureKind)}
 
 JUDGE_FAILURES: Final = frozenset(_NULL_REASONS.values())
-"""Null reasons that say that a judge was to score and did not."""
+"""Null reasons of failed judgements."""
 
 
 class JudgeFailure(RagEvalError):
-    """One judgement failed: its score is null and ``kind`` is the reason.
+    """A failed judgement: its score is null, and ``kind`` is the reason.
 
     Attributes
     ----------
     kind : FailureKind
-        ``unparsed``: no JSON of the wanted form, or without the mark; ``incomplete``: verdicts are
-        missing; ``refused``; ``truncated``: cut by a token limit; ``timed_out``; ``unreachable``:
-        the server failed or limited the rate to the last try; ``failed``: the callable raised;
-        ``budget``: not asked, a budget was reached; ``interrupted``: not asked any more.
+        ``unparsed``: no JSON of the expected form, or without the mark; ``incomplete``: verdicts
+        are missing; ``refused``; ``truncated``: cut by a token limit; ``timed_out``;
+        ``unreachable``: the server failed or limited the rate on every try; ``failed``: the
+        callable raised; ``budget``: not asked because a budget was reached; ``interrupted``: not
+        asked because the run was stopped.
     """
 
     def __init__(self, kind: FailureKind, message: str) -> None:
@@ -43,24 +44,24 @@ class JudgeFailure(RagEvalError):
 
     @property
     def null_reason(self) -> NullReason:
-        """The reason that goes beside the null score."""
+        """The null reason of the score."""
         return _NULL_REASONS[self.kind]
 
 
 class JudgeCallError(RagEvalError):
-    """What an adapter raises when a call fails; the message holds no key.
+    """Raised by adapters when a call fails; the message contains no API key.
 
     Attributes
     ----------
     retryable : bool
-        Trying again may help: a limit, a server's fault, a cut connection.
+        Whether a retry may help: a rate limit, a server error, a lost connection.
     fatal : bool
-        No later call can succeed either: a wrong key, an unknown model.
+        Whether no later call can succeed: a wrong key, an unknown model.
     retry_after_s : float or None
-        How long the server asked to wait.
+        The wait that the server asked for.
     timed_out : bool
     rate_limited : bool
-        The server takes fewer calls than it gets: all calls slow down.
+        Whether the server limits the rate, so that all calls slow down.
     """
 
     def __init__(
@@ -82,16 +83,16 @@ class JudgeCallError(RagEvalError):
 
 
 def late_reply(limit_s: float) -> JudgeCallError:
-    """The error of a call that took longer than the limit in force."""
+    """The error of a call that exceeded its time limit."""
     return JudgeCallError(
-        f"the judge gave no reply within {limit_s:g} s", retryable=True, timed_out=True
+        f"the judge did not reply within {limit_s:g} s", retryable=True, timed_out=True
     )
 
 
 class JudgeUnavailableError(RagEvalError):
-    """The judge cannot be used at all: a wrong key, an unknown model, a server that is not there.
+    """The judge cannot be used: a wrong key, an unknown model, or an unreachable server.
 
-    ``partial`` holds what was judged before, when there is something.
+    ``partial`` holds the judgements made before, if any.
     """
 
     partial: object = None

@@ -1,4 +1,4 @@
-"""Judges and length: scores, lengths and native scores in, their partial rank correlation out."""
+"""Length bias of a judge: the partial rank correlation of scores and lengths."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from rag_eval.stats.intervals import Interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthCorrelation:
-    """Whether a judge's scores go with length; made by :func:`length_partial_correlation`.
+    """Correlation of a judge's scores with length; made by :func:`length_partial_correlation`.
 
     Attributes
     ----------
     correlation : Interval or None
-        Rank correlation of judge's score and length, given the native score where there is one;
-        None where it is not defined.
+        Rank correlation of the judge's score and length, given the native score if there is one;
+        None if undefined.
     plain : float or None
-        The same without regard to the native score.
+        The same without controlling for the native score.
     given_native : bool
         Whether native scores were held constant.
     n_rows, n_left_out : int
-        Rows that have all the numbers, and those that lack one.
+        Rows with all the numbers, and rows that lack one.
     """
 
     correlation: Interval | None
@@ -55,11 +55,11 @@ class LengthCorrelation:
     def text(self) -> str:
         """In a few lines."""
         given = " at equal native score" if self.given_native else ""
-        left_out = f", {self.n_left_out:,} left out" if self.n_left_out else ""
+        left_out = f", {self.n_left_out:,} excluded" if self.n_left_out else ""
         about = f"judge's score and length{given} ({self.n_rows:,} rows{left_out})"
         if self.correlation is None:
-            return f"{about}: no correlation can be told"
-        plain = f"; {shown(self.plain)} without regard to it" if self.given_native else ""
+            return f"{about}: the correlation is undefined"
+        plain = f"; {shown(self.plain)} without controlling for it" if self.given_native else ""
         return (
             f"{about}: rank correlation {self.correlation.estimate:.2f} "
             f"({interval_text(self.correlation)}){plain}\n{self._meaning()}"
@@ -68,10 +68,10 @@ class LengthCorrelation:
     def _meaning(self) -> str:
         found = self.correlation
         if found is None or found.low is None or found.high is None or found.low <= 0 <= found.high:
-            return "no sign that the judge goes by length"
+            return "no sign of a length bias"
         side = "longer" if found.low > 0 else "shorter"
-        known = "native scores do not see" if self.given_native else "this does not see"
-        return f"{side} answers score higher: a bias of the judge, or merit that {known}"
+        known = "native scores do not measure" if self.given_native else "this does not measure"
+        return f"{side} answers score higher: a bias of the judge, or quality that {known}"
 
 
 def length_partial_correlation(
@@ -81,25 +81,25 @@ def length_partial_correlation(
     *,
     resampling: Resampling = USUAL,
 ) -> LengthCorrelation:
-    """Spearman's correlation of judge's score and length among rows of like native score.
+    """Spearman's correlation of a judge's score and length, given the native score.
 
-    Long answers can be better ones, so that scores that grow with length prove nothing; what is
-    left when a score that no judge gave is held constant says more.
+    Long answers can be better, so scores that grow with length prove nothing by themselves. The
+    correlation that remains when a score without a judge is held constant says more.
 
     Parameters
     ----------
     judge_scores, lengths, native_scores : sequence of float or None
-        Per row; a row that lacks one (None or NaN) is left out. Without native scores the
-        correlation is a plain one.
+        Per row; a row without one of them (None or NaN) is excluded. Without native scores the
+        correlation is not partial.
     resampling : Resampling
-        Of the rows, for the interval. Ranks are taken anew in each resample.
+        Resampling of the rows, for the interval. Ranks are recomputed in each resample.
 
     Returns
     -------
     LengthCorrelation
-        Without a correlation where a column is constant, where the native score ranks the rows as
-        one of the others does, or for so few rows (three, or four with native scores, are needed)
-        that it would be 1 or -1 whatever they are.
+        Without a correlation if a column is constant, if the native score ranks the rows exactly
+        as another column does, or if there are too few rows (three, or four with native scores,
+        are needed).
     """
     columns = [judge_scores, lengths] + ([] if native_scores is None else [native_scores])
     if len({len(column) for column in columns}) > 1:

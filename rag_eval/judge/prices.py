@@ -1,6 +1,6 @@
-"""The user's prices: a table of models in, the cost of a call out.
+"""The cost of calls by the user's price table.
 
-No prices are shipped: they change, and a run must not report last year's.
+No prices are shipped, because they change.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class PriceTable:
     Attributes
     ----------
     prices : dict of Price
-        By the name of a model, or the beginning of the names of some: ``gpt-5`` also prices
-        ``gpt-5-2025-08-07``, unless a longer name fits. A name ends at a letter or digit, so
-        ``gpt-4`` does not price ``gpt-4o``.
+        By model name or its beginning: ``gpt-5`` also prices ``gpt-5-2025-08-07``, unless a
+        longer name matches. The match ends at a word boundary, so ``gpt-4`` does not price
+        ``gpt-4o``.
     """
 
     prices: Mapping[str, Price]
@@ -48,27 +48,27 @@ class PriceTable:
         Raises
         ------
         InputError
-            Naming the model whose prices are not two numbers from 0 on.
+            If the prices of a model are not two numbers of at least 0.
         """
         if not isinstance(table, Mapping):
             raise InputError(f"{owner} must be a table of models, got {type(table).__name__}")
         return cls({str(model): _price(found, model, owner) for model, found in table.items()})
 
     def price_of(self, model: str | None) -> Price | None:
-        """The price of the model, or of the longest beginning of its name that has one."""
+        """The price of the model, or of the longest matching beginning of its name."""
         if model is None:
             return None
         fitting = [name for name in self.prices if _begins(model, name)]
         return self.prices[max(fitting, key=len)] if fitting else None
 
     def cost_usd(self, usage: Usage, model: str | None) -> float | None:
-        """What a call cost; None when the model has no price."""
+        """The cost of a call; None if the model has no price."""
         price = self.price_of(model)
         return None if price is None else cost_at(price, usage)
 
 
 def cost_at(price: Price, usage: Usage) -> float:
-    """What a call cost at this price."""
+    """The cost of a call at this price."""
     tokens_in, tokens_out = usage.input_tokens, usage.output_tokens
     return (tokens_in * price.input + tokens_out * price.output) / _TOKENS_PER_PRICE
 
@@ -79,7 +79,7 @@ def read_prices(path: str | Path) -> PriceTable:
     Raises
     ------
     InputError
-        When it cannot be read or is no table of prices.
+        If it cannot be read or is not a price table.
     """
     file = Path(path)
     kind, read = ("JSON", json.loads) if file.suffix.lower() == ".json" else ("TOML", tomllib.loads)
@@ -95,14 +95,14 @@ def read_prices(path: str | Path) -> PriceTable:
 
 
 def price_table(given: Any) -> PriceTable | None:
-    """A price table as it is, from a mapping, or from a file of that name; None for None."""
+    """A price table from a table, a mapping or a file path; None for None."""
     if given is None or isinstance(given, PriceTable):
         return given
     return read_prices(given) if isinstance(given, (str, Path)) else PriceTable.of(given)
 
 
 def _begins(model: str, name: str) -> bool:
-    """Whether a name is the model's, or its beginning up to the end of a word."""
+    """Whether a name is the model's, or its beginning up to a word boundary."""
     if not model.startswith(name):
         return False
     rest = model[len(name) :]
@@ -112,19 +112,19 @@ def _begins(model: str, name: str) -> bool:
 def _price(found: object, model: object, owner: str) -> Price:
     where = f"{owner}: {model!r}"
     if not isinstance(model, str) or not model:
-        raise InputError(f"{where} is no name of a model")
+        raise InputError(f"{where} is not a model name")
     if not isinstance(found, Mapping):
-        raise InputError(f"{where} must hold the prices input and output, got {found!r}")
+        raise InputError(f"{where} must have the prices input and output, got {found!r}")
     for key in found:
         if key not in _KEYS:
             hint = suggestion(key, _KEYS)
             if isinstance(found[key], Mapping):
-                hint = '; a name with a dot is quoted in TOML: ["gpt-4.1"]'
+                hint = '; quote a name with a dot in TOML: ["gpt-4.1"]'
             raise InputError(f"{where} has no price {key!r}{hint}")
     return Price(*(_amount(found, key, where) for key in _KEYS))
 
 
 def _amount(found: Mapping[str, Any], key: str, where: str) -> float:
     if key not in found:
-        raise InputError(f"{where} lacks the price {key!r}")
+        raise InputError(f"{where} needs the price {key!r}")
     return from_zero(found[key], f"{where}: {key}")

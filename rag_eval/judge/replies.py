@@ -1,4 +1,4 @@
-"""What a judge is, what it gives back, and what that took."""
+"""Judges, their replies, and the tokens these took."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from rag_eval.errors import InputError
 
 CALL_TIMEOUT_S: Final = 60.0
 MAX_REPLY_BYTES: Final = 4_000_000
-"""A reply that is longer is not read; verdicts take some thousands."""
+"""Longer replies are not read; verdicts take a few thousand."""
 
 UNNAMED = "unnamed"
-# Bytes of UTF-8 in a token, about, over English prose and JSON.
+# Approximate UTF-8 bytes per token in English prose and JSON.
 _BYTES_PER_TOKEN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that a call took.
+    """Tokens of a call.
 
     Attributes
     ----------
     input_tokens, output_tokens : int
     estimated : bool
-        Counted from the length of the texts, because the judge did not say.
+        Whether they were estimated from text lengths, because the judge did not report them.
     """
 
     input_tokens: int
@@ -35,17 +35,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
-    """A judge's reply, and what its server said about it.
+    """A judge's reply, with metadata from its server.
 
     Attributes
     ----------
     text : str
     finish_reason : str or None
-        Why it ended: ``stop``, ``length``, ``refusal`` and such, in the server's words.
+        Why it ended, such as ``stop``, ``length`` or ``refusal``, as given by the server.
     usage : Usage or None
-        None makes an estimate from the texts.
+        None for an estimate from text lengths.
     model : str or None
-        The model that answered, as the server names it.
+        The model that answered, as named by the server.
     """
 
     text: str
@@ -56,17 +56,17 @@ class JudgeReply:
 
 @dataclass(slots=True)
 class Tally:
-    """What some judgement took; several metrics of a row have one each.
+    """Calls and tokens of judgements; each metric of a row has one.
 
     Attributes
     ----------
     llm_calls : int
-        Calls made, tries after a failure among them.
+        Calls made, including retries.
     cached_calls : int
-        Replies that were there from an earlier run.
+        Replies that came from the cache.
     input_tokens, output_tokens : int
     estimated : bool
-        Some of the tokens were counted from the length of the texts.
+        Whether some token counts were estimated from text lengths.
     parse_failures : int
         Replies that could not be read.
     """
@@ -79,7 +79,7 @@ class Tally:
     parse_failures: int = 0
 
     def add(self, other: Tally) -> None:
-        """Count what another tally has, too."""
+        """Add the counts of another tally."""
         self.llm_calls += other.llm_calls
         self.cached_calls += other.cached_calls
         self.input_tokens += other.input_tokens
@@ -89,19 +89,19 @@ class Tally:
 
 
 JudgeFn: TypeAlias = Callable[[str], str | JudgeReply | Awaitable[str | JudgeReply]]
-"""Takes a prompt, gives the judge's reply."""
+"""Takes a prompt and returns the judge's reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeIdentity:
-    """Which judge gave a verdict: all of it that can change the verdict.
+    """The identity of a judge: everything that can change its verdicts.
 
     Attributes
     ----------
     provider : str
         ``openai``, ``anthropic``, or ``callable``.
     model : str
-        The model asked for; of a callable, its given name.
+        The requested model, or the given name of a callable.
     base_url : str or None
         The server; None for the vendor's own.
     parameters : dict
@@ -128,7 +128,7 @@ class JudgeIdentity:
 
 @runtime_checkable
 class SchemaJudge(Protocol):
-    """A judge that can be held to a JSON schema; the adapters make such."""
+    """A judge that supports JSON schemas, as those of the adapters do."""
 
     @property
     def identity(self) -> JudgeIdentity: ...
@@ -136,7 +136,7 @@ class SchemaJudge(Protocol):
     def __call__(self, prompt: str) -> Awaitable[JudgeReply]: ...
 
     async def ask(self, prompt: str, schema: dict[str, Any]) -> JudgeReply:
-        """As calling it, with the JSON schema that the reply is to follow."""
+        """Call the judge with a JSON schema for the reply."""
         ...
 
 
@@ -146,12 +146,12 @@ def n_bytes(text: str) -> int:
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens of a text, about: its bytes in UTF-8 by four, rounded up."""
+    """Estimated tokens of a text: its UTF-8 bytes divided by four, rounded up."""
     return -(-n_bytes(text) // _BYTES_PER_TOKEN)
 
 
 def estimated_usage(prompt: str, reply: str) -> Usage:
-    """What a call took, when the judge does not say."""
+    """The estimated tokens of a call, if the judge does not report them."""
     return Usage(estimated_tokens(prompt), estimated_tokens(reply), estimated=True)
 
 
@@ -160,14 +160,14 @@ def identity_of(
 ) -> JudgeIdentity:
     """The identity of a judge.
 
-    An adapter's judge knows its own. A function is called by ``name``, or by its attribute
-    ``judge_name``; one without is unnamed, its replies are not cached, and of several the ``place``
-    tells them apart.
+    A judge from an adapter has its own. A function is identified by ``name`` or its attribute
+    ``judge_name``. Without a name its replies are not cached, and several such judges are told
+    apart by ``place``.
 
     Raises
     ------
     InputError
-        When it cannot be called.
+        If it is not callable.
     """
     if not callable(judge):
         raise InputError(f"a judge must be callable, got {type(judge).__name__}")
@@ -181,32 +181,32 @@ def identity_of(
 
 
 def is_named(identity: JudgeIdentity) -> bool:
-    """Whether replies of the judge can be told from those of another, and so be cached."""
+    """Whether the judge has a name, so that its replies can be cached."""
     return identity.provider != "callable" or not identity.model.startswith(UNNAMED)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeLimits:
-    """What the calls of a run may take; None is no limit.
+    """Limits on the calls of a run; None means no limit.
 
     Attributes
     ----------
     concurrency : int, default 4
-        Calls in flight, all judges together.
+        Calls in flight, over all judges.
     call_timeout_s : float, default 60
-        One call ends there; it is tried once more.
+        Time limit of one call, which is then retried once.
     run_timeout_s : float, optional
-        From the first question on; what is not judged by then is not judged.
+        Time limit from the first question on; later judgements are not made.
     retries : int, default 5
-        Tries after the first of a call that failed in a way that may pass.
+        Retries of a call after a temporary failure.
     requests_per_minute, tokens_per_minute : float, optional
-        Spread evenly: a second's worth may come at once.
+        Rates, spread evenly; one second's worth may come at once.
     max_calls : int, optional
-        Calls of the run, tries among them; replies from a cache are free.
+        Maximum calls of the run, including retries; cached replies do not count.
     budget_usd : float, optional
-        No call begins once this is spent; calls in flight then may go beyond it.
+        No call starts after this is spent; calls in flight may exceed it.
     max_parse_failures : int, optional
-        With one more reply that cannot be read, the judge counts as unavailable.
+        With more unreadable replies than this, the judge counts as unavailable.
     """
 
     concurrency: int = 4

@@ -1,4 +1,4 @@
-"""What a judge raised -> whether to try again, when, and how often; to give up; to end the run."""
+"""Decides by the exception of a call whether to retry, give up, or end the run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rag_eval.plumbing.extras import package
 _FIRST_WAIT_S: Final = 0.5
 _LONGEST_WAIT_S: Final = 30.0
 _JITTER_S: Final = 1.0
-# A server that asks for more is out of quota for the day, not busy.
+# A server that asks for a longer wait is out of quota, not busy.
 _LONGEST_RETRY_AFTER_S: Final = 600.0
 _MOST_TIME_OUTS: Final = 2
 _PASSING_STATUS: Final = frozenset({408, 409, 429})
 _FATAL_STATUS: Final = frozenset({401, 403, 404})
 _TOO_MANY: Final = 429
-# Raised by the computer under the judge, not by a server it could not reach.
+# Raised by the local machine, not by an unreachable server.
 _OF_FILES: Final = (
     FileNotFoundError,
     FileExistsError,
@@ -36,9 +36,9 @@ _MOST_CAUSES: Final = 8
 
 
 def stamina_package() -> Any:
-    """The package that retries; a MissingExtraError names the extra that brings it."""
+    """The stamina package; raises MissingExtraError if it is not installed."""
     stamina = package("stamina", "calling a judge", "judge")
-    # It warns of every retry; where nobody set logging up, that would go to the terminal.
+    # It warns on every retry, which would reach the terminal if logging is not configured.
     logger = logging.getLogger("stamina")
     if not logger.hasHandlers():
         logger.addHandler(logging.NullHandler())
@@ -46,11 +46,11 @@ def stamina_package() -> Any:
 
 
 def tries(stamina: Any, retries: int, ending: Ending) -> Any:
-    """The tries of one call: an async iterator over context managers, one per try."""
+    """The attempts of one call: an async iterator of context managers."""
     n_timed_out = 0
 
     def again(error: Exception) -> bool | float:
-        """Whether to try again; a number is how long to wait before."""
+        """Whether to retry; a number is the wait before it."""
         nonlocal n_timed_out
         if not isinstance(error, JudgeCallError) or error.fatal or not error.retryable:
             return False
@@ -74,12 +74,12 @@ def tries(stamina: Any, retries: int, ending: Ending) -> Any:
 
 
 def asks_too_long(error: JudgeCallError) -> bool:
-    """Whether the server asks for a wait that no run should wait out."""
+    """Whether the server asks for a wait that is too long for a run."""
     return error.retry_after_s is not None and error.retry_after_s > _LONGEST_RETRY_AFTER_S
 
 
 def given_up(error: JudgeCallError) -> JudgeFailure | JudgeUnavailableError:
-    """What a call ends with whose last try failed like this."""
+    """The final error of a call whose last attempt failed like this."""
     if error.fatal:
         return JudgeUnavailableError(str(error))
     if asks_too_long(error):
@@ -92,11 +92,11 @@ def given_up(error: JudgeCallError) -> JudgeFailure | JudgeUnavailableError:
 
 
 def fault_of(error: BaseException) -> RagEvalError:
-    """A JudgeCallError for what may pass or ends all; else a JudgeFailure of kind ``failed``.
+    """A JudgeCallError for a temporary or fatal error, otherwise a JudgeFailure of kind ``failed``.
 
-    What this package raised is given back as it is. Of others' exceptions the attribute
-    ``status_code`` is read, as the clients of HTTP APIs set it, and ``response.headers``; then
-    whether it, or what it was raised from, is a time-out or an error of the operating system.
+    Exceptions of this package are returned unchanged. For others, the attributes ``status_code``
+    and ``response.headers`` are read, which HTTP clients set; then whether the exception, or one
+    that it was raised from, is a timeout or an operating-system error.
     """
     if isinstance(error, (JudgeCallError, JudgeFailure, JudgeUnavailableError)):
         return error
@@ -115,7 +115,7 @@ def fault_of(error: BaseException) -> RagEvalError:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """How long a server asks to wait, from its reply's headers; None where it does not say."""
+    """The wait that a server asks for in its headers, if any."""
     in_ms = _number(headers.get("retry-after-ms"))
     if in_ms is not None:
         return in_ms / 1000.0
@@ -155,7 +155,7 @@ def _number(text: object) -> float | None:
 def _said(error: BaseException) -> str:
     try:
         text = str(error)
-    except Exception:  # an exception whose message cannot be made is an exception all the same
+    except Exception:  # even formatting the message of an exception may fail
         text = ""
     text = text[:_MOST_CHARACTERS]
     name = type(error).__name__

@@ -1,4 +1,4 @@
-"""Where a judge's server is.  In: a URL as it was written.  Out: the same, safe to send to."""
+"""Checks the URL of a judge's server and chooses its API key."""
 
 from __future__ import annotations
 
@@ -15,36 +15,34 @@ VENDOR_URLS: Final[Mapping[str, str]] = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
 }
-# Sent where a server on this machine asks for some key; no secret.
+# Sent to servers on this machine that require some key; not a secret.
 NO_KEY: Final = "none"
 
 _VENDOR_KEYS: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 _OTHER_KEY: Final = "RAG_EVAL_JUDGE_API_KEY"
-# Parsers of URLs disagree about everything else: a backslash, a tab, a letter of another script.
+# URL parsers disagree about everything else: backslashes, tabs, letters of other scripts.
 _PLAIN_URL: Final = re.compile(r"[A-Za-z0-9._~:/\[\]%+,=-]+")
 
 
 def checked_server_url(text: str) -> str:
-    """A server's URL, without a slash at its end.
+    """A server's URL without a trailing slash.
 
     Raises
     ------
     InputError
-        When it could give a key away: plain http to another machine, credentials or a query in it.
+        If it could leak a key: plain http to another machine, or credentials or a query in it.
     """
     url = text.strip()
     if "@" in url.partition("#")[0]:
-        # The message does not repeat it: a password may be in it.
-        raise InputError("the URL of a judge's server must not hold a user name or a password")
+        # Not repeated in the message, because it may contain a password.
+        raise InputError("the URL of a judge's server must not contain a user name or password")
     if "?" in url:
-        raise InputError(f"the URL of a judge's server must not hold a query, got {url!r}")
+        raise InputError(f"the URL of a judge's server must not contain a query, got {url!r}")
     if "#" in url:
         raise InputError(f"a base URL must not name a model, got {url!r}")
     parts = _parts(url)
     if parts.scheme == "http" and not _is_loopback_host(parts.hostname or ""):
-        raise InputError(
-            f"a judge's server on another machine must be reached by https, got {url!r}"
-        )
+        raise InputError(f"a judge's server on another machine must use https, got {url!r}")
     return parts.geturl().rstrip("/")
 
 
@@ -76,7 +74,7 @@ def _is_loopback_host(host: str) -> bool:
 
 
 def vendor_at(url: str) -> str | None:
-    """The vendor whose own server that is, or None."""
+    """The vendor that owns the server, or None."""
     parts = urlsplit(url)
     if parts.scheme != "https" or parts.port not in (None, 443):
         return None
@@ -85,12 +83,12 @@ def vendor_at(url: str) -> str | None:
 
 
 def key_for(url: str, environment: Mapping[str, str]) -> str:
-    """The key that may be sent to a server: a vendor's to the vendor alone.
+    """The API key for a server; a vendor's key is sent only to that vendor.
 
     Raises
     ------
     InputError
-        Naming the variable that is not set.
+        If the environment variable is not set.
     """
     variable = _VENDOR_KEYS.get(vendor_at(url) or "", _OTHER_KEY)
     key = environment.get(variable, "").strip()
@@ -102,18 +100,18 @@ def key_for(url: str, environment: Mapping[str, str]) -> str:
 
 
 def vendor_of(identity: JudgeIdentity) -> str | None:
-    """``openai`` or ``anthropic`` when its own server answers, else None."""
+    """``openai`` or ``anthropic`` if its own server answers, otherwise None."""
     if identity.provider not in VENDOR_URLS:
         return None
     return identity.provider if identity.base_url is None else vendor_at(identity.base_url)
 
 
 def independence_warnings(judges: Sequence[JudgeIdentity]) -> tuple[str, ...]:
-    """What to know of several judges that are all of one known vendor; empty for others."""
+    """A note if all of several judges are from one known vendor; otherwise empty."""
     vendors = {vendor_of(judge) for judge in judges}
     if len(judges) < 2 or len(vendors) > 1 or None in vendors:
         return ()
     return (
-        f"all {len(judges)} judges are of one vendor ({vendors.pop()}): "
-        "they may share their habits, and agree because of them",
+        f"all {len(judges)} judges are from one vendor ({vendors.pop()}): "
+        "they may agree because they share biases",
     )

@@ -1,6 +1,6 @@
-"""A run's judges: questions in, read replies out, within the limits of the run.
+"""The judges of a run: asks questions and parses replies within the limits of the run.
 
-The way of a question: cache, slot, prompt, call, tries again, reading, once more with a complaint.
+The stages of a question: cache, slot, prompt, call, retries, parsing, one repeat with a complaint.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ Reply = TypeVar("Reply", bound=msgspec.Struct)
 
 _ASKED_AGAIN: Final = frozenset({"unparsed", "incomplete"})
 _NO_ANSWER: Final = frozenset({"unreachable", "failed", "timed_out"})
-# So many failed judgements without a single reply: there is no judge.
+# After this many failed judgements without a single reply, the judge is unavailable.
 _DEAD_AFTER: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Question(Generic[Reply]):
-    """One ask, as it goes through the session."""
+    """One question on its way through the session."""
 
     judge: int
     repeat: int
@@ -58,7 +58,7 @@ class _Question(Generic[Reply]):
 
 
 class SessionAsker:
-    """Asks one judge of a session, in one of its repeats."""
+    """Asks one judge of a session, for one of its repeats."""
 
     def __init__(self, session: JudgeSession, judge: int, repeat: int) -> None:
         self._session = session
@@ -72,13 +72,13 @@ class SessionAsker:
         tally: Tally,
         check: Callable[[Reply], str | None] | None = None,
     ) -> Asked[Reply]:
-        """As :meth:`rag_eval.judge.asking.Asker.ask` says."""
+        """See :meth:`rag_eval.judge.asking.Asker.ask`."""
         question = _Question(self._judge, self._repeat, step, fields, tally, check)
         return await self._session._answered(question)
 
 
 class JudgeSession:
-    """The calls of one run, in one event loop; a context manager that lets its threads go.
+    """The calls of one run in one event loop; a context manager that releases its threads.
 
     Parameters
     ----------
@@ -86,26 +86,26 @@ class JudgeSession:
     limits : JudgeLimits
     style : PromptStyle
     cache : JudgeCache, optional
-        Replies of earlier runs, and where new ones go. A callable is only cached under a name: its
-        attribute ``judge_name``, or the one in ``names``.
+        Cache of replies. Callables are cached only if they have a name: the attribute
+        ``judge_name`` or the one in ``names``.
     prices : PriceTable, mapping or path, optional
     names : sequence of str or None, optional
         Names of callables, in the order of the judges.
     clock : callable
-        Seconds, of the rate limits.
+        Clock in seconds, for the rate limits.
 
     Attributes
     ----------
     identities : tuple of JudgeIdentity
     tally : Tally
-        What the calls took so far.
+        Calls and tokens so far.
 
     Raises
     ------
     InputError
-        When a judge cannot be called, or there is a budget and a model has no price.
+        If a judge is not callable, or there is a budget and a model has no price.
     MissingExtraError
-        When a package is missing that calls need.
+        If a package that calls need is missing.
     """
 
     def __init__(
@@ -144,25 +144,25 @@ class JudgeSession:
         self._n_failed = [0] * len(judges)
 
     def asker(self, judge: int = 0, repeat: int = 0) -> SessionAsker:
-        """Asks that judge; the repeats of a question are cached apart."""
+        """An asker for one judge; repeats of a question are cached separately."""
         return SessionAsker(self, judge, repeat)
 
     @property
     def late_replies(self) -> int:
-        """Replies that came after their call had ended."""
+        """Replies that arrived after their call had ended."""
         return self._threads.late_replies + self._coroutines.late_replies
 
     @property
     def cost_usd(self) -> float | None:
-        """What the calls cost so far; None where one was made to a model without a price."""
+        """The cost of the calls so far; None if one went to a model without a price."""
         return self._accounts.cost_usd
 
     def stop(self) -> None:
-        """End all questions, calls in flight too, as ``interrupted``; from any thread."""
+        """End all questions and calls in flight as ``interrupted``; callable from any thread."""
         self._ending.stop()
 
     def close(self) -> None:
-        """Let the threads go that called judges; no question may follow."""
+        """Release the threads that called judges; no question may follow."""
         self._threads.close()
 
     def __enter__(self) -> Self:
@@ -201,13 +201,13 @@ class JudgeSession:
     async def _replied(
         self, question: _Question[Any], complaint: str, cut: asyncio.Timeout
     ) -> tuple[Prompt, JudgeReply]:
-        """A reply, tried for as often as the limits allow."""
+        """A reply, with as many retries as the limits allow."""
         try:
             try:
                 return await self._called(question, complaint, cut)
             except JudgeCallError as error:
                 first = error
-            # The tries are set up when one has failed: it takes a quarter of a quick call.
+            # Retries are set up only after a failure, because that takes a quarter of a fast call.
             async for attempt in tries(self._stamina, self._limits.retries, self._ending):
                 with attempt:
                     if attempt.num == 1:
@@ -222,7 +222,7 @@ class JudgeSession:
     async def _called(
         self, question: _Question[Any], complaint: str, cut: asyncio.Timeout
     ) -> tuple[Prompt, JudgeReply]:
-        """One call, in a slot; the prompt is made when there is one."""
+        """One call in a slot; the prompt is made once a slot is free."""
         judge = question.judge
         self._check_budget()
         epoch = await self._slots.enter(judge)
@@ -237,7 +237,7 @@ class JudgeSession:
             self._slots.leave(judge)
 
     async def _reply(self, question: _Question[Any], prompt: Prompt, epoch: int) -> JudgeReply:
-        """A call and what is learned from how it ended."""
+        """A call, and its effect on pace and accounts."""
         judge, tally = question.judge, question.tally
         pace = self._limiter.paces[judge]
         expected = estimated_tokens(prompt.text)
@@ -246,7 +246,7 @@ class JudgeSession:
             reply = await self._callers[judge].call(prompt.text, question.step)
         except JudgeCallError as error:
             if error.timed_out:
-                # The server was most likely at it, and wants to be paid.
+                # The server probably worked on it and charges for it.
                 self._accounts.call_took(judge, tally, Usage(expected, 0, estimated=True))
                 self._note_budget()
             if error.rate_limited:
@@ -257,7 +257,7 @@ class JudgeSession:
         pace.succeeded(epoch)
         self._has_answered[judge] = True
         usage = reply.usage
-        assert usage is not None, "a caller estimates what a judge does not say"
+        assert usage is not None, "callers estimate missing usage"
         self._accounts.call_took(judge, tally, usage, reply.model)
         self._limiter.take_tokens(usage.input_tokens + usage.output_tokens - expected)
         self._note_budget()
@@ -271,7 +271,7 @@ class JudgeSession:
                 self._accounts.add(question.tally, Tally(parse_failures=1))
                 message = self._accounts.too_many_unreadable()
                 if message is not None:
-                    self._end_run(f"{message}; of the last: {failure}")
+                    self._end_run(f"{message}; the last one: {failure}")
             raise
 
     # -------------------------------------------------------------------------------- the cache
@@ -314,19 +314,19 @@ class JudgeSession:
             self._ending.come(lambda: JudgeFailure("budget", message))
 
     def _give_up(self, judge: int, error: JudgeFailure | JudgeUnavailableError) -> NoReturn:
-        """Raise what a call ended with; the run ends with it when there is no judge."""
+        """Raise the error of a call; end the run if the judge is unavailable."""
         if self._ending.is_final:
             self._ending.check()
         name = self.identities[judge]
         if isinstance(error, JudgeUnavailableError):
             self._end_run(f"{name} cannot be used: {error}")
-        # Tries that a budget or a time limit forbade are not the judge's failure.
+        # Retries that a budget or a time limit prevented are not failures of the judge.
         self._ending.check()
         if error.kind in _NO_ANSWER:
             self._n_failed[judge] += 1
             if not self._has_answered[judge] and self._n_failed[judge] >= _DEAD_AFTER:
                 self._end_run(
-                    f"{name} never answered, in {_DEAD_AFTER} judgements; the last: {error}"
+                    f"{name} did not answer in {_DEAD_AFTER} judgements; the last error: {error}"
                 )
         raise error
 

@@ -28,14 +28,14 @@ def number(value: object, name: str) -> float:
 def whole_from_one(value: object, name: str) -> int:
     """``value`` as an integer of at least 1, or an InputError that names it."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{name} must be a whole number from 1 on, got {glance(value)}")
+        raise InputError(f"{name} must be a whole number of at least 1, got {glance(value)}")
     return value
 
 
 def whole_from_zero(value: object, name: str) -> int:
     """``value`` as an integer of at least 0, or an InputError that names it."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InputError(f"{name} must be a whole number from 0 on, got {glance(value)}")
+        raise InputError(f"{name} must be a whole number of at least 0, got {glance(value)}")
     return value
 
 
@@ -60,7 +60,7 @@ def from_zero(value: object, name: str) -> float:
     """``value`` as a finite float of at least 0, or an InputError that names it."""
     found = number(value, name)
     if found < 0:
-        raise InputError(f"{name} must be 0 or above, got {glance(value)}")
+        raise InputError(f"{name} must be at least 0, got {glance(value)}")
     return found
 
 

@@ -59,18 +59,18 @@ class Fields:
         return self.refuse(name, "a number or null")
 
     def count(self, name: str) -> int:
-        """A number from 0 on, its whole part; 0 for null."""
+        """A number of at least 0, its whole part; 0 for null."""
         value = self._values.get(name)
         if value is None:
             return 0
         return int(value) if is_number(value) and value >= 0 else self.refuse(name, "a count")
 
     def place_or_none(self, name: str) -> int | None:
-        """A whole number from 0 on, or null."""
+        """A whole number of at least 0, or null."""
         value = self._values.get(name)
         if value is None or _is_place(value):
             return value
-        return self.refuse(name, "a whole number from 0 on, or null")
+        return self.refuse(name, "a whole number of at least 0, or null")
 
     def span(self, name: str) -> tuple[int, int]:
         """Where a part of a text begins and ends."""

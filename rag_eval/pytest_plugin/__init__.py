@@ -1,7 +1,7 @@
-"""The plugin for pytest: hooks that score samples, record scores, and gate a session.
+"""The pytest plugin: hooks that score samples, record scores, and gate a session.
 
-It is loaded in every session of an environment that has this library, so it imports next to nothing
-until a test or an option asks for more.
+It is loaded in every session of an environment that has this library, so it imports almost nothing
+until a test or an option needs it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _SCORES: Final = pytest.StashKey[ItemScores]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the command line and of the ini file."""
+    """Add the command-line and ini-file options."""
     add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the marker; where results come together, listen for scores."""
+    """Register the marker and, unless this is a worker, collect scores."""
     config.addinivalue_line(
         "markers",
         f"{DATASET_MARKER}(file, *, argname='sample', schema=None, mapping=None, limit=None, "
         "seed=None, gold_separator=None, context_separator=None, max_row_bytes=None): one test for "
-        "each sample of a file, which is looked for beside the test and in the root folder.",
+        "each sample of a file, which is searched for beside the test and in the root folder.",
     )
-    if not hasattr(config, "workerinput"):  # a worker of xdist sends its reports to the controller
+    if not hasattr(config, "workerinput"):  # workers of xdist send their reports to the controller
         from rag_eval.pytest_plugin.session_scores import SessionScores
 
         config.pluginmanager.register(SessionScores(session_settings(config)), "rag_eval_session")
@@ -42,17 +42,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", name="rag_eval")
 def rag_eval_fixture(pytestconfig: pytest.Config) -> RagEval:
-    """Score samples and assert what scores have to reach; what is scored is recorded.
+    """Score samples, assert thresholds, and record the scores.
 
-    ``rag_eval.assert_rag(sample, faithfulness=0.7)`` fails with the sentences that nothing carries.
-    ``rag_eval.evaluate(sample)`` gives the result. ``rag_eval.record(result)`` takes one that was
-    made elsewhere.
+    ``rag_eval.assert_rag(sample, faithfulness=0.7)`` fails with the unsupported sentences.
+    ``rag_eval.evaluate(sample)`` returns a result. ``rag_eval.record(result)`` records a result
+    that was made elsewhere.
     """
     return RagEval()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each sample of the files that markers name."""
+    """One test per sample of the files that markers name."""
     markers = list(metafunc.definition.iter_markers(DATASET_MARKER))
     if markers:
         from rag_eval.pytest_plugin.datasets import parametrize
@@ -63,7 +63,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A row that is no sample is an error of its own test, before any fixture is made."""
+    """A row that is not a valid sample is an error of its own test, before any fixture."""
     if item.get_closest_marker(DATASET_MARKER) is not None:
         from rag_eval.pytest_plugin.datasets import check_row
 
@@ -72,7 +72,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Listen to what a test scores, its fixtures too."""
+    """Collect what a test and its fixtures score."""
     scores = ItemScores(item, default_options(item.config))
     item.stash[_SCORES] = scores
     with listening(scores):
@@ -81,7 +81,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Scores travel with the report: it comes from workers, also from one that dies later."""
+    """Attach scores to the report, which arrives even from a worker that dies later."""
     report = yield
     scores = item.stash.get(_SCORES, None)
     if scores is not None and (text := scores.taken()):

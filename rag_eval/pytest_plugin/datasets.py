@@ -1,4 +1,4 @@
-"""A marker that names a file of samples in; one parameter of a test for each of its rows, out."""
+"""Parametrizes a test with the rows of a sample file named by a marker."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FAULT_LIMIT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """Stands for a row that is no sample; ``fault`` names file, row and field."""
+    """A row that is not a valid sample; ``fault`` names file, row and field."""
 
     fault: str
 
@@ -51,7 +51,7 @@ class _Marker:
 
 
 def parametrize(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
-    """Give the test a sample of the file at a time."""
+    """Parametrize the test with the samples of the file."""
     try:
         options = _checked(marker)
         path = _found(options.file, metafunc)
@@ -59,7 +59,7 @@ def parametrize(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
     except RagEvalError as error:
         _refuse(metafunc, plain_text(str(error), _FAULT_LIMIT))
     if not rows:
-        _refuse(metafunc, f"{path} holds no samples")
+        _refuse(metafunc, f"{path} contains no samples")
     escaped = not _shows_ids_as_they_are(metafunc.config)
     safe = without_commands if escaped else plain_text
     names = _distinct(safe(row.name) for row in rows)
@@ -67,7 +67,7 @@ def parametrize(metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
 
 
 def check_row(item: pytest.Item) -> None:
-    """Fail a test whose row is no sample, with what is wrong with it."""
+    """Fail a test whose row is not a valid sample, with the reason."""
     callspec = getattr(item, "callspec", None)
     for value in () if callspec is None else callspec.params.values():
         if isinstance(value, BadRow):
@@ -75,13 +75,13 @@ def check_row(item: pytest.Item) -> None:
 
 
 def _refuse(metafunc: pytest.Metafunc, fault: str) -> NoReturn:
-    """As pytest does for other faults of marks: the message alone, and no test of the file runs."""
+    """Fail as pytest does for other faulty marks: only a message, and no test of the file runs."""
     pytest.fail(f"{metafunc.definition.nodeid}: rag_eval_dataset: {fault}", pytrace=False)
 
 
 def _checked(marker: pytest.Mark) -> _Marker:
     if len(marker.args) != 1 or not isinstance(marker.args[0], (str, Path)):
-        raise InputError("wanted one file, and options by their names")
+        raise InputError("give one file as a positional argument and options as keywords")
     for name in marker.kwargs:
         if name not in _OPTIONS:
             raise InputError(f"there is no option {name!r}{suggestion(name, _OPTIONS)}")
@@ -89,18 +89,20 @@ def _checked(marker: pytest.Mark) -> _Marker:
     for name in ("limit", "seed"):
         value, least = given.get(name), 1 if name == "limit" else 0
         if value is not None and (type(value) is not int or value < least):
-            raise InputError(f"{name} must be a whole number from {least} on, got {value!r:.80}")
+            raise InputError(
+                f"{name} must be a whole number of at least {least}, got {value!r:.80}"
+            )
     if "seed" in given and "limit" not in given:
-        raise InputError("seed says which rows limit leaves; give limit too")
+        raise InputError("seed has no effect without limit: give limit too")
     reading: dict[str, Any] = {name: given.pop(name) for name in _READING if name in given}
     return _Marker(file=str(marker.args[0]), reading=reading, **given)
 
 
 def _found(file: str, metafunc: pytest.Metafunc) -> Path:
-    """The file beside the test, else in the root folder."""
+    """The file beside the test, otherwise in the root folder."""
     folders = (metafunc.definition.path.parent, metafunc.config.rootpath)
     for folder in folders:
-        path = folder / file  # an absolute name stays as it is
+        path = folder / file  # an absolute path stays unchanged
         if path.is_file():
             return path
     places = " or ".join(dict.fromkeys(map(str, folders)))
@@ -112,7 +114,7 @@ def _rows(path: Path, options: _Marker) -> Iterator[_Row]:
     from rag_eval.inputs.opened import Input
     from rag_eval.jobs.options import input_options
 
-    # A name with a bracket in it is no pattern here: the file is there.
+    # The file exists, so a bracket in its name is not a pattern.
     source = Input(path, input_options(options.reading))
     with unchanged(path), closing(source.blocks()) as blocks:
         for block in blocks:
@@ -120,9 +122,9 @@ def _rows(path: Path, options: _Marker) -> Iterator[_Row]:
 
 
 def _rows_of(block: SampleBlock, path: Path) -> Iterator[_Row]:
-    """Samples and faults of a block in the order of the file.
+    """Samples and faults of a block in file order.
 
-    What is of a wrong type is a fault. What is missing is none: a test may fill in the answer.
+    A wrong type is a fault. A missing field is not: a test may fill in the answer.
     """
     from rag_eval.inputs.samples import FieldNeeds, id_of
     from rag_eval.metrics.ids import ALL_METRIC_IDS
@@ -140,13 +142,13 @@ def _rows_of(block: SampleBlock, path: Path) -> Iterator[_Row]:
         found = id_of(sample)
         named = isinstance(found, (str, int)) and not isinstance(found, bool) and found != ""
         fault = faults.get(number)
-        # A row of a file is a mapping, or it is among the faults.
+        # A row is a mapping or a fault.
         value = dict(sample) if isinstance(sample, Mapping) else {}
         yield _Row(str(found) if named else place, value if fault is None else fault)
 
 
 def _chosen(rows: Iterator[_Row], options: _Marker) -> list[_Row]:
-    """All rows, the first, or some drawn by the seed, in the order of the file."""
+    """All rows, the first ones, or a random sample, in file order."""
     if options.limit is None:
         return list(rows)
     kept: list[tuple[int, _Row]] = []
@@ -162,7 +164,7 @@ def _chosen(rows: Iterator[_Row], options: _Marker) -> list[_Row]:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """Names cut to a length that fits a line; of equal ones the later with a number."""
+    """Names cut to fit a line; repeated names get a number."""
     found: dict[str, None] = {}
     for name in names:
         short = name if len(name) <= _ID_LIMIT else name[: _ID_LIMIT - 1] + "…"
@@ -175,6 +177,6 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 
 def _shows_ids_as_they_are(config: pytest.Config) -> bool:
-    """Pytest escapes what is not ASCII in ids, unless an ini file forbids it."""
+    """Pytest escapes non-ASCII ids unless an ini file disables it."""
     name = "disable_test_id_escaping_and_forfeit_all_rights_to_community_support"
     return bool(config.getini(name))

@@ -1,4 +1,4 @@
-"""What one test scores in; texts that travel with its reports, and properties for JUnit, out."""
+"""The scores of one test, as texts that travel with its reports and as JUnit properties."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NAME_LIMIT: Final = 60
 
 
 class ItemScores:
-    """Listens to one test.
+    """Collects the scores of one test.
 
     Parameters
     ----------
     item : pytest.Item
     options : mapping
-        Of evaluations that the test asks for.
+        Options for the evaluations of the test.
     """
 
     def __init__(self, item: pytest.Item, options: Mapping[str, Any]) -> None:
@@ -38,16 +38,16 @@ class ItemScores:
         self._n_added = 0
 
     def add(self, result: EvalResult, passed: bool) -> None:
-        """Keep the scores of a sample, and show them in the test's JUnit properties."""
+        """Keep the scores of a sample and add them to the test's JUnit properties."""
         name = name_of(result)
         self._records.append(_record(result, passed, name))
         self._n_added += 1
         self._item.user_properties += _properties(result, passed, name, self._n_added)
 
     def taken(self) -> str:
-        """The records since the last time; empty where there are none."""
+        """The records since the last call; empty if there are none."""
         records, self._records = self._records, []
-        # In ASCII: what carries it to another process cannot carry lone surrogates.
+        # In ASCII, because lone surrogates cannot be sent to another process.
         return json.dumps(records) if records else ""
 
 
@@ -65,7 +65,7 @@ def _record(result: EvalResult, passed: bool, name: str) -> dict[str, Any]:
 
 
 def _judged(metric: Any) -> int:
-    """0 where no judge was needed, 1 where one judged, 2 where it failed."""
+    """0 if no judge was needed, 1 if a judge scored, 2 if it failed."""
     if metric.judged is None or metric.judged.is_audit:
         return 0
     return 2 if metric.judged.failed else 1
@@ -74,7 +74,7 @@ def _judged(metric: Any) -> int:
 def _properties(
     result: EvalResult, passed: bool, name: str, number: int
 ) -> list[tuple[str, object]]:
-    """Names and texts; from the second sample of a test on with the number of the sample."""
+    """Names and texts, with the sample's number from the second sample of a test on."""
     from rag_eval.reports.plain_text import plain_text
 
     owner = "rag_eval" if number == 1 else f"rag_eval.{number}"
@@ -90,12 +90,12 @@ def _properties(
 
 
 class RagEval:
-    """Scores samples with the options of the session; its summary and its gate see the scores."""
+    """Scores samples with the session's options; the scores are in its summary and gate."""
 
     assert_rag = staticmethod(assert_rag)
 
     def __repr__(self) -> str:
-        return "<rag_eval>"  # it stands in every failure: without an address logs are alike
+        return "<rag_eval>"  # shown in every failure: without an address, logs are reproducible
 
     def evaluate(
         self,
@@ -105,10 +105,10 @@ class RagEval:
         record: bool = True,
         **options: Unpack[EvaluateOptions],
     ) -> EvalResult:
-        """As :func:`rag_eval.evaluate`; ``record=False`` leaves the scores out of the session."""
+        """Like :func:`rag_eval.evaluate`; ``record=False`` keeps the scores out of the session."""
         __tracebackhide__ = True
         return scored(sample, metrics, options, record=record)
 
     def record(self, result: EvalResult) -> None:
-        """Take a result that was made elsewhere, in an event loop for one."""
+        """Record a result that was made elsewhere, for example in an event loop."""
         tell(result, result.passed)

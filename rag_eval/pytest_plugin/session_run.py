@@ -1,4 +1,4 @@
-"""What the tests of a session scored in; one run of rows under their ids, out."""
+"""Combines the scores of a session's tests into one run of rows by id."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rag_eval.runs.scored_run import ScoredRun
 from rag_eval.samples import NullReason
 
 SESSION: Final = "this session"
-_REMEDY: Final = "such scores are no run; keep one of them out of it with record=False"
+_REMEDY: Final = "they cannot be part of one run; exclude one of them with record=False"
 _VERDICTS: Final[Mapping[bool | None, int]] = {None: NOT_JUDGED, False: 0, True: 1}
 
 
@@ -26,11 +26,11 @@ class Recorded:
     Attributes
     ----------
     test : str
-        Id of the test.
+        The id of the test.
     id : str
-        Of the sample; that of the test where it has none.
+        The id of the sample, or of the test if the sample has none.
     metrics : mapping of list
-        Score, null reason, verdict, and 1 where a judge was needed, 2 where it failed.
+        Score, null reason, verdict, and 1 if a judge scored or 2 if it failed.
     """
 
     test: str
@@ -42,17 +42,17 @@ class Recorded:
 
 
 def read_records(test: str, text: str) -> list[Recorded]:
-    """The records of a report of a test."""
+    """The records of a test report."""
     return [Recorded(test=test, **{**each, "id": each["id"] or test}) for each in json.loads(text)]
 
 
 def session_run(records: Iterable[Recorded]) -> ScoredRun:
-    """The records as a run; scores of one sample by different metrics are one row.
+    """The records as a run; scores of one sample by different metrics form one row.
 
     Raises
     ------
     SignatureMismatchError
-        When one number depends on settings that differ from test to test.
+        If tests scored the same metric under different settings.
     """
     import numpy as np
 
@@ -88,7 +88,7 @@ def session_run(records: Iterable[Recorded]) -> ScoredRun:
 
 
 def _merged(records: Iterable[Recorded]) -> list[Recorded]:
-    """Rows: a metric that a sample has already begins another one, a repeat."""
+    """Rows; a metric that the sample's row already has starts a new row, a repeat."""
     rows: dict[str, list[Recorded]] = {}
     for record in records:
         of_sample = rows.setdefault(record.id, [])
@@ -106,14 +106,14 @@ def _joined(row: Recorded, other: Recorded) -> Recorded:
         test=row.test,
         id=row.id,
         passed=row.passed and other.passed,
-        composite=None,  # two of different metrics have no common one
+        composite=None,  # different metrics have no common composite
         metrics={**row.metrics, **other.metrics},
         signature=row.signature,
     )
 
 
 def _signature(records: Iterable[Recorded]) -> Signature | None:
-    """The settings of all records together, which may be about different metrics."""
+    """The combined settings of all records, which may be about different metrics."""
     found: dict[str, tuple[Any, str]] = {}
     options: dict[str, tuple[Any, str]] = {}
     first: dict[str, Recorded] = {}
@@ -133,19 +133,19 @@ def _signature(records: Iterable[Recorded]) -> Signature | None:
 
 
 def _check_alike(metric: str, first: Recorded, record: Recorded) -> None:
-    """Two scores of one metric were made in the same way: both by a judge, for one."""
+    """Check that two scores of a metric were made in the same way, such as both by a judge."""
     if first.signature == record.signature:
         return
     ours, theirs = Signature.from_dict(record.signature), Signature.from_dict(first.signature)
     if differences := ours.differences(theirs, [metric]):
         raise SignatureMismatchError(
-            f"{record.test} scored {metric} under other settings than {first.test} "
+            f"{record.test} and {first.test} scored {metric} under different settings "
             f"({'; '.join(differences)}): {_REMEDY}"
         )
 
 
 def _same(name: str, value: Any, before: tuple[Any, str] | None, record: Recorded) -> Any:
-    """A setting that two tests share; of lists and tables by metric, both together."""
+    """A setting shared by two tests; lists and tables by metric are merged."""
     if before is None or before[0] == value:
         return value
     if name == "judged":
@@ -155,6 +155,5 @@ def _same(name: str, value: Any, before: tuple[Any, str] | None, record: Recorde
         if all(value[key] == before[0][key] for key in shared):
             return {**before[0], **value}
     raise SignatureMismatchError(
-        f"{record.test} scored with {name} {value!r:.80}, {before[1]} with {before[0]!r:.80}: "
-        f"{_REMEDY}"
+        f"{record.test} used {name} {value!r:.80} and {before[1]} used {before[0]!r:.80}: {_REMEDY}"
     )

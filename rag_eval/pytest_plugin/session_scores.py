@@ -1,4 +1,4 @@
-"""Reports of tests in; the run of the session, its gate, its file and its summary, out."""
+"""The run of a session from its test reports: gate, file and summary."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from rag_eval.errors import RagEvalError
+from rag_eval.plumbing.spelling import counted
 from rag_eval.pytest_plugin.item_scores import REPORTED
 from rag_eval.pytest_plugin.settings import SessionSettings
 from rag_eval.reports.plain_text import plain_text
@@ -22,11 +23,11 @@ _RAN: Final = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode
 
 
 class SessionScores:
-    """Hooks where the results of a session come together, of one process or of many."""
+    """Hooks that collect the results of a session from one or many processes."""
 
     def __init__(self, settings: SessionSettings) -> None:
         self._settings = settings
-        # By test: one that runs again counts as it came out last.
+        # By test, so that only the last result of a rerun test counts.
         self._texts: dict[str, list[str]] = {}
         self._n_deselected = 0
         self._baseline: ScoredRun | None = None
@@ -37,21 +38,21 @@ class SessionScores:
         self._faults: list[str] = []
 
     def pytest_sessionstart(self) -> None:
-        """Read the baseline: a file that is none should not be found out after the last test."""
+        """Read the baseline, so that an invalid file is reported before the first test."""
         settings = self._settings
         if settings.baseline is None or settings.is_new_baseline or settings.is_collecting:
             return
         from rag_eval.runs.run_files import read_run
 
         try:
-            # Repeats of a sample are as welcome in it as in the session.
+            # A baseline may have repeats of a sample, as a session may.
             run = read_run(settings.baseline, repeats=True)
         except RagEvalError as error:
             raise pytest.UsageError(f"--rag-eval-baseline: {plain_text(str(error))}") from None
         self._baseline = replace(run, name=_shown(settings.baseline))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the scores of a report."""
+        """Keep the scores of a test report."""
         if report.when == "setup":
             self._texts.pop(report.nodeid, None)
         text = getattr(report, REPORTED, None)
@@ -62,16 +63,18 @@ class SessionScores:
         """Count tests that will not run."""
         self._n_deselected += len(items)
 
-    @pytest.hookimpl(tryfirst=True)  # before the file of JUnit is written
+    @pytest.hookimpl(tryfirst=True)  # before the JUnit file is written
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Gate the scores of the session, write them, and fail it where it has to."""
+        """Gate and write the scores of the session, and fail it if the gate failed."""
         settings = self._settings
         is_asked = settings.baseline is not None or settings.save is not None
         if settings.is_collecting or not (self._texts or is_asked):
             return
         if exitstatus not in _RAN:
             if is_asked:
-                self._notes.append("the session did not come to its end: no gate, no file")
+                self._notes.append(
+                    "the session was interrupted, so no gate was run and no file was written"
+                )
             return
         try:
             self._conclude()
@@ -85,7 +88,7 @@ class SessionScores:
     def _conclude(self) -> None:
         from rag_eval.pytest_plugin.session_run import read_records, session_run
 
-        # Workers end in any order: the run must not depend on it.
+        # The order in which workers finish must not matter.
         self._records = [
             record
             for test in sorted(self._texts)
@@ -98,7 +101,7 @@ class SessionScores:
         try:
             self._run = session_run(self._records)
         except RagEvalError as error:
-            # Nobody asked for a run; the tests themselves passed or failed by then.
+            # No run was requested; the tests themselves passed or failed.
             if self._settings.baseline is None and self._settings.save is None:
                 self._notes.append(str(error))
                 return
@@ -109,7 +112,9 @@ class SessionScores:
             self._save(self._run)
 
     def _without_scores(self) -> None:
-        text = "no test scored a sample: there is nothing to hold against the baseline, or to save"
+        text = (
+            "no test scored a sample, so there is nothing to compare with the baseline or to save"
+        )
         (self._faults if self._settings.asked or self._settings.save else self._notes).append(text)
 
     def _gate(self, run: ScoredRun) -> None:
@@ -118,7 +123,7 @@ class SessionScores:
             return
         if settings.is_new_baseline:
             self._notes.append(
-                f"no gate was held: this session becomes the baseline {settings.baseline.name}"
+                f"no gate was run: this session becomes the baseline {settings.baseline.name}"
             )
             return
         from rag_eval.gating.against import NamedBaseline, gate
@@ -134,7 +139,7 @@ class SessionScores:
         self._notes += self._report.notices
         if self._n_deselected:
             self._notes.append(
-                f"{self._n_deselected:,} tests were deselected: only rows that were scored are held"
+                f"{counted(self._n_deselected, 'test')} deselected: only scored rows are compared"
             )
 
     def _save(self, run: ScoredRun) -> None:
@@ -142,11 +147,11 @@ class SessionScores:
             from rag_eval.runs.baseline_files import write_baseline_file
 
             write_baseline_file(run, self._settings.save)
-            rows = f"{len(run):,} row{'' if len(run) == 1 else 's'}"
-            self._notes.append(f"{rows} of scores written to {_shown(self._settings.save)}")
+            rows = counted(len(run), "row")
+            self._notes.append(f"{rows} written to {_shown(self._settings.save)}")
 
     def _add_properties(self, config: pytest.Config) -> None:
-        """Of the suite, where a file of JUnit is written."""
+        """Add properties to the suite if a JUnit file is written."""
         from rag_eval.reports.recorded_scores import suite_properties
 
         for plugin in config.pluginmanager.get_plugins():
@@ -156,7 +161,7 @@ class SessionScores:
                     add(name, value)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show what was scored, the worst of it, and what the gate says."""
+        """Show statistics, the worst samples, and the verdict of the gate."""
         if not (self._run is not None or self._notes or self._faults):
             return
         from rag_eval.reports.recorded_scores import ScoredTest, summary_lines
@@ -180,6 +185,6 @@ class SessionScores:
 
 
 def _shown(path: Path) -> str:
-    """A file below the folder that pytest was called in, by its short name."""
+    """A path relative to the folder in which pytest was started, if below it."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -1,4 +1,4 @@
-"""Options of the command line and the ini file in; what a session is asked for, out."""
+"""The settings of a session from the command line and the ini file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import pytest
 from rag_eval.plumbing.durable_files import followed
 from rag_eval.samples import POLICIES, PROFILES, Policy
 
-# By its name what stands for a value of each, and its help.
+# Each option's metavar and help.
 _OF_SESSION: Final = {
     "baseline": (
         "FILE",
-        "hold the scores of this session against this run: a file of --rag-eval-save, or "
-        "of rag-eval run, score or baseline; worse is exit status 1",
+        "compare the scores of this session with this run, written by --rag-eval-save or by "
+        "rag-eval run, score or baseline; a regression exits with status 1",
     ),
-    "policy": ("NAME", f"by which rule: {', '.join(POLICIES)} (no-regression)"),
-    "alpha": ("X", "chance of a false alarm that is accepted (0.05)"),
-    "margin": ("X", "a loss of a mean that is accepted (0); non-inferior needs one"),
+    "policy": ("NAME", f"policy of the gate: {', '.join(POLICIES)} (default: no-regression)"),
+    "alpha": ("X", "accepted probability of a false alarm (default: 0.05)"),
+    "margin": ("X", "accepted loss of a mean (default: 0); required by non-inferior"),
     "profile": (
         "NAME",
-        f"how samples are scored where a test does not say: {' or '.join(PROFILES)}",
+        f"default profile for tests that name none: {' or '.join(PROFILES)}",
     ),
 }
 _Name = TypeVar("_Name", bound=str)
@@ -33,18 +33,19 @@ _OPTIONS: Final = pytest.StashKey[Mapping[str, Any]]()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSettings:
-    """What a session is asked for.
+    """The settings of a session.
 
     Attributes
     ----------
     baseline, save : Path or None
     asked : bool
-        The baseline was named on the command line: a session without scores cannot pass.
+        Whether the baseline was named on the command line, so that a session without scores
+        fails.
     policy : str
     alpha : float
     margin : float or None
     is_collecting : bool
-        No test will run.
+        Whether tests are only collected.
     """
 
     baseline: Path | None = None
@@ -57,14 +58,14 @@ class SessionSettings:
 
     @property
     def is_new_baseline(self) -> bool:
-        """The session is to become the run that it would be held against."""
+        """Whether the session is to replace its own baseline."""
         if self.baseline is None or self.save is None:
             return False
         return followed(self.baseline) == followed(self.save)
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Each option of a session with its twin in the ini file; where to save is no setting."""
+    """Add each option with its ini setting, except for the file to save."""
     group = parser.getgroup("rag_eval", "scores of retrieval-augmented generation")
     for name, (metavar, text) in _OF_SESSION.items():
         group.addoption(f"--rag-eval-{name}", dest=f"rag_eval_{name}", metavar=metavar, help=text)
@@ -78,7 +79,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def default_options(config: pytest.Config) -> Mapping[str, Any]:
-    """Options of evaluations where a test gives none."""
+    """Default options for the evaluations of tests."""
     found = config.stash.get(_OPTIONS, None)
     if found is None:
         profile = _value(config, "profile")
@@ -87,12 +88,12 @@ def default_options(config: pytest.Config) -> Mapping[str, Any]:
 
 
 def session_settings(config: pytest.Config) -> SessionSettings:
-    """The settings of a session, checked.
+    """The checked settings of a session.
 
     Raises
     ------
     pytest.UsageError
-        For a value that is none, and a baseline that is not there.
+        For an invalid value or a missing baseline.
     """
     _one_of(config, "profile", PROFILES)
     alpha, margin = _number(config, "alpha"), _number(config, "margin")
@@ -113,23 +114,22 @@ def session_settings(config: pytest.Config) -> SessionSettings:
 def _check(settings: SessionSettings) -> None:
     if settings.save is not None:
         if not settings.save.name.endswith((".json", ".json.gz")):
-            raise pytest.UsageError(f"--rag-eval-save: wanted a .json file, got {settings.save}")
+            raise pytest.UsageError(f"--rag-eval-save must be a .json file, got {settings.save}")
         if not settings.save.parent.is_dir():
             raise pytest.UsageError(f"--rag-eval-save: there is no folder {settings.save.parent}")
     baseline = settings.baseline
     if baseline is not None and not settings.is_new_baseline and not baseline.is_file():
         raise pytest.UsageError(
-            f"--rag-eval-baseline: there is no file {baseline}; "
-            "a session writes one with --rag-eval-save"
+            f"--rag-eval-baseline: there is no file {baseline}; write one with --rag-eval-save"
         )
     if settings.policy == "non-inferior" and not settings.margin:
         raise pytest.UsageError(
-            "--rag-eval-policy non-inferior needs --rag-eval-margin: a loss that would not matter"
+            "--rag-eval-policy non-inferior needs --rag-eval-margin, the accepted loss of a mean"
         )
 
 
 def _value(config: pytest.Config, name: str) -> str | None:
-    """Of the command line, else of the ini file."""
+    """The value from the command line, otherwise from the ini file."""
     given = config.getoption(f"rag_eval_{name}")
     return str(given) if given is not None else str(config.getini(f"rag_eval_{name}") or "") or None
 
@@ -139,7 +139,7 @@ def _one_of(config: pytest.Config, name: str, known: tuple[_Name, ...]) -> _Name
     found = next((one for one in known if one == value), None)
     if value is not None and found is None:
         raise pytest.UsageError(
-            f"--rag-eval-{name}: wanted one of {', '.join(known)}, got {value!r}"
+            f"--rag-eval-{name} must be one of {', '.join(known)}, got {value!r}"
         )
     return found
 
@@ -152,13 +152,13 @@ def _number(config: pytest.Config, name: str) -> float | None:
     except ValueError:
         found = -1.0
     if found is not None and not (0 < found < most or (found == 0 and name == "margin")):
-        wanted = "above 0 and below 0.5" if name == "alpha" else "from 0 on"
-        raise pytest.UsageError(f"--rag-eval-{name}: wanted a number {wanted}, got {value!r}")
+        wanted = "above 0 and below 0.5" if name == "alpha" else "of at least 0"
+        raise pytest.UsageError(f"--rag-eval-{name} must be a number {wanted}, got {value!r}")
     return found
 
 
 def _baseline(config: pytest.Config) -> Path | None:
-    """From where pytest was called, or in an ini file from its folder."""
+    """Resolve a path from the start folder, or from the folder of the ini file."""
     given = config.getoption("rag_eval_baseline")
     if given is not None:
         return config.invocation_params.dir / str(given)

@@ -137,7 +137,7 @@ def _judge_signals(metric: MetricId, found: JudgedScore) -> tuple[EvalSignal, ..
         if verdict.get("verdict") in _BAD
     ]
     if found.failed:
-        stand_in = "; the native score stands in" if found.is_fallback else ""
+        stand_in = "; the native score is used instead" if found.is_fallback else ""
         signals.append(
             EvalSignal(
                 id=f"{metric}-{found.failure.name.lower().replace('_', '-')}",

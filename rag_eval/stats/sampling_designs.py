@@ -133,7 +133,9 @@ def neyman_allocation(n_rows: Sequence[int], spreads: Sequence[float], n_drawn: 
             f"{LEAST_PER_STRATUM} of each at least"
         )
     if len(spreads) != len(n_rows) or not all(0 <= s < float("inf") for s in spreads):
-        raise InputError(f"spreads must be {len(n_rows)} numbers from 0 on, got {spreads!r:.80}")
+        raise InputError(
+            f"spreads must be {len(n_rows)} numbers of at least 0, got {spreads!r:.80}"
+        )
     sizes = [n * spread for n, spread in zip(n_rows, spreads, strict=True)]
     drawn = list(least)
     # One by one to where a row takes most off the variance: whole numbers at once (Wright).

@@ -42,7 +42,7 @@ def test_measures_at_k(case: dict[str, Any]) -> None:
     measure = AT_K[case["fn"].removesuffix("_edge")]
     args = case["args"]
     if is_left_out(case):
-        with pytest.raises(InputError, match="k must be a whole number from 1 on"):
+        with pytest.raises(InputError, match="k must be a whole number of at least 1"):
             measure(args["retrieved"], args["relevant"], args["k"])
         return
     assert same(measure(args["retrieved"], args["relevant"], args["k"]), case["expected"])

@@ -89,7 +89,7 @@ REFUSED_OPTIONS = {
     "mastra-context-recall-scale-zero": "scale must be above 0",
     "mastra-context-relevance-scale-zero": "scale must be above 0",
     "mastra-toxicity-scale-zero": "scale must be above 0",
-    "mastra-faithfulness-scale-neg": "scale must be a finite number from 0 on",
+    "mastra-faithfulness-scale-neg": "scale must be a finite number of at least 0",
     "mastra-summarization-max-fraction": "max_questions must be a whole number",
 }
 # Nothing to measure scores the worst or the best there, and nothing here.

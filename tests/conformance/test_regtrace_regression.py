@@ -115,7 +115,7 @@ def test_as_a_scorer() -> None:
     assert spec.create(baseline_score=0.5, tolerance=0.5).score({"current_score": 0.3}).score == 1.0
     with pytest.raises(InputError, match="current_score must be a number, got str"):
         scorer.score({"current_score": "high"})
-    with pytest.raises(InputError, match="tolerance must be 0 or above"):
+    with pytest.raises(InputError, match="tolerance must be at least 0"):
         spec.create(tolerance=-0.1)
 
 

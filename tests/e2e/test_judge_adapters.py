@@ -192,7 +192,7 @@ def test_no_fault_is_tried_again_here(provider: str) -> None:
 def test_a_slow_server_is_left_and_the_limit_is_named(provider: str) -> None:
     error = error_of(Waits(30, "late"), provider, timeout_s=0.2)
     assert (error.retryable, error.timed_out) == (True, True)
-    assert str(error) == "the judge gave no reply within 0.2 s"
+    assert str(error) == "the judge did not reply within 0.2 s"
 
 
 GZIP = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
@@ -660,10 +660,10 @@ def test_the_identity_is_all_that_can_change_a_verdict(provider: str) -> None:
     ("options", "message"),
     [
         ({"model": " "}, "model must be"),
-        ({"temperature": -1}, "temperature must be a number from 0 on or None, got -1"),
+        ({"temperature": -1}, "temperature must be a number of at least 0 or None, got -1"),
         ({"temperature": "hot"}, "temperature must be"),
         ({"temperature": float("nan")}, "temperature must be"),
-        ({"max_output_tokens": 0}, "max_output_tokens must be a whole number from 1 on, got 0"),
+        ({"max_output_tokens": 0}, "max_output_tokens must be a whole number of at least 1, got 0"),
         ({"max_output_tokens": True}, "max_output_tokens must be"),
         ({"timeout_s": 0}, "timeout_s must be a number above 0, got 0"),
         ({"stream": True}, "stream cannot be set"),

@@ -394,7 +394,7 @@ def test_a_server_that_is_not_there_is_exit_code_3_and_nothing_written(
     done = invoke(command, data, *rest, *judge)
     assert (done.exit_code, done.stdout) == (3, ""), done.output
     [line] = done.stderr.splitlines()
-    assert line.startswith("error: openai:m never answered, in 20 judgements; the last: ")
+    assert line.startswith("error: openai:m did not answer in 20 judgements; the last error: ")
     assert "connection to the judge's server failed" in line
     assert not target.exists()
 
@@ -705,8 +705,8 @@ def test_a_configuration_file_may_say_how_it_is_judged(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('concurrency = "4"', "concurrency must be a whole number from 1 on, got '4'"),
-        ("concurrency = true", "concurrency must be a whole number from 1 on, got True"),
+        ('concurrency = "4"', "concurrency must be a whole number of at least 1, got '4'"),
+        ("concurrency = true", "concurrency must be a whole number of at least 1, got True"),
         ("budget_usd = [1]", "budget_usd must be a number"),
         ("prices = {}", "prices must be a file name"),
         ("mode = 1", "mode must be a string"),

@@ -118,12 +118,12 @@ def test_a_session_is_held_against_a_baseline_on_one_process_and_on_two(
     pytester.makeini("[pytest]\nrag_eval_baseline = base.json\n")
     code, _, section = run(pytester, "--rag-eval-save", "base.json")
     assert code == 0
-    assert "note: no gate was held: this session becomes the baseline base.json" in section
+    assert "note: no gate was run: this session becomes the baseline base.json" in section
     assert re.search(
         rf"^faithfulness +0\.\d\d +\[0\.\d\d, 0\.\d\d\] .* {N + 1}/{N + 1}$", section, re.M
     )
     assert re.search(r"^hallucination_rate .* 1/1$", section, re.M)
-    assert f"note: {N + 1} rows of scores written to base.json" in section
+    assert f"note: {N + 1} rows written to base.json" in section
     base = (pytester.path / "base.json").read_bytes()
     rows = {row["id"]: row for row in json.loads(base)["rows"]}
     assert len(rows) == N + 1
@@ -185,10 +185,10 @@ def test_the_gate_is_held_where_it_says_something(
     assert (code, text) == (1, ""), "without a terminal the exit code tells"
     code, _, section = run(pytester, "-n0", "test_stop.py", "test_answers.py")
     assert code == 2
-    assert "the session did not come to its end: no gate, no file" in section
+    assert "the session was interrupted, so no gate was run and no file was written" in section
     code, _, section = run(pytester, "test_answers.py", "-k", "q1 and not q11")
     assert code == 1
-    assert "tests were deselected: only rows that were scored are held" in section
+    assert "tests deselected: only scored rows are compared" in section
     assert f"of {N} rows of base.json; what is missing is not compared" in section
     quiet = ["test_answers.py", "-k", "without_scores"]
     code, _, section = run(pytester, *quiet)
@@ -261,11 +261,11 @@ def test_markers_choose_rows_and_say_what_they_cannot_read(pytester: pytest.Pyte
     pytester.makeini("[pytest]\nrag_eval_baseline = base.json\n")
     faults = {
         '"absent.jsonl"': r"there is no file absent\.jsonl in .*sub or .*",
-        '"empty.jsonl"': r".*empty\.jsonl holds no samples",
+        '"empty.jsonl"': r".*empty\.jsonl contains no samples",
         '"samples.jsonl", limits=3': r"there is no option 'limits'; did you mean 'limit'\?",
-        '"samples.jsonl", limit=0': r"limit must be a whole number from 1 on, got 0",
-        '"samples.jsonl", limit=True': r"limit must be a whole number from 1 on, got True",
-        '"samples.jsonl", seed=1': r"seed says which rows limit leaves; give limit too",
+        '"samples.jsonl", limit=0': r"limit must be a whole number of at least 1, got 0",
+        '"samples.jsonl", limit=True': r"limit must be a whole number of at least 1, got True",
+        '"samples.jsonl", seed=1': r"seed has no effect without limit: give limit too",
     }
     for place, arguments in enumerate(faults):
         mark = f"@pytest.mark.rag_eval_dataset({arguments})"
@@ -346,13 +346,13 @@ def test_a_session_that_has_no_use_for_it_loads_nothing_and_says_nothing(
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["--rag-eval-baseline=none.json"], "there is no file .*none.json; a session writes one"),
-        (["--rag-eval-policy=strict"], "wanted one of no-regression, .*, got 'strict'"),
-        (["--rag-eval-profile=deep"], "wanted one of overlap, grounded, got 'deep'"),
-        (["--rag-eval-alpha=0.5"], "alpha: wanted a number above 0 and below 0.5, got '0.5'"),
-        (["--rag-eval-margin=nan"], "margin: wanted a number from 0 on, got 'nan'"),
+        (["--rag-eval-baseline=none.json"], "there is no file .*none.json; write one"),
+        (["--rag-eval-policy=strict"], "policy must be one of no-regression, .*, got 'strict'"),
+        (["--rag-eval-profile=deep"], "profile must be one of overlap, grounded, got 'deep'"),
+        (["--rag-eval-alpha=0.5"], "alpha must be a number above 0 and below 0.5, got '0.5'"),
+        (["--rag-eval-margin=nan"], "margin must be a number of at least 0, got 'nan'"),
         (["--rag-eval-policy=non-inferior"], "needs --rag-eval-margin"),
-        (["--rag-eval-save=scores.csv"], "wanted a .json file, got .*scores.csv"),
+        (["--rag-eval-save=scores.csv"], "must be a .json file, got .*scores.csv"),
         (["--rag-eval-save=none/scores.json"], "there is no folder .*none"),
     ],
 )

@@ -154,13 +154,13 @@ def test_texts_of_samples_cannot_reach_the_terminal() -> None:
 @every_row(
     ("bars", "options", "kind", "message"),
     [
-        ((), {}, InputError, "no bar is given"),
+        ((), {}, InputError, "needs at least one threshold"),
         ((0.7,), {}, InputError, "bars must be a mapping"),
         (({"faithfulness": 0.1},), {"faithfulness": 0.2}, InputError, "given twice"),
         ((), {"faithfulness": 70}, InputError, "the threshold of faithfulness .*got 70"),
         ((), {"faithfulness": None}, InputError, "the threshold of faithfulness"),
         ((), {"faithfulnes": 0.7}, TypeError, "did you mean 'faithfulness'"),
-        ((), {"thresholds": {}}, TypeError, "give each metric its bar"),
+        ((), {"thresholds": {}}, TypeError, "give a threshold per metric"),
         (({"omk.nothing": 1},), {}, InputError, "unknown metric 'omk.nothing'"),
     ],
 )

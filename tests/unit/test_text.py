@@ -316,11 +316,11 @@ def broken(**buffers: Any) -> Any:
         ),
         (
             lambda: text.paired_ngram_overlap(["a"], ["a"], 1.5),
-            "paired_ngram_overlap: n must be a whole number from 1 on, got 1.5",
+            "paired_ngram_overlap: n must be a whole number of at least 1, got 1.5",
         ),
         (
             lambda: text.paired_ngram_overlap(["a"], ["a"], 0),
-            "paired_ngram_overlap: n must be a whole number from 1 on, got 0",
+            "paired_ngram_overlap: n must be a whole number of at least 1, got 0",
         ),
         (
             lambda: text.get_ngrams(["a"], -math.inf),

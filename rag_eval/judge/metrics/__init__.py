@@ -1,1 +1,1 @@
-"""The judged metrics: a row's texts and an asker to judgements."""
+"""The metrics that an LLM judge scores."""

@@ -1,4 +1,4 @@
-"""The judged metrics: what each reads, asks and costs; a row, an asker and some to judgements."""
+"""The judged metrics: fields, steps and cost of each, and how a row is judged."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _SUPPORT: Final = (claims.EXTRACT_CLAIMS, claims.VERIFY_CLAIMS)
 
 _SEVEN: Final = {
     "faithfulness": _Judged(
-        "How far the contexts support what the answer claims",
+        "How well the contexts support the claims of the answer",
         ("answer", "contexts"),
         ("question",),
         (_answer, _contexts),
@@ -117,7 +117,7 @@ _SEVEN: Final = {
         steps=(claims.ANSWER_STATEMENTS,),
     ),
     "context_precision": _Judged(
-        "How far the useful contexts come first",
+        "How high the useful contexts rank",
         ("question", "contexts"),
         ("ground_truth",),
         (_question, _contexts),
@@ -126,7 +126,7 @@ _SEVEN: Final = {
         (chunk_verdicts.USEFUL_CHUNKS,),
     ),
     "context_recall": _Judged(
-        "How many key facts of the ground truth the contexts hold",
+        "How many key facts of the ground truth the contexts contain",
         ("contexts", "ground_truth"),
         ("question",),
         (_truth, _contexts),
@@ -144,7 +144,7 @@ _SEVEN: Final = {
         (chunk_verdicts.RELEVANT_CHUNKS,),
     ),
     "answer_correctness": _Judged(
-        "How far the answer agrees with the ground truth",
+        "How well the answer agrees with the ground truth",
         ("answer", "ground_truth"),
         ("question",),
         (_truth, _answer_or_zero),
@@ -153,7 +153,7 @@ _SEVEN: Final = {
         (claims.EXTRACT_CLAIMS, claims.MATCH_CLAIMS),
     ),
     "hallucination_rate": _Judged(
-        "How free the answer is of things that the contexts lack or contradict",
+        "How free the answer is of claims that the contexts lack or contradict",
         ("answer", "contexts"),
         ("question",),
         (_answer, _contexts),
@@ -165,25 +165,25 @@ _SEVEN: Final = {
 _EITHER: Final = ("contexts", "ground_truth")
 _OMK: Final = {
     "omk.faithfulness": _Judged(
-        "How far the ground truth, or else the contexts, support the answer",
+        "How well the ground truth, or otherwise the contexts, support the answer",
         ("answer",),
         _EITHER,
         (_answer, _reference),
     ),
     "omk.answer_relevancy": _Judged(
-        "How far the answer stays with the question and answers it",
+        "How well the answer stays on topic and answers the question",
         ("question", "answer"),
         (),
         (_question, _answer_or_zero),
     ),
     "omk.context_recall": _Judged(
-        "How many key facts of the ground truth, or else of the contexts, the answer uses",
+        "How many key facts of the ground truth, or otherwise of the contexts, the answer uses",
         ("answer",),
         _EITHER,
         (_reference, _answer_or_zero),
     ),
     "omk.semantic_similarity": _Judged(
-        "How close the answer's meaning is to that of the ground truth, or else of the contexts",
+        "How close the answer is in meaning to the ground truth, or otherwise to the contexts",
         ("answer",),
         _EITHER,
         (_reference, _answer_or_zero),
@@ -231,7 +231,7 @@ OMK_METRICS: Final = tuple(JUDGED_METRICS["rating"][metric] for metric in _OMK)
 
 
 def metric_fn(metric: str, style: JudgeStyle) -> MetricFn:
-    """What computes a metric."""
+    """Computes a metric."""
     score = _METRICS[metric].score if style == "claims" else None
     return score or partial(rated, _RATINGS[metric])
 
@@ -243,7 +243,7 @@ def steps_of(metric: str, style: JudgeStyle) -> tuple[Step[Any], ...]:
 
 
 def rule_of(metric: str) -> JudgedRule:
-    """How a judge scores one of these metrics: together with the others of its row."""
+    """How a judge scores one of these metrics, together with the others of its row."""
     return JudgedRule(
         metric={style: JUDGED_METRICS[style][metric] for style in JUDGE_STYLES},
         steps={style: steps_of(metric, style) for style in JUDGE_STYLES},
@@ -251,9 +251,9 @@ def rule_of(metric: str) -> JudgedRule:
 
 
 def settled(metric: str, row: JudgedRow) -> Judgement | None:
-    """What a metric gives without a judge; None where one has to be asked.
+    """The result of a metric that needs no judge; None if a judge must be asked.
 
-    The rules are those of the grounded profile, so that a score that is null there is null here.
+    The rules are those of the grounded profile, so that scores are null in the same cases.
     """
     judgements = (precondition(row) for precondition in _METRICS[metric].settled_by)
     return next((found for found in judgements if found is not None), None)
@@ -266,20 +266,19 @@ async def judge_row(
     style: JudgeStyle,
     tallies: dict[str, Tally],
 ) -> dict[str, Judgement]:
-    """Judge some metrics of a row, all at once.
+    """Judge some metrics of a row concurrently.
 
     Steps that metrics share are asked once and counted for the first of them, in the order of
-    ``metrics``. What a judgement fails with makes its own score null, and those that share the
-    step that failed.
+    ``metrics``. A failed step makes the scores of all metrics that share it null.
 
     Parameters
     ----------
     metrics : sequence of str
         Keys of :data:`~rag_eval.judge.metrics.catalogue.JUDGED_METRICS`.
     style : {"claims", "rating"}
-        How the seven metrics are asked for; those of ``omk`` are ratings in either.
+        The style of the seven metrics; those of ``omk`` are always ratings.
     tallies : dict of Tally
-        By metric; those that are not there are added.
+        By metric; missing ones are added.
 
     Returns
     -------
@@ -289,7 +288,7 @@ async def judge_row(
     Raises
     ------
     JudgeUnavailableError
-        When the asker does: the judge cannot be used at all.
+        If the judge cannot be used.
     """
     wanted = list(dict.fromkeys(metrics))
     _check(wanted, style)
@@ -319,4 +318,4 @@ def _check(metrics: Sequence[str], style: str) -> None:
     for metric in metrics:
         if metric not in JUDGED_METRICS["claims"]:
             hint = suggestion(metric, JUDGED_METRICS["claims"])
-            raise InputError(f"no judged metric is called {metric!r}{hint}")
+            raise InputError(f"{metric!r} is not a judged metric{hint}")

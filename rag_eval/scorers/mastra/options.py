@@ -93,12 +93,12 @@ def _nested(each: Field[Any], owner: str, value: Any) -> Any:
 
 
 def checked_number(value: object, name: str) -> float:
-    """A finite number from 0 on, or an InputError that names it."""
+    """A finite number of at least 0, or an InputError that names it."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f"{name} must be a number, got {type(value).__name__}")
     # Not by isfinite, which fails for a whole number that no float can hold.
     if not 0 <= value <= sys.float_info.max:
-        raise InputError(f"{name} must be a finite number from 0 on, got {glance(value)}")
+        raise InputError(f"{name} must be a finite number of at least 0, got {glance(value)}")
     return float(value)
 
 
@@ -111,7 +111,7 @@ def checked_scale(value: object) -> float:
 
 
 def check_numbers(settings: object, *names: str) -> None:
-    """Check that these settings are finite numbers from 0 on."""
+    """Check that these settings are finite numbers of at least 0."""
     for name in names:
         checked_number(getattr(settings, name), name)
 

@@ -121,7 +121,7 @@ def check_trajectory_efficiency(
     Raises
     ------
     InputError
-        For a budget that is no finite number from 0 on, and one that there are no measurements for.
+        For a budget that is not a finite number of at least 0, or that has no measurements.
     """
     expectation = TrajectoryExpectation(
         max_steps=max_steps,

@@ -100,7 +100,7 @@ class TrajectoryExpectation:
     blacklisted_sequences: tuple[tuple[str, ...], ...] | None = None
 
     def check_limits(self) -> None:
-        """Check that budgets are finite numbers from 0 on, those of nested steps included."""
+        """Check that budgets are finite numbers of at least 0, those of nested steps included."""
         for name in (*_BUDGETS, "max_retries_per_tool"):
             value = getattr(self, name)
             if value is not None:

@@ -72,7 +72,7 @@ class TrajectoryStep:
             raise InputError(f"{name} of step {glance(self.name)}: {error}") from None
 
     def amount(self, name: str) -> float | None:
-        """The value, which has to be a finite number from 0 on; None where there is none."""
+        """The value, which has to be a finite number of at least 0; None where there is none."""
         value = self.value(name)
         if value is None:
             return None

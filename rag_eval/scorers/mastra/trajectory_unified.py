@@ -148,7 +148,7 @@ def evaluate_trajectory(
     Raises
     ------
     InputError
-        For a budget that is no finite number from 0 on, and one that there are no measurements for.
+        For a budget that is not a finite number of at least 0, or that has no measurements.
     """
     expectation.check_limits()
     limits = (

@@ -244,7 +244,7 @@ def test_runs_of_other_settings_are_refused_unless_forced() -> None:
         ({"policy": "strict"}, "policy must be"),
         ({"alpha": 0.6}, "alpha must be above 0 and below 0.5"),
         ({"care": 0}, "care must be above 0"),
-        ({"margin": -0.1}, "margin must be 0 or above"),
+        ({"margin": -0.1}, "margin must be at least 0"),
         ({"policy": "omk", "margin": 0.1}, "omk takes no margin"),
         ({"policy": "node", "slices": ["topic"]}, "node takes no slices"),
     ],

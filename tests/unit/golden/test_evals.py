@@ -148,7 +148,7 @@ def test_the_async_form_and_async_parts() -> None:
         ((DATA, ["mastra.bias"], answer), "mastra.bias is no scorer without a judge"),
         ((DATA, ["mastra.biased"], answer), "unknown metric 'mastra.biased'"),
         ((DATA, [length], "answer"), "the target must be callable, got str"),
-        ((DATA, [length], answer, None, 0), "concurrency must be a whole number from 1 on"),
+        ((DATA, [length], answer, None, 0), "concurrency must be a whole number of at least 1"),
     ],
 )
 def test_arguments_are_checked(arguments: tuple[Any, ...], message: str) -> None:

@@ -144,7 +144,7 @@ def test_a_threshold_is_a_share(threshold: float) -> None:
 
 @every_row("n", [0, 1.0, True])
 def test_n_is_a_whole_number(n: int) -> None:
-    with pytest.raises(InputError, match="n must be a whole number from 1 on"):
+    with pytest.raises(InputError, match="n must be a whole number of at least 1"):
         near_duplicates(dataset(), n=n)
 
 

@@ -462,7 +462,7 @@ def test_what_a_callback_raises_ends_the_run() -> None:
 @every_row(
     ("options", "message"),
     [
-        ({"concurrency": 0}, "concurrency must be a whole number from 1 on, got 0"),
+        ({"concurrency": 0}, "concurrency must be a whole number of at least 1, got 0"),
         ({"concurrency": True}, "concurrency"),
         ({"concurrency": 2.0}, "concurrency"),
         ({"min_average_score": 1.1}, "min_average_score must be a number from 0 to 1, got 1.1"),

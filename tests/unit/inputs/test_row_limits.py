@@ -160,7 +160,7 @@ def test_the_limit_is_an_option_of_all_that_read_samples(tmp_path: Path) -> None
     assert done.stderr == f"error: {message}\n"
     for value in (0, -1, 1.5, True, "1000"):
         options: Any = {"max_row_bytes": value}
-        assert "max_row_bytes must be a whole number from 1 on" in refused(
+        assert "max_row_bytes must be a whole number of at least 1" in refused(
             lambda options=options: run_file(path, **options)
         )
     assert MAX_ROW_BYTES == 268_435_456  # as the pages say

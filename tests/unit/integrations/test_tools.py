@@ -241,7 +241,7 @@ def test_columns_of_a_batch() -> None:
         assert found[f"rag_{metric}"] == [result.metrics[metric].score for result in ours.results]
     assert found["rag_passed"] == [result.passed for result in ours.results]
     assert found["rag_composite"] == [result.composite_score for result in ours.results]
-    with pytest.raises(InputError, match="column 'passed' is there already"):
+    with pytest.raises(InputError, match="column 'passed' already exists"):
         RagColumns("faithfulness", fields={"answer": "response"})({**batch, "passed": [0] * 4})
 
 

@@ -159,7 +159,7 @@ def test_no_rows_and_no_scores_give_no_agreement() -> None:
     ("scores", "judges", "message"),
     [
         ([[1.0, 2.0]], None, "at least two judges, got 1"),
-        ([[1.0, 2.0], [1.0]], None, "a score, or None, for every row"),
+        ([[1.0, 2.0], [1.0]], None, "a score or None for every row"),
         ([[1.0], [1.0]], ["a"], "2 judges have 1 names"),
     ],
 )
@@ -175,7 +175,7 @@ def test_the_report_in_words_and_as_json() -> None:
     found = agreement_of(scores, judges=["openai:a", "anthropic:b"], threshold=0.5)
     text = found.text()
     assert "2 judges on 4 rows, 4 scored by all: mean openai:a 0.50, anthropic:b 0.44" in text
-    assert "pairs differ by 0.06 on average, Pearson 0.96" in text
+    assert "mean difference between two judges 0.06, Pearson 0.96" in text
     assert found.alpha is not None
     assert f"Krippendorff's alpha 0.95 (95 % interval {found.alpha.low:.2f} to" in text
     assert "lower bound: worse than chance" in text
@@ -192,7 +192,7 @@ def test_the_report_in_words_and_as_json() -> None:
         (0.7999, "enough for tentative conclusions"),
         (0.667, "enough for tentative conclusions"),
         (0.5, "poor"),
-        (0.0, "hardly better than chance"),
+        (0.0, "barely better than chance"),
         (-0.01, "worse than chance"),
     ],
 )
@@ -219,7 +219,7 @@ def test_who_is_independent(judges: list[str], vendor: str | None) -> None:
     found = independence_warnings([JudgeIdentity(provider, "m") for provider in judges])
     assert len(found) == (vendor is not None)
     if vendor is not None:
-        assert found[0].startswith(f"all {len(judges)} judges are of one vendor ({vendor}): they")
+        assert found[0].startswith(f"all {len(judges)} judges are from one vendor ({vendor}): they")
 
 
 def test_a_server_of_ones_own_is_of_no_known_vendor() -> None:

@@ -443,7 +443,7 @@ def assert_off(cache: JudgeCache) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with one_warning("going on without the cache of judgements .*judge.sqlite: .*Not a directory"):
+    with one_warning("the judge cache .*judge.sqlite is not used: .*Not a directory"):
         cache = JudgeCache(tmp_path / "file" / "judge.sqlite")
     assert_off(cache)
 
@@ -468,7 +468,7 @@ def test_a_database_of_something_else_stays_as_it_is(path: Path) -> None:
     connection.execute("CREATE TABLE mine (x)")
     connection.close()
     before = path.read_bytes()
-    with one_warning("a database of something else"):
+    with one_warning("is a database, but not a judge cache"):
         cache = JudgeCache(path)
     assert_off(cache)
     assert path.read_bytes() == before
@@ -479,7 +479,7 @@ def test_a_later_version_is_left_alone(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 2")
     connection.close()
-    with one_warning("has version 2 of the cache's form; this package knows up to 1"):
+    with one_warning("has cache format version 2; this package supports up to 1"):
         cache = JudgeCache(path)
     assert_off(cache)
 
@@ -508,7 +508,7 @@ def test_a_row_that_holds_no_reply(tmp_path: Path, text: str) -> None:
     connection.commit()
     connection.close()
     cache = JudgeCache(path)
-    with one_warning("going on without"):
+    with one_warning("is not used"):
         assert cache.get(b"k") is None
     assert_off(cache)
 

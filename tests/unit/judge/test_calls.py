@@ -134,14 +134,17 @@ def test_a_judge_that_takes_a_schema_is_given_that_of_the_step() -> None:
 @every_row(
     ("returned", "message"),
     [
-        (7, "the judge returned int, wanted str or JudgeReply"),
-        (None, "the judge returned NoneType, wanted str or JudgeReply"),
+        (7, "the judge must return str or JudgeReply, got int"),
+        (None, "the judge must return str or JudgeReply, got NoneType"),
         (JudgeReply(None), "text of the judge's reply is NoneType"),  # type: ignore[arg-type]
         (JudgeReply("", ["stop"]), "finish_reason of the judge's reply is list"),  # type: ignore[arg-type]
         (JudgeReply("", usage={}), "usage of the judge's reply is dict"),  # type: ignore[arg-type]
         (JudgeReply("", model=5), "model of the judge's reply is int"),  # type: ignore[arg-type]
-        (JudgeReply("", usage=Usage(None, 1)), "the judge's reply counts None tokens"),  # type: ignore[arg-type]
-        (JudgeReply("", usage=Usage(1, -1)), "the judge's reply counts -1 tokens"),
+        (
+            JudgeReply("", usage=Usage(None, 1)),
+            "the judge's reply has an invalid token count: None",
+        ),  # type: ignore[arg-type]
+        (JudgeReply("", usage=Usage(1, -1)), "the judge's reply has an invalid token count: -1"),
     ],
 )
 def test_what_is_no_reply_is_a_failed_judgement(returned: Any, message: str) -> None:
@@ -163,7 +166,7 @@ def test_a_reply_that_is_too_long_is_a_failed_judgement(letter: str) -> None:
         JudgeReply("", finish_reason=most + letter),
         JudgeReply("", model=most + letter),
     ):
-        with pytest.raises(JudgeFailure, match="longer than 4 MB, and was not read") as raised:
+        with pytest.raises(JudgeFailure, match="longer than 4 MB and was not read") as raised:
             called(lambda prompt, returned=returned: returned)
         assert raised.value.kind == "failed"
 
@@ -181,7 +184,7 @@ def test_an_async_call_is_cancelled_at_its_limit() -> None:
 
     with pytest.raises(JudgeCallError) as raised:
         called(slow, timeout_s=0.01, run=VirtualTime().run)
-    assert str(raised.value) == "the judge gave no reply within 0.01 s"
+    assert str(raised.value) == "the judge did not reply within 0.01 s"
     assert raised.value.timed_out
     assert raised.value.retryable
     assert ends == ["cancelled"]

@@ -44,17 +44,21 @@ def test_limits_are_read_from_options() -> None:
 @every_row(
     ("name", "value", "message"),
     [
-        ("concurrency", 0, "concurrency must be a whole number from 1 on, got 0"),
-        ("concurrency", True, "concurrency must be a whole number from 1 on, got True"),
-        ("retries", -1, "retries must be a whole number from 0 on, got -1"),
-        ("max_calls", 1.5, "max_calls must be a whole number from 0 on, got 1.5"),
+        ("concurrency", 0, "concurrency must be a whole number of at least 1, got 0"),
+        ("concurrency", True, "concurrency must be a whole number of at least 1, got True"),
+        ("retries", -1, "retries must be a whole number of at least 0, got -1"),
+        ("max_calls", 1.5, "max_calls must be a whole number of at least 0, got 1.5"),
         ("call_timeout_s", 0, "call_timeout_s must be above 0, got 0"),
         ("call_timeout_s", math.inf, "call_timeout_s must be finite, got inf"),
         ("run_timeout_s", "60", "run_timeout_s must be a number, got str"),
         ("requests_per_minute", 0.0, "requests_per_minute must be above 0, got 0.0"),
         ("tokens_per_minute", math.nan, "tokens_per_minute must be finite, got nan"),
-        ("budget_usd", -0.01, "budget_usd must be 0 or above, got -0.01"),
-        ("max_parse_failures", "3", "max_parse_failures must be a whole number from 0 on, got '3'"),
+        ("budget_usd", -0.01, "budget_usd must be at least 0, got -0.01"),
+        (
+            "max_parse_failures",
+            "3",
+            "max_parse_failures must be a whole number of at least 0, got '3'",
+        ),
     ],
 )
 def test_a_limit_that_cannot_be_is_named(name: str, value: Any, message: str) -> None:

@@ -545,9 +545,7 @@ def test_a_failure_that_nobody_waited_for_is_not_reported_as_lost(
 
 
 def test_names_that_are_none_are_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"no judged metric is called 'faithfullness'.*'faithfulness'"
-    ):
+    with pytest.raises(InputError, match=r"'faithfullness' is not a judged metric.*'faithfulness'"):
         judged(StepJudge(), ROW, "faithfullness")
     with pytest.raises(InputError, match="style must be 'claims' or 'rating', got 'stars'"):
         judged(StepJudge(), ROW, "faithfulness", style="stars")  # type: ignore[arg-type]

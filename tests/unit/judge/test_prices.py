@@ -56,21 +56,21 @@ def test_a_price_is_of_a_million_tokens() -> None:
     ("table", "message"),
     [
         ([1], "prices must be a table of models, got list"),
-        ({"m": 3.0}, "prices: 'm' must hold the prices input and output, got 3.0"),
-        ({"m": {"input": 1.0}}, "prices: 'm' lacks the price 'output'"),
+        ({"m": 3.0}, "prices: 'm' must have the prices input and output, got 3.0"),
+        ({"m": {"input": 1.0}}, "prices: 'm' needs the price 'output'"),
         (
             {"m": {"input": 1.0, "outputs": 2.0}},
             "prices: 'm' has no price 'outputs'; did you mean 'output'?",
         ),
         ({"m": {"input": "1", "output": 2}}, "prices: 'm': input must be a number, got str"),
         ({"m": {"input": True, "output": 2}}, "prices: 'm': input must be a number, got bool"),
-        ({"m": {"input": -1, "output": 2}}, "prices: 'm': input must be 0 or above, got -1"),
+        ({"m": {"input": -1, "output": 2}}, "prices: 'm': input must be at least 0, got -1"),
         (
             {"m": {"input": 1, "output": float("nan")}},
             "prices: 'm': output must be finite, got nan",
         ),
-        ({"": {"input": 1, "output": 2}}, "prices: '' is no name of a model"),
-        ({5: {"input": 1, "output": 2}}, "prices: 5 is no name of a model"),
+        ({"": {"input": 1, "output": 2}}, "prices: '' is not a model name"),
+        ({5: {"input": 1, "output": 2}}, "prices: 5 is not a model name"),
     ],
 )
 def test_what_is_no_price_is_named(table: Any, message: str) -> None:
@@ -91,7 +91,7 @@ def test_prices_are_read_from_toml_and_json(tmp_path: Path) -> None:
 def test_a_name_with_a_dot_has_to_be_quoted(tmp_path: Path) -> None:
     path = tmp_path / "prices.toml"
     path.write_text("[gpt-4.1]\ninput = 2\noutput = 8\n")
-    with pytest.raises(InputError, match=r"'gpt-4' has no price '1'; a name with a dot is quoted"):
+    with pytest.raises(InputError, match=r"'gpt-4' has no price '1'; quote a name with a dot"):
         read_prices(path)
 
 

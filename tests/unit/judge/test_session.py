@@ -472,7 +472,7 @@ def test_a_judge_that_never_answers_ends_the_run(error: Exception, kind: str) ->
         found = in_time(outcomes(session, range(40)))
     assert found[:19] == [kind] * 19
     assert all(isinstance(one, JudgeUnavailableError) for one in found[19:])
-    assert "never answered, in 20 judgements; the last: " in str(found[19])
+    assert "did not answer in 20 judgements; the last error: " in str(found[19])
     assert type(error).__name__ in str(found[19])
 
 

@@ -167,7 +167,7 @@ def test_no_row_is_assumed_surer_than_half_as_unsure_as_another() -> None:
     ("call", "message"),
     [
         (lambda: uniform_draw(5, 6, seed=0), "cannot draw 6 of 5 rows"),
-        (lambda: uniform_draw(5, 0, seed=0), "must be a whole number from 1 on"),
+        (lambda: uniform_draw(5, 0, seed=0), "must be a whole number of at least 1"),
         (lambda: uniform_draw(5, 2, seed=-1), "seed must be"),
         (lambda: proportional_draw([1, 0, 2], 2, seed=0), "sizes must be finite numbers above 0"),
         (lambda: proportional_draw([1, 2], 3, seed=0), "cannot draw 3 of 2 rows"),
@@ -238,7 +238,7 @@ def test_labels_are_never_written_over(scores: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"n": N + 1}, f"cannot draw {N + 1} rows: .* has {N}"),
-        ({"n": 0}, "n must be a whole number from 1 on"),
+        ({"n": 0}, "n must be a whole number of at least 1"),
         ({"design": "worst"}, "design must be 'uniform', 'proportional' or 'strata'"),
         ({"design": "strata"}, "design 'strata' needs by"),
         ({"output": "draw.xlsx"}, "the file name must end in .csv or .jsonl"),

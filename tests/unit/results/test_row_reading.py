@@ -131,7 +131,7 @@ def test_a_native_score_that_stands_in_for_a_judgement_says_so(
         ("span", [5, 2], "where it begins and ends"),
         ("span", None, "where it begins and ends"),
         ("window", [-1, 4], "where it begins and ends"),
-        ("chunk", -1, "a whole number from 0 on, or null"),
+        ("chunk", -1, "a whole number of at least 0, or null"),
         ("support", "high", "a number"),
         ("missingNames", "Ellen", "a list of texts"),
     ],

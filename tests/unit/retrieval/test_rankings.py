@@ -273,10 +273,10 @@ def test_errors_say_what_was_found(run: Any, qrels: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"relevance_level": 0}, "relevance_level must be a whole number from 1 on, got 0"),
+        ({"relevance_level": 0}, "relevance_level must be a whole number of at least 1, got 0"),
         ({"relevance_level": 2**31}, "relevance_level must be below 2**31"),
         ({"gain": "square"}, "gain must be 'linear' or 'exponential', got 'square'"),
-        ({"max_grade": 0}, "max_grade must be a whole number from 1 on, got 0"),
+        ({"max_grade": 0}, "max_grade must be a whole number of at least 1, got 0"),
         ({"max_grade": 501}, "max_grade must be 500 at most, got 501"),
         ({"p": 1}, "p must be from 0 to below 1, got 1"),
         ({"p": -0.1}, "p must be from 0 to below 1, got -0.1"),

@@ -190,7 +190,7 @@ def edited(path: Path, *keys: Any, value: Any) -> Path:
         (["baseline", "columns"], [], r"columns: 'topic' is not listed at the top"),
         (["baseline", "signature"], [1], r"signature: not a signature"),
         (["baseline", "datasetHash"], 5, r"datasetHash: wanted a text or null, got 5"),
-        (["baseline", "nJudgements"], -1, r"nJudgements: wanted a whole number from 0 on"),
+        (["baseline", "nJudgements"], -1, r"nJudgements: wanted a whole number of at least 0"),
         (["baseline"], [], r"is no baseline"),
         (["rows"], {}, r"is no baseline"),
         (["rows", 1], 5, r"rows\[1\]: wanted an object, got 5"),

@@ -322,7 +322,7 @@ def test_an_option_that_does_not_exist_is_an_error() -> None:
     ("scale", "message"),
     [
         (0, "above 0"),
-        (-1, "from 0 on"),
+        (-1, "of at least 0"),
         (float("nan"), "finite"),
         (float("inf"), "finite"),
         (True, "must be a number, got bool"),

@@ -288,7 +288,10 @@ def test_sets_that_share_children_do_not_multiply_beyond_bounds() -> None:
         ({"type": "cost_max", "value": math.nan}, "value must be a number"),
         ({"type": "cost_max", "value": 10**400}, "value must be a number"),
         ({"type": "bleu_min", "reference": "x", "threshold": 1.5}, "threshold must be a number"),
-        ({"type": "rouge_n_min", "reference": "x", "n": 0}, "n must be a whole number from 1 on"),
+        (
+            {"type": "rouge_n_min", "reference": "x", "n": 0},
+            "n must be a whole number of at least 1",
+        ),
         ({"type": "rouge_n_min", "reference": "x", "n": 1.5}, "n must be a whole number"),
         ({"type": "levenshtein_max", "reference": "x"}, "value is missing"),
         ({"type": "regex", "pattern": "("}, "regex"),

@@ -106,7 +106,7 @@ def test_an_average_is_within_its_scores_in_any_order(
     [
         ([(1.5, 1)], "score must be between 0 and 1"),
         ([(math.nan, 1)], "score must be finite"),
-        ([(0.5, -1)], "weight must be 0 or above"),
+        ([(0.5, -1)], "weight must be at least 0"),
         ([(0.5, math.inf)], "weight must be finite"),
         ([(0.5, 1.7e308), (0.5, 1.7e308)], "too large"),
     ],

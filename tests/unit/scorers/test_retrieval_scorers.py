@@ -132,9 +132,9 @@ def test_errors_say_what_was_found(name: str, fields: dict[str, Any], message: s
 @every_row(
     ("name", "options", "message"),
     [
-        ("hazel.precision_at_k", {"k": 0}, "k must be a whole number from 1 on, got 0"),
-        ("hazel.recall_at_k", {"k": True}, "k must be a whole number from 1 on, got True"),
-        ("hazel.ndcg_at_k", {"k": -1}, "k must be a whole number from 1 on, got -1"),
+        ("hazel.precision_at_k", {"k": 0}, "k must be a whole number of at least 1, got 0"),
+        ("hazel.recall_at_k", {"k": True}, "k must be a whole number of at least 1, got True"),
+        ("hazel.ndcg_at_k", {"k": -1}, "k must be a whole number of at least 1, got -1"),
         ("hazel.precision_at_k", {"denominator": "n"}, "denominator must be 'returned' or 'k'"),
         ("ir.ndcg", {"gain": "square"}, "gain must be"),
         ("ir.err@10", {"max_grade": 0}, "max_grade must be"),

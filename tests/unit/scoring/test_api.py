@@ -356,7 +356,7 @@ def test_threads_and_concurrency_are_whole_numbers_from_one_on(name: str, value:
     for samples in ([GOOD], []):
         with pytest.raises(InputError) as caught:
             rag_eval.evaluate_batch(samples, **options)
-        assert str(caught.value) == f"{name} must be a whole number from 1 on, got {value!r}"
+        assert str(caught.value) == f"{name} must be a whole number of at least 1, got {value!r}"
 
 
 @every_row("mode", ["llm", "hybrid"])

@@ -65,22 +65,22 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"composite_weights": {"faithfulness": 1e101}}, "must be at most 1e+100"),
 ]
 OF_JUDGES: list[tuple[dict[str, Any], str]] = [
-    ({"judge_repeat": 0}, "judge_repeat must be a whole number from 1 on, got 0"),
+    ({"judge_repeat": 0}, "judge_repeat must be a whole number of at least 1, got 0"),
     ({"audit_share": 1.5}, "audit_share must be between 0 and 1, got 1.5"),
     ({"judge_style": "claim"}, "judge_style must be 'claims' or 'rating', got 'claim'"),
     ({"length_debias": "no"}, "length_debias must be true or false, got 'no'"),
-    ({"retries": -1}, "retries must be a whole number from 0 on, got -1"),
+    ({"retries": -1}, "retries must be a whole number of at least 0, got -1"),
     ({"judge_seed": 0.5}, "judge_seed must be a whole number, got 0.5"),
 ]
 OF_MANY_ROWS: list[tuple[dict[str, Any], str]] = [
-    ({"threads": 0}, "threads must be a whole number from 1 on, got 0"),
-    ({"threads": "2"}, "threads must be a whole number from 1 on, got '2'"),
+    ({"threads": 0}, "threads must be a whole number of at least 1, got 0"),
+    ({"threads": "2"}, "threads must be a whole number of at least 1, got '2'"),
 ]
 OF_FILES: list[tuple[dict[str, Any], str]] = [
     ({"quantiles": "exac"}, "quantiles must be 'exact' or 'sketch', got 'exac'"),
     ({"skip_invalid": 1}, "skip_invalid must be true or false, got 1"),
     ({"gold_separator": ""}, "gold_separator must be a text that is not empty, got ''"),
-    ({"max_row_bytes": 0}, "max_row_bytes must be a whole number from 1 on, got 0"),
+    ({"max_row_bytes": 0}, "max_row_bytes must be a whole number of at least 1, got 0"),
 ]
 
 
@@ -106,7 +106,9 @@ def test_an_option_that_is_not_used_is_checked_all_the_same(
         for options in ({"judge_repeat": "x"}, {"regression_threshold": "x"}):
             with pytest.raises(rag_eval.errors.InputError, match="must be a"):
                 call(**options)
-    with pytest.raises(rag_eval.errors.InputError, match="worst must be a whole number from 0 on"):
+    with pytest.raises(
+        rag_eval.errors.InputError, match="worst must be a whole number of at least 0"
+    ):
         calls["run_file"](worst=-1)
     with pytest.raises(rag_eval.errors.InputError, match="columns must be a list of names"):
         calls["score_file"](columns="question")

@@ -151,11 +151,11 @@ def test_one_group_has_no_interval() -> None:
         ({"level": 0}, "level must be between 0 and 1, got 0"),
         ({"level": "x"}, "level must be a number, got str"),
         ({"level": math.nan}, "level must be finite, got nan"),
-        ({"n_resamples": 0}, "n_resamples must be a whole number from 1 on, got 0"),
-        ({"n_resamples": 2.5}, "n_resamples must be a whole number from 1 on, got 2.5"),
-        ({"seed": -1}, "seed must be a whole number from 0 on, got -1"),
-        ({"seed": True}, "seed must be a whole number from 0 on, got True"),
-        ({"seed": "x"}, "seed must be a whole number from 0 on, got 'x'"),
+        ({"n_resamples": 0}, "n_resamples must be a whole number of at least 1, got 0"),
+        ({"n_resamples": 2.5}, "n_resamples must be a whole number of at least 1, got 2.5"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"seed": True}, "seed must be a whole number of at least 0, got True"),
+        ({"seed": "x"}, "seed must be a whole number of at least 0, got 'x'"),
     ],
 )
 def test_bad_options(option: dict[str, Any], message: str) -> None:

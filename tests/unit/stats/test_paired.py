@@ -320,7 +320,7 @@ def test_what_cannot_be_tested_is_named() -> None:
         sign_flip_test([[0.1]])
     with pytest.raises(InputError, match="differences must be rows of columns, got 1 dimensions"):
         sign_flip_tests([0.1])
-    with pytest.raises(InputError, match=r"margin must be 0 or above, got -0\.1"):
+    with pytest.raises(InputError, match=r"margin must be at least 0, got -0\.1"):
         sign_flip_test([0.1], margin=-0.1)
     with pytest.raises(InputError, match=r"margins must be one per column \(2\), got 1"):
         sign_flip_tests([[0.1, 0.2]], margins=[0.0])
@@ -328,9 +328,9 @@ def test_what_cannot_be_tested_is_named() -> None:
         sign_flip_test([0.1, 0.2], clusters=["a"])
     with pytest.raises(InputError, match="group of row 1 is missing"):
         sign_flip_test([0.1, 0.2], clusters=["a", None])
-    with pytest.raises(InputError, match="n_resamples must be a whole number from 1 on, got 0"):
+    with pytest.raises(InputError, match="n_resamples must be a whole number of at least 1, got 0"):
         sign_flip_test([0.1], n_resamples=0)
-    with pytest.raises(InputError, match="seed must be a whole number from 0 on, got -1"):
+    with pytest.raises(InputError, match="seed must be a whole number of at least 0, got -1"):
         sign_flip_test([0.1], seed=-1)
-    with pytest.raises(InputError, match="n_better must be a whole number from 0 on, got -1"):
+    with pytest.raises(InputError, match="n_better must be a whole number of at least 0, got -1"):
         mcnemar_test(1, -1)

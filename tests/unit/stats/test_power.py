@@ -74,9 +74,9 @@ def test_nothing_is_promised_without_pairs_or_spread() -> None:
 
 
 def test_options_out_of_range_are_named() -> None:
-    with pytest.raises(InputError, match="sd_of_differences must be 0 or above, got -1"):
+    with pytest.raises(InputError, match="sd_of_differences must be at least 0, got -1"):
         minimum_detectable_effect(-1, 10)
-    with pytest.raises(InputError, match="n must be a whole number from 0 on, got -1"):
+    with pytest.raises(InputError, match="n must be a whole number of at least 0, got -1"):
         minimum_detectable_effect(1, -1)
     with pytest.raises(InputError, match="alpha must be between 0 and 1, got 0"):
         minimum_detectable_effect(1, 10, alpha=0)

@@ -408,7 +408,7 @@ def test_as_json() -> None:
         ({"bounds": (0, 0.5)}, "labels are from 0 to 1, outside bounds"),
         ({"bounds": (1, 0)}, "bounds must be a lower and a higher number"),
         ({"clusters": [1, 2], "target": "population"}, "clusters has 2 values"),
-        ({"seed": -1}, "seed must be a whole number from 0 on"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
     ],
 )
 def test_what_cannot_be_is_refused(change: dict[str, Any], message: str) -> None:

@@ -123,10 +123,10 @@ def test_no_rows_and_no_columns() -> None:
         ([1.0], {}, "resampled numbers must be rows of columns, got 1 dimensions"),
         ([[math.nan]], {}, "resampled numbers must be finite; a group without a value is 0"),
         ([[math.inf]], {}, "resampled numbers must be finite"),
-        ([[1.0]], {"n_resamples": 0}, "n_resamples must be a whole number from 1 on, got 0"),
-        ([[1.0]], {"seed": -1}, "seed must be a whole number from 0 on, got -1"),
-        ([[1.0]], {"seed": True}, "seed must be a whole number from 0 on, got True"),
-        ([[1.0]], {"threads": 0}, "threads must be a whole number from 1 on, got 0"),
+        ([[1.0]], {"n_resamples": 0}, "n_resamples must be a whole number of at least 1, got 0"),
+        ([[1.0]], {"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ([[1.0]], {"seed": True}, "seed must be a whole number of at least 0, got True"),
+        ([[1.0]], {"threads": 0}, "threads must be a whole number of at least 1, got 0"),
     ],
 )
 def test_what_is_refused(rows: Any, options: dict[str, Any], message: str) -> None:
