@@ -62,7 +62,7 @@ def flag_of(option: Option, **special: Any) -> Callable[[Any], Any]:
         told["type"] = A_SHARE
     elif int in kind.in_toml:
         told["type"] = float if float in kind.in_toml else int
-    told["shell_complete"] = completion(option)
+    told |= {"shell_complete": completion(option), "hidden": bool(option.table)}
     return click.option(option.flag_name, option.name, **{**told, **special})
 
 

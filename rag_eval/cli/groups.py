@@ -31,8 +31,8 @@ class CommandGroup(rich_click.RichGroup):
 
         The lowest click suggests nothing.
         """
-        name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-"):
+        name, is_asked = args[0], not ctx.resilient_parsing  # a shell that completes takes no error
+        if is_asked and self.get_command(ctx, name) is None and not name.startswith("-"):
             meant = self.guessed.get(name.lower())
             near = [meant] if meant else self.list_commands(ctx)
             raise click.UsageError(f"No such command {name!r}{hint(meant or name, near)}", ctx)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib.metadata import version
 
 import click
 import pytest
@@ -17,6 +18,7 @@ from tests.unit.cli.test_flags import command
 
 LONG = ["compare", "estimate", "gate", "judge debias-check", "labels compare", "report", "run"]
 LONG += ["score", "validate"]
+CLICK_KNOWS_GROUPS = version("click") != "8.2.0"
 COMMAND_PATHS = [
     f"{name} {inner}".rstrip()
     for name in COMMANDS
@@ -44,7 +46,8 @@ def test_the_panels_of_run() -> None:
     text = helped("run")
     assert re.findall(r"^╭─ (.+?) ─", text, re.MULTILINE)[:6] == PANELS
     judge, advanced = (text.index(f"─ {name} ") for name in PANELS[4:])
-    assert judge < text.index("--max-calls") < advanced < text.index("--retries")
+    assert judge < text.index("--max-calls") < advanced < text.index("--concurrency")
+    assert "--retries" not in text
     assert text.index("Examples:") < text.index("DATA is a file of samples") < text.index("─ Data ")
 
 
@@ -103,7 +106,9 @@ def test_misspelt_names_are_answered_with_the_right_ones(args: str, message: str
         ("rag-eval gate --max-null-rate answer_r", ["answer_relevance="]),
         ("rag-eval gate --metric ir.ndcg@1", ["ir.ndcg@1", "ir.ndcg@10"]),
         ("rag-eval estimate a b --metric faith", ["faithfulness"]),
-        ("rag-eval labels compare --metric faith", ["faithfulness"]),
+        # click 8.2.0 knows no flags of what is in a group.
+        *([("rag-eval labels compare a b --metric faith", ["faithfulness"])] * CLICK_KNOWS_GROUPS),
+        ("rag-eval nothing fait", [""]),
         (
             "rag-eval run --metric-modes faithfulness=llm,answer_r",
             ["faithfulness=llm,answer_relevance="],
