@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault, SampleBlock
+from rag_eval.inputs.byte_files import source_name
 from rag_eval.inputs.opened import START, DataSource, Input, Position
 from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.inputs.schemas.maps import FieldMap
@@ -147,28 +148,34 @@ class RowStream:
         blocks = self._read(start)
         score = file_block_scorer(self.plan, self.needs, skip_invalid=self._skips_invalid)
         scored = score_blocks(blocks, score, self._threads, reads_apart=True)
-        is_checked = start != START  # an earlier run has looked at the first rows
+        # An earlier run has looked at the first rows of the file that it ended in.
+        checked = set() if start == START else {source_name(self.source.paths[start.file])}
         with closing(blocks), closing(scored):
             try:
                 for block in scored:
-                    if not is_checked:
-                        self._check_first(block)
-                        is_checked = bool(len(block.scores))
+                    source = origin_of(block.rows).source
+                    if source not in checked:
+                        self._check_first(block, source)
+                        if len(block.scores):
+                            checked.add(source)
                     yield block
-            except SampleError:
-                if not is_checked:
-                    self._measured.check_fields(self._fields)
+            except SampleError as error:
+                for found in self.source.found:
+                    if found.source not in checked and error.where.startswith(f"{found.source}, "):
+                        self._measured.check_fields(found)
                 raise
 
-    def _check_first(self, block: ScoredBlock) -> None:
-        """Raise an InputError where the first rows show that a field is not there."""
-        if not len(block.scores) and origin_of(block.rows).faults:
-            self._measured.check_fields(self._fields)
-        self._measured.check_first(block.null_reasons, self._fields)
+    def _check_first(self, block: ScoredBlock, source: str) -> None:
+        """Raise an InputError where the first rows of a file show that a field is not there."""
+        for found in self.source.found:
+            if found.source == source:
+                if not len(block.scores) and origin_of(block.rows).faults:
+                    self._measured.check_fields(found)
+                self._measured.check_first(block.null_reasons, found)
 
     @property
-    def _fields(self) -> list[tuple[str, FieldMap]]:
-        return [(found.source, found.fields) for found in self.source.found]
+    def _fields(self) -> list[FieldMap]:
+        return [found.fields for found in self.source.found]
 
     def _read(self, start: Position) -> Generator[SampleBlock, None, None]:
         with closing(self.source.blocks(start)) as blocks:
@@ -260,7 +267,7 @@ class RowStream:
             self.totals,
             blocks if self._is_exact else None,
             not_measured=self._not_measured(),
-            left_out=self._measured.left_out,
+            left_out=self._measured.left_out(self._fields),
             evaluated_at=self.evaluated_at,
             duration_ms=self._clock.elapsed_ms,
             notes=[*self.notes, *self.changes, *([repeated] if repeated else []), *notes],
@@ -268,7 +275,7 @@ class RowStream:
         )
 
     def _not_measured(self) -> dict[MetricId, str]:
-        return self._measured.not_measured([found.fields for found in self.source.found])
+        return self._measured.not_measured(self._fields)
 
     def report_fields(self) -> dict[str, Any]:
         """The fields of a :class:`FileReport`, without the result."""
@@ -284,7 +291,7 @@ class RowStream:
             "thresholds": self.plan.thresholds,
             "remarks": [*filter(None, [not_measured]), *self.source.remarks],
             "fields": self.source.found,
-            "unmeasured": [] if self.stopped is not None else self._measured.wrong,
+            "unmeasured": [] if self.stopped is not None else self._measured.wrong(self._fields),
         }
 
     def checked(self, report: _Report) -> _Report:
@@ -293,6 +300,5 @@ class RowStream:
             return report
         if not self.is_sound:
             raise InputChangedError(report.changed_input, report)
-        fields = [found.fields for found in self.source.found]
-        self._measured.check_end(self.source.name, fields, report)
+        self._measured.check_end(self.source.name, self._fields, report)
         return report

@@ -140,7 +140,7 @@ def print_verdict(report: RunReport, console: Console) -> None:
         print_line(console, Text("INTERRUPTED  only part of the samples was scored", "yellow"))
     print_gates(report.gates, console)
     if not report.gates:
-        print_plain(console, no_gate_text(report.result.metrics))
+        print_plain(console, no_gate_text(list(report.result.shown_aggregates)))
 
 
 def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:

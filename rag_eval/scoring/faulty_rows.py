@@ -117,7 +117,8 @@ def validate_file(
     plan = make_plan(metrics, {"profile": profile, "scorer_options": scorer_options})
     needs = FieldNeeds.of(plan.native_columns, profile)
     asked = {"allow_missing": allow_missing}
-    first, whole = (Measurability(plan, metrics, asked) for _ in range(2))
+    measured = Measurability(plan, metrics, asked)
+    checked: set[str] = set()
     n_rows = n_invalid = n_sound = 0
     lacking: Counter[str] = Counter()
     ids = RepeatedIds()
@@ -128,12 +129,15 @@ def validate_file(
             sound, batch = pack_file_block(block, needs, skip_invalid=True)
             faults = row_faults(block, needs, plan) if plan.scorers else origin_of(sound).faults
             here = _lacking(batch, needs)
-            if not n_sound:
-                found = [(one.source, one.fields) for one in source.found]
-                if len(sound):
-                    first.check_first(_reasons(plan, here, len(sound), source.found), found)
-                elif len(block):
-                    first.check_fields(found)
+            if origin.source not in checked:
+                for found in source.found:
+                    if found.source != origin.source:
+                        continue
+                    if len(sound):
+                        checked.add(origin.source)
+                        measured.check_first(_reasons(plan, here, len(sound), [found]), found)
+                    elif len(block):
+                        measured.check_fields(found)
             n_rows += len(block) + len(origin.faults)
             n_invalid += len(faults)
             n_sound += len(sound)
@@ -147,7 +151,7 @@ def validate_file(
     if not n_rows:
         raise InputError(f"{source.name} holds no samples")
     if n_sound:
-        whole.add(_reasons(plan, lacking, n_sound, source.found))
+        measured.add(_reasons(plan, lacking, n_sound, source.found))
     fields = [one.fields for one in source.found]
     report = Validation(
         n_rows,
@@ -157,12 +161,14 @@ def validate_file(
         source.remarks,
         source.found,
         dict(lacking),
-        tuple(metric for metric in plan.columns if metric not in whole.metrics) if n_sound else (),
-        whole.not_measured(fields),
+        tuple(metric for metric in plan.columns if metric not in measured.metrics)
+        if n_sound
+        else (),
+        measured.not_measured(fields),
     )
     if report.changed_input and not allow_changed_input:
         raise InputChangedError(report.changed_input, report)
-    whole.check_end(source.name, fields, report)
+    measured.check_end(source.name, fields, report)
     return report
 
 

@@ -666,7 +666,7 @@ def test_standard_input(good: Path) -> None:
     running = WarmProcess("run", "-", *FAITH, stdin=PIPE)
     _, err = running.communicate(b"{}")
     assert running.returncode == 2
-    assert err == b"error: standard input: answer, contexts: no such fields; 0 unused columns\n"
+    assert err == b"error: standard input: answer, contexts: no such fields; no unused column\n"
 
 
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
