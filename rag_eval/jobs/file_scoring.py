@@ -164,6 +164,7 @@ class _FileRun:
         stream = self._stream
         for part in self._parts.parts:
             stream.skip(part.faults, part.skipped)
+            stream.take_up_missing(part.missing)
         if stream.n_skipped and not self._options.get("skip_invalid"):
             raise InputError(
                 f"{stream.n_skipped:,} invalid rows were skipped so far: go on with --skip-invalid"

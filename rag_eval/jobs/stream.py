@@ -31,7 +31,7 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
 from rag_eval.scoring.faulty_rows import add_ids, file_block_scorer, origin_of
 from rag_eval.scoring.loop import OpenJudge, ScoringLoop, Sink
-from rag_eval.scoring.measurable import Measurability
+from rag_eval.scoring.measurable import FoundLines, Measurability
 from rag_eval.scoring.progress import progress_of
 from rag_eval.scoring.scorer_columns import columns_of_scorers
 
@@ -107,6 +107,7 @@ class RowStream:
         self.faults: list[RowFault] = []
         self.totals = ScoreTotals(self.plan)
         self._measured = Measurability(self.plan, metrics, options)
+        self._found = FoundLines(self.source, self._measured, options.get("on_found"))
         self.spool = ScoreSpool(len(self.plan.columns)) if spools else None
         self.stopped: KeyboardInterrupt | JudgeUnavailableError | None = None
         self._judging: Callable[[], JudgeReport | None] = lambda: None
@@ -158,6 +159,7 @@ class RowStream:
                         self._check_first(block, source)
                         if len(block.scores):
                             checked.add(source)
+                    self._found.tell()
                     yield block
             except SampleError as error:
                 for found in self.source.found:
@@ -216,7 +218,10 @@ class RowStream:
     def take_up(self, scores: npt.NDArray[np.float64]) -> None:
         """Count rows that an earlier run has left in the sinks."""
         self.totals.add(scores)
-        self._measured.add_scores(scores)
+
+    def take_up_missing(self, columns: Sequence[int]) -> None:
+        """Note the columns of a part of them that are null for want of a field in all its rows."""
+        self._measured.add_part(columns)
 
     def skip(self, faults: Sequence[RowFault], n_rows: int) -> None:
         """Count rows that are left out, of which the faults may be the first."""

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from rag_eval.calibration.fitting import Calibration
 from rag_eval.gating.limits import GateOutcome, no_gate_text, verdict_of
-from rag_eval.inputs.schemas.maps import field_lines
 from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.figures import NONE, bounds_text, known_bounds, mean_text, number_text
@@ -252,9 +251,7 @@ def print_notes(notes: Iterable[str], console: Console) -> None:
 
 
 def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None:
-    """Print how rows and fields were found, the first rows that were skipped, and how many more."""
-    for remark in [*report.remarks, *field_lines(report.fields)]:
-        print_line(console, plain_text(remark))
+    """Print the first rows that were skipped, and how many more."""
     for fault in report.faults:
         print_line(console, f"skipped {plain_text(str(fault))}")
     more = report.n_skipped - len(report.faults)

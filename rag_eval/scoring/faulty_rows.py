@@ -27,7 +27,7 @@ from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import MetricId, NullReason, Profile
 from rag_eval.scoring import scorer_columns
 from rag_eval.scoring.engine import ScoredBlock, ScoreFn, scored_block
-from rag_eval.scoring.measurable import Measurability, needed_fields
+from rag_eval.scoring.measurable import FoundLines, Measurability, needed_fields
 from rag_eval.scoring.scorer_columns import columns_of_scorers
 
 _GIVEN: Final = {
@@ -82,6 +82,7 @@ def validate_file(
     on_fault: Callable[[RowFault], object] | None = None,
     allow_changed_input: bool = False,
     allow_missing: bool = False,
+    on_found: Callable[[str], object] | None = None,
 ) -> Validation:
     """Look at every row of a sample file as ``run`` would, without scoring.
 
@@ -103,6 +104,8 @@ def validate_file(
         Take it for no error when a file changes while it is read.
     allow_missing : bool
         Take it for no error when no row has a field that a metric needs.
+    on_found : callable, optional
+        Gets each line that there is to say about the data, such as its fields, before its rows.
 
     Raises
     ------
@@ -123,8 +126,10 @@ def validate_file(
     lacking: Counter[str] = Counter()
     ids = RepeatedIds()
     source = Input(data, reading, optional_columns=columns_of_scorers(plan))
+    told = FoundLines(source, measured, on_found)
     try:
         for block in source.blocks():
+            told.tell()
             origin = origin_of(block)
             sound, batch = pack_file_block(block, needs, skip_invalid=True)
             faults = row_faults(block, needs, plan) if plan.scorers else origin_of(sound).faults

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from rag_eval.plumbing.spelling import camel_case, counted
 from rag_eval.results.batch import not_measured_text
 from rag_eval.samples import MetricId, NullReason
 
+if TYPE_CHECKING:
+    from rag_eval.inputs.opened import Input
+
 _MISSING: Final = int(NullReason.MISSING_FIELD)
 _TRUTH: Final = "ground_truth"
 # Names that are nearer than this are one name, misspelt: "anwser". Other tools have columns named
@@ -32,6 +35,7 @@ _NEAR: Final = 0.8
 _NEAR_TRUTH: Final = 0.85
 _MOST_COLUMNS: Final = 1000
 _LONGEST_NAME: Final = 64
+_MOST_FILES: Final = 5
 
 
 class Measurability:
@@ -75,9 +79,10 @@ class Measurability:
             if self._null.any():
                 self._null &= (null_reasons == _MISSING).all(axis=0)
 
-    def add_scores(self, scores: npt.NDArray[np.float64]) -> None:
-        """Look at rows of an earlier run, whose reasons are not known."""
-        self._null &= np.isnan(scores).all(axis=0)
+    def add_part(self, missing: Sequence[int]) -> None:
+        """Count rows of an earlier run, by the columns that are null so in all of them."""
+        self._has_rows = True
+        self._null &= np.isin(np.arange(len(self._null)), missing)
 
     @property
     def metrics(self) -> tuple[MetricId, ...]:
@@ -242,6 +247,52 @@ class Measurability:
         if can_allow:
             ways.append("allow_missing=True" if self._in_memory else "--allow-missing")
         return [f"to score without it: {' or '.join(ways)}"] if ways else []
+
+
+class FoundLines:
+    """What there is to say about files: each line once, as soon as it is known.
+
+    Parameters
+    ----------
+    source : Input
+    measured : Measurability
+    tell : callable or None
+        Gets the lines; None where nobody listens.
+    """
+
+    def __init__(
+        self, source: Input, measured: Measurability, tell: Callable[[str], object] | None
+    ) -> None:
+        self._source = source
+        self._measured = measured
+        self._tell = tell
+        self._n_found = self._n_remarks = 0
+        self._texts: dict[str, None] = {}
+
+    def tell(self) -> None:
+        """Tell what came to be known with the last block."""
+        found, remarks = self._source.found, self._source.remarks
+        if self._tell is None or (self._n_found, self._n_remarks) == (len(found), len(remarks)):
+            return
+        lines: list[str] = []
+        if not self._n_found and found and len(self._source.paths) == 1:
+            lines.append(self._measured.known_text(found[0]))
+        lines += remarks[self._n_remarks :]
+        for one in found[self._n_found :]:
+            if str(one) not in self._texts:
+                lines.append(self._fields_line(one))
+                self._texts[str(one)] = None
+        self._n_found, self._n_remarks = len(found), len(remarks)
+        for line in filter(None, lines):
+            self._tell(line)
+
+    def _fields_line(self, found: FoundFields) -> str:
+        """The fields of a file that no earlier one had so."""
+        if not self._texts:
+            return f"fields: {found}" if str(found) else ""
+        if len(self._texts) < _MOST_FILES:
+            return f"fields of {found.source}: {found}"
+        return "fields of more files are not shown" if len(self._texts) == _MOST_FILES else ""
 
 
 def _sentence(ways: Sequence[str]) -> str:

@@ -26,6 +26,7 @@ NO_TRUTH = {name: value for name, value in FULL.items() if name != "ground_truth
 MISSPELT = {**{name: FULL[name] for name in ("question", "contexts")}, "anwser": FULL["answer"]}
 QUESTION_AND_ANSWER = {name: FULL[name] for name in ("question", "answer")}
 NOT_MEASURED = "not measured: context_recall, answer_correctness (no ground truth)"
+FIELDS = "fields: question=question, answer=answer, contexts=contexts"
 DID_YOU_MEAN = "answer: no such field; 1 unused column: anwser (did you mean --map answer=anwser?)"
 COMMANDS = ("run", "score", "validate")
 
@@ -94,11 +95,33 @@ def test_a_file_without_any_known_field_is_not_sound(command: str, tmp_path: Pat
 def test_no_ground_truth_is_said_first_and_is_no_error(command: str, tmp_path: Path) -> None:
     code, text, _ = ended(command, written(tmp_path, [NO_TRUTH]), "--profile", "grounded")
     assert code == 0
-    expected = [NOT_MEASURED, "fields: question=question, answer=answer, contexts=contexts"]
-    lines = [line for line in text.splitlines() if line.startswith(("not measured", "fields"))]
-    assert sorted(lines) == sorted(expected)
-    if command != "validate":
-        assert text.startswith(NOT_MEASURED)
+    assert text.splitlines()[:2] == [NOT_MEASURED, FIELDS]
+    assert text.count("not measured") == text.count("fields:") == 1
+
+
+def test_what_was_found_is_told_before_the_first_row(tmp_path: Path) -> None:
+    told: list[str] = []
+    data = written(tmp_path, [NO_TRUTH] * 3)
+    run_file(
+        data,
+        profile="grounded",
+        on_found=told.append,
+        on_row=lambda _: told.append("row"),
+    )
+    assert told == [NOT_MEASURED, FIELDS, *["row"] * 3]
+    others = [{"query": FULL["question"], **NO_TRUTH}, FULL, FULL, *[FULL] * 9]
+    del others[0]["question"]
+    for number, row in enumerate(others):
+        written(tmp_path, [row], f"c{number}.jsonl")
+    told.clear()
+    score_file(
+        str(tmp_path / "c*.jsonl"), tmp_path / "s.jsonl", profile="grounded", on_found=told.append
+    )
+    assert told == [
+        f"fields: {FIELDS.removeprefix('fields: ').replace('=question', '=query')}",
+        f"fields of {tmp_path / 'c1.jsonl'}: {FIELDS.removeprefix('fields: ')}, "
+        "ground truth=ground_truth",
+    ]
 
 
 def test_tables_and_reports_leave_out_what_was_not_measured(tmp_path: Path) -> None:
@@ -204,6 +227,24 @@ def test_columns_that_later_lines_may_have_are_missed_at_the_end_alone(tmp_path:
     assert (code, files) == (2, [])
 
 
+@every_row("answer", ["...", None])
+def test_a_resumed_run_knows_what_earlier_rows_lacked(answer: str | None, tmp_path: Path) -> None:
+    """An answer without words is no missing field, though both scores are null."""
+    rows: list[dict[str, Any]] = [{**FULL, "answer": answer}] * 2048 + [{**FULL, "question": 3}]
+    data = written(tmp_path, [*rows, {**FULL, "answer": None}])
+    options: dict[str, Any] = {"profile": "grounded", "checkpoint_rows": 1000}
+    with pytest.raises(InputError, match="go on with --resume --skip-invalid"):
+        score_file(data, tmp_path / "s.jsonl", ["faithfulness"], **options)
+    options |= {"resume": True, "skip_invalid": True}
+    if answer is None:
+        with pytest.raises(NotMeasuredError, match="null in every row"):
+            score_file(data, tmp_path / "s.jsonl", ["faithfulness"], **options)
+    else:
+        report = score_file(data, tmp_path / "s.jsonl", ["faithfulness"], **options)
+        assert (report.n_resumed, report.result.n_rows) == (2048, 2049)
+    assert (tmp_path / "s.jsonl").read_text().count("\n") == 2049
+
+
 def test_a_name_that_is_nearly_right_is_asked_about_before_the_end(tmp_path: Path) -> None:
     code, text, files = ended(
         "score", written(tmp_path, [MISSPELT] * 3000), "--profile", "grounded"
@@ -270,10 +311,10 @@ def test_validate_tells_what_the_fields_allow(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout == "3 samples, 0 invalid\n"
     assert done.stderr.splitlines() == [
-        "fields: question=question, answer=answer, contexts=contexts",
+        NOT_MEASURED,
+        FIELDS,
         "metrics: faithfulness, answer_relevance, context_precision, context_relevance, "
         "hallucination_rate",
-        NOT_MEASURED,
         "1 sample without contexts",
         "3 samples without ground truth",
     ]
