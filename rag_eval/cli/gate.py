@@ -195,7 +195,10 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     if guards.max_null_rise is not None and store is None and not files:
         raise InputError("--max-null-rise needs runs to hold NEW against: --baseline or --store")
     if not files and not guards.given:
-        raise InputError("nothing to gate by: give --baseline, --store or a guard")
+        raise InputError(
+            "nothing to gate by: give --baseline, --store or a guard such as "
+            "--min-mean faithfulness=0.7"
+        )
     return gate(new, files, **options)
 
 

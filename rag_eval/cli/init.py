@@ -132,7 +132,7 @@ def _written(directory: str, name: str, text: str, force: bool) -> Path:
 
     path = Path(directory, name)
     if not Path(directory).is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {directory}")
+        raise InputError(f"cannot write {path}: there is no folder {directory}; make it first")
     if not followed(path).is_relative_to(followed(Path(directory))):
         raise InputError(
             f"cannot write {path}: a link in the repository leads out of it, to {followed(path)}"

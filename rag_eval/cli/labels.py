@@ -91,7 +91,7 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
             raise ValueError
         return float(low), float(high)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is not like 1:5") from None
+        raise click.BadParameter(f"wanted MIN:MAX, such as 1:5, got {text!r}") from None
 
 
 @labels_command.command(

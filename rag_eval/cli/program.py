@@ -193,7 +193,25 @@ def _usage_text(error: click.UsageError) -> str:
         if not meant and error.ctx.command is program:
             meant = ". Flags of a command stand after its name"
         return f"No such option {error.option_name!r}{meant}{where}"
-    return error.format_message().rstrip(".") + where
+    return error.format_message().rstrip(".") + _what_to_give(error) + where
+
+
+def _what_to_give(error: click.UsageError) -> str:
+    """What was to stand where an argument or a flag is missing, or is too much."""
+    command = error.ctx.command if error.ctx is not None else None
+    if error.ctx is None or command is None:
+        return ""
+    usage = f"{error.ctx.command_path} {' '.join(command.collect_usage_pieces(error.ctx))}"
+    if isinstance(error, click.BadParameter) and isinstance(error.param, click.Argument):
+        given = error.ctx.params.get("store")
+        taken = f"; --store took {given!r} for its file: let it stand last" if given else ""
+        return f"; wanted: {usage}{taken}"
+    if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
+        text = (error.param.help or "").rstrip(".")
+        return f": {text[:1].lower()}{text[1:]}" if text else ""
+    if error.message.startswith("Got unexpected extra argument"):
+        return f'; wanted: {usage}. Several files are one pattern in quotes: "runs/*.jsonl"'
+    return ""
 
 
 @rich_click.group(

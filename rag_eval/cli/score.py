@@ -110,13 +110,12 @@ def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None
 def _check_summary(summary: str, source: str) -> None:
     """Refuse a name before any work that could not be written after it."""
     from rag_eval.inputs.opened import Input
-    from rag_eval.jobs.options import check_target
+    from rag_eval.jobs.options import check_folder, check_target
 
     path = Path(summary)
     if not path.name.endswith((".json", ".json.gz")):
         raise InputError(f"--summary {path}: wanted a name that ends in .json, also .json.gz")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+    check_folder(path)
     check_target(path, Input(source).paths)
 
 

@@ -20,6 +20,7 @@ from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ConfigOptions, FileOptions, ReadOptions
 from rag_eval.options.judge_types import JudgeOptions
 from rag_eval.options.types import MetricsOptions, ScoringOptions
+from rag_eval.plumbing.checked_values import share
 
 JUDGE_VARIABLE: Final = "RAG_EVAL_JUDGE"
 
@@ -128,6 +129,8 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
                     f"{known[name].flag_name} names {metric}, which is not among the metrics to "
                     "compute"
                 )
+            if name == "thresholds" and metric in METRIC_IDS:
+                share(given[name][metric], f"{known[name].flag_name} {metric}")
     if not _asks_judge(options):
         for name, flag in (
             ("judge", "--judge"),
@@ -139,4 +142,4 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     against = ("regression_threshold", "allow_signature_mismatch")
     for name in (*against, "policy", "margin", "alpha", "care"):
         if name in given and "baseline" not in options:
-            raise InputError(f"{known[name].flag_name} needs --baseline")
+            raise InputError(f"{known[name].flag_name} needs --baseline FILE, the earlier run")

@@ -17,6 +17,7 @@ from rag_eval.inputs.encodings import Recoded, encoding_hint, utf_16_hint
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.plumbing.extras import zstd
+from rag_eval.plumbing.unreadable import unreadable
 
 PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
@@ -283,7 +284,7 @@ def opened_bytes(
     try:
         raw = path.open("rb")
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     except ValueError as error:  # a NUL in its name
         raise InputError(f"cannot read {str(path)!r:.80}: {error}") from None
     with raw:

@@ -422,6 +422,11 @@ def _split(block: RowBlock | JsonBlock, separator: str) -> RowBlock:
 
 
 def _paths(data: DataSource) -> list[str | Path]:
+    if isinstance(data, Mapping) or not isinstance(data, (str, Path, Sequence)):
+        raise InputError(
+            f"data must be the name of a file, or a list of names, got {type(data).__name__}. To "
+            "score samples in memory: evaluate_batch(samples)"
+        )
     if not isinstance(data, (str, Path)):
         if not data:
             raise InputError("no file was named")
@@ -433,7 +438,7 @@ def _paths(data: DataSource) -> list[str | Path]:
         return [data]
     found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # may be absolute
     if not found:
-        raise InputError(f"{text}: no file has such a name")
+        raise InputError(f"{text}: no file has such a name; check the pattern and the folder")
     return list(found)
 
 
@@ -447,7 +452,10 @@ def _files_in(folder: Path) -> list[str | Path]:
         and not path.name.startswith((".", "_"))
     )
     if not found:
-        raise InputError(f"{folder} is a folder without files of samples ({', '.join(KNOWN)})")
+        raise InputError(
+            f"{folder} is a folder without files of samples ({', '.join(KNOWN)}); "
+            "name such a file, or the folder that has them"
+        )
     return list(found)
 
 
@@ -462,7 +470,8 @@ def _check_name(path: str | Path) -> None:
     if not is_standard_input(path) and not plain_name(path).endswith(KNOWN):
         raise InputError(
             f"{path}: cannot tell the format from the name; wanted {', '.join(KNOWN[:-1])} or "
-            f"{KNOWN[-1]}, text also with .gz or .zst, or - for JSON lines on standard input"
+            f"{KNOWN[-1]}, text also with .gz or .zst, or - for JSON lines on standard input; "
+            "rename or convert the file"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault, SampleBlock
 from rag_eval.inputs.byte_files import source_name
 from rag_eval.inputs.opened import START, DataSource, Input, Position
-from rag_eval.inputs.samples import FieldNeeds, SampleError
+from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FieldMap
 from rag_eval.jobs.file_reports import FileReport
 from rag_eval.jobs.options import input_options
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from rag_eval.results.judge_report import JudgeReport
 
 _Report = TypeVar("_Report", bound=FileReport)
+
+_LEAVE_OUT: Final = "; to leave such rows out: --skip-invalid (skip_invalid=True in Python)"
 
 
 class RowStream:
@@ -165,7 +167,7 @@ class RowStream:
                 for found in self.source.found:
                     if found.source not in checked and error.where.startswith(f"{found.source}, "):
                         self._measured.check_fields(found)
-                raise
+                raise SampleError(error.where, f"{error.fault}{_LEAVE_OUT}") from None
 
     def _check_first(self, block: ScoredBlock, source: str) -> None:
         """Raise an InputError where the first rows of a file show that a field is not there."""
@@ -240,7 +242,7 @@ class RowStream:
         if self.stopped is not None:
             raise self.stopped
         if not self.n_skipped:
-            raise InputError(f"{self.source.name} holds no samples")
+            raise no_samples(self.source.name)
         raise InputError(
             f"{self.source.name} holds no valid samples: {self.n_skipped} invalid, "
             f"first {self.faults[0]}"

@@ -125,7 +125,9 @@ def write_draw(
     """
     target, columns = Path(path), (id_field, *COLUMNS[1:])
     if target.exists():
-        raise InputError(f"{target} is there already: labels in it would be lost")
+        raise InputError(
+            f"{target} is there already: labels in it would be lost; name another file"
+        )
     is_csv = plain_name(target).endswith(".csv")
     if not is_csv and not plain_name(target).endswith((".jsonl", ".ndjson")):
         raise InputError(f"{target}: wanted a name that ends in .csv or .jsonl")

@@ -133,6 +133,6 @@ def _column(scores: Any, metric: str | None, variant: str | None, id_field: str)
             raise InputError("a variant goes with a report of omk, which has no metrics")
         return column_of_omk_report(scores, variant or None)
     if metric is None:
-        raise InputError("a metric is needed: which scores are the labels about?")
+        raise InputError("a metric is needed (--metric): which scores are the labels about?")
     run = read_run(scores, id_field=id_field, metrics=[metric], repeats=True)
     return column_of_run(run, run.metrics[0])

@@ -15,6 +15,7 @@ from rag_eval.options.file_types import ConfigOptions
 from rag_eval.options.judge_types import JudgeOptions
 from rag_eval.plumbing.json_text import is_deeper
 from rag_eval.plumbing.spelling import snake_case
+from rag_eval.plumbing.unreadable import unreadable
 
 _MOST_BYTES: Final = 1 << 20
 _MOST_DEPTH: Final = 100
@@ -81,13 +82,13 @@ def read_config(path: str | Path) -> dict[str, Any]:
             raise InputError(f"{file}: a key has more than {_MOST_PARTS} parts")
         content = tomllib.loads(text)
     except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from None
+        raise unreadable(file, error) from None
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8: byte {error.start + 1}") from None
     except InputError:
         raise
     except ValueError as error:  # also of an integer of 5,000 digits
-        raise InputError(f"{file} is not TOML: {error}") from None
+        raise InputError(f"{file} is not TOML: {error}{_quotes_hint(error)}") from None
     except RecursionError:
         raise InputError(f"{file}: nested more than {_MOST_DEPTH} deep") from None
     if is_deeper(content, _MOST_DEPTH):
@@ -96,6 +97,11 @@ def read_config(path: str | Path) -> dict[str, Any]:
         return _options(content, file.parent)
     except (InputError, TypeError) as error:
         raise InputError(f"{file}: {error}") from None
+
+
+def _quotes_hint(error: ValueError) -> str:
+    unquoted = str(error).startswith("Invalid value")
+    return """; texts stand in quotes: profile = "grounded\"""" if unquoted else ""
 
 
 def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:

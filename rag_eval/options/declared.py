@@ -313,7 +313,10 @@ def _checked(value: Any, option: Option) -> Any:
     name, kind = option.name, option.kind
     if kind.by_metric:
         if not isinstance(value, Mapping):
-            raise InputError(f"{name} must be a mapping of metrics, got {type(value).__name__}")
+            raise InputError(
+                f"{name} must be a mapping of metrics, got {type(value).__name__}; wanted "
+                "{'faithfulness': ...}"
+            )
         return _renamed(value, name, to_metric_id)
     if kind.form is not None:
         if not isinstance(value, Mapping):

@@ -255,8 +255,8 @@ def _judges(
     if one is None and several is None:
         raise UnsupportedModeError(
             f"{_asking(options, mode, judged)} needs a judge and none was given: pass judge=..., a "
-            "function from prompt to reply or an address such as 'openai:MODEL', or leave it out "
-            "to score natively"
+            "function from prompt to reply or an address such as 'openai:MODEL' (--judge or "
+            "RAG_EVAL_JUDGE on the command line), or leave it out to score natively"
         )
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from rag_eval.errors import InputError
-from rag_eval.jobs.options import check_target
+from rag_eval.jobs.options import check_folder, check_target
 from rag_eval.plumbing.durable_files import atomic_file, followed
 from rag_eval.views.outcomes import Outcome, run_outcomes, run_properties
 from rag_eval.views.run_view import RunView
@@ -29,15 +29,18 @@ _OTHER_ENDINGS: Final = frozenset(
 )
 
 
-def _check_ending(form: str, path: Path) -> None:
-    """Refuse a name that ends as files of another form do; other endings may be anyone's."""
+def check_ending(form: str, path: Path, asked: str) -> None:
+    """Refuse a name that ends as files of another form do; other endings may be anyone's.
+
+    ``asked`` is the flag or the method that the message names.
+    """
     what, endings = _FORMS[form]
     ending = path.suffix.lower()
     if ending not in _OTHER_ENDINGS or ending in endings:
         return
     hint = "; to get a PDF, print the page from a browser" if ending == ".pdf" else ""
     raise InputError(
-        f"--{form} writes {what}, and {path} ends in {ending}: name a file that ends in "
+        f"{asked} writes {what}, and {path} ends in {ending}: name a file that ends in "
         f"{endings[0]}{hint if form == 'html' else ''}"
     )
 
@@ -99,9 +102,8 @@ class ReportFiles:
                 raise InputError(f"{path} is named twice: each report needs a file of its own")
             taken.add(followed(path))
         for form, path in self._named():
-            _check_ending(form, path)
-            if not path.parent.is_dir():
-                raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+            check_ending(form, path, f"--{form}")
+            check_folder(path)
         if self.html is not None:
             from rag_eval.reports.page.templating import environment
 

@@ -36,7 +36,7 @@ def write_baseline_file(run: ScoredRun, path: str | Path) -> None:
     """
     target = Path(path)
     if not plain_name(target).endswith(".json"):
-        raise InputError(f"{target}: a baseline is a .json file, also .json.gz")
+        raise InputError(f"{target}: a baseline is a .json file, also .json.gz; name one")
     try:
         rows = [(id_, json_text.dumps(row)) for id_, row in _rows(run)]
         head = json_text.dumps(_head(run), indent=1)

@@ -55,7 +55,8 @@ class RunRows:
         if before != row and not (as_kept or self._repeats):
             raise InputError(
                 f"{self.source}: {self._id_field} {glance(name)} is in rows {before + 1:,} and "
-                f"{row + 1:,}; wanted each once (repeats of a run are several files, or asked for)"
+                f"{row + 1:,}; wanted each once: give every sample an id of its own "
+                "(repeats of a run are several files)"
             )
         self.ids.append(name)
         for column, value in zip(columns, values, strict=True):

@@ -109,7 +109,10 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> InputError:
-    return InputError(f"the run store {path} cannot be used, and was left as it is: {error}")
+    return InputError(
+        f"the run store {path} cannot be used, and was left as it is: {error}; "
+        "rag-eval run --store makes one"
+    )
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock
 from rag_eval.inputs.opened import DataSource, Input, InputOptions
-from rag_eval.inputs.samples import FieldNeeds, SampleError
+from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.kernels.columns import (
     GIVEN_ANSWER,
@@ -154,7 +154,7 @@ def validate_file(
     except InputError as error:
         raise source.explained(error) from None
     if not n_rows:
-        raise InputError(f"{source.name} holds no samples")
+        raise no_samples(source.name)
     if n_sound:
         measured.add(_reasons(plan, lacking, n_sound, source.found))
     fields = [one.fields for one in source.found]

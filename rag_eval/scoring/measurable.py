@@ -37,6 +37,9 @@ _MOST_COLUMNS: Final = 1000
 _LONGEST_NAME: Final = 64
 _MOST_FILES: Final = 5
 
+# What files of results and of scores have, and samples do not.
+_RESULT_COLUMNS: Final = {"compositeScore", "composite_score"}
+
 
 class Measurability:
     """Which metrics of a run have been null for want of a field in every row so far.
@@ -221,6 +224,10 @@ class Measurability:
             text += f"{counted(len(unused), 'unused column')}: {listed(unused)}"
         else:
             text += "no unused column"
+        if _RESULT_COLUMNS & set(unused) and not self._in_memory:
+            return (
+                f"{text}. These are results, not samples: rag-eval show and rag-eval gate read them"
+            )
         near = {
             name: column
             for name in lacking

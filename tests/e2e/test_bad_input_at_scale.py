@@ -17,7 +17,7 @@ import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.jobs.file_scoring import score_file
 from rag_eval.metrics.ids import METRIC_IDS
-from tests.commands import invoke
+from tests.commands import LEAVE_OUT, WANTED_SAMPLES, invoke
 
 N_LINES = 200_000
 FIELDS = ("question", "answer", "contexts", "ground_truth")
@@ -55,7 +55,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_one_broken_line_is_named(large: Path, tmp_path: Path) -> None:
     message = refused(large, tmp_path / "s.jsonl", *FAITH)
     assert (
-        message == f"{large}, line 160001: is not JSON: Unterminated string starting at column 25"
+        message == f"{large}, line 160001: is not JSON: Unterminated string starting at column 25; "
+        f"it ends in the middle, as in a file that was cut off: write or copy it again{LEAVE_OUT}"
     )
     done = invoke("run", large, *FAITH)
     assert (done.exit_code, done.stderr) == (2, f"error: {message}\n")
@@ -238,7 +239,7 @@ def test_mixed_types_of_our_fields_over_files(tmp_path: Path) -> None:
 def test_no_rows_and_empty_groups(tmp_path: Path, suffix: str) -> None:
     empty = written(tmp_path / f"a.{suffix}", SCHEMA.empty_table())
     message = refused(empty, tmp_path / "s.jsonl", *FAITH)
-    assert message == f"{empty} holds no samples"
+    assert message == f"{empty} holds no samples{WANTED_SAMPLES}"
     table = pa.Table.from_pylist([sample(n) for n in range(5)], SCHEMA)
     full = tmp_path / f"b.{suffix}"
     if suffix == "parquet":

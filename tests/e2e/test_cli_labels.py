@@ -118,7 +118,7 @@ def test_people_are_compared_first_and_then_the_scores(room: Path) -> None:
         (["scores.jsonl", "labels.csv", "--metric", "faithfulness"], "no field 'label'"),
         (
             ["labels.csv", "scores.jsonl", "--metric", "faithfulness", "--scale", "5"],
-            "not like 1:5",
+            "wanted MIN:MAX, such as 1:5",
         ),
         (
             ["labels.csv", "scores.jsonl", "--metric", "faithfulness", "--scale", "1:4"],

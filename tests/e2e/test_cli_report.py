@@ -135,9 +135,15 @@ _TWICE = "x is named twice: each report needs a file of its own"
         (["--junit", "x.json"], _ENDS.format("junit", "JUnit XML", "x.json", ".json", ".xml")),
         (["--gitlab", "x.xml"], _ENDS.format("gitlab", "JSON", "x.xml", ".xml", ".json")),
         (["--markdown", "x.html"], _ENDS.format("markdown", "Markdown", "x.html", ".html", ".md")),
-        (["--html", "no/page.html"], "cannot write no/page.html: there is no folder no"),
+        (
+            ["--html", "no/page.html"],
+            "cannot write no/page.html: there is no folder no; make it first",
+        ),
         (["--html", "."], "cannot write .: it is a folder"),
-        (["--junit", "data.jsonl"], "the output data.jsonl is the sample file itself"),
+        (
+            ["--junit", "data.jsonl"],
+            "the output data.jsonl is the sample file itself; give it another name",
+        ),
         (["--slice-by", "topic"], "slice_by needs a report that shows it (html, view=True)"),
     ],
 )
