@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -206,6 +207,10 @@ def _what_to_give(error: click.UsageError) -> str:
         given = error.ctx.params.get("store")
         taken = f"; --store took {given!r} for its file: let it stand last" if given else ""
         return f"; wanted: {usage}{taken}"
+    parameter = error.param if isinstance(error, click.BadParameter) else None
+    if parameter is not None and isinstance(parameter.type, click.Choice):
+        given = re.match(r"'(.*)' is not one of", error.message)
+        return hint(given[1], parameter.type.choices) if given else ""
     if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
         text = (error.param.help or "").rstrip(".")
         return f": {text[:1].lower()}{text[1:]}" if text else ""

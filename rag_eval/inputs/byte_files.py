@@ -252,7 +252,10 @@ class ByteFile:
 def _read_error(error: Exception, source: str) -> Exception:
     if isinstance(error, EOFError):
         packing = "zstd" if source.lower().endswith(".zst") else "gzip"
-        return InputError(f"{source}: the {packing} data ends in the middle; the file is truncated")
+        return InputError(
+            f"{source}: the {packing} data ends in the middle; the file is truncated: "
+            "write or copy it again"
+        )
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
         return InputError(f"{source} is not sound gzip data: {error}")
     if type(error).__name__ == "ZstdError":

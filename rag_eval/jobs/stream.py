@@ -167,7 +167,9 @@ class RowStream:
                 for found in self.source.found:
                     if found.source not in checked and error.where.startswith(f"{found.source}, "):
                         self._measured.check_fields(found)
-                raise SampleError(error.where, f"{error.fault}{_LEAVE_OUT}") from None
+                is_told = error.fault.startswith("is not JSON") and "; " in error.fault
+                fault = error.fault if is_told else f"{error.fault}{_LEAVE_OUT}"
+                raise SampleError(error.where, fault) from None
 
     def _check_first(self, block: ScoredBlock, source: str) -> None:
         """Raise an InputError where the first rows of a file show that a field is not there."""

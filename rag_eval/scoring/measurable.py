@@ -226,7 +226,8 @@ class Measurability:
             text += "no unused column"
         if _RESULT_COLUMNS & set(unused) and not self._in_memory:
             return (
-                f"{text}. These are results, not samples: rag-eval show and rag-eval gate read them"
+                f"{source} holds results, not samples; to look at them: rag-eval show {source}, to "
+                f"gate them: rag-eval gate {source}"
             )
         near = {
             name: column

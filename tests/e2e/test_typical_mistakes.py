@@ -132,9 +132,9 @@ ON_THE_COMMAND_LINE = [
     ("run data", ["data is a folder without files of samples", "name such a file"]),
     ("run notes.txt", ["notes.txt: cannot tell the format", ".csv", "rename or convert"]),
     ("run empty.jsonl", ["empty.jsonl holds no samples", "a question, an answer and contexts"]),
-    ("run cut.jsonl", ["cut.jsonl, line 6: is not JSON", "was cut off", "--skip-invalid"]),
+    ("run cut.jsonl", ["cut.jsonl, line 6: is not JSON", "was cut off: write or copy it again"]),
     ("run cut.json", ["cut.json is not JSON", "was cut off: write or copy it again"]),
-    ("run cut.jsonl.gz", ["cut.jsonl.gz", "the file is truncated"]),
+    ("run cut.jsonl.gz", ["cut.jsonl.gz", "the file is truncated: write or copy it again"]),
     ("run indented.jsonl", ["indented.jsonl, line 1: is not JSON", "ends in .json"]),
     ("run printed.jsonl", ["printed.jsonl, line 1: is not JSON", "json.dumps"]),
     ("run strings.jsonl", ["line 1: must be a JSON object, got a string", "--skip-invalid"]),
@@ -154,8 +154,8 @@ ON_THE_COMMAND_LINE = [
     ("run samples.jsonl --map answer=respnse", ["there is no 'respnse'", "question, answer"]),
     ("run samples.jsonl --map answer", ["FIELD=COLUMN, such as question=user_input", "'answer'"]),
     ("run samples.jsonl --map anser=answer", ["unknown field 'anser'", "mean 'answer'?"]),
-    ("run samples.jsonl --schema raga", ["'raga' is not one of", "'ragas'"]),
-    ("run today.json", ["today.json", "These are results, not samples", "rag-eval show"]),
+    ("run samples.jsonl --schema raga", ["'raga' is not one of", "Did you mean 'ragas'?"]),
+    ("run today.json", ["today.json", "holds results, not samples", "rag-eval show today.json"]),
     # Metrics, shares, settings
     ("run samples.jsonl --metrics faithfullness", ["'faithfullness'", "mean 'faithfulness'?"]),
     (
@@ -164,10 +164,19 @@ ON_THE_COMMAND_LINE = [
     ),
     ("run samples.jsonl --min-mean 0.7", ["METRIC=NUMBER, such as faithfulness=0.7", "'0.7'"]),
     ("run samples.jsonl --min-mean faithfulness=high", ["such as 0.7 or 70%", "'high'"]),
-    ("run samples.jsonl --min-mean faithfulness=90", ["between 0 and 1, got 90", "90 % is 0.9"]),
+    (
+        "run samples.jsonl --min-mean faithfulness=90",
+        ["between 0 and 1, got 90", "90 % is written 0.9"],
+    ),
     ("run samples.jsonl --min-pass-rate 90", ["'--min-pass-rate'", "such as 0.9 or 90%", "'90'"]),
-    ("run samples.jsonl --thresholds faithfulness=70", ["--thresholds faithfulness", "is 0.7"]),
-    ("run samples.jsonl --profile groundet", ["'groundet' is not one of 'overlap', 'grounded'"]),
+    (
+        "run samples.jsonl --thresholds faithfulness=70",
+        ["--thresholds faithfulness", "written 0.7"],
+    ),
+    (
+        "run samples.jsonl --profile groundet",
+        ["'groundet' is not one of 'overlap'", "Did you mean 'grounded'?"],
+    ),
     ("run samples.jsonl --language de", ["language needs", "(--profile grounded)"]),
     ("run samples.jsonl --metrics omk.contains", ["needs the option value", "--scorer-options"]),
     ("run samples.jsonl --config typo.toml", ["typo.toml: unknown key 'profil'", "'profile'?"]),
@@ -176,14 +185,17 @@ ON_THE_COMMAND_LINE = [
     ("run samples.jsonl --config misplaced.toml", ["min_pass_rate", "above the first [table]"]),
     ("run samples.jsonl --calibration labels.csv", ["labels.csv is not JSON", "calibrate SCORES"]),
     # Judges
-    ("run samples.jsonl --mode llm", ["needs a judge", "--judge or RAG_EVAL_JUDGE"]),
+    ("run samples.jsonl --mode llm", ["needs a judge", "--judge openai:MODEL or RAG_EVAL_JUDGE"]),
     ("run samples.jsonl --judge openai:gpt-5", ["--judge has no effect without --mode llm"]),
     ("run samples.jsonl --mode llm --judge gpt-5", ["unknown judge 'gpt-5'", "openai:MODEL"]),
     (
         "run samples.jsonl --mode llm --judge openai:gpt-5",
         ["https://api.openai.com/v1 needs a key", "set OPENAI_API_KEY"],
     ),
-    ("judge debias-check samples.jsonl", ["needs a judge", "--judge or RAG_EVAL_JUDGE"]),
+    (
+        "judge debias-check samples.jsonl",
+        ["needs a judge", "--judge openai:MODEL or RAG_EVAL_JUDGE"],
+    ),
     # What is written
     ("run samples.jsonl --output r.csv", ["r.csv: cannot tell", ".jsonl", "rag-eval score"]),
     ("run samples.jsonl --output no/r.json", ["there is no folder no", "make it first"]),
