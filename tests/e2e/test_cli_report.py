@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import rag_eval
 from rag_eval.cli.program import program
+from tests.browser.report_pages import Pages
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "quickstart.jsonl"
 
@@ -205,3 +206,10 @@ def test_a_partial_result_passes_no_gate(tmp_path: Path) -> None:
     (tmp_path / "part.json").write_text(json.dumps({**found, "interrupted": True}))
     part = run("report", "part.json", "--min-pass-rate", "0", cwd=tmp_path)
     assert part.output.startswith("## rag-eval: failed"), part.output
+
+
+@pytest.mark.deep
+def test_a_page_of_a_hundred_thousand_rows_is_below_20_megabytes(tmp_path: Path) -> None:
+    page = Pages(tmp_path).of_rows(100_000)
+    assert 10_000_000 < page.stat().st_size < 20_000_000
+    assert "100,000" in page.read_text("utf-8")
