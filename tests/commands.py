@@ -8,6 +8,10 @@ from click.testing import CliRunner, Result
 
 from rag_eval.cli.program import program
 
+# How messages end that name a bad row, and data without one.
+LEAVE_OUT = "; to leave such rows out: --skip-invalid (skip_invalid=True in Python)"
+WANTED_SAMPLES = "; wanted one row or JSON object for each, with a question, an answer and contexts"
+
 
 def invoke(*arguments: object, **options: Any) -> Result:
     return CliRunner().invoke(program, [str(part) for part in arguments], **options)

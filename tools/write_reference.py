@@ -221,7 +221,7 @@ def options_page() -> str:
         "",
         "Options of calls in Python, the flags of `rag-eval run` and `rag-eval score` that stand",
         "for them, and which of them `rag-eval.toml` can give. Names are taken in camelCase, too;",
-        "None means the default.",
+        "None means the default. Options of judging may stand below `[judge]` in that file, too.",
         "",
     ]
     for title, calls, form, extended in _FORMS:
@@ -242,6 +242,8 @@ def _declared_row(option: Option, in_python: bool) -> str:
     is_flag = isinstance(option.default, bool)
     default = str(option.default).lower() if is_flag else said(option.default_text)
     flag, key = f"`{option.flag_name}`", "yes"
+    if option.table:
+        flag, key = "", f"yes, below `[{option.table}]`"
     if in_python:
         flag = key = ""
     if option.no_flag:

@@ -165,14 +165,19 @@ def calibration_from_dict(value: object, source: str = "calibration") -> Calibra
         raise InputError(f"{source} is no calibration: {error}") from None
 
 
+_MADE_BY: Final = (
+    "a calibration is what rag-eval calibrate SCORES LABELS --metric METRIC --output FILE writes"
+)
+
+
 def _file_object(path: str | Path) -> Mapping[str, Any]:
     data = file_bytes(path)
     try:
         value = json_text.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}") from None
+        raise InputError(f"{path} is not JSON: {error}; {_MADE_BY}") from None
     if not isinstance(value, Mapping):
-        raise InputError(f"{path} is no calibration: it holds no JSON object")
+        raise InputError(f"{path} is no calibration: it holds no JSON object; {_MADE_BY}")
     return value
 
 

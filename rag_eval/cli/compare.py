@@ -9,6 +9,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import LEVEL, TEST_FLAGS, format_flag
 from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.parameters import completed_metric
 from rag_eval.cli.printing import print_found
 
 
@@ -23,12 +24,14 @@ from rag_eval.cli.printing import print_found
     "metrics",
     multiple=True,
     metavar="METRIC",
+    shell_complete=completed_metric,
     help="Compare this metric (repeatable) [all that both runs have].",
 )
 @click.option(
     "--gating",
     multiple=True,
     metavar="METRIC",
+    shell_complete=completed_metric,
     help="Metric that decides the verdict (repeatable) [all except diagnostics, composite and "
     "passed].",
 )

@@ -8,7 +8,13 @@ import rich_click as click
 
 from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag
 from rag_eval.cli.judging import ENDED_CODES
-from rag_eval.cli.parameters import A_SHARE, metric_numbers
+from rag_eval.cli.parameters import (
+    A_SHARE,
+    completed_metric,
+    completed_number,
+    metric_numbers,
+    number_of,
+)
 from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import ci_flags, report_files
 from rag_eval.errors import InputError
@@ -65,6 +71,7 @@ _GATES: Final = declared(RunOptions)
     "metrics",
     multiple=True,
     metavar="METRIC",
+    shell_complete=completed_metric,
     help="Metric that decides the verdict (repeatable) [all except diagnostics].",
 )
 @flag_of(_GATES["min_mean"], help="Guard: minimum mean of a metric.")
@@ -72,6 +79,7 @@ _GATES: Final = declared(RunOptions)
 @flag_of(_GATES["min_pass_rate"], help="Guard: minimum share of samples that pass.")
 @click.option(
     "--max-null-rate",
+    shell_complete=completed_number,
     multiple=True,
     metavar="X|METRIC=X",
     help="Guard: maximum share of rows without a score, for every metric or for one.",
@@ -189,7 +197,10 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
     if guards.max_null_rise is not None and store is None and not files:
         raise InputError("--max-null-rise needs a baseline: --baseline or --store")
     if not files and not guards.given:
-        raise InputError("no gate set: give --baseline, --store or a guard such as --min-mean")
+        raise InputError(
+            "rag-eval gate has nothing to check: give --baseline, --store or a limit such as "
+            "--min-mean faithfulness=0.7"
+        )
     return gate(new, files, **options)
 
 
@@ -230,8 +241,8 @@ def _null_rates(given: tuple[str, ...]) -> float | dict[str, float] | None:
     if "=" in given[0] or len(given) > 1:
         return dict(metric_numbers("--max-null-rate", given))
     try:
-        return float(given[0])
+        return number_of(given[0])
     except ValueError:
         raise InputError(
-            f"--max-null-rate must be a number or METRIC=number, got {given[0]!r}"
+            f"--max-null-rate must be a share such as 0.05 or 5%, or METRIC=share, got {given[0]!r}"
         ) from None

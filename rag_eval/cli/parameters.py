@@ -12,6 +12,7 @@ import rich_click as click
 from rag_eval.errors import InputError
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.declared import NUMBER_BY_METRIC, Kind, Option
+from rag_eval.plumbing.unreadable import unreadable
 from rag_eval.samples import MetricId
 
 
@@ -62,12 +63,14 @@ def metric_numbers(flag: str, texts: Iterable[str]) -> dict[MetricId, float]:
     """``a=0.8,b=1``, once or several times -> a number per metric."""
     numbers: dict[MetricId, float] = {}
     for part in _parts(texts):
-        name, value = _pair(flag, part, "METRIC=NUMBER")
+        name, value = _pair(flag, part, "METRIC=NUMBER, such as faithfulness=0.7")
         metric = _metric(flag, name)
         try:
             number = number_of(value)
         except ValueError:
-            raise InputError(f"{flag}: {name} must be a number, got {value!r}") from None
+            raise InputError(
+                f"{flag}: {name} must be a number such as 0.7 or 70%, got {value!r}"
+            ) from None
         if metric in numbers and numbers[metric] != number:
             raise InputError(f"{flag}: {metric} is given twice, as {numbers[metric]} and {number}")
         numbers[metric] = number
@@ -102,7 +105,7 @@ def _field_mapping(flag: str, texts: Iterable[str]) -> dict[str, str]:
     """``question=user_input,answer=output``, once or several times -> a column per field."""
     mapping: dict[str, str] = {}
     for part in _parts(texts):
-        name, column = _pair(flag, part, "FIELD=COLUMN")
+        name, column = _pair(flag, part, "FIELD=COLUMN, such as question=user_input")
         if not column:
             raise InputError(f"{flag}: wanted FIELD=COLUMN, got {part!r}")
         if mapping.get(name, column) != column:
@@ -123,7 +126,7 @@ def _prompts(flag: str, texts: Iterable[str]) -> dict[MetricId, Any]:
         try:
             body = Path(path).read_text("utf-8-sig")
         except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+            raise unreadable(path, error) from None
         except UnicodeDecodeError as error:
             raise InputError(f"{path} is not UTF-8: byte {error.start + 1}") from None
         if not step:
@@ -145,8 +148,11 @@ def _scorer_options(flag: str, texts: Iterable[str]) -> dict[MetricId, Any]:
             found[to_metric_id(name)] = json.loads(value)
         except InputError:
             raise
-        except ValueError as error:
-            raise InputError(f"{flag} {name}: not JSON: {error}") from None
+        except ValueError:
+            raise InputError(
+                f"{flag} {name}: {value!r:.80} is not JSON; wanted SCORER=JSON, such as "
+                """'omk.contains={"value": "Paris"}'"""
+            ) from None
     return found
 
 
@@ -189,6 +195,8 @@ def _pair(flag: str, text: str, wanted: str) -> tuple[str, str]:
 
 
 def _metric(flag: str, name: str) -> MetricId:
+    if len(words := name.split()) > 1:
+        raise InputError(f"{flag}: separate names by commas: {','.join(words)}")
     try:
         return to_metric_id(name.strip())
     except InputError as error:
@@ -215,18 +223,34 @@ OF_OPTION: Final[Mapping[str, _Reader]] = {
 
 def completion(option: Option) -> Callable[..., list[str]] | None:
     """What a shell may complete a value of a flag to; None where that is not known."""
-    if option.name == "metrics":
-        return completed_metrics
-    return _completed_numbers if option.kind is NUMBER_BY_METRIC else None
+    return {
+        "metrics": completed_metrics,
+        "metric_modes": completed_numbers,
+        "scorer_options": completed_number,
+        "prompt_overrides": completed_number,
+        "cascade_band": completed_number,
+        "margin": completed_number,
+    }.get(option.name, completed_numbers if option.kind is NUMBER_BY_METRIC else None)
+
+
+def completed_metric(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
+    """Ids of metrics, of which one may stand."""
+    from rag_eval.metrics.registry import known_metric_ids
+
+    return [metric for metric in known_metric_ids() if metric.startswith(begun)]
 
 
 def completed_metrics(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
-    from rag_eval.metrics.registry import known_metric_ids
-
+    """Ids of metrics between commas."""
     before, comma, name = begun.rpartition(",")
-    return [f"{before}{comma}{metric}" for metric in known_metric_ids() if metric.startswith(name)]
+    return [f"{before}{comma}{metric}" for metric in completed_metric(context, flag, name)]
 
 
-def _completed_numbers(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
-    found = completed_metrics(context, flag, begun) if "=" not in begun.rpartition(",")[2] else []
-    return [f"{name}=" for name in found]
+def completed_number(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
+    """``METRIC=``; what follows the sign is the user's."""
+    return [f"{metric}=" for metric in completed_metric(context, flag, begun)]
+
+
+def completed_numbers(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
+    """``METRIC=`` between commas."""
+    return [f"{name}=" for name in completed_metrics(context, flag, begun)]

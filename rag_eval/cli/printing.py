@@ -49,6 +49,24 @@ def say(text: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+class Told:
+    """Says lines, and knows which were said."""
+
+    def __init__(self) -> None:
+        self._lines: set[str] = set()
+
+    def __call__(self, line: str) -> None:
+        """Say a line."""
+        self._lines.add(line)
+        say(line)
+
+    def print_rest(self, lines: Iterable[str]) -> None:
+        """Say those lines that were not said."""
+        for line in lines:
+            if line not in self._lines:
+                self(line)
+
+
 def print_warnings(remarks: Iterable[str]) -> None:
     """Remarks that nobody should miss."""
     for remark in remarks:

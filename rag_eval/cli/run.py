@@ -10,7 +10,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import flags_of, format_flag
 from rag_eval.cli.judging import EXIT_CODES, exit_code, print_estimate
-from rag_eval.cli.printing import print_json, say
+from rag_eval.cli.printing import Told, print_json, say
 from rag_eval.cli.report_flags import (
     print_unknown_slices,
     print_written,
@@ -99,6 +99,9 @@ def run_command(data: str, **flags: Any) -> int:
     # Rows and a progress bar on one terminal would overwrite each other.
     silent = quiet or (form == "jsonl" and sys.stdout.isatty())
     failure: InputError | None = None
+    told = Told()
+    if not quiet:
+        options["on_found"] = told
     with shown_progress(quiet=silent) as show:
         try:
             report = run_file(data, metrics, **options, on_progress=show)
@@ -111,7 +114,7 @@ def run_command(data: str, **flags: Any) -> int:
             print_written(files)
             print_unknown_slices(report.view)
     if not quiet:
-        _print_talk(report, with_verdict=form != "table")
+        _print_talk(report, told, with_verdict=form != "table")
     _print_report(report, form)
     # Where most rows fail by defaults that nobody chose.
     chosen = quiet or form != "table" or report.gates or "profile" in options
@@ -143,11 +146,12 @@ def _print_report(report: RunReport, form: str) -> None:
             print_gold_agreement(report.gold, console_for())
 
 
-def _print_talk(report: RunReport, *, with_verdict: bool) -> None:
+def _print_talk(report: RunReport, told: Told, *, with_verdict: bool) -> None:
     from rag_eval.reports.console import console_for, print_notes, print_skipped, print_verdict
     from rag_eval.reports.judging import print_judging
 
     console = console_for(sys.stderr)
+    told.print_rest(report.remarks)
     print_skipped(report, console)
     print_notes(report.result.notes, console)
     print_judging(report.result.judging, console)

@@ -10,6 +10,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import flags_of
 from rag_eval.cli.judging import ENDED_CODES, exit_code, print_estimate
+from rag_eval.cli.printing import Told
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
 from rag_eval.errors import InputChangedError, InputError, NotMeasuredError
 from rag_eval.options.declared import declared
@@ -73,10 +74,12 @@ def score_command(source: str, target: str, **flags: Any) -> int:
         return print_estimate(source, metrics, asked, "table")
     if summary is not None:
         _check_summary(summary, source)
-    report, failure = None, None
+    report, failure, told = None, None, Told()
     try:
         with shown_progress(quiet=quiet) as show:
             options["on_progress"] = show
+            if not quiet:
+                options["on_found"] = told
             try:
                 report = _scored(source, target, metrics, form or "jsonl", options)
             except (InputChangedError, NotMeasuredError) as error:
@@ -84,7 +87,7 @@ def score_command(source: str, target: str, **flags: Any) -> int:
         if summary is not None:
             _write_summary(report, summary)
         if not quiet:
-            _print_talk(report)
+            _print_talk(report, told)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*_what_is_left(target, report)) from None
     if failure is not None:
@@ -107,13 +110,12 @@ def _check_usage(target: str, form: str | None, options: dict[str, Any]) -> None
 def _check_summary(summary: str, source: str) -> None:
     """Refuse a name before any work that could not be written after it."""
     from rag_eval.inputs.opened import Input
-    from rag_eval.jobs.options import check_target
+    from rag_eval.jobs.options import check_folder, check_target
 
     path = Path(summary)
     if not path.name.endswith((".json", ".json.gz")):
         raise InputError(f"--summary {path}: wanted a name that ends in .json, also .json.gz")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+    check_folder(path)
     check_target(path, Input(source).paths)
 
 
@@ -145,12 +147,13 @@ def _write_summary(report: ScoreFileReport, path: str) -> None:
         file.write(json_text.dumps(report.to_dict()) + b"\n")
 
 
-def _print_talk(report: ScoreFileReport) -> None:
+def _print_talk(report: ScoreFileReport, told: Told) -> None:
     """All of it on stderr: stdout is for rows."""
     from rag_eval.reports.console import console_for, print_notes, print_score_file, print_skipped
     from rag_eval.reports.judging import print_judging
 
     console = console_for(sys.stderr)
+    told.print_rest(report.remarks)
     print_skipped(report, console)
     print_notes(report.result.notes, console)
     print_judging(report.result.judging, console)

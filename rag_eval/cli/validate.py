@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from rag_eval.cli.flags import flag_of
-from rag_eval.cli.printing import say
+from rag_eval.cli.printing import Told, say
 from rag_eval.cli.scoring_flags import reading_flags
 from rag_eval.errors import InputChangedError, InputError, NotMeasuredError
 from rag_eval.options.declared import declared
@@ -55,13 +55,13 @@ def validate_command(
       rag-eval validate samples.jsonl
       zcat samples.jsonl.gz | rag-eval validate - --metrics faithfulness
     """
-    from rag_eval.inputs.schemas.maps import field_lines
     from rag_eval.jobs.options import input_options
     from rag_eval.reports.plain_text import plain_text
     from rag_eval.results.batch import not_measured_text
     from rag_eval.scoring.faulty_rows import validate_file
 
     failure: InputError | None = None
+    told = Told()
     try:
         found = validate_file(
             data,
@@ -72,19 +72,18 @@ def validate_command(
             on_fault=lambda fault: print(plain_text(str(fault))),
             allow_changed_input=bool(reading["allow_changed_input"]),
             allow_missing=bool(reading["allow_missing"]),
+            on_found=told,
         )
     except (InputChangedError, NotMeasuredError) as error:
         found, failure = error.report, error
-    lines = [*found.remarks, *field_lines(found.fields)]
+    lines = [not_measured_text(found.not_measured)]
     if found.metrics:
         lines.append(f"metrics: {', '.join(found.metrics)}")
-    lines.append(not_measured_text(found.not_measured))
     lines += [
         f"{counted(n, 'sample')} without {name.replace('_', ' ')}"
         for name, n in found.lacking.items()
     ]
-    for line in filter(None, lines):
-        say(line)
+    told.print_rest(filter(None, lines))
     print(f"{counted(found.n_rows, 'sample')}, {found.n_invalid:,} invalid")
     if found.repeated_ids:
         say(f"warning: {found.repeated_ids}")

@@ -111,7 +111,7 @@ def row_table(
     if not (n_old.astype(bool) & n_new.astype(bool)).any():
         raise InputError(
             f"no id is in both runs: {old.name} has {_some(old.ids)}, {new.name} has "
-            f"{_some(new.ids)}"
+            f"{_some(new.ids)}; runs are compared row by row, so both must be of the same samples"
         )
     old_means, nulls_old = _means(_scores(old, names), old_places, n_old)
     new_means, nulls_new = _means(_scores(new, names), new_places, n_new)
@@ -187,5 +187,8 @@ def _values(name: str, ids: Sequence[str], *runs: tuple[ScoredRun, Whole]) -> li
             found[place] = before if value is None else value
     if all(value is None for value in found):
         old, new = (run.name for run, _ in runs)
-        raise InputError(f"neither {old} nor {new} has a row with a field {name!r}")
+        raise InputError(
+            f"neither {old} nor {new} has a row with a field {name!r}; "
+            "wanted one of the samples or of their metadata, in a file of scores one of its columns"
+        )
     return found

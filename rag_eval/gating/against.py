@@ -205,7 +205,10 @@ def _checked_margin(
     if tool is not None and not tool.takes_margin and margin is not None:
         raise InputError(f"policy {policy} takes no margin")
     if policy == "non-inferior" and not margin:
-        raise InputError("policy non-inferior needs a margin above 0: the largest loss you accept")
+        raise InputError(
+            "policy non-inferior needs a margin above 0, the largest loss that you accept: "
+            "--margin 0.02"
+        )
     if not isinstance(margin, Mapping):
         return None if margin is None else from_zero(margin, "margin")
     return {

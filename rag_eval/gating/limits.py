@@ -89,12 +89,13 @@ def bars_on_means(
         if higher_is_better(metric) != rises:
             way, other = ("lower", "max_mean") if rises else ("higher", "min_mean")
             raise InputError(
-                f"{option} does not apply to {metric}, where {way} is better: use {other}"
+                f"{option} does not apply to {metric}, where {way} is better: use {other} "
+                f"(--{other.replace('_', '-')})"
             )
         if metric not in computed:
             raise InputError(
                 f"{option} is given for {metric}, which is not computed; "
-                f"computed: {', '.join(computed)}"
+                f"computed: {', '.join(computed)}. Name it among the metrics, too"
             )
     return bars
 

@@ -15,6 +15,7 @@ from rag_eval.golden.tools.regtrace import read_regtrace
 from rag_eval.inputs.checked_records import Fault, described
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.inputs.yaml_files import MOST_BYTES, load_yaml
+from rag_eval.plumbing.unreadable import unreadable
 
 _Read: TypeAlias = tuple[GoldenDataset | None, list[Fault]]
 
@@ -139,7 +140,7 @@ def _document(path: Path) -> Any:
         with unchanged(path), path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     if len(data) > MOST_BYTES:
         raise InputError(f"{path}: more than {MOST_BYTES:,} bytes, which is too much for a dataset")
     try:
@@ -157,7 +158,10 @@ def _json(text: str, path: Path) -> Any:
     try:
         document = read_json(text)
     except JsonFault as fault:
-        raise InputError(f"{path}: {fault}") from None
+        hint = ""
+        if path.suffix.lower() in (".jsonl", ".ndjson", ".csv"):
+            hint = f"; a golden dataset is one document, and samples go to rag-eval run {path}"
+        raise InputError(f"{path}: {fault}{hint}") from None
     if document.repeated_keys:
         raise InputError(f"{path}: the key {document.repeated_keys[0]!r} is twice in an object")
     return document.value

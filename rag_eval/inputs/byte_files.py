@@ -17,6 +17,7 @@ from rag_eval.inputs.encodings import Recoded, encoding_hint, utf_16_hint
 from rag_eval.inputs.file_states import unchanged
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.plumbing.extras import zstd
+from rag_eval.plumbing.unreadable import unreadable
 
 PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
@@ -251,7 +252,10 @@ class ByteFile:
 def _read_error(error: Exception, source: str) -> Exception:
     if isinstance(error, EOFError):
         packing = "zstd" if source.lower().endswith(".zst") else "gzip"
-        return InputError(f"{source}: the {packing} data ends in the middle; the file is truncated")
+        return InputError(
+            f"{source}: the {packing} data ends in the middle; the file is truncated: "
+            "write or copy it again"
+        )
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
         return InputError(f"{source} is not sound gzip data: {error}")
     if type(error).__name__ == "ZstdError":
@@ -283,7 +287,7 @@ def opened_bytes(
     try:
         raw = path.open("rb")
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     except ValueError as error:  # a NUL in its name
         raise InputError(f"cannot read {str(path)!r:.80}: {error}") from None
     with raw:

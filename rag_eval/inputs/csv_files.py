@@ -122,7 +122,10 @@ def check_header(header: Sequence[str], where: str) -> None:
         raise InputError(f"{where} must name the columns")
     for name, n_columns in Counter(header).items():
         if n_columns > 1:
-            raise InputError(f"{where} names the column {name!r} twice")
+            raise InputError(
+                f"{where} names the column {name!r} twice; the first line has to hold the "
+                "names of the columns, each once"
+            )
 
 
 class CellReader:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.descriptors import is_standard_input
+from rag_eval.plumbing.unreadable import unreadable
 
 _PROBED: Final = 64
 _PROBE_BYTES: Final = 1 << 16
@@ -94,7 +95,7 @@ def file_identity(path: Path) -> dict[str, Any]:
                 digest.update(file.read(_PROBE_BYTES))
             modified = path.stat().st_mtime_ns
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     return {
         "path": str(path),
         "bytes": size,

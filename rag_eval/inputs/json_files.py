@@ -285,7 +285,7 @@ def _decode_leniently(
     except RecursionError:
         fault = "is nested too deeply"
     except ValueError as error:
-        fault = bad_byte or _syntax_fault(error)
+        fault = bad_byte or _syntax_fault(error) + _line_hint(text, error)
     else:
         fault = ""
         if bad_byte:
@@ -316,6 +316,24 @@ def _first_bad_byte(data: bytes, hint: Callable[[bytes], str]) -> str:
 
 def _has_bad_byte(text: str) -> bool:
     return any("\udc80" <= character <= "\udcff" for character in text)
+
+
+def _line_hint(line: str, error: ValueError) -> str:
+    """What a line that is no JSON nearly always is."""
+    line = line.strip()
+    if line in ("[", "{", "[{"):
+        return "; one JSON document over several lines is for a file whose name ends in .json"
+    if line.startswith(("{'", "[{'")):
+        return "; a dict as Python prints it is no JSON: write it with json.dumps"
+    return _cut_hint(error)
+
+
+def _cut_hint(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError) and (
+        error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
+    ):
+        return "; it ends in the middle, as in a file that was cut off: write or copy it again"
+    return ""
 
 
 def _syntax_fault(error: ValueError) -> str:
@@ -445,7 +463,7 @@ def _array_leniently(data: bytes, file: ByteFile) -> Any:
     except RecursionError:
         raise InputError(f"{source} is nested too deeply") from None
     except ValueError as error:
-        hint = ""
+        hint = _cut_hint(error)
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
             hint = "; one sample per line belongs in a .jsonl file"
         raise InputError(f"{source} {_syntax_fault(error)}{hint}") from None

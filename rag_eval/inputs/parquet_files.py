@@ -17,6 +17,7 @@ from rag_eval.inputs.schemas.fields import split_gold
 from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
 from rag_eval.inputs.wanted_columns import check_columns
 from rag_eval.plumbing.extras import pyarrow
+from rag_eval.plumbing.unreadable import unreadable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -246,7 +247,7 @@ def opened_batches(
     try:
         yield opened(path, max_row_bytes)
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+        raise unreadable(path, error) from None
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not sound {path.suffix[1:].capitalize()}: {error}") from None
 

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, islice, pairwise
 from operator import is_not
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -140,7 +140,8 @@ def read_rows(
         if not isinstance(sample, (EvalSample, Mapping)):
             raise InputError(
                 f"sample {first_row + index} must be a dict or an EvalSample, "
-                f"got {type(sample).__name__}"
+                f"got {type(sample).__name__}; wanted {{'question': ..., 'answer': ..., "
+                "'contexts': [...]}"
             )
         try:
             read(texts, sample)
@@ -352,7 +353,10 @@ def _near(sample: SampleLike, name: str) -> str:
     if not strange or len(strange) > _MOST_NAMED:
         return ""
     named = ", ".join(repr(key[:_LONGEST_NAMED]) for key in strange)
-    return f" (there is {named}; a mapping says which field it is: --map {name}=COLUMN)"
+    return (
+        f" (there is {named}; a mapping says which field it is: --map {name}=COLUMN, in Python "
+        f"mapping={{{name!r}: COLUMN}})"
+    )
 
 
 # ---------------------------------------------------------------------------------------- packing
@@ -404,4 +408,10 @@ def _text_fault(sample: SampleLike, name: str, value: object) -> str:
         return f"{name} is missing{_near(sample, name)}; wanted a str"
     if name == "ground_truth" and isinstance(value, (list, tuple)):
         return f"ground_truth is a list of {len(value)}; the overlap profile takes one str"
+    if isinstance(value, Mapping) and name.startswith("contexts["):
+        keys = ", ".join(islice((repr(key) for key in value if isinstance(key, str)), _MOST_NAMED))
+        return (
+            f"{name} must be a str, got dict with {keys or 'no keys'}; to name the key that holds "
+            "the text: --map 'contexts=contexts[].KEY'"
+        )
     return f"{name} must be a str, got {type(value).__name__}"

@@ -95,6 +95,14 @@ class SampleError(InputError):
         return f"{self.where}: {self.fault}"
 
 
+def no_samples(source: str) -> InputError:
+    """What to raise for data without a row."""
+    return InputError(
+        f"{source} holds no samples; wanted one row or JSON object for each, with a question, an "
+        "answer and contexts"
+    )
+
+
 def field_of(sample: SampleLike, name: str) -> Any:
     """A field of a sample of any kind; None when it is missing."""
     if isinstance(sample, EvalSample):

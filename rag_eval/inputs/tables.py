@@ -89,7 +89,8 @@ def cell_of(row: Mapping[str, Any], field: str, where: str) -> Any:
         names = list(row)[:_SHOWN_FIELDS]
         fields = ", ".join(names) + (", …" if len(row) > _SHOWN_FIELDS else "")
         hint = suggestion(field, row)
-        raise InputError(f"{where}: no field {field!r}{hint} (fields: {fields or 'none'})")
+        other = f"; another is named by --{field}-field" if field in ("id", "label") else ""
+        raise InputError(f"{where}: no field {field!r}{hint} (fields: {fields or 'none'}){other}")
     return row[field]
 
 

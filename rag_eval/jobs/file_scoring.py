@@ -11,7 +11,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.opened import DataSource
 from rag_eval.inputs.samples import SampleError
 from rag_eval.jobs.file_reports import ScoreFileReport
-from rag_eval.jobs.options import check_target
+from rag_eval.jobs.options import check_folder, check_target
 from rag_eval.jobs.stream import RowStream
 from rag_eval.options.declared import declared, normalized
 from rag_eval.options.file_types import ScoreFileOptions, StreamOptions
@@ -79,6 +79,7 @@ def score_file(
     stream, columns = _opened(source, metrics, known)
     path = Path(target)
     check_target(path, stream.source.paths)
+    check_folder(path)
     return stream.checked(_FileRun(stream, columns, path, known).run())
 
 
@@ -164,6 +165,7 @@ class _FileRun:
         stream = self._stream
         for part in self._parts.parts:
             stream.skip(part.faults, part.skipped)
+            stream.take_up_missing(part.missing)
         if stream.n_skipped and not self._options.get("skip_invalid"):
             raise InputError(
                 f"{stream.n_skipped:,} invalid rows were skipped so far: go on with --skip-invalid"

@@ -9,7 +9,7 @@ from typing import Any, Final, Unpack
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import DataSource, Input
-from rag_eval.inputs.samples import TEXT_FIELDS, field_of, id_of
+from rag_eval.inputs.samples import TEXT_FIELDS, field_of, id_of, no_samples
 from rag_eval.jobs.options import input_options
 from rag_eval.judge import loop_thread
 from rag_eval.judge.bias_checks import (
@@ -227,7 +227,7 @@ def _drawn(
         elif (place := generator.randrange(number + 1)) < n_rows:
             kept[place] = (number, row)
     if not kept:
-        raise InputError(f"{Input(data).name} holds no samples")
+        raise no_samples(Input(data).name)
     named: dict[str, Mapping[str, Any]] = {}
     for number, row in sorted(kept, key=lambda pair: pair[0]):
         found = id_of(row)

@@ -54,12 +54,18 @@ def checked_output(output: str | Path | None, data: Iterable[str | Path]) -> Pat
     path = Path(output)
     if not path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
         raise InputError(
-            f"{path}: cannot tell the format from the name; wanted .json or .jsonl, either also .gz"
+            f"{path}: cannot tell the format from the name; wanted .json or .jsonl, either "
+            "also .gz; rag-eval score writes .csv and .parquet"
         )
     check_target(path, data)
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+    check_folder(path)
     return path
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a file in a folder that is not there."""
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
 
 
 def check_target(path: Path, data: Iterable[str | Path]) -> None:
@@ -68,4 +74,4 @@ def check_target(path: Path, data: Iterable[str | Path]) -> None:
     for name in data:
         file = Path(name)
         if not is_standard_input(name) and path.exists() and file.exists() and path.samefile(file):
-            raise InputError(f"the output {path} is the sample file itself")
+            raise InputError(f"the output {path} is the sample file itself; give it another name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,9 @@ import numpy.typing as npt
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault, SampleBlock
+from rag_eval.inputs.byte_files import source_name
 from rag_eval.inputs.opened import START, DataSource, Input, Position
-from rag_eval.inputs.samples import FieldNeeds, SampleError
+from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FieldMap
 from rag_eval.jobs.file_reports import FileReport
 from rag_eval.jobs.options import input_options
@@ -30,7 +31,7 @@ from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
 from rag_eval.scoring.faulty_rows import add_ids, file_block_scorer, origin_of
 from rag_eval.scoring.loop import OpenJudge, ScoringLoop, Sink
-from rag_eval.scoring.measurable import Measurability
+from rag_eval.scoring.measurable import FoundLines, Measurability
 from rag_eval.scoring.progress import progress_of
 from rag_eval.scoring.scorer_columns import columns_of_scorers
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from rag_eval.results.judge_report import JudgeReport
 
 _Report = TypeVar("_Report", bound=FileReport)
+
+_LEAVE_OUT: Final = "; to leave such rows out: --skip-invalid (skip_invalid=True in Python)"
 
 
 class RowStream:
@@ -106,6 +109,7 @@ class RowStream:
         self.faults: list[RowFault] = []
         self.totals = ScoreTotals(self.plan)
         self._measured = Measurability(self.plan, metrics, options)
+        self._found = FoundLines(self.source, self._measured, options.get("on_found"))
         self.spool = ScoreSpool(len(self.plan.columns)) if spools else None
         self.stopped: KeyboardInterrupt | JudgeUnavailableError | None = None
         self._judging: Callable[[], JudgeReport | None] = lambda: None
@@ -147,28 +151,37 @@ class RowStream:
         blocks = self._read(start)
         score = file_block_scorer(self.plan, self.needs, skip_invalid=self._skips_invalid)
         scored = score_blocks(blocks, score, self._threads, reads_apart=True)
-        is_checked = start != START  # an earlier run has looked at the first rows
+        # An earlier run has looked at the first rows of the file that it ended in.
+        checked = set() if start == START else {source_name(self.source.paths[start.file])}
         with closing(blocks), closing(scored):
             try:
                 for block in scored:
-                    if not is_checked:
-                        self._check_first(block)
-                        is_checked = bool(len(block.scores))
+                    source = origin_of(block.rows).source
+                    if source not in checked:
+                        self._check_first(block, source)
+                        if len(block.scores):
+                            checked.add(source)
+                    self._found.tell()
                     yield block
-            except SampleError:
-                if not is_checked:
-                    self._measured.check_fields(self._fields)
-                raise
+            except SampleError as error:
+                for found in self.source.found:
+                    if found.source not in checked and error.where.startswith(f"{found.source}, "):
+                        self._measured.check_fields(found)
+                is_told = error.fault.startswith("is not JSON") and "; " in error.fault
+                fault = error.fault if is_told else f"{error.fault}{_LEAVE_OUT}"
+                raise SampleError(error.where, fault) from None
 
-    def _check_first(self, block: ScoredBlock) -> None:
-        """Raise an InputError where the first rows show that a field is not there."""
-        if not len(block.scores) and origin_of(block.rows).faults:
-            self._measured.check_fields(self._fields)
-        self._measured.check_first(block.null_reasons, self._fields)
+    def _check_first(self, block: ScoredBlock, source: str) -> None:
+        """Raise an InputError where the first rows of a file show that a field is not there."""
+        for found in self.source.found:
+            if found.source == source:
+                if not len(block.scores) and origin_of(block.rows).faults:
+                    self._measured.check_fields(found)
+                self._measured.check_first(block.null_reasons, found)
 
     @property
-    def _fields(self) -> list[tuple[str, FieldMap]]:
-        return [(found.source, found.fields) for found in self.source.found]
+    def _fields(self) -> list[FieldMap]:
+        return [found.fields for found in self.source.found]
 
     def _read(self, start: Position) -> Generator[SampleBlock, None, None]:
         with closing(self.source.blocks(start)) as blocks:
@@ -209,7 +222,10 @@ class RowStream:
     def take_up(self, scores: npt.NDArray[np.float64]) -> None:
         """Count rows that an earlier run has left in the sinks."""
         self.totals.add(scores)
-        self._measured.add_scores(scores)
+
+    def take_up_missing(self, columns: Sequence[int]) -> None:
+        """Note the columns of a part of them that are null for want of a field in all its rows."""
+        self._measured.add_part(columns)
 
     def skip(self, faults: Sequence[RowFault], n_rows: int) -> None:
         """Count rows that are left out, of which the faults may be the first."""
@@ -228,7 +244,7 @@ class RowStream:
         if self.stopped is not None:
             raise self.stopped
         if not self.n_skipped:
-            raise InputError(f"{self.source.name} holds no samples")
+            raise no_samples(self.source.name)
         raise InputError(
             f"{self.source.name} holds no valid samples: {self.n_skipped} invalid, "
             f"first {self.faults[0]}"
@@ -260,7 +276,7 @@ class RowStream:
             self.totals,
             blocks if self._is_exact else None,
             not_measured=self._not_measured(),
-            left_out=self._measured.left_out,
+            left_out=self._measured.left_out(self._fields),
             evaluated_at=self.evaluated_at,
             duration_ms=self._clock.elapsed_ms,
             notes=[*self.notes, *self.changes, *([repeated] if repeated else []), *notes],
@@ -268,7 +284,7 @@ class RowStream:
         )
 
     def _not_measured(self) -> dict[MetricId, str]:
-        return self._measured.not_measured([found.fields for found in self.source.found])
+        return self._measured.not_measured(self._fields)
 
     def report_fields(self) -> dict[str, Any]:
         """The fields of a :class:`FileReport`, without the result."""
@@ -284,7 +300,7 @@ class RowStream:
             "thresholds": self.plan.thresholds,
             "remarks": [*filter(None, [not_measured]), *self.source.remarks],
             "fields": self.source.found,
-            "unmeasured": [] if self.stopped is not None else self._measured.wrong,
+            "unmeasured": [] if self.stopped is not None else self._measured.wrong(self._fields),
         }
 
     def checked(self, report: _Report) -> _Report:
@@ -293,6 +309,5 @@ class RowStream:
             return report
         if not self.is_sound:
             raise InputChangedError(report.changed_input, report)
-        fields = [found.fields for found in self.source.found]
-        self._measured.check_end(self.source.name, fields, report)
+        self._measured.check_end(self.source.name, self._fields, report)
         return report

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, Self
 from rag_eval.errors import InputError, suggestion
 from rag_eval.judge.replies import Usage
 from rag_eval.plumbing.checked_values import from_zero
+from rag_eval.plumbing.unreadable import unreadable
 
 _TOKENS_PER_PRICE: Final = 1_000_000
 _KEYS: Final = ("input", "output")
@@ -86,7 +87,7 @@ def read_prices(path: str | Path) -> PriceTable:
     try:
         table = read(file.read_text("utf-8-sig"))
     except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from None
+        raise unreadable(file, error) from None
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8: byte {error.start + 1}") from None
     except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:

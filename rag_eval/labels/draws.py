@@ -123,7 +123,9 @@ def write_draw(
     """
     target, columns = Path(path), (id_field, *COLUMNS[1:])
     if target.exists():
-        raise InputError(f"{target} already exists and may contain labels; choose another name")
+        raise InputError(
+            f"{target} already exists, and labels in it would be lost; choose another file name"
+        )
     is_csv = plain_name(target).endswith(".csv")
     if not is_csv and not plain_name(target).endswith((".jsonl", ".ndjson")):
         raise InputError(f"{target}: the file name must end in .csv or .jsonl")

@@ -16,6 +16,7 @@ from rag_eval.inputs.byte_files import source_name
 from rag_eval.inputs.tables import cell_of, name_of, table_rows
 from rag_eval.labels.gold_dataset import GoldDataset, read_gold_dataset
 from rag_eval.plumbing.descriptors import is_standard_input
+from rag_eval.plumbing.unreadable import unreadable
 from rag_eval.stats.arrays import Floats
 
 _WORDS: Final = {"true": 1.0, "false": 0.0}
@@ -80,7 +81,7 @@ def read_labels(
         raise InputError("give at least one file of labels")
     for source in sources:
         if not is_standard_input(source) and not Path(source).exists():
-            raise InputError(f"cannot read {source}: no such file or folder")
+            raise unreadable(source, FileNotFoundError("no such file or folder"))
     columns = (id_field, label_field, annotator_field)
     found = [
         _folder_labels(source) if Path(source).is_dir() else _table_labels(source, columns)

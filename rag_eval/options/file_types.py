@@ -102,6 +102,17 @@ class ReadOptions(FileOptions, WorkOptions, total=False):
             noted=True,
         ),
     ]
+    on_found: Annotated[
+        Callable[[str], object] | None,
+        Option(
+            ANY,
+            "Gets each line that there is to say about the data, such as its fields, before the "
+            "first score is there.",
+            takes="callable",
+            no_flag="they are on standard error",
+            no_toml=_FUNCTION,
+        ),
+    ]
 
 
 class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):

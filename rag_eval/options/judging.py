@@ -254,9 +254,9 @@ def _judges(
         raise InputError("judge and judges exclude each other")
     if one is None and several is None:
         raise UnsupportedModeError(
-            f"{_asking(options, mode, judged)} needs a judge and none was given: pass judge=..., a "
-            "function from prompt to reply or an address such as 'openai:MODEL', or leave it out "
-            "to score natively"
+            f"{_asking(options, mode, judged)} needs a judge and none was given: on the command "
+            "line --judge openai:MODEL or RAG_EVAL_JUDGE, in Python judge=..., an address such as "
+            "'openai:MODEL' or a function from prompt to reply; or leave it out to score natively"
         )
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")

@@ -90,7 +90,10 @@ def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
     if metrics is None:
         return METRIC_IDS
     if isinstance(metrics, (str, bytes)) or not isinstance(metrics, Iterable):
-        raise InputError(f"metrics must be a list of metric ids, got {glance(metrics)}")
+        raise InputError(
+            f"metrics must be a list of metric ids, got {glance(metrics)}; "
+            "wanted ['faithfulness', ...]"
+        )
     return tuple(to_metric_id(name) for name in metrics)
 
 
@@ -136,7 +139,7 @@ def _specs(
         elif judging is not None and metric in judging.judged and not judging.is_cascade:
             specs[metric] = judged_rule(metric).metric[judging.style]
         elif metric not in PROFILE_METRICS[profile]:
-            raise InputError(f"metric {metric!r} needs profile='grounded'")
+            raise InputError(f"metric {metric!r} needs profile='grounded' (--profile grounded)")
         else:
             specs[metric] = PROFILE_METRICS[profile][metric]
     return specs

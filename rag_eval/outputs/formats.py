@@ -48,7 +48,8 @@ def format_of(path: Path, columns: ScoreColumns, signature: Signature) -> RowFor
     if not name.endswith(SUFFIXES):
         raise InputError(
             f"{path}: cannot tell the format from the name; wanted {', '.join(SUFFIXES[:-1])} or "
-            f"{SUFFIXES[-1]}, text also with .gz or .zst, or - for JSON lines on standard output"
+            f"{SUFFIXES[-1]}, text also with .gz or .zst, or - for JSON lines on standard output; "
+            "give the file such a name"
         )
     if name.endswith((".parquet", ".arrow")):
         if name != path.name.lower():

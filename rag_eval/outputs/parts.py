@@ -34,6 +34,7 @@ from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.plumbing.interrupts import deferred_interrupts
 from rag_eval.plumbing.own_folder import OwnFile, OwnFolder
 from rag_eval.results.totals import read_scores
+from rag_eval.samples import NullReason
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
 
@@ -63,6 +64,7 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
     row_digest: int
     score_bytes: int
     score_digest: int
+    missing: list[int] = []  # the columns that are null in every row for want of a field
 
 
 class _PartFile:
@@ -146,6 +148,7 @@ class PartedFile:
         self._opened_at = 0.0
         self._n_rows = self._n_skipped = 0
         self._faults: list[RowFault] = []
+        self._missing = np.ones(width, np.bool_)
         self._position = START
         self._encoded = b""
 
@@ -279,6 +282,7 @@ class PartedFile:
             self._scores.write(np.ascontiguousarray(scored.scores).tobytes())
         faults = origin_of(scored.rows).faults
         self._n_rows += len(scored.scores)
+        self._missing &= (scored.null_reasons == NullReason.MISSING_FIELD).all(axis=0)
         self._n_skipped += len(faults)
         self._faults += faults[: KEPT_FAULTS - len(self._faults)]
         self._position = Position.after(scored.rows)
@@ -307,6 +311,7 @@ class PartedFile:
                 row_digest=self._rows.close(),
                 score_bytes=score_bytes,
                 score_digest=self._scores.close(),
+                missing=np.flatnonzero(self._missing).tolist(),
             )
             self._folder.sync()
             self._journal.append(msgspec.to_builtins(part))
@@ -314,6 +319,7 @@ class PartedFile:
         self._rows = self._scores = None
         self._n_rows = self._n_skipped = 0
         self._faults = []
+        self._missing[:] = True
 
     # ---------------------------------------------------------------------------------- end
 

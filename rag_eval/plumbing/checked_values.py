@@ -68,7 +68,8 @@ def share(value: object, name: str) -> float:
     """``value`` as a float from 0 to 1, or an InputError that names it."""
     found = number(value, name)
     if not 0 <= found <= 1:
-        raise InputError(f"{name} must be between 0 and 1, got {glance(value)}")
+        hint = f"; {found:g} % is written {found / 100:g}" if 1 < found <= 100 else ""
+        raise InputError(f"{name} must be between 0 and 1, got {glance(value)}{hint}")
     return found
 
 

@@ -15,7 +15,6 @@ from rich.text import Text
 
 from rag_eval.calibration.fitting import Calibration
 from rag_eval.gating.limits import GateOutcome, no_gate_text, verdict_of
-from rag_eval.inputs.schemas.maps import field_lines
 from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.figures import NONE, bounds_text, known_bounds, mean_text, number_text
@@ -140,7 +139,7 @@ def print_verdict(report: RunReport, console: Console) -> None:
         print_line(console, Text("INTERRUPTED  only some of the samples were scored", "yellow"))
     print_gates(report.gates, console)
     if not report.gates:
-        print_plain(console, no_gate_text(report.result.metrics))
+        print_plain(console, no_gate_text(list(report.result.shown_aggregates)))
 
 
 def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:
@@ -254,9 +253,7 @@ def print_notes(notes: Iterable[str], console: Console) -> None:
 
 
 def print_skipped(report: RunReport | ScoreFileReport, console: Console) -> None:
-    """Print how rows and fields were read, then the first skipped rows and the number of others."""
-    for remark in [*report.remarks, *field_lines(report.fields)]:
-        print_line(console, plain_text(remark))
+    """Print the first skipped rows, and the number of others."""
     for fault in report.faults:
         print_line(console, f"skipped {plain_text(str(fault))}")
     more = report.n_skipped - len(report.faults)

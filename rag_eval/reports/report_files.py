@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from rag_eval.errors import InputError
-from rag_eval.jobs.options import check_target
+from rag_eval.jobs.options import check_folder, check_target
 from rag_eval.plumbing.durable_files import atomic_file, followed
 from rag_eval.views.outcomes import Outcome, run_outcomes, run_properties
 from rag_eval.views.run_view import RunView
@@ -29,15 +29,18 @@ _OTHER_ENDINGS: Final = frozenset(
 )
 
 
-def _check_ending(form: str, path: Path) -> None:
-    """Raise for an extension that belongs to another format; unknown extensions are accepted."""
+def check_ending(form: str, path: Path, asked: str) -> None:
+    """Raise for an extension that belongs to another format; unknown extensions are accepted.
+
+    ``asked`` is the flag or the method that the message names.
+    """
     what, endings = _FORMS[form]
     ending = path.suffix.lower()
     if ending not in _OTHER_ENDINGS or ending in endings:
         return
     hint = " (for a PDF, print the page from a browser)" if ending == ".pdf" else ""
     raise InputError(
-        f"--{form} writes {what}, but {path} ends in {ending}: use a name that ends in "
+        f"{asked} writes {what}, but {path} ends in {ending}: use a name that ends in "
         f"{endings[0]}{hint if form == 'html' else ''}"
     )
 
@@ -99,9 +102,8 @@ class ReportFiles:
                 raise InputError(f"{path} is given twice: each report needs its own file")
             taken.add(followed(path))
         for form, path in self._named():
-            _check_ending(form, path)
-            if not path.parent.is_dir():
-                raise InputError(f"cannot write {path}: there is no folder {path.parent}")
+            check_ending(form, path, f"--{form}")
+            check_folder(path)
         if self.html is not None:
             from rag_eval.reports.page.templating import environment
 

@@ -206,7 +206,10 @@ class ResultFile:
                 self.said.update(_value(b"{" + line[len(_END) :], f"{self.source}, its summary"))
                 return
             yield f"results[{number}]", line.rstrip().removesuffix(b",")
-        raise InputError(f"{self.source} is not JSON: it ends before its summary")
+        raise InputError(
+            f"{self.source} is not JSON: it ends before its summary; if it was "
+            "cut off, write it again"
+        )
 
     def _document(self, data: bytes) -> _Undecoded:
         """A list of rows, or an object that holds one beside other fields."""
@@ -268,4 +271,5 @@ def _value(data: Any, where: str) -> Any:
         except msgspec.DecodeError:
             return json_text.loads(bytes(data))  # escapes of lone surrogates
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} is not JSON: {error}") from None
+        cut = f"{where} is not JSON: {error}; if the file was cut off, write it again"
+        raise InputError(cut) from None

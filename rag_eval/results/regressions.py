@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
@@ -13,6 +13,8 @@ from rag_eval.options.signature import Signature
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.aggregates import MetricAggregate
 from rag_eval.samples import MetricId
+
+_ACCEPT: Final = "--allow-signature-mismatch (allow_signature_mismatch=True)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,7 @@ def check_signatures(
         if current.profile != "overlap":
             raise SignatureMismatchError(
                 "the baseline has no signature, so it counts as profile overlap; this run is "
-                f"{current.profile}. Score it again, or force the comparison"
+                f"{current.profile}. Score it again, or accept it with {_ACCEPT}"
             )
         return (
             "the baseline has no signature: taken as profile overlap with default options, "
@@ -158,7 +160,7 @@ def check_signatures(
     if differences:
         raise SignatureMismatchError(
             "the baseline was scored under other settings (here " + "; ".join(differences) + "); "
-            "score it again, or force the comparison"
+            f"score both under the same settings, or accept it with {_ACCEPT}"
         )
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from rag_eval.errors import InputError, NotComputedError
+from rag_eval.errors import InputError, NotComputedError, suggestion
 from rag_eval.judge.replies import Tally
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
@@ -236,7 +236,10 @@ class ByMetric(Mapping[MetricId, _Value], Generic[_Value]):
             return self._values[to_metric_id(name)]
         except (InputError, KeyError):
             computed = ", ".join(self._values) or "none"
-            raise NotComputedError(f"{name!r} was not computed; computed: {computed}") from None
+            hint = suggestion(name, self._values)
+            raise NotComputedError(
+                f"{name!r} was not computed; computed: {computed}{hint}"
+            ) from None
 
     def __getattr__(self, name: str) -> _Value:
         if name.startswith("_"):

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, glance, suggestion
+from rag_eval.inputs.schemas.synonyms import meaning_of
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.metrics.registry import metric_of_file, to_metric_id
 from rag_eval.results.reading import MissingIdsError
@@ -51,11 +52,11 @@ class FlatRows:
     def __init__(self, file: ScoreSource, names: Sequence[str]) -> None:
         self._file = file
         file.fields = set(names)
+        self.columns = _flat_columns(file, names)
         if file.id_field and file.id_field not in file.fields:
             hint = suggestion(file.id_field, names)
             place = f"the first row (fields: {shown_names(names)}){hint}"
             raise missing_id(file.source, place, file.id_field)
-        self.columns = _flat_columns(file, names)
         self._verdicts = (NOT_JUDGED,) * len(self.columns.scores)
         file.metrics += self.columns.scores
 
@@ -116,6 +117,10 @@ def missing_id(source: str, place: str, id_field: str) -> MissingIdsError:
     )
 
 
+def _unscored(source: str) -> str:
+    return f"; if these are samples, score them first: rag-eval run {source} --output results.json"
+
+
 def _flat_columns(file: ScoreSource, names: Sequence[str]) -> FlatColumns:
     """Columns are metrics when they are named so, or have a column of null reasons beside them."""
     there, wanted = set(names), file.wanted
@@ -126,7 +131,7 @@ def _flat_columns(file: ScoreSource, names: Sequence[str]) -> FlatColumns:
         metric = _metric_of_column(name, prefix, there)
         if metric is not None and name not in file.columns and metric not in scores:
             scores[metric] = name
-    unscored = "" if scores else "; if these are samples, score them first (rag-eval score)"
+    unscored = "" if scores else _unscored(file.source)
     if wanted is not None:
         if len(wanted) == 1 and "score" in there:
             scores.setdefault(wanted[0], wanted[0] if wanted[0] in there else "score")
@@ -138,10 +143,16 @@ def _flat_columns(file: ScoreSource, names: Sequence[str]) -> FlatColumns:
                 f"{file.source}: no column {glance(absent[0])}{hint} "
                 f"(columns: {shown_names(names)}){unscored}"
             )
+    if not scores and any(meaning_of(name) for name in names):
+        raise InputError(
+            f"{file.source} holds samples and no scores (columns: {shown_names(names)}). Score "
+            f"them first, and give the file that is written: rag-eval run {file.source} "
+            "--output results.json"
+        )
     if not scores:
         raise InputError(
             f"{file.source}: no column is named like a metric (columns: {shown_names(names)})"
-            f"{unscored}; if scores have other names, name them (metrics)"
+            f"{unscored or '; if scores have other names, name them (metrics)'}"
         )
 
     def known(name: str) -> str | None:

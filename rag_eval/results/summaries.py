@@ -319,5 +319,6 @@ def check_differences(old: str, new: str, differences: Sequence[str], *, force: 
     if differences and not force:
         raise SignatureMismatchError(
             f"{new} was scored under other settings than {old} ({'; '.join(differences)}); "
-            "score one again, or force the comparison"
+            "score both under the same settings, or compare them all the same with --force "
+            "(force=True)"
         )

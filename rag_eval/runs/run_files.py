@@ -112,7 +112,10 @@ def sources_of(source: RunSource) -> list[Any]:
             raise InputError(f"no file matches {text}")
         return list(found)
     if not isinstance(source, (list, tuple)):
-        raise InputError(f"a run must be a file or a result, got {type(source).__name__}")
+        raise InputError(
+            f"a run must be a file or a result, got {type(source).__name__}; "
+            "evaluate_batch(samples) makes a result of samples"
+        )
     if not source:
         raise InputError("give at least one run")
     return [one for item in source for one in sources_of(item)]

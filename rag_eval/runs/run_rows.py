@@ -55,7 +55,8 @@ class RunRows:
         if before != row and not (as_kept or self._repeats):
             raise InputError(
                 f"{self.source}: {self._id_field} {glance(name)} occurs in rows {before + 1:,} and "
-                f"{row + 1:,}; ids must be unique within a file (give repeats as several files)"
+                f"{row + 1:,}. Give every sample its own id. To compare repeated runs, save each "
+                "run in its own file"
             )
         self.ids.append(name)
         for column, value in zip(columns, values, strict=True):

@@ -108,7 +108,10 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> InputError:
-    return InputError(f"cannot use the run store {path} (it is unchanged): {error}")
+    return InputError(
+        f"cannot use the run store {path} (it is unchanged): {error}. To create one: "
+        "rag-eval run DATA --store"
+    )
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -14,6 +14,7 @@ from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError, TextsNotKeptError
 from rag_eval.inputs.objects import (
     FieldNames,
+    FirstKept,
     is_table,
     looked_at,
     named_fields,
@@ -183,7 +184,9 @@ class BatchJob:
         needs = FieldNeeds.of(self._plan.native_columns, self._plan.settings.profile)
         self._matrix = ScoreMatrix(len(self._plan.columns))
         self._measured = Measurability(self._plan, metrics, options, in_memory=True)
-        self._names, self._samples = names, samples
+        self._names = names
+        is_read_once = not as_table and not isinstance(samples, (list, tuple))
+        self._samples = FirstKept(samples) if is_read_once else samples
         self._store = None
         self._sinks: list[Sink] = []
         if options.get("keep_texts") is not False:
@@ -201,7 +204,7 @@ class BatchJob:
         self._loop = ScoringLoop(
             self._plan,
             score_blocks(
-                object_blocks(samples, needs, threads, names),
+                object_blocks(self._samples, needs, threads, names),
                 block_scorer(self._plan, needs),
                 threads,
                 stop=self._stop,
@@ -242,7 +245,7 @@ class BatchJob:
             notes=self._notes,
             judging=judging,
             not_measured=self._measured.not_measured(fields),
-            left_out=self._measured.left_out,
+            left_out=self._measured.left_out(fields),
         )
         result = compared(result, self._baseline, self._plan.metrics, self._limit)
         self._loop.raise_stopped(result)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock
 from rag_eval.inputs.opened import DataSource, Input, InputOptions
-from rag_eval.inputs.samples import FieldNeeds, SampleError
+from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.kernels.columns import (
     GIVEN_ANSWER,
@@ -27,7 +27,7 @@ from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import MetricId, NullReason, Profile
 from rag_eval.scoring import scorer_columns
 from rag_eval.scoring.engine import ScoredBlock, ScoreFn, scored_block
-from rag_eval.scoring.measurable import Measurability, needed_fields
+from rag_eval.scoring.measurable import FoundLines, Measurability, needed_fields
 from rag_eval.scoring.scorer_columns import columns_of_scorers
 
 _GIVEN: Final = {
@@ -82,6 +82,7 @@ def validate_file(
     on_fault: Callable[[RowFault], object] | None = None,
     allow_changed_input: bool = False,
     allow_missing: bool = False,
+    on_found: Callable[[str], object] | None = None,
 ) -> Validation:
     """Look at every row of a sample file as ``run`` would, without scoring.
 
@@ -103,6 +104,8 @@ def validate_file(
         Take it for no error when a file changes while it is read.
     allow_missing : bool
         Take it for no error when no row has a field that a metric needs.
+    on_found : callable, optional
+        Gets each line that there is to say about the data, such as its fields, before its rows.
 
     Raises
     ------
@@ -117,23 +120,29 @@ def validate_file(
     plan = make_plan(metrics, {"profile": profile, "scorer_options": scorer_options})
     needs = FieldNeeds.of(plan.native_columns, profile)
     asked = {"allow_missing": allow_missing}
-    first, whole = (Measurability(plan, metrics, asked) for _ in range(2))
+    measured = Measurability(plan, metrics, asked)
+    checked: set[str] = set()
     n_rows = n_invalid = n_sound = 0
     lacking: Counter[str] = Counter()
     ids = RepeatedIds()
     source = Input(data, reading, optional_columns=columns_of_scorers(plan))
+    told = FoundLines(source, measured, on_found)
     try:
         for block in source.blocks():
+            told.tell()
             origin = origin_of(block)
             sound, batch = pack_file_block(block, needs, skip_invalid=True)
             faults = row_faults(block, needs, plan) if plan.scorers else origin_of(sound).faults
             here = _lacking(batch, needs)
-            if not n_sound:
-                found = [(one.source, one.fields) for one in source.found]
-                if len(sound):
-                    first.check_first(_reasons(plan, here, len(sound), source.found), found)
-                elif len(block):
-                    first.check_fields(found)
+            if origin.source not in checked:
+                for found in source.found:
+                    if found.source != origin.source:
+                        continue
+                    if len(sound):
+                        checked.add(origin.source)
+                        measured.check_first(_reasons(plan, here, len(sound), [found]), found)
+                    elif len(block):
+                        measured.check_fields(found)
             n_rows += len(block) + len(origin.faults)
             n_invalid += len(faults)
             n_sound += len(sound)
@@ -145,9 +154,9 @@ def validate_file(
     except InputError as error:
         raise source.explained(error) from None
     if not n_rows:
-        raise InputError(f"{source.name} holds no samples")
+        raise no_samples(source.name)
     if n_sound:
-        whole.add(_reasons(plan, lacking, n_sound, source.found))
+        measured.add(_reasons(plan, lacking, n_sound, source.found))
     fields = [one.fields for one in source.found]
     report = Validation(
         n_rows,
@@ -157,12 +166,14 @@ def validate_file(
         source.remarks,
         source.found,
         dict(lacking),
-        tuple(metric for metric in plan.columns if metric not in whole.metrics) if n_sound else (),
-        whole.not_measured(fields),
+        tuple(metric for metric in plan.columns if metric not in measured.metrics)
+        if n_sound
+        else (),
+        measured.not_measured(fields),
     )
     if report.changed_input and not allow_changed_input:
         raise InputChangedError(report.changed_input, report)
-    whole.check_end(source.name, fields, report)
+    measured.check_end(source.name, fields, report)
     return report
 
 

@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError, NotMeasuredError
 from rag_eval.inputs.schemas.fields import listed
-from rag_eval.inputs.schemas.maps import TEXT_FIELDS, FieldMap
+from rag_eval.inputs.schemas.maps import TEXT_FIELDS, FieldMap, FoundFields
 from rag_eval.inputs.schemas.synonyms import meaning_of, spelled, sure_names
 from rag_eval.metrics.contract import Metric
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.spelling import camel_case, counted
+from rag_eval.results.batch import not_measured_text
 from rag_eval.samples import MetricId, NullReason
+
+if TYPE_CHECKING:
+    from rag_eval.inputs.opened import Input
 
 _MISSING: Final = int(NullReason.MISSING_FIELD)
 _TRUTH: Final = "ground_truth"
@@ -31,6 +35,10 @@ _NEAR: Final = 0.8
 _NEAR_TRUTH: Final = 0.85
 _MOST_COLUMNS: Final = 1000
 _LONGEST_NAME: Final = 64
+_MOST_FILES: Final = 5
+
+# What files of results and of scores have, and samples do not.
+_RESULT_COLUMNS: Final = {"compositeScore", "composite_score"}
 
 
 class Measurability:
@@ -74,9 +82,10 @@ class Measurability:
             if self._null.any():
                 self._null &= (null_reasons == _MISSING).all(axis=0)
 
-    def add_scores(self, scores: npt.NDArray[np.float64]) -> None:
-        """Look at rows of an earlier run, whose reasons are not known."""
-        self._null &= np.isnan(scores).all(axis=0)
+    def add_part(self, missing: Sequence[int]) -> None:
+        """Count rows of an earlier run, by the columns that are null so in all of them."""
+        self._has_rows = True
+        self._null &= np.isin(np.arange(len(self._null)), missing)
 
     @property
     def metrics(self) -> tuple[MetricId, ...]:
@@ -86,67 +95,101 @@ class Measurability:
         columns = zip(self._plan.columns, self._null, strict=True)
         return tuple(metric for metric, is_null in columns if is_null)
 
-    @property
-    def left_out(self) -> tuple[MetricId, ...]:
-        """Those of them that lack a ground truth, and that nobody asked for by name."""
-        return tuple(metric for metric in self.metrics if self._is_left_out(metric))
+    def left_out(self, found: Sequence[FieldMap] = ()) -> tuple[MetricId, ...]:
+        """Those of them that nobody asked for by name, and whose fields the data does not have."""
+        null = self.metrics
+        if len(null) == len(self._plan.columns):
+            return tuple(metric for metric in null if self._lacks_truth(metric, found))
+        return tuple(metric for metric in null if self._is_left_out(metric, found))
 
     def not_measured(self, found: Sequence[FieldMap] = ()) -> dict[MetricId, str]:
         """Those metrics with what they lack: ``no ground truth``."""
-        reasons = {}
-        for metric in self.metrics:
-            needed = needed_fields(self._plan.specs[metric])
-            why = [_TRUTH] if self._is_left_out(metric) else _absent_in_all(needed, found) or needed
-            reasons[metric] = f"no {' or '.join(name.replace('_', ' ') for name in why)}"
-        return reasons
+        return {metric: self._reason(metric, found) for metric in self.metrics}
 
-    def _is_left_out(self, metric: MetricId) -> bool:
-        """Whether a metric of the default ones lacks the ground truth, which few data sets have."""
-        return metric not in self._named and _TRUTH in needed_fields(self._plan.specs[metric])
+    def known_text(self, found: FoundFields) -> str:
+        """``not measured: …`` for metrics of which the columns of all rows say so; or nothing."""
+        if not found.names_all:
+            return ""
+        fields = [found.fields]
+        null = [name for name in self._plan.columns if self._needs_absent(name, fields)]
+        is_fine = all(self._is_left_out(name, fields) for name in null)
+        if not self._allowed and (not is_fine or len(null) == len(self._plan.columns)):
+            return ""  # an error says it
+        return not_measured_text({metric: self._reason(metric, fields) for metric in null})
+
+    def _reason(self, metric: MetricId, found: Sequence[FieldMap]) -> str:
+        needed = needed_fields(self._plan.specs[metric])
+        why = _absent_in_all(needed, found) or needed
+        if self._lacks_truth(metric, found):
+            why = [_TRUTH]
+        return f"no {' or '.join(name.replace('_', ' ') for name in why)}"
+
+    def _needs_absent(self, metric: MetricId, found: Sequence[FieldMap]) -> list[str]:
+        return _absent_in_all(needed_fields(self._plan.specs[metric]), found)
+
+    def _is_left_out(self, metric: MetricId, found: Sequence[FieldMap]) -> bool:
+        """Whether a default metric lacks a field that no column of the data can be.
+
+        Few data sets have the ground truth, so that other columns do not matter to it.
+        """
+        if metric in self._named:
+            return False
+        is_absent = bool(self._needs_absent(metric, found))
+        is_plain = is_absent and not any(fields.unused for fields in found)
+        return is_plain or self._lacks_truth(metric, found)
+
+    def _lacks_truth(self, metric: MetricId, found: Sequence[FieldMap]) -> bool:
+        """Whether it is a default metric, and null for want of the ground truth."""
+        if metric in self._named or _TRUTH not in needed_fields(self._plan.specs[metric]):
+            return False
+        absent = self._needs_absent(metric, found)
+        return not absent or _TRUTH in absent
 
     # -------------------------------------------------------------------------------- what is wrong
 
-    def check_first(
-        self, null_reasons: npt.NDArray[np.uint8], found: Sequence[tuple[str, FieldMap]]
-    ) -> None:
-        """Raise an InputError for metrics that the first rows, and the columns, do not allow."""
-        if self._allowed or not found or not len(null_reasons):
+    def check_first(self, null_reasons: npt.NDArray[np.uint8], found: FoundFields) -> None:
+        """Raise an InputError for metrics that the first rows of a file, and its columns, rule out.
+
+        Where later rows may have other fields, only for a column whose name is nearly that of one.
+        """
+        if self._allowed or not len(null_reasons):
             return
-        source, fields = found[0]
-        columns = self._plan.computed_columns
+        fields, columns = found.fields, self._plan.computed_columns
         null = (null_reasons == _MISSING).all(axis=0)
+        scored = [name for name, is_null in zip(columns, null, strict=True) if not is_null]
         lacking: dict[str, None] = {}
         for metric in (name for name, is_null in zip(columns, null, strict=True) if is_null):
             absent = _absent(needed_fields(self._plan.specs[metric]), fields)
-            if self._is_left_out(metric):
-                absent = [name for name in absent if name == _TRUTH and near_column(name, fields)]
-            lacking |= dict.fromkeys(absent)
+            is_wrong = not scored or not self._is_left_out(metric, [fields])
+            lacking |= dict.fromkeys(
+                name
+                for name in absent
+                if (is_wrong and found.names_all) or near_column(name, fields)
+            )
         if lacking:
-            scored = [name for name, is_null in zip(columns, null, strict=True) if not is_null]
-            raise InputError(self._lacks(source, list(lacking), fields, scored, can_allow=True))
+            raise InputError(
+                self._lacks(found.source, list(lacking), [fields], scored, can_allow=True)
+            )
 
-    def check_fields(self, found: Sequence[tuple[str, FieldMap]]) -> None:
+    def check_fields(self, found: FoundFields) -> None:
         """Raise an InputError for fields that no row can do without, where no row can be scored."""
-        if not found:
-            return
-        source, fields = found[0]
         specs = [self._plan.specs[metric] for metric in self._plan.native_columns]
         needed = dict.fromkeys(name for spec in specs for name in spec.fields if name != _TRUTH)
-        lacking = _absent(needed, fields)
+        lacking = _absent(needed, found.fields)
         if lacking:
-            scored = [spec.id for spec in specs if not _absent(needed_fields(spec), fields)]
-            raise InputError(self._lacks(source, lacking, fields, scored, can_allow=False))
+            scored = [spec.id for spec in specs if not _absent(needed_fields(spec), found.fields)]
+            raise InputError(
+                self._lacks(found.source, lacking, [found.fields], scored, can_allow=False)
+            )
 
-    @property
-    def wrong(self) -> list[MetricId]:
+    def wrong(self, found: Sequence[FieldMap]) -> list[MetricId]:
         """The metrics of which it is an error that no row could be measured."""
-        if self._allowed:
-            return []
-        return [metric for metric in self.metrics if not self._is_left_out(metric)]
+        left_out = self.left_out(found)
+        return [] if self._allowed else [name for name in self.metrics if name not in left_out]
 
     def check_end(self, source: str, found: Sequence[FieldMap], report: Any) -> None:
         """Raise a NotMeasuredError for metrics that no row of the data allowed, with the report."""
-        wrong = self.wrong
+        wrong = self.wrong(found)
         if not wrong:
             return
         needed = dict.fromkeys(n for name in wrong for n in needed_fields(self._plan.specs[name]))
@@ -154,7 +197,7 @@ class Measurability:
         scored = [metric for metric in self._plan.columns if metric not in self.metrics]
         if lacking:
             raise NotMeasuredError(
-                self._lacks(source, lacking, found[0], scored, can_allow=True), report
+                self._lacks(source, lacking, found, scored, can_allow=True), report
             )
         where = f"{source}: " if source else ""
         names = " or ".join(needed) or "what it reads"
@@ -168,17 +211,30 @@ class Measurability:
         self,
         source: str,
         lacking: Sequence[str],
-        fields: FieldMap,
+        found: Sequence[FieldMap],
         scored: Sequence[MetricId],
         *,
         can_allow: bool,
     ) -> str:
-        unused = fields.unused
+        unused = list(dict.fromkeys(column for fields in found for column in fields.unused))
         lacking = sorted(lacking, key=_place)
         text = f"{source}: " if source else ""
         text += f"{', '.join(lacking)}: no such field{'s' if len(lacking) > 1 else ''}; "
-        text += counted(len(unused), "unused column") + (f": {listed(unused)}" if unused else "")
-        near = {name: column for name in lacking if (column := near_column(name, fields))}
+        if unused:
+            text += f"{counted(len(unused), 'unused column')}: {listed(unused)}"
+        else:
+            text += "no unused column"
+        if _RESULT_COLUMNS & set(unused) and not self._in_memory:
+            return (
+                f"{source} holds results, not samples; to look at them: rag-eval show {source}, to "
+                f"gate them: rag-eval gate {source}"
+            )
+        near = {
+            name: column
+            for name in lacking
+            for fields in found
+            if (column := near_column(name, fields))
+        }
         if near:
             return f"{text} (did you mean {self._mapped(near)}?)"
         ways = [f"to say which one it is: {self._mapped({lacking[0]: 'COLUMN'})}"] if unused else []
@@ -199,6 +255,52 @@ class Measurability:
         if can_allow:
             ways.append("allow_missing=True" if self._in_memory else "--allow-missing")
         return [f"to score without it: {' or '.join(ways)}"] if ways else []
+
+
+class FoundLines:
+    """What there is to say about files: each line once, as soon as it is known.
+
+    Parameters
+    ----------
+    source : Input
+    measured : Measurability
+    tell : callable or None
+        Gets the lines; None where nobody listens.
+    """
+
+    def __init__(
+        self, source: Input, measured: Measurability, tell: Callable[[str], object] | None
+    ) -> None:
+        self._source = source
+        self._measured = measured
+        self._tell = tell
+        self._n_found = self._n_remarks = 0
+        self._texts: dict[str, None] = {}
+
+    def tell(self) -> None:
+        """Tell what came to be known with the last block."""
+        found, remarks = self._source.found, self._source.remarks
+        if self._tell is None or (self._n_found, self._n_remarks) == (len(found), len(remarks)):
+            return
+        lines: list[str] = []
+        if not self._n_found and found and len(self._source.paths) == 1:
+            lines.append(self._measured.known_text(found[0]))
+        lines += remarks[self._n_remarks :]
+        for one in found[self._n_found :]:
+            if str(one) not in self._texts:
+                lines.append(self._fields_line(one))
+                self._texts[str(one)] = None
+        self._n_found, self._n_remarks = len(found), len(remarks)
+        for line in filter(None, lines):
+            self._tell(line)
+
+    def _fields_line(self, found: FoundFields) -> str:
+        """The fields of a file that no earlier one had so."""
+        if not self._texts:
+            return f"fields: {found}" if str(found) else ""
+        if len(self._texts) < _MOST_FILES:
+            return f"fields of {found.source}: {found}"
+        return "fields of more files are not shown" if len(self._texts) == _MOST_FILES else ""
 
 
 def _sentence(ways: Sequence[str]) -> str:

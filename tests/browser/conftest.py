@@ -6,12 +6,15 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
+from tests.browser.report_pages import Pages
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import Browser, Page
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -25,21 +28,58 @@ document.addEventListener("securitypolicyviolation", (event) => {
 
 
 @dataclass(slots=True)
-class Watched:
-    """A page and what a person should never see of it."""
+class Window:
+    """A page of the browser in which files are opened, and what a person should never see of them.
+
+    It serves one test after the other: another one would cost a second of processor time.
+    """
 
     page: Page
-    url: str
     scripted: bool
-    is_checked: bool = True
+    url: str = ""
+    n_opened: int = 0
     faults: list[str] = field(default_factory=list)
+
+    def open(self, path: Path, size: tuple[int, int], colours: Literal["light", "dark"]) -> None:
+        """Load a file, after what was opened before it is known to be in order."""
+        self.check()
+        self.n_opened += 1
+        # Of an address of its own the browser restores nothing.
+        self.url = f"{path.as_uri()}?{self.n_opened}"
+        width, height = size
+        self.page.set_viewport_size({"width": width, "height": height})
+        # Clicks wait for what still scrolls.
+        self.page.emulate_media(media="screen", color_scheme=colours, reduced_motion="reduce")
+        self.page.goto(self.url)
 
     def check(self) -> None:
         """Nothing went wrong, was asked for elsewhere, or ran."""
-        if self.scripted:
-            assert self.page.evaluate("window.__pwned") is None
-            assert self.page.evaluate("window.__violations") == []
-        assert self.faults == []
+        found: list[Any] = [None, []]
+        if self.scripted and self.url:
+            found = self.page.evaluate("[window.__pwned, window.__violations]")
+        faults = self.faults.copy()
+        self.url = ""
+        self.faults.clear()
+        assert (*found, faults) == (None, [], [])
+
+    def watch(self) -> None:
+        """Note from now on what the page says, asks for, and opens."""
+        add, page = self.faults.append, self.page
+
+        def asked(url: str) -> None:
+            if url.split("#")[0] != self.url:
+                add(f"request {url}")
+
+        def refuse(dialog: Any) -> None:
+            add(f"dialog {dialog.message}")
+            dialog.dismiss()
+
+        page.on("console", lambda message: add(f"console {message.type}: {message.text}"))
+        page.on("pageerror", lambda error: add(f"error: {error}"))
+        page.on("request", lambda request: asked(request.url))
+        page.on("popup", lambda popup: add(f"popup {popup.url}"))
+        page.on("download", lambda download: add(f"download {download.url}"))
+        page.on("dialog", refuse)
 
 
 def browser_path() -> str | None:
@@ -61,82 +101,54 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+def new_window(browser: Browser, **options: Any) -> Window:
+    context = browser.new_context(**options)
+    context.set_default_timeout(20_000)
+    context.add_init_script(_WATCH)
+    window = Window(context.new_page(), options.get("java_script_enabled", True))
+    window.watch()
+    return window
+
+
+@pytest.fixture(scope="session")
+def shared_window(browser: Browser) -> Window:
+    return new_window(browser)
+
+
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Opens a file in a window of its own; the test fails when anything went wrong in it."""
-    opened: list[Watched] = []
+def open_page(browser: Browser, shared_window: Window) -> Iterator[Callable[..., Page]]:
+    """Opens a file; the test fails when anything went wrong in it.
+
+    With ``options`` of a browser's context, or unchecked, it is opened in a window of its own.
+    """
+    used: list[Window] = []
+    own: list[Window] = []
 
     def open_in_window(
-        path: Path, *, width: int = 1280, height: int = 900, checked: bool = True, **options: Any
+        path: Path,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        color_scheme: Literal["light", "dark"] = "light",
+        checked: bool = True,
+        **options: Any,
     ) -> Page:
-        size = {"width": width, "height": height}
-        # Clicks wait for what still scrolls.
-        context = browser.new_context(viewport=size, reduced_motion="reduce", **options)
-        context.set_default_timeout(20_000)
-        context.add_init_script(_WATCH)
-        watched = _watched(context.new_page(), path, options.get("java_script_enabled", True))
-        opened.append(watched)
-        watched.is_checked = checked
-        watched.page.goto(watched.url)
-        return watched.page
+        window = shared_window
+        if options or not checked:
+            window = new_window(browser, **options)
+            own.append(window)
+        if checked:
+            used.append(window)
+        window.open(path, (width, height), color_scheme)
+        return window.page
 
     yield open_in_window
-    for watched in opened:
-        if watched.is_checked:
-            watched.check()
-        watched.page.context.close()
-
-
-def _watched(page: Page, path: Path, scripted: bool) -> Watched:
-    watched = Watched(page, path.as_uri(), scripted)
-    add = watched.faults.append
-
-    def asked(url: str) -> None:
-        if url.split("#")[0] != watched.url:
-            add(f"request {url}")
-
-    page.on("console", lambda message: add(f"console {message.type}: {message.text}"))
-    page.on("pageerror", lambda error: add(f"error: {error}"))
-    page.on("request", lambda request: asked(request.url))
-    page.on("popup", lambda popup: add(f"popup {popup.url}"))
-    page.on("download", lambda download: add(f"download {download.url}"))
-
-    def refuse(dialog: Any) -> None:
-        add(f"dialog {dialog.message}")
-        dialog.dismiss()
-
-    page.on("dialog", refuse)
-    return watched
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """Reports that several tests look at, each made once."""
-
-    handbook: Path
-    grounded: Path
-    compared: Path
-    generated: Path
-    hostile: Path
+    for window in used:
+        window.check()
+    for window in own:
+        window.page.context.close()
 
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    from tests.browser import report_pages as made
-    from tests.hostile_samples import hostile_samples
-
-    folder = tmp_path_factory.mktemp("pages")
-    old, grounded = folder / "old.json", ("--profile", "grounded")
-    made.written(folder / "old.html", made.HANDBOOK, *grounded, "--output", str(old))
-    sliced = ("--slice-by", "topic")
-    changed = made.write_rows(folder / "new.jsonl", made.changed_rows(made.HANDBOOK))
-    rows = made.write_rows(folder / "rows.jsonl", made.generated_rows(5_000))
-    hostile = made.write_rows(folder / "hostile.jsonl", hostile_samples())
-    against = ("--baseline", str(old))
-    return Pages(
-        handbook=made.written(folder / "handbook.html", made.HANDBOOK),
-        grounded=made.written(folder / "grounded.html", made.HANDBOOK, *grounded, *sliced),
-        compared=made.written(folder / "compared.html", changed, *grounded, *sliced, *against),
-        generated=made.written(folder / "generated.html", rows, *grounded, *sliced),
-        hostile=made.written(folder / "hostile.html", hostile, *grounded, "--slice-by", "kind"),
-    )
+    return Pages(tmp_path_factory.mktemp("pages"))

@@ -5,16 +5,68 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 from click.testing import CliRunner
 
 from rag_eval.cli.program import program
+from rag_eval.reports.page import page
+from rag_eval.reports.page.row_list import row_list
 from tests.grounded_samples import plain_corpus
+from tests.hostile_samples import hostile_samples
 
 HANDBOOK: Final = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 _TOPICS: Final = ("harbour", "tax", "weather", None)
+_GROUNDED: Final = ("--profile", "grounded")
+_SLICED: Final = (*_GROUNDED, "--slice-by", "topic")
+
+
+class Pages:
+    """Reports that several tests look at, each made once, when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cached_property
+    def handbook(self) -> Path:
+        return self.of_rows(66)
+
+    @cached_property
+    def grounded(self) -> Path:
+        output = str(self._folder / "grounded.json")
+        return written(self._folder / "grounded.html", HANDBOOK, *_SLICED, "--output", output)
+
+    @cached_property
+    def compared(self) -> Path:
+        rows = write_rows(self._folder / "changed.jsonl", changed_rows(HANDBOOK))
+        old = str(self.grounded.with_suffix(".json"))
+        return written(self._folder / "compared.html", rows, *_SLICED, "--baseline", old)
+
+    @cached_property
+    def generated(self) -> Path:
+        """Several hundred rows, of which the last cannot be opened, as where there are many."""
+        rows = write_rows(self._folder / "generated.jsonl", generated_rows(400))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(page, "row_list", partial(row_list, budget=1_200_000))
+            return written(self._folder / "generated.html", rows, *_SLICED)
+
+    @cached_property
+    def hostile(self) -> Path:
+        rows = write_rows(self._folder / "hostile.jsonl", hostile_samples())
+        return written(self._folder / "hostile.html", rows, *_GROUNDED, "--slice-by", "kind")
+
+    def of_rows(self, n_rows: int) -> Path:
+        """The first rows of the example, and plain ones where it has no more."""
+        report = self._folder / f"{n_rows}-rows.html"
+        if not report.exists():
+            rows = [json.loads(line) for line in HANDBOOK.read_text("utf-8").splitlines()]
+            more = generated_rows(max(0, n_rows - len(rows)))
+            data = write_rows(self._folder / f"{n_rows}-rows.jsonl", [*rows[:n_rows], *more])
+            written(report, data, "--slice-by", "topic")
+        return report
 
 
 def written(report: Path, data: Path, *flags: str) -> Path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tests.browser.conftest import Pages
+from tests.browser.report_pages import Pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -68,7 +68,7 @@ def test_sorting_orders_scores_keeps_ties_and_puts_nulls_last(
 
 
 def test_every_column_sorts_by_mouse_and_by_keyboard(open_page: Opener, pages: Pages) -> None:
-    page = open_page(pages.grounded)
+    page = open_page(pages.of_rows(12))
     names = page.eval_on_selector_all("th[data-sort]", "heads => heads.map(h => h.dataset.sort)")
     assert {"number", "id", "question", "composite", "status", "faithfulness"} <= set(names)
     for name in names:
@@ -76,10 +76,10 @@ def test_every_column_sorts_by_mouse_and_by_keyboard(open_page: Opener, pages: P
         button.click()
         by_mouse = numbers(page)
         button.focus()
-        page.keyboard.press("Enter")
-        page.keyboard.press("Space")
         head = page.locator(f'th[data-sort="{name}"]')
-        assert head.get_attribute("aria-sort") == "ascending", name
+        for key, turn in (("Enter", "descending"), ("Space", "ascending")):
+            page.keyboard.press(key)
+            assert head.get_attribute("aria-sort") == turn, (name, key)
         assert sorted(numbers(page)) == sorted(by_mouse)
         assert page.evaluate("document.activeElement.closest('th').dataset.sort") == name
     sort_by(page, "number")
@@ -197,10 +197,13 @@ def test_a_link_to_a_row_on_another_page_of_the_table_shows_it_open(
     open_page: Opener, pages: Pages
 ) -> None:
     page = open_page(pages.generated)
-    anchor = page.locator("tbody.sample").nth(250).get_attribute("id")
-    page.locator("#filter-status").select_option("passed")
-    page.evaluate(f"location.hash = '#{anchor}'")
-    row = page.locator(f"#{anchor}")
-    row.locator("tr.scores").wait_for(state="visible")
-    assert row.locator("details.sample-detail").get_attribute("open") is not None
-    assert page.locator("#filter-status").input_value() == "all"
+    rows = page.locator("tbody.sample")
+    for place, n_details in ((120, 1), (320, 0)):
+        anchor = rows.nth(place).get_attribute("id")
+        page.locator("#filter-status").select_option("unmeasured")
+        page.evaluate(f"location.hash = '#{anchor}'")
+        row = page.locator(f"#{anchor}")
+        row.locator("tr.scores").wait_for(state="visible")
+        assert row.locator("details.sample-detail").count() == n_details
+        assert row.locator("details.sample-detail[open]").count() == n_details
+        assert page.locator("#filter-status").input_value() == "all"

@@ -16,7 +16,8 @@ from pyarrow import ipc, parquet
 import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.jobs.file_scoring import score_file
-from tests.commands import invoke
+from rag_eval.metrics.ids import METRIC_IDS
+from tests.commands import WANTED_SAMPLES, invoke
 
 N_LINES = 200_000
 FIELDS = ("question", "answer", "contexts", "ground_truth")
@@ -54,7 +55,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_one_broken_line_is_named(large: Path, tmp_path: Path) -> None:
     message = refused(large, tmp_path / "s.jsonl", *FAITH)
     assert (
-        message == f"{large}, line 160001: is not JSON: Unterminated string starting at column 25"
+        message == f"{large}, line 160001: is not JSON: Unterminated string starting at column 25; "
+        f"it ends in the middle, as in a file that was cut off: write or copy it again"
     )
     done = invoke("run", large, *FAITH)
     assert (done.exit_code, done.stderr) == (2, f"error: {message}\n")
@@ -169,16 +171,17 @@ def test_nulls_in_every_place(tmp_path: Path, profile: Any, suffix: str) -> None
 
 @pytest.mark.parametrize("missing", ["answer", "contexts", "question"])
 def test_a_missing_column(tmp_path: Path, missing: str) -> None:
-    """Nothing is scored without it, but where that is allowed in the grounded profile."""
+    """Nothing is scored without it, but in the grounded profile what does not need it."""
     table = pa.Table.from_pylist([sample(n) for n in range(50)], SCHEMA).drop([missing])
     data = written(tmp_path / "d.parquet", table)
     target = tmp_path / "s.parquet"
     message = refused(data, target, "--quiet")
-    assert f"{data}: {missing}: no such field; 0 unused columns" in message
+    assert f"{data}: {missing}: no such field; no unused column" in message
     with pytest.raises(InputError, match=f"{missing}: no such field"):
-        score_file(data, target, profile="grounded")
+        score_file(data, target, list(METRIC_IDS), profile="grounded")
     assert not target.exists()
-    report = score_file(data, target, profile="grounded", allow_missing=True)
+    report = score_file(data, target, profile="grounded")
+    assert f"no {missing}" in report.result.not_measured.values()
     assert report.result.n_rows == 50
     reasons = parquet.read_table(target)["faithfulness_null_reason"].to_pylist()
     assert set(reasons) == ({None} if missing == "question" else {"missing_field"})
@@ -236,7 +239,7 @@ def test_mixed_types_of_our_fields_over_files(tmp_path: Path) -> None:
 def test_no_rows_and_empty_groups(tmp_path: Path, suffix: str) -> None:
     empty = written(tmp_path / f"a.{suffix}", SCHEMA.empty_table())
     message = refused(empty, tmp_path / "s.jsonl", *FAITH)
-    assert message == f"{empty} holds no samples"
+    assert message == f"{empty} holds no samples{WANTED_SAMPLES}"
     table = pa.Table.from_pylist([sample(n) for n in range(5)], SCHEMA)
     full = tmp_path / f"b.{suffix}"
     if suffix == "parquet":

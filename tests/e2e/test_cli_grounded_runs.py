@@ -124,7 +124,7 @@ def test_runs_of_two_profiles_are_not_compared(runs: tuple[Path, Path]) -> None:
     overlap, grounded = runs
     done = invoke("compare", overlap, grounded)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "(profile: grounded, not overlap); score one again" in done.stderr
+    assert "(profile: grounded, not overlap); score both under the same settings" in done.stderr
     done = invoke("compare", overlap, grounded, "--force")
     assert done.exit_code == 0
     assert "note: settings differ: profile: grounded, not overlap" in done.stdout

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from rag_eval import evaluate_batch, run_file, score_file
@@ -22,7 +24,9 @@ FULL = {
 }
 NO_TRUTH = {name: value for name, value in FULL.items() if name != "ground_truth"}
 MISSPELT = {**{name: FULL[name] for name in ("question", "contexts")}, "anwser": FULL["answer"]}
+QUESTION_AND_ANSWER = {name: FULL[name] for name in ("question", "answer")}
 NOT_MEASURED = "not measured: context_recall, answer_correctness (no ground truth)"
+FIELDS = "fields: question=question, answer=answer, contexts=contexts"
 DID_YOU_MEAN = "answer: no such field; 1 unused column: anwser (did you mean --map answer=anwser?)"
 COMMANDS = ("run", "score", "validate")
 
@@ -91,11 +95,33 @@ def test_a_file_without_any_known_field_is_not_sound(command: str, tmp_path: Pat
 def test_no_ground_truth_is_said_first_and_is_no_error(command: str, tmp_path: Path) -> None:
     code, text, _ = ended(command, written(tmp_path, [NO_TRUTH]), "--profile", "grounded")
     assert code == 0
-    expected = [NOT_MEASURED, "fields: question=question, answer=answer, contexts=contexts"]
-    lines = [line for line in text.splitlines() if line.startswith(("not measured", "fields"))]
-    assert sorted(lines) == sorted(expected)
-    if command != "validate":
-        assert text.startswith(NOT_MEASURED)
+    assert text.splitlines()[:2] == [NOT_MEASURED, FIELDS]
+    assert text.count("not measured") == text.count("fields:") == 1
+
+
+def test_what_was_found_is_told_before_the_first_row(tmp_path: Path) -> None:
+    told: list[str] = []
+    data = written(tmp_path, [NO_TRUTH] * 3)
+    run_file(
+        data,
+        profile="grounded",
+        on_found=told.append,
+        on_row=lambda _: told.append("row"),
+    )
+    assert told == [NOT_MEASURED, FIELDS, *["row"] * 3]
+    others = [{"query": FULL["question"], **NO_TRUTH}, FULL, FULL, *[FULL] * 9]
+    del others[0]["question"]
+    for number, row in enumerate(others):
+        written(tmp_path, [row], f"c{number}.jsonl")
+    told.clear()
+    score_file(
+        str(tmp_path / "c*.jsonl"), tmp_path / "s.jsonl", profile="grounded", on_found=told.append
+    )
+    assert told == [
+        f"fields: {FIELDS.removeprefix('fields: ').replace('=question', '=query')}",
+        f"fields of {tmp_path / 'c1.jsonl'}: {FIELDS.removeprefix('fields: ')}, "
+        "ground truth=ground_truth",
+    ]
 
 
 def test_tables_and_reports_leave_out_what_was_not_measured(tmp_path: Path) -> None:
@@ -131,7 +157,7 @@ def test_a_metric_that_was_asked_for_has_to_be_measured(
     data = written(tmp_path, [NO_TRUTH])
     code, text, files = ended("run", data, "--profile", "grounded", *flags)
     assert (code, files) == (2, [])
-    assert "ground_truth: no such field; 0 unused columns" in " ".join(text.split())
+    assert "ground_truth: no such field; no unused column" in " ".join(text.split())
 
 
 def test_a_misspelt_ground_truth_is_asked_about(tmp_path: Path) -> None:
@@ -183,6 +209,91 @@ def test_a_field_that_only_later_rows_have_is_measured(tmp_path: Path) -> None:
     assert not report.result.not_measured
 
 
+def test_columns_that_later_lines_may_have_are_missed_at_the_end_alone(tmp_path: Path) -> None:
+    """A header says what all rows have; the first lines of JSON do not."""
+    first = {**QUESTION_AND_ANSWER, "topic": "books"}
+    data = written(tmp_path, [first] * 2000 + [FULL] * 3)
+    assert run_file(data, profile="grounded").result.aggregates["faithfulness"].n == 3
+    written(tmp_path, [first] * 2000)
+    code, text, [scores] = ended("score", data, "--profile", "grounded")
+    assert code == 2
+    assert "contexts: no such field; 1 unused column: topic. To say which" in " ".join(text.split())
+    assert scores.read_text().count("\n") == 2000
+    scores.unlink()
+    data.unlink()
+    data = tmp_path / "b.csv"
+    data.write_text("question,answer,topic\n" + "q,a,t\n" * 3000)
+    code, text, files = ended("score", data, "--profile", "grounded")
+    assert (code, files) == (2, [])
+
+
+@every_row("answer", ["...", None])
+def test_a_resumed_run_knows_what_earlier_rows_lacked(answer: str | None, tmp_path: Path) -> None:
+    """An answer without words is no missing field, though both scores are null."""
+    rows: list[dict[str, Any]] = [{**FULL, "answer": answer}] * 2048 + [{**FULL, "question": 3}]
+    data = written(tmp_path, [*rows, {**FULL, "answer": None}])
+    options: dict[str, Any] = {"profile": "grounded", "checkpoint_rows": 1000}
+    with pytest.raises(InputError, match="go on with --resume --skip-invalid"):
+        score_file(data, tmp_path / "s.jsonl", ["faithfulness"], **options)
+    options |= {"resume": True, "skip_invalid": True}
+    if answer is None:
+        with pytest.raises(NotMeasuredError, match="null in every row"):
+            score_file(data, tmp_path / "s.jsonl", ["faithfulness"], **options)
+    else:
+        report = score_file(data, tmp_path / "s.jsonl", ["faithfulness"], **options)
+        assert (report.n_resumed, report.result.n_rows) == (2048, 2049)
+    assert (tmp_path / "s.jsonl").read_text().count("\n") == 2049
+
+
+def test_a_name_that_is_nearly_right_is_asked_about_before_the_end(tmp_path: Path) -> None:
+    code, text, files = ended(
+        "score", written(tmp_path, [MISSPELT] * 3000), "--profile", "grounded"
+    )
+    assert (code, files) == (2, [])
+    assert DID_YOU_MEAN in " ".join(text.split())
+
+
+@every_row("command", COMMANDS)
+def test_each_of_several_files_is_looked_at(command: str, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    written(folder, [FULL] * 2, "a.jsonl")
+    second = written(folder, [MISSPELT] * 2, "b.jsonl")
+    for profile in ("grounded", "overlap"):
+        code, text, _ = ended(command, folder, "--profile", profile)
+        assert code == 2, profile
+        assert f"error: {second}: {DID_YOU_MEAN}" in " ".join(text.split()), profile
+
+
+@every_row("lacking", ["contexts", "answer"])
+@every_row("command", COMMANDS)
+def test_fields_that_no_column_can_be_are_left_out(
+    command: str, lacking: str, tmp_path: Path
+) -> None:
+    row = {"id": "q", **{name: text for name, text in NO_TRUTH.items() if name != lacking}}
+    code, text, _ = ended(command, written(tmp_path, [row] * 2), "--profile", "grounded")
+    assert code == 0
+    [line] = [line for line in text.splitlines() if line.startswith("not measured: ")]
+    assert line.startswith("not measured: faithfulness, ")
+    assert f"(no {lacking}); context_recall, answer_correctness (no ground truth)" in line
+    asked = "context_precision" if lacking == "contexts" else "answer_relevance"
+    code, text, _ = ended(
+        command, tmp_path / "b.jsonl", "--profile", "grounded", "--metrics", f"{asked}"
+    )
+    assert code == 2
+    assert f"{lacking}: no such field; no unused column" in " ".join(text.split())
+
+
+def test_a_file_of_which_nothing_can_be_measured_is_an_error(tmp_path: Path) -> None:
+    code, text, files = ended(
+        "run", written(tmp_path, [{"question": "q"}] * 2), "--profile", "grounded"
+    )
+    assert (code, files) == (2, [])
+    assert "answer, contexts, ground_truth: no such fields; no unused column" in " ".join(
+        text.split()
+    )
+
+
 def test_invalid_rows_that_are_skipped_do_not_hide_the_missing_column(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="did you mean --map answer=anwser"):
         run_file(written(tmp_path, [MISSPELT] * 3), skip_invalid=True)
@@ -200,10 +311,10 @@ def test_validate_tells_what_the_fields_allow(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout == "3 samples, 0 invalid\n"
     assert done.stderr.splitlines() == [
-        "fields: question=question, answer=answer, contexts=contexts",
+        NOT_MEASURED,
+        FIELDS,
         "metrics: faithfulness, answer_relevance, context_precision, context_relevance, "
         "hallucination_rate",
-        NOT_MEASURED,
         "1 sample without contexts",
         "3 samples without ground truth",
     ]
@@ -238,6 +349,16 @@ def test_a_batch_without_ground_truth_leaves_two_metrics_out() -> None:
     assert found.shown_notes == [NOT_MEASURED]
     assert "context_recall" in found.aggregates
     assert "context_recall" not in found.shown_aggregates
+
+
+@every_row("make", [list, iter, pd.DataFrame, pa.Table.from_pylist], ids=str)
+def test_a_batch_leaves_out_what_no_column_can_be(make: Any) -> None:
+    found = evaluate_batch(make([QUESTION_AND_ANSWER] * 2), profile="grounded")
+    assert list(found.shown_aggregates) == ["answer_relevance"]
+    assert found.not_measured["faithfulness"] == "no contexts"
+    assert found.not_measured["context_recall"] == "no ground truth"
+    with pytest.raises(NotMeasuredError, match=r"unused column: (topic|text)"):
+        evaluate_batch(make([{**QUESTION_AND_ANSWER, "topic": "t"}]), profile="grounded")
 
 
 def test_a_batch_may_allow_missing_fields() -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 import rag_eval
 from rag_eval.cli.program import program
+from tests.browser.report_pages import Pages
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "quickstart.jsonl"
 
@@ -135,9 +136,15 @@ _TWICE = "x is given twice: each report needs its own file"
         (["--junit", "x.json"], _ENDS.format("junit", "JUnit XML", "x.json", ".json", ".xml")),
         (["--gitlab", "x.xml"], _ENDS.format("gitlab", "JSON", "x.xml", ".xml", ".json")),
         (["--markdown", "x.html"], _ENDS.format("markdown", "Markdown", "x.html", ".html", ".md")),
-        (["--html", "no/page.html"], "cannot write no/page.html: there is no folder no"),
+        (
+            ["--html", "no/page.html"],
+            "cannot write no/page.html: there is no folder no; make it first",
+        ),
         (["--html", "."], "cannot write .: it is a folder"),
-        (["--junit", "data.jsonl"], "the output data.jsonl is the sample file itself"),
+        (
+            ["--junit", "data.jsonl"],
+            "the output data.jsonl is the sample file itself; give it another name",
+        ),
         (["--slice-by", "topic"], "slice_by needs a report that shows it (html, view=True)"),
     ],
 )
@@ -199,3 +206,10 @@ def test_a_partial_result_passes_no_gate(tmp_path: Path) -> None:
     (tmp_path / "part.json").write_text(json.dumps({**found, "interrupted": True}))
     part = run("report", "part.json", "--min-pass-rate", "0", cwd=tmp_path)
     assert part.output.startswith("## rag-eval: failed"), part.output
+
+
+@pytest.mark.deep
+def test_a_page_of_a_hundred_thousand_rows_is_below_20_megabytes(tmp_path: Path) -> None:
+    page = Pages(tmp_path).of_rows(100_000)
+    assert 10_000_000 < page.stat().st_size < 20_000_000
+    assert "100,000" in page.read_text("utf-8")

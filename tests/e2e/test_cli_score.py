@@ -25,7 +25,7 @@ from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.jobs.file_scoring import score_file, score_to_stream
 from rag_eval.outputs import arrow_rows
-from tests.commands import invoke
+from tests.commands import LEAVE_OUT, invoke
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = ROOT / "examples" / "handbook.jsonl"
@@ -617,7 +617,8 @@ def test_repeated_ids_are_noted(tmp_path: Path) -> None:
 def test_a_bad_row_ends_the_run(tmp_path: Path) -> None:
     data = lines(tmp_path / "d.jsonl", [SAMPLES[0], {"id": "x", "question": "q", "answer": 5}])
     message = refused(data, tmp_path / "s.jsonl", *FAITH)
-    assert message == f'{data}, line 2 ("x"): contexts is missing; wanted a list of str'
+    fault = "contexts is missing; wanted a list of str"
+    assert message == f'{data}, line 2 ("x"): {fault}{LEAVE_OUT}'
     assert list(tmp_path.iterdir()) == [data]
     done = score(data, tmp_path / "s.jsonl", *FAITH, "--skip-invalid")
     assert 'line 2 ("x"): contexts is missing' in done.stderr

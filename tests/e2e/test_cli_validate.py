@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from rag_eval.cli.program import program
 from rag_eval.inputs.schemas.contexts import UNREADABLE
+from tests.commands import WANTED_SAMPLES
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook.jsonl"
 GOOD = {"question": "q", "answer": "a", "contexts": ["c"]}
@@ -112,7 +113,8 @@ def test_bad_lines_come_before_the_end_of_a_truncated_file(tmp_path: Path) -> No
 def test_empty_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     done = validate(tmp_path / name)
-    assert (done.exit_code, done.stderr) == (2, f"error: {tmp_path / name} holds no samples\n")
+    message = f"error: {tmp_path / name} holds no samples{WANTED_SAMPLES}\n"
+    assert (done.exit_code, done.stderr) == (2, message)
 
 
 def test_standard_input_and_duplicate_ids() -> None:

@@ -128,14 +128,21 @@ def of_pandas(choices: Choices, table: Any, rows: list[Row]) -> tuple[Any, list[
     begin = choices.below(len(rows))
     if kind == 0:
         frame = plain(table).to_pandas(types_mapper=pd.ArrowDtype)
-        return frame.iloc[begin:], rows[begin:]
+        return as_arrow(frame.iloc[begin:]), rows[begin:]
     frame = pd.DataFrame(rows)
     if kind == 1:
         frame["answer"] = frame["answer"].astype("category")
     elif kind == 2:
         frame["answer"] = frame["answer"].astype(pd.StringDtype("python"))
     frame.index = range(len(rows), 0, -1)
-    return frame.iloc[begin:], rows[begin:]
+    return as_arrow(frame.iloc[begin:]), rows[begin:]
+
+
+def as_arrow(frame: pd.DataFrame) -> Any:
+    """The frame, or a table of it before pandas 2.2, whose frames cannot be read as Arrow data."""
+    if hasattr(frame, "__arrow_c_stream__"):
+        return frame
+    return pa.Table.from_pandas(frame, preserve_index=False)
 
 
 def of_duckdb(choices: Choices, table: Any, rows: list[Row]) -> tuple[Any, list[Row]]:
@@ -157,6 +164,7 @@ def _connection() -> Any:
     """A new one: results of earlier tables that are still open would stop its queries."""
     connection = duckdb.connect()
     connection.execute("set threads to 1")
+    _OPEN[:] = [connection]
     return connection
 
 
@@ -172,6 +180,9 @@ def plain(table: Any) -> Any:
         columns[name] = pa.array(values, pa.list_(pa.string()) if lists else pa.string())
     return pa.table(columns)
 
+
+# Before duckdb 2 a relation did not keep its connection open.
+_OPEN: Final[list[Any]] = []
 
 _LIBRARIES: Final[dict[str, Library]] = {
     "polars": of_polars,

@@ -20,7 +20,6 @@ _OF_OBJECTS: Final = re.compile(
     rf"([^\[\]]+)\[\]\.(?:{'|'.join(map(re.escape, TEXT_PATHS))})"
     r"|([^.\[\]]+)\.(?:text|content|page_content)"
 )
-_MOST_FILES: Final = 5
 
 
 def spellings(name: str) -> tuple[str, ...]:
@@ -178,24 +177,17 @@ class FoundFields(NamedTuple):
     fields : FieldMap
     shapes : mapping
         Field -> what is to say about the shape of its values.
+    names_all : bool
+        Whether its columns are those of all rows; later lines of JSON may have others.
     """
 
     source: str
     fields: FieldMap
     shapes: Mapping[str, str]
+    names_all: bool = True
 
     def __str__(self) -> str:
         return self.fields.described(self.shapes)
-
-
-def field_lines(found: Sequence[FoundFields]) -> list[str]:
-    """What a reader is told of the fields of files: one line where they are the same in all."""
-    texts = dict.fromkeys(map(str, found))
-    if len(texts) < 2:
-        return [f"fields: {text}" for text in texts if text]
-    lines = [f"fields of {one.source}: {one}" for one in found[:_MOST_FILES]]
-    more = len(found) - len(lines)
-    return lines + ([f"fields of {more:,} more files are not shown"] if more else [])
 
 
 def with_texts(row: dict[str, Any]) -> dict[str, Any]:

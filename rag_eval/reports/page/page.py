@@ -16,6 +16,7 @@ from rag_eval.reports.page.row_list import anchors_by_id, row_list, value_text
 from rag_eval.reports.page.sections import comparison_parts, metric_cards
 from rag_eval.reports.page.templating import asset, rendered, trusted
 from rag_eval.reports.page.visible_text import short
+from rag_eval.reports.report_files import check_ending
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
@@ -99,6 +100,7 @@ def page_of_run(
     """Write the page of a run to ``path``, or return it if ``path`` is None."""
     if path is None:
         return page_html(view, title=title)
+    check_ending("html", Path(path), "to_html")
     write_page(view, path, title=title)
     return None
 

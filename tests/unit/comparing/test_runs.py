@@ -452,7 +452,9 @@ def test_runs_of_other_settings_are_refused() -> None:
     rows = [{"id": "a", "question": "q", "answer": "a", "contexts": ["c"]}]
     old = rag_eval.evaluate_batch(rows, ["faithfulness"])
     new = rag_eval.evaluate_batch(rows, ["faithfulness"], heuristic={"ngram_sizes": [1]})
-    with pytest.raises(SignatureMismatchError, match=r"ngram_sizes.*or force the comparison"):
+    with pytest.raises(
+        SignatureMismatchError, match=r"ngram_sizes.*or compare them all the same with --force"
+    ):
         compare(old, new)
     assert "ngram_sizes" in compare(old, new, force=True).differences[0]
     # A setting that is of no matter to what is compared is none.

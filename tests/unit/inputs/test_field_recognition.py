@@ -11,8 +11,9 @@ import pytest
 from rag_eval.errors import InputError
 from rag_eval.inputs.opened import Input, InputOptions
 from rag_eval.inputs.schemas.fields import field_map, paths_of_rows
-from rag_eval.inputs.schemas.maps import FieldMap, FoundFields, field_lines
+from rag_eval.inputs.schemas.maps import FieldMap
 from rag_eval.inputs.schemas.synonyms import meaning_of
+from rag_eval.jobs.file_run import run_file
 from tests.tables import every_row
 
 
@@ -240,24 +241,26 @@ def test_the_line(contexts: Any, note: str, tmp_path: Path) -> None:
     path.write_text(json.dumps({**row, "retrieved_contexts": None}) + "\n" + json.dumps(row) + "\n")
     source = Input(path)
     list(source.blocks())
-    assert field_lines(source.found) == [
-        "fields: question=user_input, answer=response, "
+    assert str(source.found[0]) == (
+        "question=user_input, answer=response, "
         f"contexts=retrieved_contexts{note}, ground truth=reference"
-    ]
+    )
     list(source.blocks())
     assert len(source.found) == 1
 
 
 def test_files_of_several_schemas_have_a_line_each(tmp_path: Path) -> None:
-    one = FoundFields("a.jsonl", field_map(["question", "answer"]), {})
-    other = FoundFields("b.jsonl", field_map(["query", "response"]), {})
-    assert field_lines([one, one]) == ["fields: question=question, answer=answer"]
-    lines = field_lines([one, other, *[one] * 6])
+    names = ["query", "prompt", "user_input", "input", "question_text", "user_query", "request"]
+    for number, name in enumerate(["question", "question", *names]):
+        (tmp_path / f"{number}.jsonl").write_text(json.dumps({name: "Q?", "answer": "A."}))
+    lines: list[str] = []
+    run_file(tmp_path, ["answer_relevance"], profile="grounded", on_found=lines.append)
     assert lines[:2] == [
-        "fields of a.jsonl: question=question, answer=answer",
-        "fields of b.jsonl: question=query, answer=response",
+        "fields: question=question, answer=answer",
+        f"fields of {tmp_path / '2.jsonl'}: question=query, answer=answer",
     ]
-    assert lines[-1] == "fields of 3 more files are not shown"
+    assert len(lines) == 6
+    assert lines[-1] == "fields of more files are not shown"
 
 
 def test_unused_columns() -> None:

@@ -728,7 +728,7 @@ def test_one_sample_is_decoded_alone() -> None:
     assert block.fault(0, NEEDS[0]) is None
     assert block.fault(1, NEEDS[0]) == (
         "contexts is missing (there is 'x'; a mapping says which field it is: "
-        "--map contexts=COLUMN); wanted a list of str"
+        "--map contexts=COLUMN, in Python mapping={'contexts': COLUMN}); wanted a list of str"
     )
 
 

@@ -292,7 +292,10 @@ def test_a_header_is_checked_in_one_pass(tmp_path: Path) -> None:
     header: list[str] = [CountedName(f"column {n}") for n in range(2000)]
     csv_files.check_header(header, "a.csv: line 1")
     message = refused(lambda: csv_files.check_header([*header, *header[:-2:-1]], "a.csv: line 1"))
-    assert message == "a.csv: line 1 names the column 'column 1999' twice"
+    assert message == (
+        "a.csv: line 1 names the column 'column 1999' twice; the first line has to hold the names "
+        "of the columns, each once"
+    )
     # Each with each would be four million.
     assert CountedName.n_compared < 4 * len(header)
 

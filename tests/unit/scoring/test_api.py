@@ -87,7 +87,11 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ({**GOOD, "contexts": 3}, "contexts must be a list of strings, got int"),
     ({**GOOD, "contexts": ["a", None]}, "contexts[1] must be a str, got NoneType"),
     ({**GOOD, "contexts": ["a", "b", 3]}, "contexts[2] must be a str, got int"),
-    ({**GOOD, "contexts": ({"a": "text"},)}, "contexts[0] must be a str, got dict"),
+    (
+        {**GOOD, "contexts": ({"a": "text"},)},
+        "contexts[0] must be a str, got dict with 'a'; to name the key that holds the text: --map "
+        "'contexts=contexts[].KEY'",
+    ),
     ({**GOOD, "groundTruth": 5}, "ground_truth must be a str, got int"),
     (
         {**GOOD, "groundTruth": ["a", "b"]},

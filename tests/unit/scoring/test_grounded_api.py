@@ -474,7 +474,10 @@ def test_every_field_is_looked_at_whatever_the_metric() -> None:
 
 @every_row("sample", ["text", 5, None, [FULL]])
 def test_what_is_no_sample(sample: Any) -> None:
-    message = f"must be a dict or an EvalSample, got {type(sample).__name__}"
+    message = (
+        f"must be a dict or an EvalSample, got {type(sample).__name__}; wanted {{'question': ..., "
+        "'answer': ..., 'contexts': [...]}"
+    )
     assert refusal(lambda: evaluate(sample)) == f"sample {message}"
     assert refusal(lambda: batch([FULL, sample])) == f"sample 1 {message}"
 
@@ -583,17 +586,19 @@ def test_options_that_only_the_grounded_profile_has(profile: Any) -> None:
     for options, message in (
         (
             {"language": "de"},
-            "language needs profile='grounded': the overlap profile reads every language alike",
+            "language needs profile='grounded' (--profile grounded): "
+            "the overlap profile reads every language alike",
         ),
         (
             {"stemmer": "light"},
-            "stemmer needs profile='grounded': the overlap profile does not stem",
+            "stemmer needs profile='grounded' (--profile grounded): "
+            "the overlap profile does not stem",
         ),
     ):
         assert refusal(lambda: rag_eval.evaluate(FULL, **profile, **options)) == message  # noqa: B023
     for metric in DIAGNOSTIC_IDS:
         found = refusal(lambda: rag_eval.evaluate(FULL, [metric], **profile))  # noqa: B023
-        assert found == f"metric {metric!r} needs profile='grounded'"
+        assert found == f"metric {metric!r} needs profile='grounded' (--profile grounded)"
 
 
 def test_options_of_none_are_the_defaults() -> None:
@@ -1034,7 +1039,9 @@ def test_a_rise_of_exactly_the_threshold_is_no_regression() -> None:
 @every_row("metric", LOWER_IS_BETTER)
 def test_a_least_mean_of_what_should_be_low_is_refused(metric: str) -> None:
     found = refusal(lambda: Gates.of(None, {metric: 0.5}, ALL_METRIC_IDS))
-    assert found == f"min_mean does not apply to {metric}, where lower is better: use max_mean"
+    assert found == (
+        f"min_mean does not apply to {metric}, where lower is better: use max_mean (--max-mean)"
+    )
 
 
 def test_comparing_files_of_diagnostics(tmp_path: Path) -> None:

@@ -1,0 +1,332 @@
+"""Mistakes that newcomers make: each message says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import rag_eval
+from rag_eval.cli.program import program
+from tests.tables import every_row
+
+PUBLIC = {name: getattr(rag_eval, name) for name in rag_eval.__all__}
+ENVIRONMENT = {"RAG_EVAL_JUDGE": None, "OPENAI_API_KEY": None, "COLUMNS": "100"}
+
+
+def sample(number: int, **fields: object) -> dict[str, object]:
+    return {
+        "id": f"q{number}",
+        "question": f"What is thing {number}?",
+        "answer": f"Thing {number} is red.",
+        "contexts": [f"Thing {number} is as red as wine.", "Another text."],
+        "ground_truth": f"It is red, thing {number}.",
+        **fields,
+    }
+
+
+ROWS = [sample(number) for number in range(1, 7)]
+
+
+def lines(rows: list[dict[str, object]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def renamed(**names: str) -> list[dict[str, object]]:
+    return [{names.get(key, key): value for key, value in row.items()} for row in ROWS]
+
+
+CSV = "id,question,answer,contexts\nq1,Où est-elle ?,À Paris.,Elle est à Paris.\n"
+FILES: dict[str, str | bytes] = {
+    "samples.jsonl": lines(ROWS),
+    "typo.jsonl": lines(renamed(answer="anwser")),
+    "nothing.jsonl": lines([{"a": 1, "b": "x"}]),
+    "empty.jsonl": "",
+    "cut.jsonl": lines(ROWS)[:-60],
+    "cut.json": json.dumps(ROWS)[:-60],
+    "cut.jsonl.gz": gzip.compress(lines(ROWS).encode())[:-40],
+    "indented.jsonl": json.dumps(ROWS, indent=1),
+    "printed.jsonl": str(ROWS[0]) + "\n",
+    "strings.jsonl": '"What?"\n',
+    "notes.txt": "What?\n",
+    "latin1.csv": CSV.encode("latin-1"),
+    "utf16.csv": CSV.encode("utf-16"),
+    "headless.csv": "q1,What is it?,It is red.,It is red.\n",
+    "number.jsonl": lines([sample(1), sample(2, answer=42)]),
+    "objects.jsonl": lines([sample(1, contexts=[{"doc_id": "d1", "passage_no": 3}])]),
+    "hole.jsonl": lines([sample(1), {"id": "q2", "question": "What?", "contexts": ["A."]}]),
+    "bare.jsonl": lines([{k: v for k, v in row.items() if k != "contexts"} for row in ROWS]),
+    "twice.jsonl": lines([sample(1), sample(1)]),
+    "labels.csv": "id,label\n" + "".join(f"q{n},{n % 2}\n" for n in range(1, 7)),
+    "words.csv": "id,label\nq1,good\nq2,bad\n",
+    "verdicts.csv": "id,verdict\nq1,1\nq2,0\n",
+    "others.csv": "id,label\nx1,1\nx2,0\n",
+    "typo.toml": 'profil = "grounded"\n',
+    "bare.toml": "profile = grounded\n",
+    "judge.toml": '[judge]\nretries = "many"\n',
+    "misplaced.toml": "[judge]\nmin_pass_rate = 0.9\n",
+    "golden.json": json.dumps(
+        {
+            "name": "g",
+            "version": "1",
+            "cases": [{"id": "c1", "input": "What?", "expectedOutput": "It."}],
+        }
+    ),
+    "app.py": "def answer(case):\n    return 'It.'\n",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mistakes")
+    for name, content in FILES.items():
+        data = content if isinstance(content, bytes) else content.encode()
+        (folder / name).write_bytes(data)
+    (folder / "data").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for line in (
+            "run samples.jsonl --output today.json",
+            "run samples.jsonl --profile grounded --output grounded.json",
+            "run twice.jsonl --output twice.json",
+            "labels sample 3 today.json --output draw.csv",
+            "init github",
+        ):
+            assert CliRunner().invoke(program, shlex.split(line)).exit_code == 0
+    today = (folder / "today.json").read_text()
+    (folder / "other.json").write_text(today.replace('"q', '"z'))
+    (folder / "cut-result.json").write_text(today[:-100])
+    return folder
+
+
+def said(line: str) -> tuple[int, str]:
+    done = CliRunner().invoke(program, shlex.split(line), prog_name="rag-eval", env=ENVIRONMENT)
+    assert done.stdout == "", done.output
+    return done.exit_code, done.stderr
+
+
+# What was typed, and of the message: what is wrong, where, and what to do.
+ON_THE_COMMAND_LINE = [
+    # Names of commands and flags
+    ("evaluate samples.jsonl", ["No such command 'evaluate'", "Did you mean 'run'?", "--help"]),
+    ("golden rn golden.json", ["No such command 'rn'", "'run'?", "rag-eval golden --help"]),
+    ("cache clean", ["No such command 'clean'", "'clear'?"]),
+    ("run samples.jsonl --metric faithfulness", ["'--metric'", "Did you mean '--metrics'?"]),
+    ("--profile grounded run samples.jsonl", ["'--profile'", "stand after its name"]),
+    ("run", ["Missing argument 'DATA'", "wanted: rag-eval run [OPTIONS] DATA"]),
+    ("score samples.jsonl", ["Missing argument 'DST'", "rag-eval score [OPTIONS] SRC DST"]),
+    ("run samples.jsonl bare.jsonl", ["extra argument (bare.jsonl)", 'in quotes: "runs/*.jsonl"']),
+    ("run --store samples.jsonl", ["--store took 'samples.jsonl'", "let it stand last"]),
+    ("estimate today.json labels.csv", ["Missing option '--metric'", "whose scores help"]),
+    ("labels sample today.json 3 -o d.csv", ["'N': 'today.json'", "[OPTIONS] N SCORES"]),
+    # Files
+    ("run sample.jsonl", ["cannot read sample.jsonl: No such file", "mean 'samples.jsonl'?"]),
+    ("run runs/samples.jsonl", ["cannot read runs/samples.jsonl", "there is no folder runs"]),
+    ("run '*.json1'", ["*.json1: no file has such a name", "check the pattern"]),
+    ("run data", ["data is a folder without files of samples", "name such a file"]),
+    ("run notes.txt", ["notes.txt: cannot tell the format", ".csv", "rename or convert"]),
+    ("run empty.jsonl", ["empty.jsonl holds no samples", "a question, an answer and contexts"]),
+    ("run cut.jsonl", ["cut.jsonl, line 6: is not JSON", "was cut off: write or copy it again"]),
+    ("run cut.json", ["cut.json is not JSON", "was cut off: write or copy it again"]),
+    ("run cut.jsonl.gz", ["cut.jsonl.gz", "the file is truncated: write or copy it again"]),
+    ("run indented.jsonl", ["indented.jsonl, line 1: is not JSON", "ends in .json"]),
+    ("run printed.jsonl", ["printed.jsonl, line 1: is not JSON", "json.dumps"]),
+    ("run strings.jsonl", ["line 1: must be a JSON object, got a string", "--skip-invalid"]),
+    ("run latin1.csv", ["latin1.csv, line 2: is not UTF-8", "--encoding latin-1"]),
+    ("run utf16.csv", ["utf16.csv is in UTF-16", "--encoding utf-16"]),
+    ("run samples.jsonl --encoding utf9", ["no text encoding 'utf9'", "cp1252"]),
+    ("run headless.csv", ["line 1 names the column", "the names of the columns"]),
+    # Fields
+    ("run typo.jsonl", ["answer: no such field", "anwser", "--map answer=anwser?"]),
+    ("score typo.jsonl out.csv", ["typo.jsonl: answer: no such field", "--map answer=anwser?"]),
+    ("validate typo.jsonl --profile grounded", ["answer: no such field", "--map answer=anwser"]),
+    ("run nothing.jsonl", ["question, answer, contexts", "a, b", "--map question=COLUMN"]),
+    ("run bare.jsonl", ["contexts: no such field", "To score without it: --metrics"]),
+    ("run hole.jsonl", ['line 2 ("q2"): answer is missing', "--skip-invalid"]),
+    ("run number.jsonl", ['line 2 ("q2"): answer must be a str, got int', "--skip-invalid"]),
+    ("run objects.jsonl", ["contexts[0] must be a str", "'doc_id'", "contexts[].KEY"]),
+    ("run samples.jsonl --map answer=respnse", ["there is no 'respnse'", "question, answer"]),
+    ("run samples.jsonl --map answer", ["FIELD=COLUMN, such as question=user_input", "'answer'"]),
+    ("run samples.jsonl --map anser=answer", ["unknown field 'anser'", "mean 'answer'?"]),
+    ("run samples.jsonl --schema raga", ["'raga' is not one of", "Did you mean 'ragas'?"]),
+    ("run today.json", ["today.json", "holds results, not samples", "rag-eval show today.json"]),
+    # Metrics, shares, settings
+    ("run samples.jsonl --metrics faithfullness", ["'faithfullness'", "mean 'faithfulness'?"]),
+    (
+        "run samples.jsonl --metrics 'faithfulness answer_relevance'",
+        ["separate names by commas: faithfulness,answer_relevance"],
+    ),
+    ("run samples.jsonl --min-mean 0.7", ["METRIC=NUMBER, such as faithfulness=0.7", "'0.7'"]),
+    ("run samples.jsonl --min-mean faithfulness=high", ["such as 0.7 or 70%", "'high'"]),
+    (
+        "run samples.jsonl --min-mean faithfulness=90",
+        ["between 0 and 1, got 90", "90 % is written 0.9"],
+    ),
+    ("run samples.jsonl --min-pass-rate 90", ["'--min-pass-rate'", "such as 0.9 or 90%", "'90'"]),
+    (
+        "run samples.jsonl --thresholds faithfulness=70",
+        ["--thresholds faithfulness", "written 0.7"],
+    ),
+    (
+        "run samples.jsonl --profile groundet",
+        ["'groundet' is not one of 'overlap'", "Did you mean 'grounded'?"],
+    ),
+    ("run samples.jsonl --language de", ["language needs", "(--profile grounded)"]),
+    ("run samples.jsonl --metrics omk.contains", ["needs the option value", "--scorer-options"]),
+    ("run samples.jsonl --config typo.toml", ["typo.toml: unknown key 'profil'", "'profile'?"]),
+    ("run samples.jsonl --config bare.toml", ["bare.toml is not TOML", 'profile = "grounded"']),
+    ("run samples.jsonl --config judge.toml", ["judge.toml: [judge] retries", "got 'many'"]),
+    ("run samples.jsonl --config misplaced.toml", ["min_pass_rate", "above the first [table]"]),
+    ("run samples.jsonl --calibration labels.csv", ["labels.csv is not JSON", "calibrate SCORES"]),
+    # Judges
+    ("run samples.jsonl --mode llm", ["needs a judge", "--judge openai:MODEL or RAG_EVAL_JUDGE"]),
+    ("run samples.jsonl --judge openai:gpt-5", ["--judge has no effect without --mode llm"]),
+    ("run samples.jsonl --mode llm --judge gpt-5", ["unknown judge 'gpt-5'", "openai:MODEL"]),
+    (
+        "run samples.jsonl --mode llm --judge openai:gpt-5",
+        ["https://api.openai.com/v1 needs a key", "set OPENAI_API_KEY"],
+    ),
+    (
+        "judge debias-check samples.jsonl",
+        ["needs a judge", "--judge openai:MODEL or RAG_EVAL_JUDGE"],
+    ),
+    # What is written
+    ("run samples.jsonl --output r.csv", ["r.csv: cannot tell", ".jsonl", "rag-eval score"]),
+    ("run samples.jsonl --output no/r.json", ["there is no folder no", "make it first"]),
+    ("score samples.jsonl no/r.csv", ["cannot write no/r.csv: there is no folder no", "make it"]),
+    ("run samples.jsonl --output samples.jsonl", ["the sample file itself", "another name"]),
+    ("run samples.jsonl --html report.pdf", ["report.pdf ends in .pdf", ".html", "a browser"]),
+    ("score samples.jsonl out.txt", ["out.txt: cannot tell the format", ".csv, .parquet"]),
+    ("labels sample 3 today.json -o labels.csv", ["labels.csv is there already", "another file"]),
+    ("init github", ["rag-eval.yml is there already", "--force writes over it"]),
+    # Gates and comparisons
+    ("run samples.jsonl --margin 0.1", ["--margin needs --baseline FILE"]),
+    ("run samples.jsonl --baseline nofile.json", ["cannot read nofile.json: No such file"]),
+    ("run samples.jsonl --baseline samples.jsonl", ["holds samples and no scores", "--output"]),
+    (
+        "run samples.jsonl --baseline grounded.json",
+        ["profile: overlap, not grounded", "the same settings", "--allow-signature-mismatch"],
+    ),
+    ("gate samples.jsonl --baseline today.json", ["samples.jsonl holds samples", "rag-eval run "]),
+    ("gate typo.jsonl --min-pass-rate 0.9", ["typo.jsonl holds samples", "Score them first"]),
+    ("gate today.json", ["nothing to gate by", "--baseline", "--min-mean faithfulness=0.7"]),
+    ("gate today.json --baseline grounded.json", ["not grounded", "the same settings", "--force"]),
+    ("gate today.json --baseline other.json", ["no id is in both", "'z1'", "the same samples"]),
+    ("gate today.json --run latest", ["--run names a run of a store", "give --store too"]),
+    ("gate today.json --store", ["no run store", "rag-eval run --store makes one"]),
+    (
+        "gate today.json --baseline today.json --policy non-inferior",
+        ["needs a margin above 0", "--margin 0.02"],
+    ),
+    ("gate cut-result.json --min-pass-rate 0.5", ["cut-result.json", "cut off, write it again"]),
+    ("compare samples.jsonl today.json", ["samples.jsonl holds samples", "rag-eval run samples"]),
+    ("compare twice.json today.json", ["id 'q1' is in rows 1 and 2", "an id of its own"]),
+    ("compare today.json today.json --slice topic", ["field 'topic'", "of their metadata"]),
+    ("history", ["there is no run store", "rag-eval run --store makes one"]),
+    # Looking at results
+    ("show today.json q99", ["has the id 'q99'", "'q1', 'q2', 'q3'"]),
+    ("show today.json --row 0", ["--row counts from 1", "--row 1"]),
+    ("show today.json --row 99", ["there is no row 99", "the last one is 6"]),
+    ("show samples.jsonl", ["samples.jsonl", "samples have none", "rag-eval run --output FILE"]),
+    ("report samples.jsonl --html r.html", ["samples have none", "rag-eval run --output FILE"]),
+    # Labels and golden datasets
+    ("estimate today.json labels.csv --metric faithfulness", ["line 2", "rag-eval labels sample"]),
+    ("estimate today.json draw.csv --metric relevance", ["relevance", "answer_relevance"]),
+    (
+        "labels sample 100 today.json -o d.csv",
+        ["cannot draw 100 rows: today.json has 6", "no more"],
+    ),
+    ("labels compare labels.csv today.json", ["a metric is needed (--metric)"]),
+    (
+        "labels compare others.csv today.json --metric faithfulness",
+        ["no id is in both", "others.csv has 'x1', 'x2'", "today.json has 'q1'"],
+    ),
+    (
+        "calibrate today.json words.csv --metric faithfulness",
+        ["line 2", "must be 0 or 1", "'good'"],
+    ),
+    (
+        "calibrate today.json verdicts.csv --metric faithfulness",
+        ["verdicts.csv, line 2", "no field 'label' (fields: id, verdict)", "--label-field"],
+    ),
+    ("golden run samples.jsonl", ["samples.jsonl: not JSON", "rag-eval run samples.jsonl"]),
+    ("golden run golden.json --runner app:answr", ["app has no 'answr'", "mean 'answer'?"]),
+    ("golden run golden.json --runner app", ["--runner", "MODULE:FUNCTION"]),
+    ("golden split golden.json --holdout 20", ["'--holdout'", "such as 0.9 or 90%", "'20'"]),
+]
+
+
+@every_row(("line", "parts"), ON_THE_COMMAND_LINE)
+def test_on_the_command_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, line: str, parts: list[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(folder.rglob("*"))
+    code, message = said(line)
+    assert code == 2, message
+    *remarks, error = message.splitlines()
+    assert all(remark.startswith(("fields: ", "note", "not measured")) for remark in remarks)
+    assert error.startswith("error: ")
+    for part in parts:
+        assert part in error, error
+    assert sorted(folder.rglob("*")) == before
+
+
+# Missing extras are made by a name that cannot be imported.
+IN_PYTHON: list[tuple[str, list[str]]] = [
+    ("evaluate('What is it?')", ["sample must be a dict", "got str", "'contexts': [...]"]),
+    ("evaluate(rows)", ["sample must be a dict", "got list"]),
+    ("evaluate({**rows[0], 'contexts': [1]})", ['("q1"): contexts[0] must be a str, got int']),
+    ("evaluate({**rows[0], 'answer': None})", ['("q1"): answer is missing']),
+    ("evaluate(rows[0], ['faithfullness'])", ["'faithfullness'", "mean 'faithfulness'?"]),
+    ("evaluate(rows[0], 'faithfulness')", ["must be a list", "wanted ['faithfulness', ...]"]),
+    ("evaluate(rows[0], profle='grounded')", ["no option 'profle'", "mean 'profile'?"]),
+    ("evaluate(rows[0], profile='groundet')", ["'groundet'", "mean 'grounded'?"]),
+    ("evaluate(rows[0], thresholds=0.5)", ["must be a mapping", "wanted {'faithfulness': ...}"]),
+    ("evaluate(rows[0], mode='llm')", ["needs a judge", "judge=...", "'openai:MODEL'"]),
+    ("evaluate(rows[0]).metrics['faithfullness']", ["not computed", "mean 'faithfulness'?"]),
+    ("evaluate_batch('samples.jsonl')", ["got str", "run_file('samples.jsonl')"]),
+    ("evaluate_batch({'question': ['q']})", ["got dict of columns", "pandas.DataFrame(samples)"]),
+    ("evaluate_batch(rows[0])", ["got dict", "evaluate(sample)", "[sample]"]),
+    ("evaluate_batch([{'question': 'q', 'anwser': 'a', 'contexts': ['c']}])", ["answer", "anwser"]),
+    ("evaluate_batch([('q', 'a')])", ["sample 0 must be a dict", "got tuple"]),
+    ("evaluate_batch(rows, treads=2)", ["no option 'treads'", "mean 'threads'?"]),
+    ("evaluate_batch(rows, mapping={'answer': 'respnse'})", ["no 'respnse'", "question, answer"]),
+    ("evaluate_batch(rows, schema='raga')", ["unknown schema 'raga'", "mean 'ragas'?"]),
+    ("evaluate_batch(rows).to_html('r.pdf')", ["r.pdf ends in .pdf", ".html"]),
+    ("without('pandas', lambda: evaluate_batch(rows).to_pandas())", ["pip install", "pandas"]),
+    ("without('polars', lambda: evaluate_batch(rows).to_polars())", ["pip install", "polars"]),
+    ("run_file(rows)", ["must be the name of a file", "got dict", "evaluate_batch(samples)"]),
+    ("run_file('sample.jsonl')", ["cannot read sample.jsonl", "mean 'samples.jsonl'?"]),
+    ("compare(rows, rows)", ["must be a file or a result", "evaluate_batch(samples)"]),
+    ("create_evaluator(metrics=['relevance'])", ["'relevance'", "mean 'answer_relevance'?"]),
+]
+
+
+@every_row(("call", "parts"), IN_PYTHON)
+def test_in_python(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, call: str, parts: list[str]
+) -> None:
+    monkeypatch.chdir(folder)
+
+    def without(package: str, asked: Any) -> None:
+        for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, package, None)
+        asked()
+
+    with pytest.raises((rag_eval.errors.RagEvalError, TypeError)) as caught:
+        eval(call, {**PUBLIC, "rows": ROWS, "without": without})
+    for part in parts:
+        assert part in str(caught.value), str(caught.value)
+
+
+def test_there_are_sixty_of_them() -> None:
+    calls = [line for line, _ in (*ON_THE_COMMAND_LINE, *IN_PYTHON)]
+    assert len(set(calls)) == len(calls) >= 60
