@@ -92,7 +92,7 @@ def test_the_draw_follows_the_seed(data: Path) -> None:
 
 
 def test_a_metric_about_order_is_not_shuffled(data: Path) -> None:
-    with pytest.raises(InputError, match="about the order of chunks"):
+    with pytest.raises(InputError, match="depends on the order of contexts"):
         check_judge(data, "context_precision", n_shuffles=1, judge=FluentJudge())
 
 
