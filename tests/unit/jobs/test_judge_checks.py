@@ -107,4 +107,4 @@ def test_the_report_is_json_and_text(data: Path) -> None:
     found = checked(data, FluentJudge(), n_rows=6, n_shuffles=1)
     assert json.loads(json.dumps(found.to_dict()))["metricId"] == "faithfulness"
     assert "sensitivity to the wording" in found.text()
-    assert "order of chunks" in found.text()
+    assert "order of contexts" in found.text()
