@@ -31,22 +31,21 @@ _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE end
 
 # Their first sentences; each has a module of its name, which is imported when it is asked for.
 COMMANDS: Final = {
-    "baseline": "Choose what later runs are held against: a run in a store, or a file that is "
-    "committed.",
+    "baseline": "Choose the baseline for later runs: a run in a store, or a file to commit.",
     "cache": "Show or forget the replies of judges that are kept from run to run.",
     "calibrate": "Find the threshold of a metric, and what its scores mean, from labels that "
     "people gave.",
-    "compare": "Compare two runs row by row: by how much each mean changed, and whether that is "
+    "compare": "Compare two runs row by row: how much each mean changed, and whether that is "
     "chance.",
-    "estimate": "Estimate what people would say of all rows, from scores of all and labels of a "
+    "estimate": "Estimate the mean label of all rows, from the scores of all rows and labels of a "
     "few.",
-    "gate": "Say whether a run may pass: against limits, and against earlier runs by a policy.",
+    "gate": "Decide whether a run passes: check it against limits and compare it with baselines.",
     "golden": "Run, check, compare, split and clean golden datasets.",
-    "history": "List the runs that were kept by run --store, the newest first.",
+    "history": "List the runs that were saved by run --store, newest first.",
     "init": "Write a workflow for a build server: each change is scored and compared with "
     "a baseline.",
     "judge": "Look at a judge before its scores are relied on.",
-    "labels": "Label samples by hand, check the labels, and see how far scores agree with them.",
+    "labels": "Label samples by hand, check the labels, and compare scores with them.",
     "metrics": "List the metrics: kind, cost, range, direction, and the fields of a sample that "
     "they need.",
     "report": "Write reports of RESULT, any file that show reads: nothing is scored again.",

@@ -54,14 +54,14 @@ class Calls:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            # Nobody cancelled this task: the function raised it by itself.
-            raise CallFailedError("it was cancelled from inside") from error
+            # The task was not cancelled: the function raised the error itself.
+            raise CallFailedError("the function cancelled itself") from error
         except GeneratorExit:
             raise
         # Not even SystemExit of one function may end the loop and all other calls.
         except BaseException as error:
             if deadline.expired():
-                raise CallFailedError(f"not back within {self._timeout_s:g} s") from error
+                raise CallFailedError(f"timed out after {self._timeout_s:g} s") from error
             raise CallFailedError(error_text(error)) from error
 
     async def _answer(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

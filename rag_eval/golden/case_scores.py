@@ -34,7 +34,7 @@ def scored_case(
     unscored = [s for s in signals if s.score is None and s.explanation != NO_EARLIER_RUN]
     if unscored and not scores:
         why = "; ".join(f"{signal.name}: {signal.explanation}" for signal in unscored)
-        return failed_case(case, f"nothing could be scored ({why})", output, signals)
+        return failed_case(case, f"no metric could be scored ({why})", output, signals)
     score = weighted_mean(scores) if scores else 1.0
     passed = score >= min_score and all(signal.passed is not False for signal in signals)
     return CaseResult(case.id, score, passed, None, signals, output, case.weight)

@@ -191,7 +191,7 @@ def _number(found: Any, where: str) -> float | None:
     if found is None or (isinstance(found, float) and math.isnan(found)):
         return None
     if not is_number(found):
-        raise InputError(f"{where}: a number or None was wanted, got {type(found).__name__}")
+        raise InputError(f"{where} must return a number or None, got {type(found).__name__}")
     return float(found)
 
 
@@ -199,7 +199,7 @@ def _items(data: Any) -> Sequence[Mapping[str, Any]]:
     if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Sequence):
         raise InputError(f"data must be a list of mappings, got {type(data).__name__}")
     if not data:
-        raise InputError("data must hold at least one item")
+        raise InputError("data must have at least one item")
     for index, item in enumerate(data):
         if not isinstance(item, Mapping):
             raise InputError(f"item {index} must be a mapping, got {type(item).__name__}")
@@ -215,7 +215,7 @@ def _named(scorers: Any) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
     for scorer in scorers:
         name, score = _scorer(scorer)
         if name in found:
-            raise InputError(f"two scorers are called {name}")
+            raise InputError(f"two scorers have the name {name}")
         found[name] = score
     return found
 
@@ -230,13 +230,15 @@ def _scorer(scorer: Any) -> tuple[str, Callable[[Mapping[str, Any]], Any]]:
     if callable(scorer):
         name = getattr(scorer, "__name__", None) or type(scorer).__name__
         return str(name), scorer
-    raise InputError(f"a scorer is an id, a function or has id and run; got {glance(scorer)}")
+    raise InputError(
+        f"a scorer must be an id, a function or an object with id and run, got {glance(scorer)}"
+    )
 
 
 def _library_scorer(name: str) -> tuple[str, Callable[[Mapping[str, Any]], Any]]:
     metric, spec = metric_and_spec(name)
     if spec is None:
-        raise InputError(f"{metric} is no scorer without a judge; give it as an object or function")
+        raise InputError(f"{metric} needs a judge; give it as an object or a function")
     created = spec.scorer()
 
     def score(run: Mapping[str, Any]) -> float | None:

@@ -70,24 +70,24 @@ def load_golden_dataset_from_json(
     if dataset.format != "hazel":
         raise InputError(
             f"{source if isinstance(source, (str, Path)) else 'the dataset'}: "
-            f"cases were wanted under 'cases', got a dataset of {dataset.format}"
+            f"must have its cases under 'cases', got the {dataset.format} format"
         )
     return dataset
 
 
 def read_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> _Read:
-    """The dataset, None where it is not sound, and all its faults with their places.
+    """The dataset (None if invalid) and all its errors with their positions.
 
     Raises
     ------
     InputError
-        For what cannot be read at all.
+        If the file cannot be read at all.
     """
     if isinstance(source, (Mapping, list)):
         return _read(source, "samples", "the dataset")
     if not isinstance(source, (str, os.PathLike)):
         raise InputError(
-            f"a dataset is the path of a file or a mapping, got {type(source).__name__}"
+            f"a dataset must be the path of a file or a mapping, got {type(source).__name__}"
         )
     path = Path(source)
     if path.is_dir():
@@ -102,12 +102,10 @@ def _read(document: Any, name: str, where: str) -> _Read:
         return None, [Fault("", "a mapping or a list of samples", described(document))]
     found = [key for key in _READERS if key in document]
     if len(found) > 1:
-        raise InputError(
-            f"{where}: one of the keys {', '.join(found)} was wanted, got {len(found)}"
-        )
+        raise InputError(f"{where}: must have only one of the keys {', '.join(found)}")
     if not found:
         raise InputError(
-            f"{where}: a list of cases was wanted under cases, test_cases or samples, "
+            f"{where}: must have a list of cases under cases, test_cases or samples, "
             f"got {_keys_text(document)}"
         )
     return _READERS[found[0]](document, name)
@@ -124,13 +122,13 @@ def _read_folder(folder: Path) -> _Read:
     """Samples of all files of a folder, sorted by name."""
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _SUFFIXES)
     if not paths:
-        raise InputError(f"{folder}: no .json, .yaml or .yml file is in this folder")
+        raise InputError(f"{folder}: no .json, .yaml or .yml file in this folder")
     samples: list[Any] = []
     for path in paths:
         document = _document(path)
         part = document.get("samples") if isinstance(document, Mapping) else document
         if not isinstance(part, list):
-            raise InputError(f"{path}: a list of samples was wanted, got {described(part)}")
+            raise InputError(f"{path}: must have a list of samples, got {described(part)}")
         samples += part
     return read_omk(samples, folder.name)
 
@@ -142,7 +140,7 @@ def _document(path: Path) -> Any:
     except OSError as error:
         raise unreadable(path, error) from None
     if len(data) > MOST_BYTES:
-        raise InputError(f"{path}: more than {MOST_BYTES:,} bytes, which is too much for a dataset")
+        raise InputError(f"{path}: a dataset may have at most {MOST_BYTES:,} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -163,5 +161,5 @@ def _json(text: str, path: Path) -> Any:
             hint = f"; a golden dataset is one document, and samples go to rag-eval run {path}"
         raise InputError(f"{path}: {fault}{hint}") from None
     if document.repeated_keys:
-        raise InputError(f"{path}: the key {document.repeated_keys[0]!r} is twice in an object")
+        raise InputError(f"{path}: an object has the key {document.repeated_keys[0]!r} twice")
     return document.value

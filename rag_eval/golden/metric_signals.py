@@ -17,7 +17,7 @@ ScorerOptions: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Options of scorers, by their ids."""
 
 NO_EARLIER_RUN: Final = "there is no earlier run to compare with"
-"""A case has no such score, and nothing is wrong."""
+"""Signals that a case may lack without being an error."""
 
 
 def metric_signals(
@@ -50,7 +50,7 @@ def _signal(
     if not is_scorer_id(metric):
         return _kernel_signal(metric, case, sample)
     if spec is None:
-        raise InputError(f"{metric} needs a judge, which golden datasets are not scored by")
+        raise InputError(f"{metric} needs a judge; golden datasets are scored without one")
     if spec.compares_runs:
         return CaseSignal(metric, None, None, NO_EARLIER_RUN)
     if not all(name in sample for name in spec.fields):
@@ -85,7 +85,7 @@ def _with_threshold(
     if spec.range == (0.0, 1.0) and spec.higher_is_better:
         return CaseSignal(spec.id, score, passed, explanation)
     if passed is None:
-        raise InputError(f"{spec.id} is no score from 0 to 1: the case must give it a threshold")
+        raise InputError(f"{spec.id} is not a score from 0 to 1; give it a threshold in the case")
     text = f"{score:g}. {explanation}".strip()
     return CaseSignal(spec.id, float(passed), passed, text)
 
@@ -102,7 +102,7 @@ def _kernel_signal(metric: str, case: GoldenCase, sample: dict[str, Any]) -> Cas
     passed = None if least is None else found >= least
     if metric == "hallucination_rate":
         passed = None if least is None else found <= least
-        return CaseSignal(metric, 1.0 - found, passed, "1 less the rate")
+        return CaseSignal(metric, 1.0 - found, passed, "1 minus the rate")
     return CaseSignal(metric, found, passed)
 
 
@@ -140,11 +140,11 @@ def checked_options(options: object) -> ScorerOptions:
     for name, given in options.items():
         metric, spec = metric_and_spec(name)
         if spec is None or not isinstance(given, Mapping):
-            raise InputError(f"scorer_options[{name!r}]: a scorer and a mapping were wanted")
+            raise InputError(f"scorer_options[{name!r}] must map a scorer to a mapping")
         known = (*spec.options, *spec.required_options)
         for option in given:
             if option not in known:
                 hint = suggestion(option, known)
-                raise InputError(f"scorer_options[{name!r}]: no option {option!r}{hint}")
+                raise InputError(f"scorer_options[{name!r}]: unknown option {option!r}{hint}")
         found[metric] = given
     return found

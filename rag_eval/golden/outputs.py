@@ -65,7 +65,7 @@ def output_of(returned: object) -> CaseOutput:
     Raises
     ------
     InputError
-        For anything else; the message says what was wanted.
+        For anything else; the message says what is allowed.
     """
     if isinstance(returned, CaseOutput):
         return returned

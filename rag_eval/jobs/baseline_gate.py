@@ -84,20 +84,22 @@ class BaselineGate:
 def _check_options(policy: str, options: Mapping[str, Any]) -> None:
     if policy != NODE and options.get("regression_threshold") is not None:
         raise InputError(
-            f"regression_threshold is for --policy node; policy {policy} tests whether a drop is "
-            "more than chance, and takes a margin (--margin)"
+            f"regression_threshold needs policy node; policy {policy} takes a margin instead "
+            "(--margin)"
         )
     if policy == NODE and options.get("margin"):
-        raise InputError("policy node takes a regression_threshold (--regression-threshold)")
+        raise InputError(
+            "policy node takes no margin; use regression_threshold (--regression-threshold)"
+        )
 
 
 def _with_rows(given: Any, policy: str) -> ScoredRun:
     """The baseline row by row."""
     try:
         if not isinstance(given, (ResultFile, BatchEvalResult)):
-            raise InputError("a baseline that is a mapping has a summary and no rows")
+            raise InputError("a mapping as baseline has a summary but no rows")
         return read_run(given)
     except InputError as error:
         raise InputError(
-            f"{error}. Policy {policy} compares row by row; --policy node compares the means alone"
+            f"{error}. Policy {policy} compares row by row; --policy node compares only means"
         ) from None

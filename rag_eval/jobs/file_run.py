@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from rag_eval.views.making import RunWatch
 
 _NO_WORST: Final = (
-    "no sample has a composite score, so that none is the worst; a scorer gets into it by a weight "
-    "(--weights METRIC=1)"
+    "no sample has a composite score, so the worst samples are unknown; to include a scorer in it, "
+    "give it a weight (--weights METRIC=1)"
 )
 
 _OPTIONS: Final = declared(RunOptions)

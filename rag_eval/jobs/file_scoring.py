@@ -22,6 +22,7 @@ from rag_eval.outputs.parts import PartedFile, kept_text
 from rag_eval.outputs.text_rows import CsvFormat, JsonLinesFormat
 from rag_eval.plumbing.descriptors import STANDARD_STREAM
 from rag_eval.plumbing.interrupts import deferred_interrupts
+from rag_eval.plumbing.spelling import counted
 from rag_eval.scoring.engine import ScoredBlock
 
 _OPTIONS: Final = declared(ScoreFileOptions)
@@ -168,7 +169,8 @@ class _FileRun:
             stream.take_up_missing(part.missing)
         if stream.n_skipped and not self._options.get("skip_invalid"):
             raise InputError(
-                f"{stream.n_skipped:,} invalid rows were skipped so far: go on with --skip-invalid"
+                f"{counted(stream.n_skipped, 'invalid row')} skipped so far; resume with "
+                "--skip-invalid"
             )
         for scores in self._parts.score_blocks():
             stream.take_up(scores)
@@ -206,8 +208,8 @@ class _FileRun:
             # What is wrong with a file as a whole is not passed over.
             flags = "--resume --skip-invalid" if isinstance(error, SampleError) else "--resume"
             raise InputError(
-                f"{error}; the first {parts.n_kept:,} rows are kept in "
-                f"{parts.folder}: go on with {flags}, or begin anew with --restart"
+                f"{error}; the first {parts.n_kept:,} rows are kept in {parts.folder}: continue "
+                f"with {flags}, or start over with --restart"
             ) from None
 
     def _report(self) -> ScoreFileReport:
@@ -215,8 +217,8 @@ class _FileRun:
         notes = self._columns.notes()
         if self._n_resumed:
             notes = [
-                f"{self._n_resumed:,} rows were there from an earlier run; their ids were not "
-                "compared with those of later rows"
+                f"{counted(self._n_resumed, 'row')} scored in an earlier run; ids of later rows "
+                "were not compared with these"
             ]
         fields = self._stream.report_fields()
         return ScoreFileReport(

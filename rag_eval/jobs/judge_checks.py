@@ -112,7 +112,7 @@ def check_judge(
     """
     asked = to_metric_id(metric)
     if n_shuffles and asked in _ABOUT_ORDER:
-        raise InputError(f"{asked} is about the order of chunks: it has to change with it")
+        raise InputError(f"{asked} depends on the order of contexts; use n_shuffles 0 for it")
     known = normalized(options, "check_judge", JudgeCheckOptions)
     rows = _drawn(data, whole_from_one(n_rows, "n_rows"), seed, known)
     asked_of_judge = declared(EvaluateOptions)

@@ -29,7 +29,7 @@ class _Named:
         )
 
     def __call__(self, prompt: str) -> Awaitable[JudgeReply]:
-        raise AssertionError("a dry run asked its judge")
+        raise AssertionError("a dry run called its judge")
 
     async def ask(self, prompt: str, schema: dict[str, Any]) -> JudgeReply:
         """Never called."""
@@ -78,7 +78,7 @@ def estimate_judging(
     stream = RowStream(data, metrics, known | _not_to_be_asked(known))
     judging = stream.plan.judging
     if judging is None:
-        raise InputError("there is nothing to estimate: kernels score, and no judge is asked")
+        raise InputError("nothing to estimate: all scores are native, without calls to a judge")
     stream.score(open_judge=dry_judge)
     if stream.stopped is not None:
         raise stream.stopped

@@ -52,9 +52,9 @@ def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> 
     scorers = [metric for metric in metric_list(metrics) if needs_judge(metric)]
     if (asked and options.get(asked[0]) != "heuristic") or scorers:
         raise UnsupportedModeError(
-            f"{(asked + scorers)[0]}: record batches are scored without a judge. Tasks of an "
-            "engine share neither the limits of a judge nor its budget, and a task that is run "
-            "again would be paid for twice. Use score_file or evaluate_batch for a judge"
+            f"{(asked + scorers)[0]}: record batches are scored without a judge, because "
+            "the tasks of an engine cannot share its limits and budget, and a repeated task would "
+            "be paid for twice. For a judge use score_file or evaluate_batch"
         )
 
 
@@ -137,7 +137,7 @@ class BatchScorer:
         """
         pa = pyarrow("scoring record batches")
         if not isinstance(batch, pa.RecordBatch):
-            raise InputError(f"wanted a record batch of pyarrow, got {type(batch).__name__}")
+            raise InputError(f"must be a pyarrow record batch, got {type(batch).__name__}")
         schema = self._output_schema(batch.schema)
         kept = [batch.column(place) for place in self.kept_places(batch.schema.names)]
         return pa.RecordBatch.from_arrays(

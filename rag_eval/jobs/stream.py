@@ -246,8 +246,8 @@ class RowStream:
         if not self.n_skipped:
             raise no_samples(self.source.name)
         raise InputError(
-            f"{self.source.name} holds no valid samples: {self.n_skipped} invalid, "
-            f"first {self.faults[0]}"
+            f"{self.source.name} holds no valid samples: {self.n_skipped} invalid, first "
+            f"{self.faults[0]}"
         )
 
     # -------------------------------------------------------------------------------- the end

@@ -7,6 +7,7 @@ from typing import Final
 
 from rag_eval.plumbing.checked_values import whole_from_zero
 from rag_eval.plumbing.json_records import JsonRecord
+from rag_eval.plumbing.spelling import counted
 
 TINY: Final = 5
 SMALL: Final = 20
@@ -47,12 +48,12 @@ def power_warnings(n_rows: int, n_repeats: int = 1) -> tuple[PowerWarning, ...]:
     whole_from_zero(n_repeats, "n_repeats")
     found = []
     if n_rows < TINY:
-        message = f"{n_rows} rows: fewer than {TINY} show a total breakdown at best"
+        message = f"{counted(n_rows, 'row')}: fewer than {TINY} can only show a complete failure"
         found.append(PowerWarning(code="tiny_n", message=message))
     elif n_rows < SMALL:
-        message = f"{n_rows} rows: fewer than {SMALL} show large differences only"
+        message = f"{counted(n_rows, 'row')}: fewer than {SMALL} can only show large differences"
         found.append(PowerWarning(code="small_n", message=message))
     if n_repeats < 2:
-        message = "a single run: how much scores vary from run to run stays unknown"
+        message = "single run: the variation of scores between runs is unknown"
         found.append(PowerWarning(code="single_run", message=message))
     return tuple(found)

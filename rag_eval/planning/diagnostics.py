@@ -144,7 +144,7 @@ def sample_diagnostics(
     """
     repeated = [name for name, n in Counter(sample.id for sample in samples).items() if n > 1]
     if repeated:
-        raise InputError(f"samples must have ids of their own; {repeated[0]!r} repeats")
+        raise InputError(f"sample ids must be unique, got {repeated[0]!r} twice")
     found: list[SampleIssue] = []
     for sample in samples:
         found += _of_scores(sample, best, worst, flat_below)
@@ -186,11 +186,11 @@ def _of_scores(
     if len(scores) > 1:
         least, most = min(scores), max(scores)
         if least >= best:
-            yield _issue(sample, "info", "all_pass", f"every system scores {best:g} or more")
+            yield _issue(sample, "info", "all_pass", f"every system scores at least {best:g}")
         elif most <= worst:
-            yield _issue(sample, "error", "all_fail", f"no system scores more than {worst:g}")
+            yield _issue(sample, "error", "all_fail", f"no system scores above {worst:g}")
         elif most - least < flat_below:
-            message = f"scores of all systems are within {most - least:.2g}"
+            message = f"the scores of all systems differ by at most {most - least:.2g}"
             yield _issue(sample, "warning", "flat_scores", message)
     n_failed = sum(not outcome.ok for outcome in sample.outcomes)
     if n_failed:
@@ -228,7 +228,7 @@ def _outliers(
     for sample in samples:
         mean = means.get(sample.id, 0.0)
         if usual > 0 and mean >= _OUTLIER_FACTOR * usual:
-            message = f"{verb} {mean / usual:.1f} times as much as the middle sample"
+            message = f"{verb} {mean / usual:.1f} times as much as the median sample"
             yield _issue(sample, "info", code, message)
 
 
@@ -253,5 +253,5 @@ def _near_duplicates(samples: Sequence[DiagnosedSample]) -> Iterator[SampleIssue
             # Of the later one's words: a text is no duplicate of a longer one that holds it.
             alike = rouge_n(text, other_text)
             if alike >= _SAME_TEXT:
-                message = f"its prompt has {alike:.0%} of the words of that of {other.id}"
+                message = f"its prompt has {alike:.0%} of the words in the prompt of {other.id}"
                 yield _issue(sample, "warning", "near_duplicate", message)

@@ -12,7 +12,7 @@ from rag_eval.plumbing.checked_values import share, whole_from_zero
 from rag_eval.plumbing.json_records import JsonRecord
 
 FEWEST_ROWS: Final = 3
-"""Either side needs as many rows, or there is no split."""
+"""Fewest rows on either side of a split."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +111,7 @@ def holdout_breakdown(
     """
     lengths = {name: len(column) for name, column in scores.items()}
     if len(set(lengths.values())) > 1:
-        raise InputError(f"scores must have as many rows for every system, got {lengths}")
+        raise InputError(f"every system must have the same number of scores, got {lengths}")
     split = holdout_split(next(iter(lengths.values()), 0), ratio)
     if split is None:
         return None

@@ -115,7 +115,9 @@ def flakiness(
     """
     column = np.asarray(scores, np.float64)
     if column.shape != (len(ids),):
-        raise InputError(f"scores must be one for each of {len(ids)} ids, got {column.shape}")
+        raise InputError(
+            f"scores must have one value for each of {len(ids)} ids, got shape {column.shape}"
+        )
     number(threshold, "threshold")
     whole_from_one(fail_in, "fail_in")
     found: dict[str, list[float]] = {}

@@ -48,7 +48,7 @@ def common_kind(
     words = {str: "strings (as keys of JSON objects always are)", int: "whole numbers"}
     raise InputError(
         f"ids of {left_name} are {words[left]} and those of {right_name} {words[right]}; "
-        "write both alike"
+        "use the same type in both"
     )
 
 

@@ -41,12 +41,13 @@ def checked_rankings(
     _check_offsets(packed.judged_offsets, len(packed.judged), "judged_offsets")
     if len(packed.id_offsets) != len(packed.judged_offsets):
         raise InputError(
-            "id_offsets and judged_offsets must be of as many queries, got "
+            "id_offsets and judged_offsets must have the same number of queries, got "
             f"{len(packed.id_offsets) - 1} and {len(packed.judged_offsets) - 1}"
         )
     if len(packed.grades) != len(packed.judged):
         raise InputError(
-            f"judged and grades must be as long, got {len(packed.judged)} and {len(packed.grades)}"
+            f"judged and grades must have the same length, got {len(packed.judged)} and "
+            f"{len(packed.grades)}"
         )
     return packed
 
@@ -55,8 +56,7 @@ def _integers(values: object, name: str) -> npt.NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise InputError(
-            f"{name} must be an array of integers in one dimension, got {array.dtype} in "
-            f"{array.ndim}"
+            f"{name} must be a one-dimensional array of integers, got {array.dtype} in {array.ndim}"
         )
     return np.ascontiguousarray(array, np.int64)
 

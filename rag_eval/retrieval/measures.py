@@ -50,7 +50,7 @@ def parse_measure(name: str) -> Measure:
             raise InputError(f"measure {name!r} needs a cutoff, as in '{name}@10'")
         bare = read_name(name.rpartition("@")[0])
         if bare is not None and bare.kind in WITHOUT_CUTOFF:
-            raise InputError(f"measure {name!r} has no cutoff; wanted {bare.kind!r}")
+            raise InputError(f"measure {name!r} takes no cutoff; use {bare.kind!r}")
     raise InputError(
         f"unknown retrieval measure {glance(name)}{suggestion(name, _EXAMPLES)} "
         f"(known: {', '.join(_EXAMPLES[: len(KINDS)])}; @10 is the cutoff)"
@@ -63,7 +63,7 @@ def parse_measures(names: Iterable[str]) -> tuple[Measure, ...]:
         names = (names,)
     found = tuple(dict.fromkeys(map(parse_measure, names)))
     if not found:
-        raise InputError("no measure was named")
+        raise InputError("give at least one measure")
     return found
 
 
@@ -95,9 +95,9 @@ class RankingRules:
             raise InputError(f"relevance_level must be below 2**31, got {self.relevance_level}")
         one_of(self.gain, "gain", GAINS)
         if whole_from_one(self.max_grade, "max_grade") > HIGHEST_EXPONENT:
-            raise InputError(f"max_grade must be {HIGHEST_EXPONENT} at most, got {self.max_grade}")
+            raise InputError(f"max_grade must be at most {HIGHEST_EXPONENT}, got {self.max_grade}")
         if not 0 <= number(self.p, "p") < 1:
-            raise InputError(f"p must be from 0 to below 1, got {self.p}")
+            raise InputError(f"p must be at least 0 and below 1, got {self.p}")
 
     def highest_grade(self, measures: Iterable[Measure]) -> tuple[int, str]:
         """The highest grade that the measures can take, and why there is one."""
@@ -106,4 +106,4 @@ class RankingRules:
             return self.max_grade, "max_grade of ERR"
         if "ndcg" in kinds and self.gain == "exponential":
             return HIGHEST_EXPONENT, "the highest grade of an exponential gain"
-        return 2**31 - 1, "the highest grade there is"
+        return 2**31 - 1, "the highest possible grade"

@@ -27,7 +27,7 @@ Run: TypeAlias = Mapping[Any, Ranking]
 Qrels: TypeAlias = Mapping[Any, Mapping[DocId, int]]
 
 Missing: TypeAlias = Literal["skip", "zero"]
-"""Judged queries that a run lacks: left out, as by trec_eval, or 0, as by ir-measures."""
+"""Judged queries that a run lacks: left out, as in trec_eval, or 0, as in ir-measures."""
 
 MISSING: Final[tuple[Missing, ...]] = ("skip", "zero")
 
@@ -82,7 +82,7 @@ class RankingScores:
         """
         name = parse_measure(measure).name
         if name not in self.measures:
-            raise InputError(f"{name} was not computed, but {', '.join(self.measures)}")
+            raise InputError(f"{name} was not computed (computed: {', '.join(self.measures)})")
         return self.values[:, self.measures.index(name)]
 
     def to_dict(self) -> dict[Any, dict[str, float]]:
@@ -254,5 +254,5 @@ def _check_query_ids(run: Run, qrels: Qrels) -> None:
         run_kinds, qrels_kinds = (" and ".join(sorted(found)) for found in kinds)
         raise InputError(
             f"query ids of the run are {run_kinds} and those of the qrels {qrels_kinds}; "
-            "write both alike"
+            "use the same type in both"
         )

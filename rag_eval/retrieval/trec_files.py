@@ -100,7 +100,7 @@ def _ranked(ranking: object, query: DocId) -> list[tuple[DocId, float]]:
         return [(document, float(len(documents) - i)) for i, document in enumerate(documents)]
     if not isinstance(ranking, Mapping):
         raise InputError(
-            f"query {glance(query)}: a mapping of scores or a list of ids was expected, got "
+            f"query {glance(query)} must have a mapping of scores or a list of ids, got "
             f"{type(ranking).__name__}"
         )
     from rag_eval.retrieval.trec_order import trec_order
@@ -116,7 +116,7 @@ def _name(name: object, what: str) -> bytes:
     except UnicodeEncodeError:
         encoded = b""
     if encoded.split() != [encoded]:
-        raise InputError(f"{what} {glance(name)} cannot stand in a file of TREC")
+        raise InputError(f"{what} {glance(name)} cannot be written to a TREC file")
     return encoded
 
 
@@ -141,7 +141,7 @@ def _read(
                     if not fields:
                         continue
                     raise ValueError(
-                        f"{n_fields} fields were expected ({shape}), got {len(fields)}"
+                        f"a line must have {n_fields} fields ({shape}), got {len(fields)}"
                     )
                 if fields[0] != query:
                     query = fields[0]
@@ -149,7 +149,7 @@ def _read(
                 document = fields[2].decode()
                 if document in documents:
                     raise ValueError(
-                        f"query {glance(query.decode())} has document {glance(document)} already"
+                        f"query {glance(query.decode())} has document {glance(document)} twice"
                     )
                 documents[document] = value_of(fields[place])
         except UnicodeDecodeError:

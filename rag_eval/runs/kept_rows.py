@@ -64,7 +64,7 @@ class KeptRows:
     def notes(self) -> list[str]:
         """Notes on the rows for the reader."""
         notes = [
-            f"column {name!r} has no value in any row"
+            f"column {name!r} is null in every row"
             for name, values in self._columns.items()
             if not any(value is not None for value in values)
         ]

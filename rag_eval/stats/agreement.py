@@ -164,7 +164,9 @@ def coefficient_intervals(
     x, y, kept = _both(left, right)
     numbers = np.arange(len(kept)) if groups is None else group_numbers(groups)
     if len(numbers) != len(kept):
-        raise InputError(f"{len(kept)} rows have {len(numbers)} groups")
+        raise InputError(
+            f"groups must have one value for each of {len(kept)} rows, got {len(numbers)}"
+        )
     if len(x) < 1 or not coefficients:
         return dict.fromkeys(coefficients)
 

@@ -109,7 +109,7 @@ def resampled_numbers(
             counts = np.bincount(drawn.ravel(), minlength=n * n_groups).reshape(n, n_groups)
             found.append(statistic(counts[:, groups]))
     if not found:
-        raise InputError("indices must hold one resample or more, got none")
+        raise InputError("indices must have at least one resample")
     return np.concatenate(found)
 
 
@@ -230,7 +230,7 @@ def bootstrap_intervals(
     else:
         means = _given_means(totals, indices)
         if not len(means):
-            raise InputError("indices must hold one resample or more, got none")
+            raise InputError("indices must have at least one resample")
     return tuple(
         _mean_interval(totals, means, column, method, resampling)
         for column in range(totals.sums.shape[1])
@@ -255,7 +255,7 @@ def _group_totals(values: npt.ArrayLike, groups: npt.ArrayLike | None) -> _Group
         raise InputError(f"values must be a column or columns, got {rows.ndim} dimensions")
     rows = rows[:, np.newaxis] if rows.ndim == 1 else rows
     if np.isinf(rows).any():
-        raise InputError("values must be finite, or NaN where there is none; got an infinite one")
+        raise InputError("values must be finite or NaN, got an infinite value")
     given = ~np.isnan(rows)
     n_given = given.sum(axis=0)
     # Column by column: numpy adds a column among others in another order than one alone.

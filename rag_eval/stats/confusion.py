@@ -116,7 +116,7 @@ def confusion_table(
     seen = {value for pair in pairs for value in pair}
     known = sorted(seen, key=str) if labels is None else list(labels)
     if unknown := sorted(map(str, seen.difference(known))):
-        raise InputError(f"the category {unknown[0]!r} is not among the labels")
+        raise InputError(f"the category {unknown[0]!r} is not in labels")
     if positive is not None and positive not in known:
         raise InputError(f"the positive category {str(positive)!r} is not among the labels")
     places = {value: place for place, value in enumerate(known)}

@@ -194,7 +194,7 @@ class _Rows(NamedTuple):
 def _rows(differences: npt.ArrayLike, clusters: Iterable[object] | None) -> _Rows:
     column = np.asarray(differences, np.float64)
     if column.ndim != 1 or np.isinf(column).any():
-        raise InputError("differences must be one column of finite numbers, or NaN")
+        raise InputError("differences must be one column of finite numbers or NaN")
     groups = cluster_numbers(clusters, len(column))
     known = ~np.isnan(column)
     if groups is not None:

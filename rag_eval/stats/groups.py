@@ -36,7 +36,7 @@ def group_numbers(groups: Iterable[object]) -> Whole:
     for row, group in enumerate(groups):
         try:
             if group is None or group != group:  # NaN
-                raise InputError(f"group of row {row} is missing; wanted a name or a number")
+                raise InputError(f"group of row {row} must be a name or a number, got nothing")
             numbers.append(known.setdefault(group, len(known)))
         except TypeError:
             raise InputError(
@@ -63,7 +63,7 @@ def cluster_numbers(clusters: Iterable[object] | None, n_rows: int) -> Whole | N
     else:
         groups = group_numbers(clusters)
     if len(groups) != n_rows:
-        raise InputError(f"clusters must be one per row ({n_rows}), got {len(groups)}")
+        raise InputError(f"clusters must have one value per row ({n_rows}), got {len(groups)}")
     return groups
 
 

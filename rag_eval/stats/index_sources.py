@@ -89,7 +89,7 @@ def checked_places(places: object, n_groups: int) -> Whole:
     found = np.asarray(places)
     if found.ndim != 2 or found.shape[1] != n_groups or found.dtype.kind not in "iu":
         raise InputError(
-            f"indices must be whole numbers in rows of {n_groups}, one for each group, got "
+            f"indices must be integers in rows of {n_groups}, one for each group, got "
             f"{found.dtype} of shape {found.shape}"
         )
     if found.size and not 0 <= found.min() <= found.max() < n_groups:

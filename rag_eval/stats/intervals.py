@@ -92,7 +92,7 @@ def wilson_interval(n_found: int, n_trials: int, level: float = 0.95) -> Interva
     """
     if n_trials < 1 or not 0 <= n_found <= n_trials:
         raise InputError(
-            f"n_found must be from 0 to n_trials, and that from 1 on, got {n_found} of {n_trials}"
+            f"n_found must be from 0 to n_trials (at least 1), got {n_found} of {n_trials}"
         )
     share = n_found / n_trials
     low, high = score_bounds(share, n_trials, normal_reach(level))

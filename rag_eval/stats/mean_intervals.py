@@ -92,7 +92,7 @@ def mean_interval(
     if not len(scores):
         return unbounded(math.nan, level, 0)
     if np.isinf(scores).any():
-        raise InputError("values must be finite, or NaN where there is none; got an infinite one")
+        raise InputError("values must be finite or NaN, got an infinite value")
     if bounds is not None:
         _check_range(scores, bounds)
     if method is not None:
@@ -171,7 +171,9 @@ def _numbers(groups: Iterable[object], measured: Flags) -> Whole:
     known = groups if isinstance(groups, np.ndarray) and groups.dtype.kind in "iu" else None
     numbers = group_numbers(groups) if known is None else known.astype(np.int64)
     if numbers.shape != measured.shape:
-        raise InputError(f"groups must be one for each of {len(measured)} rows, got {len(numbers)}")
+        raise InputError(
+            f"groups must have one value for each of {len(measured)} rows, got {len(numbers)}"
+        )
     found: Whole = numbers[measured]
     return found
 
@@ -179,7 +181,7 @@ def _numbers(groups: Iterable[object], measured: Flags) -> Whole:
 def _check_range(scores: Floats, bounds: Bounds) -> None:
     low, high = bounds
     if not -math.inf < low < high < math.inf:
-        raise InputError(f"bounds must be two numbers that rise, got {bounds}")
+        raise InputError(f"bounds must be two increasing numbers, got {bounds}")
     for end in (float(scores.min()), float(scores.max())):
         if not low <= end <= high:
             raise InputError(f"values must be from {low:g} to {high:g} (bounds), got {end:g}")

@@ -14,7 +14,7 @@ MEAN_METHODS: Final = ("wilson", "bounded", "t", "percentile", "bca")
 Bounds: TypeAlias = tuple[float, float]
 
 FEWEST_OTHERS: Final = 3
-"""Rows that must differ from the most frequent score before an interval is more than a hint."""
+"""With fewer rows off the most frequent score, an interval is only indicative."""
 
 # Weight, in rows, of the greatest variance that the mean allows. Without it a column in which few
 # rows differ looks far too certain: at 20 rows of which 4 are above 0 intervals of 95 % held the
@@ -114,10 +114,10 @@ def chosen_method(method: MeanMethod | None, bounds: Bounds | None, row: Spread)
             raise InputError(f"method {method!r} needs the bounds of the scores, or all rows")
         return "t"
     if method in ("percentile", "bca"):
-        raise InputError(f"method {method!r} needs all rows, not their moments")
+        raise InputError(f"method {method!r} needs all rows")
     if method == "wilson" and not row.is_binary:
-        raise InputError("method 'wilson' is for scores that are at their bounds, like verdicts")
-    # Between 0 and 1 even of one row is known that it is no verdict.
+        raise InputError("method 'wilson' needs scores of 0 and 1, such as verdicts")
+    # Even a single score between 0 and 1 shows that these are not verdicts.
     return method or ("wilson" if row.is_binary else "bounded")
 
 

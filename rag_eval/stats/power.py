@@ -109,7 +109,9 @@ def rows_needed(
     )
     guess = ((normal_quantile(1 - tail) + normal_quantile(power)) / ratio) ** 2
     if guess > _MOST_ROWS:
-        raise InputError(f"effect {effect:g} is too small beside a spread of {sd_of_differences:g}")
+        raise InputError(
+            f"effect {effect:g} is too small for a standard deviation of {sd_of_differences:g}"
+        )
 
     def enough(n: int) -> bool:
         critical = t_quantile(1 - tail, n - 1)

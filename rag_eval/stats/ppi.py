@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import number, one_of, whole_from_zero
+from rag_eval.plumbing.spelling import counted
 from rag_eval.stats.arrays import Floats, Whole
 from rag_eval.stats.groups import group_numbers
 from rag_eval.stats.intervals import Interval, checked_level
@@ -153,8 +154,8 @@ def ppi_difference(
     other = label_sample(scores_b, labels_b, labelled_rows, probabilities, strata, None)
     if len(first.scores) != len(other.scores):
         raise InputError(
-            f"scores_a has {len(first.scores)} rows and scores_b {len(other.scores)}; "
-            "wanted the same rows in both"
+            f"scores_a and scores_b must have the same rows, got {len(first.scores)} and "
+            f"{len(other.scores)}"
         )
     sample = replace(
         first,
@@ -186,7 +187,9 @@ class _Plan:
         one_of(self.target, "target", TARGETS)
         if self.weight is not None:
             if self.cross_fit:
-                raise InputError("cross_fit chooses the weight: leave out one of the two")
+                raise InputError(
+                    "cross_fit and weight exclude each other: cross_fit chooses the weight"
+                )
             number(self.weight, "weight")
         checked_level(self.level)
         whole_from_zero(self.seed, "seed")
@@ -199,7 +202,7 @@ def _cluster_numbers(clusters: npt.ArrayLike | None, target: Target, n_rows: int
     numbers = group_numbers(np.asarray(clusters).tolist())
     if len(numbers) != n_rows:
         raise InputError(
-            f"clusters has {len(numbers)} values; wanted one for each of {n_rows} rows"
+            f"clusters must have one value for each of {n_rows} rows, got {len(numbers)}"
         )
     return numbers
 
@@ -311,10 +314,18 @@ def _weights(
     squares = q * deviations**2
     total = squares.sum()
     if not total > 1e-12 * (q @ found**2) or sample.n_free < FEW_INFORMATIVE + sample.n_strata:
-        return np.zeros(1), None, ["labelled rows all have one score: the scores were left out"]
+        return (
+            np.zeros(1),
+            None,
+            ["all labelled rows have the same score, so the scores were not used"],
+        )
     leverage = squares / total
     if leverage.max() > _MOST_LEVERAGE:
-        return np.zeros(1), None, ["one row's score stands alone: the scores were left out"]
+        return (
+            np.zeros(1),
+            None,
+            ["a single row determines the weight of the scores, so the scores were not used"],
+        )
     products = q * deviations * (sample.labels - sample.stratum_means(sample.labels))
     if not plan.cross_fit:
         return np.array([products.sum() / total]), leverage, []
@@ -361,18 +372,19 @@ def _remarks(sample: LabelSample, plan: _Plan, interval: Interval) -> list[str]:
     found = []
     if sample.n_labels < FEW_LABELS:
         found.append(
-            f"only {sample.n_labels} labels: take the interval as a hint; "
-            f"{FEW_LABELS} and more are wanted"
+            f"only {counted(sample.n_labels, 'label')}: the interval is only indicative; use at "
+            f"least {FEW_LABELS}"
         )
     if plan.clusters is not None and interval.n_groups < FEW_CLUSTERS:
         found.append(
-            f"only {interval.n_groups} clusters hold a label: no interval below {FEW_CLUSTERS}"
+            f"only {counted(interval.n_groups, 'cluster')} with a label: an interval needs at "
+            f"least {FEW_CLUSTERS}"
         )
     elif interval.too_few:
         found.append(
-            "fewer than three labelled rows carry the spread (rare labels, or scores that are "
-            "right but for a row or two): too few to say how wide the interval should be"
+            "too few labelled rows differ (rare labels, or scores that are wrong in only one or "
+            "two rows) to determine the width of the interval"
         )
     if sample.n_null_scores:
-        found.append(f"{sample.n_null_scores:,} null scores were taken as the mean of the others")
+        found.append(f"null scores replaced by the mean of the others: {sample.n_null_scores:,}")
     return found

@@ -90,7 +90,7 @@ def label_sample(
     strata: npt.ArrayLike | None,
     bounds: tuple[float, float] | None,
 ) -> LabelSample:
-    """Check what callers give; an InputError names the argument and what was wanted."""
+    """Check the arguments; an InputError names the argument and what it must be."""
     given = _numbers(scores, "scores", allow_nan=True)
     filled, n_null = _without_nan(given)
     values = _numbers(labels, "labels")
@@ -128,7 +128,7 @@ def _without_nan(scores: Floats) -> tuple[Floats, int]:
     null = np.isnan(scores)
     n_null = int(np.count_nonzero(null))
     if n_null == len(scores):
-        raise InputError("scores are all null")
+        raise InputError("all scores are null")
     if n_null:
         scores = np.where(null, scores[~null].mean(), scores)
     return scores, n_null
@@ -138,8 +138,8 @@ def _rows(labelled_rows: npt.ArrayLike, n_labels: int, n_rows: int) -> Whole:
     found = np.asarray(labelled_rows)
     if found.shape != (n_labels,) or not np.issubdtype(found.dtype, np.integer):
         raise InputError(
-            f"labelled_rows must be {n_labels} whole numbers, one for each label; "
-            f"got {found.dtype} of shape {found.shape}"
+            f"labelled_rows must be {n_labels} integers, one for each label, got {found.dtype} "
+            f"of shape {found.shape}"
         )
     rows = found.astype(np.int64)
     outside = (rows < 0) | (rows >= n_rows)
@@ -149,7 +149,7 @@ def _rows(labelled_rows: npt.ArrayLike, n_labels: int, n_rows: int) -> Whole:
         )
     counts = np.bincount(rows, minlength=n_rows)
     if counts.max() > 1:
-        raise InputError(f"row {int(np.argmax(counts))} is labelled twice; wanted each once")
+        raise InputError(f"row {int(np.argmax(counts))} is labelled twice")
     return rows
 
 
@@ -158,7 +158,9 @@ def _stratum_numbers(strata: npt.ArrayLike | None, n_labels: int) -> Whole:
         return np.zeros(n_labels, np.int64)
     numbers = np.unique(np.asarray(strata), return_inverse=True)[1]
     if numbers.shape != (n_labels,):
-        raise InputError(f"strata must be one for each of {n_labels} labels, got {numbers.shape}")
+        raise InputError(
+            f"strata must have one value for each of {n_labels} labels, got shape {numbers.shape}"
+        )
     return np.asarray(numbers, np.int64)
 
 
@@ -167,15 +169,17 @@ def _probabilities(
 ) -> Floats:
     if given is None:
         if has_strata:
-            raise InputError("strata need probabilities: rows drawn of each by rows in it")
+            raise InputError(
+                "strata need probabilities: for each stratum the drawn share of its rows"
+            )
         return np.full(len(rows), len(rows) / n_rows)
     found = _numbers(given, "probabilities")
     if len(found) == n_rows:
         found = found[rows]
     elif len(found) != len(rows):
         raise InputError(
-            f"probabilities has {len(found)} values; wanted one for each of {len(rows)} labels "
-            f"or of {n_rows} rows"
+            f"probabilities must have one value for each of {len(rows)} labels or of {n_rows} "
+            f"rows, got {len(found)}"
         )
     wrong = ~((found > 0) & (found <= 1))
     if wrong.any():
@@ -186,19 +190,19 @@ def _probabilities(
     for number in np.flatnonzero(np.bincount(strata) == 1) if has_strata else ():
         if found[strata == number][0] < 1 - 1e-9:
             raise InputError(
-                "a stratum has a single label and more rows: two are wanted to tell its spread"
+                "each stratum needs at least two labels, or one if it has only one row"
             )
     return found
 
 
 def _check_total(probabilities: Floats, n_rows: int) -> None:
-    """Labels stand for all rows, or they were not drawn with these probabilities."""
+    """Raise an error if the probabilities do not add up to the number of rows."""
     total = float((1 / probabilities).sum())
     deviation = math.sqrt(float(((1 - probabilities) / probabilities**2).sum()))
     if abs(total - n_rows) > _MOST_DEVIATIONS * deviation + 1e-6 * n_rows:
         raise InputError(
-            f"by their probabilities the labels stand for {total:,.0f} rows, and there are "
-            f"{n_rows:,}: were they drawn from other rows, or some left out?"
+            f"the probabilities imply {total:,.0f} rows, but there are {n_rows:,}: check whether "
+            "the labels were drawn from other rows or are incomplete"
         )
 
 
@@ -208,7 +212,7 @@ def _bounds(given: tuple[float, float] | None, labels: Floats) -> tuple[float, f
         return (0.0, 1.0) if least >= 0 and greatest <= 1 else None
     low, high = (float(bound) for bound in given)
     if not low < high:
-        raise InputError(f"bounds must be a lower and a higher number, got {given!r:.80}")
+        raise InputError(f"bounds must be two increasing numbers, got {given!r:.80}")
     if least < low or greatest > high:
-        raise InputError(f"labels are from {least:g} to {greatest:g}, outside bounds {given}")
+        raise InputError(f"labels from {least:g} to {greatest:g} are outside the bounds {given}")
     return low, high

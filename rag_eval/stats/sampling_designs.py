@@ -129,8 +129,8 @@ def neyman_allocation(n_rows: Sequence[int], spreads: Sequence[float], n_drawn: 
     least = [min(LEAST_PER_STRATUM, n) for n in n_rows]
     if not sum(least) <= n_drawn <= sum(n_rows):
         raise InputError(
-            f"cannot draw {n_drawn:,} of {sum(n_rows):,} rows in {len(n_rows)} strata, "
-            f"{LEAST_PER_STRATUM} of each at least"
+            f"cannot draw {n_drawn:,} of {sum(n_rows):,} rows in {len(n_rows)} strata with at "
+            f"least {LEAST_PER_STRATUM} rows each"
         )
     if len(spreads) != len(n_rows) or not all(0 <= s < float("inf") for s in spreads):
         raise InputError(

@@ -50,7 +50,7 @@ def worst_case_mean(n: int, n_rows: int, mean: float, bounds: Bounds = (0.0, 1.0
     Manski, Partial Identification of Probability Distributions (2003), chapter 1.
     """
     if not 0 <= n <= n_rows or not n_rows:
-        raise InputError(f"n must be from 0 to n_rows, and that from 1 on, got {n} of {n_rows}")
+        raise InputError(f"n must be from 0 to n_rows (at least 1), got {n} of {n_rows}")
     low, high = bounds
     if n and not low <= mean <= high:
         raise InputError(f"mean must be from {low:g} to {high:g} (bounds), got {mean:g}")

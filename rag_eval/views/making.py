@@ -157,7 +157,7 @@ def _viewed_row(number: int, result: EvalResult) -> ViewedRow:
 def _column(batch: BatchEvalResult, name: str) -> list[str | None]:
     values = [metadata_of(sample_of(batch, row), name) for row in range(len(batch))]
     if all(value is None for value in values):
-        raise InputError(f"no sample has a field {name!r}, nor has its metadata")
+        raise InputError(f"no sample has a field {name!r}, in itself or in its metadata")
     return [None if value is None else str(value) for value in values]
 
 

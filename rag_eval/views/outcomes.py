@@ -84,7 +84,7 @@ def worst_first(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 
 def run_outcomes(view: RunView) -> list[Outcome]:
-    """Of a run: its gates, its rows, then the rows that could not be read."""
+    """The outcomes of a run: its gates, its rows, then the unreadable rows."""
     outcomes = gate_outcomes(view.gates)
     if view.interrupted:
         outcomes.append(_checked(GATES, "whole run", False, view.reason, "error"))
@@ -92,7 +92,7 @@ def run_outcomes(view: RunView) -> list[Outcome]:
 
 
 def run_properties(view: RunView) -> dict[str, str]:
-    """What a test report says of the run as a whole: how many rows it is of, and its settings."""
+    """Properties of the whole run for a test report: numbers of rows and settings."""
     summary = view.summary
     found = {
         "rows.total": str(summary.n_rows),
@@ -113,7 +113,7 @@ def run_properties(view: RunView) -> dict[str, str]:
 
 
 def gate_outcomes(gates: Iterable[GateOutcome]) -> list[Outcome]:
-    """Of each gate. A judge that fails too often is an error: nothing was found out."""
+    """The outcome of each gate. Too many judge failures are an error, not a failure."""
     return [_gate_outcome(gate) for gate in gates]
 
 
@@ -124,7 +124,7 @@ def _gate_outcome(gate: GateOutcome) -> Outcome:
 
 
 def verdict_outcomes(report: GateReport) -> list[Outcome]:
-    """Of each finding against each baseline, then of each guard; never none."""
+    """The outcome of each finding against each baseline, then of each guard; never empty."""
     outcomes = [found for verdict in report.baselines for found in _baseline_outcomes(verdict)]
     outcomes += gate_outcomes(report.guards)
     told = any(outcome.status in ("failed", "error") for outcome in outcomes)
@@ -139,7 +139,7 @@ def _baseline_outcomes(verdict: BaselineVerdict) -> list[Outcome]:
     outcomes = [
         _checked(group, found.name, found.held, found.message) for found in verdict.findings
     ]
-    # A policy may fail a run by all findings together.
+    # A policy may fail a run because of all findings together.
     if not outcomes or (not verdict.passed and all(found.held for found in verdict.findings)):
         outcomes.insert(0, _checked(group, verdict.status, verdict.passed, verdict.reason))
     return outcomes
@@ -157,9 +157,9 @@ def _checked(
 
 
 def row_outcomes(view: RunView, *, details: bool = True) -> list[Outcome]:
-    """Of each row that the view lists, then of each that could not be read.
+    """The outcome of each listed row, then of each unreadable row.
 
-    Without ``details`` the findings behind them are left out, which take the most time.
+    Without ``details`` the underlying findings are left out, which take the most time.
     """
     group = view.source or _SAMPLES
     rows = [_row_outcome(row, row.path or group, details) for row in view.rows]
@@ -202,10 +202,10 @@ def _verdict_of(result: EvalResult) -> tuple[Status, tuple[FailedCheck, ...], st
 def _missed(metric: MetricResult) -> FailedCheck:
     name, score, bar = metric.metric_id, metric.score, metric.threshold
     rises = higher_is_better(name)
-    # A file may give a verdict that its numbers do not say.
+    # The verdict in a file may contradict its numbers.
     if score is None or bar is None or (score >= bar if rises else score <= bar):
         shown = "without a score" if score is None else f"{score:.2f}"
-        return FailedCheck(name, f"{name} {shown} is said to have failed")
+        return FailedCheck(name, f"{name} {shown} is marked as failed")
     found, wanted = apart(score, bar)
     return FailedCheck(name, f"{name} {found} is {'below' if rises else 'above'} {wanted}")
 

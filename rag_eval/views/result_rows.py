@@ -93,7 +93,7 @@ def row_numbered(file: ResultFile, number: int) -> RawRow:
         last = row.number
         if last == number:
             return row
-    raise InputError(f"{file.source}: there is no row {number + 1:,}; the last one is {last + 1:,}")
+    raise InputError(f"{file.source} has no row {number + 1:,}; the last row is {last + 1:,}")
 
 
 def rows_with_id(file: ResultFile, wanted: str, field: str = "id") -> list[RawRow]:
@@ -119,12 +119,14 @@ def rows_with_id(file: ResultFile, wanted: str, field: str = "id") -> list[RawRo
         return found
     text = f"{file.source}: none of its {n_rows:,} rows has the id {wanted!r}"
     if not n_named:
-        raise InputError(f"{text}, nor any other; --row takes the number of a row, from 1")
-    # Long ids take their square of time, and are no names that people mistype.
+        raise InputError(
+            f"{text}, because the rows have no ids; --row takes the number of a row, from 1"
+        )
+    # Comparing long ids takes quadratic time, and nobody types them by hand.
     short = [name for name in others if len(name) <= 2 * len(wanted) + 8]
     like = difflib.get_close_matches(wanted[:200], short, _LIKE, 0.5)
     shown = like or list(others)[:_LIKE]
-    said = "; ids like it: " if like else "; the first ids: "
+    said = "; similar ids: " if like else "; the first ids: "
     raise InputError(text + said + ", ".join(map(repr, shown)))
 
 

@@ -237,7 +237,10 @@ def test_the_intervals_of_omk_and_our_own_come_from_one_loop() -> None:
         (lambda: bootstrap_mean_ci([], samples=0), "samples must be a whole number of at least 1"),
         (lambda: bootstrap_diff_ci([1], [math.inf]), "treatment 0 must be finite, got inf"),
         (lambda: bootstrap_paired_diff_ci([(1, 2), (1,)]), "pair 1 must be two scores, got 1"),
-        (lambda: saturation([[1.0], []]), "cumulative_scores must hold those of all repeats"),
+        (
+            lambda: saturation([[1.0], []]),
+            "cumulative_scores must include the scores of all earlier repeats",
+        ),
         (lambda: saturation([], window_size=0), "window_size must be a whole number of at least 1"),
         (lambda: saturation([], threshold=-1), "threshold must be at least 0, got -1"),
         (lambda: saturation([], method="slopes"), "method must be 'bootstrap-ci-width', 'slope'"),  # type: ignore[arg-type]

@@ -148,7 +148,7 @@ def test_few_labels_are_warned_of(scores: Path, tmp_path: Path) -> None:
     invoke("labels", "sample", 20, scores, "-o", draw)
     done = invoke("estimate", scores, filled(draw, tmp_path / "l.csv"), "--metric", "faithfulness")
     assert done.exit_code == 0
-    assert "warning: only 20 labels: take the interval as a hint" in done.stderr
+    assert "warning: only 20 labels: the interval is only indicative" in done.stderr
 
 
 @pytest.mark.parametrize(

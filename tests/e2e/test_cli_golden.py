@@ -176,7 +176,7 @@ def test_a_case_that_takes_too_long_ctrl_c_and_sigterm(tmp_path: Path) -> None:
     command = ("golden", "run", path, "--ci", "--runner", "slow_app:answer")
     timed = run_warm(*command, "--timeout", "0.2", cwd=tmp_path, text=True)
     assert timed.returncode == 1
-    assert timed.stdout.splitlines()[0] == "FAIL 0.000 b: not back within 0.2 s"
+    assert timed.stdout.splitlines()[0] == "FAIL 0.000 b: timed out after 0.2 s"
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         with WarmProcess(*command, cwd=tmp_path, text=True) as process:
             assert process.stderr is not None

@@ -164,7 +164,7 @@ def test_what_is_kept_of_a_file_is_what_a_result_in_memory_says() -> None:
 
 def test_a_column_that_no_row_has_is_noted() -> None:
     done = run("--store", "--store-columns", "tpoic")
-    assert "note: column 'tpoic' has no value in any row" in done.stderr
+    assert "note: column 'tpoic' is null in every row" in done.stderr
 
 
 def test_a_run_that_was_interrupted_is_not_kept() -> None:

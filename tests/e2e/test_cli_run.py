@@ -539,8 +539,11 @@ def test_flags_of_the_policy(twenty: tuple[Path, Path], flags: tuple[Any, ...], 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("--regression-threshold", 0.1), "regression_threshold is for --policy node"),
-        (("--policy", "node", "--margin", 0.1), "policy node takes a regression_threshold"),
+        (("--regression-threshold", 0.1), "regression_threshold needs policy node"),
+        (
+            ("--policy", "node", "--margin", 0.1),
+            "policy node takes no margin; use regression_threshold",
+        ),
         (("--policy", "non-inferior"), "policy non-inferior needs a margin above 0"),
         (("--policy", "omk", "--margin", 0.1), "policy omk takes no margin"),
         (("--alpha", 0.7), "alpha must be above 0 and below 0.5, got 0.7"),
@@ -595,7 +598,7 @@ def test_a_summary_on_stdout_can_be_a_baseline_of_policy_node(
     done = run(mixed, *FAITH, "--baseline", before)
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.endswith(
-        "Policy no-regression compares row by row; --policy node compares the means alone\n"
+        "Policy no-regression compares row by row; --policy node compares only means\n"
     )
 
 
@@ -607,7 +610,7 @@ def test_a_baseline_without_ids_names_the_policy_that_needs_none(
     done = run(good, *FAITH, "--baseline", before)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "id is missing" in done.stderr
-    assert "--policy node compares the means alone" in done.stderr
+    assert "--policy node compares only means" in done.stderr
     assert run(good, *FAITH, "--baseline", before, "--policy", "node").exit_code == 0
 
 

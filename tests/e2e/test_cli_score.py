@@ -758,5 +758,5 @@ def test_a_column_may_stand_in_the_metadata(tmp_path: Path, target: str) -> None
 def test_a_column_that_no_row_has_is_said(tmp_path: Path, target: str) -> None:
     source = lines(tmp_path / "d.jsonl", [{**row, "model": "m1"} for row in SAMPLES[:2]])
     done = score(source, tmp_path / target, "--columns", "modle,model", *FAITH)
-    assert "note: column 'modle' has no value in any row\n" in done.stderr
+    assert "note: column 'modle' is null in every row\n" in done.stderr
     assert "'model'" not in done.stderr

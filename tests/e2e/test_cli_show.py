@@ -178,8 +178,10 @@ def test_a_row_as_json_is_the_row_of_the_file(folder: Path) -> None:
 
 def test_unknown_ids_and_numbers(folder: Path) -> None:
     message = refused(folder / "bare.json", "hb-20")
-    assert "none of its 66 rows has the id 'hb-20'; ids like it: 'hb-020'" in message
-    assert "there is no row 67; the last one is 66" in refused(folder / "bare.json", "--row", 67)
+    assert "none of its 66 rows has the id 'hb-20'; similar ids: 'hb-020'" in message
+    assert "bare.json has no row 67; the last row is 66" in refused(
+        folder / "bare.json", "--row", 67
+    )
     assert "row 4 does not have the id 'hb-020'; it is that of 20" in refused(
         folder / "bare.json", "hb-020", "--row", 4
     )
@@ -257,7 +259,7 @@ def test_a_result_of_the_tool_in_javascript(tmp_path: Path) -> None:
     assert "    1 ✓ 1.00 [0]  A b c." in text
     assert "    2 ✗ 0.00" in text
     assert show(path).stdout.splitlines()[-1].endswith("node.json --row 1")
-    assert "nor any other; --row takes the number" in refused(path, "q")
+    assert "because the rows have no ids; --row takes the number" in refused(path, "q")
 
 
 def test_what_a_judge_said(tmp_path: Path) -> None:

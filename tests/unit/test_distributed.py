@@ -242,7 +242,7 @@ def test_options_are_checked_when_the_scorer_is_made() -> None:
 
 
 def test_only_record_batches_are_taken() -> None:
-    with pytest.raises(InputError, match="wanted a record batch of pyarrow, got Table"):
+    with pytest.raises(InputError, match="must be a pyarrow record batch, got Table"):
         BatchScorer()(TYPES.empty_table())
 
 

@@ -24,20 +24,20 @@ THRESHOLDS: Final[dict[SaturationMethod, float]] = {
 }
 ASSUMES: Final[dict[SaturationMethod, str]] = {
     "bootstrap-ci-width": (
-        "repeated scores of the same samples are independent; they are not, and the interval is "
-        "narrower than it should be. It shrinks with the square root of their number whatever they "
-        "are, so this says when repeating pays little, not that the mean is known"
+        "repeated scores of the same samples are independent. They are not, so the interval is too "
+        "narrow. It shrinks with the square root of their number in any case: this shows when "
+        "repeating adds little, not that the mean is known"
     ),
     "slope": (
-        "a mean that has stopped moving is the right one, and repeated scores of the same samples "
-        "count as further samples; steps get smaller as the pool grows whatever the scores are"
+        "a mean that has stopped moving is correct, and repeated scores of the same samples count "
+        "as further samples. Steps get smaller as the pool grows, whatever the scores are"
     ),
     "plateau-height": (
-        "a mean that stayed within a band is the right one, and repeated scores of the same "
-        "samples count as further samples; nothing is said about samples that were not scored"
+        "a mean that stayed within a band is correct, and repeated scores of the same samples "
+        "count as further samples. It says nothing about samples that were not scored"
     ),
 }
-"""What each method takes for granted."""
+"""The assumptions of each method."""
 
 _DECIMALS: Final = 4
 
@@ -137,7 +137,9 @@ def saturation(
     pools = [scores for scores in cumulative_scores if len(scores)]
     sizes = [len(scores) for scores in pools]
     if any(later < earlier for earlier, later in pairwise(map(len, cumulative_scores))):
-        raise InputError("cumulative_scores must hold those of all repeats before, got fewer")
+        raise InputError(
+            "each entry of cumulative_scores must include the scores of all earlier repeats"
+        )
     trace: list[tuple[int, float]] = []
     if len(pools) > window_size:
         points = saturation_points(pools, bootstrap_samples, seed)

@@ -363,7 +363,12 @@ def test_columns_of_any_kind(kind: Callable[[Any], Any]) -> None:
         ({"a": 1}, [0, 1], {}, "scores must be a list or an array, got dict"),
         ([0.1, 0.2], 1, {}, "labels must be a list or an array, got int"),
         ([0.1, 0.2], np.array(1), {}, "labels must be a list or an array, got a single value"),
-        ([0.1, 0.2], [0, 1], {"groups": ["a", None]}, "group of row 1 is missing"),
+        (
+            [0.1, 0.2],
+            [0, 1],
+            {"groups": ["a", None]},
+            "group of row 1 must be a name or a number, got nothing",
+        ),
         ([0.1, 0.2], [0, 1], {"method": "isotone"}, "'isotone'; did you mean 'isotonic'"),
         ([0.1, 0.2], [0, 1], {"method": ["x"]}, "method must be 'isotonic' or 'logistic', got"),
         ([0.1, 0.2], [0, 1], {"objective": "f1"}, "objective must be 'balanced_accuracy' or"),

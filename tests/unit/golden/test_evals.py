@@ -95,7 +95,7 @@ def test_what_a_function_may_return(returned: object, mean: float | None) -> Non
 
 @every_row("returned", ["0.5", True, [1], {"score": "x"}, float("inf")])
 def test_what_is_no_score_is_an_error(returned: object) -> None:
-    with pytest.raises(InputError, match="item 0: scorer <lambda>: a number or None was wanted"):
+    with pytest.raises(InputError, match="item 0: scorer <lambda> must return a number or None"):
         run_evals(DATA, [lambda run: returned], answer)
 
 
@@ -137,15 +137,15 @@ def test_the_async_form_and_async_parts() -> None:
 @every_row(
     ("arguments", "message"),
     [
-        (([], [length], answer), "data must hold at least one item"),
+        (([], [length], answer), "data must have at least one item"),
         (("text", [length], answer), "data must be a list of mappings, got str"),
         (([5], [length], answer), "item 0 must be a mapping, got int"),
         (([{"question": "q"}], [length], answer), "item 0 has no input"),
         ((DATA, [], answer), "a list of at least one scorer"),
         ((DATA, "length", answer), "a list of at least one scorer"),
-        ((DATA, [length, length], answer), "two scorers are called length"),
-        ((DATA, [5], answer), "a scorer is an id, a function or has id and run"),
-        ((DATA, ["mastra.bias"], answer), "mastra.bias is no scorer without a judge"),
+        ((DATA, [length, length], answer), "two scorers have the name length"),
+        ((DATA, [5], answer), "a scorer must be an id, a function or an object with id and run"),
+        ((DATA, ["mastra.bias"], answer), "mastra.bias needs a judge; give it"),
         ((DATA, ["mastra.biased"], answer), "unknown metric 'mastra.biased'"),
         ((DATA, [length], "answer"), "the target must be callable, got str"),
         ((DATA, [length], answer, None, 0), "concurrency must be a whole number of at least 1"),

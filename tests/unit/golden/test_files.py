@@ -177,7 +177,7 @@ def test_a_folder_of_samples_is_one_dataset(tmp_path: Path) -> None:
     written(tmp_path, "notes.txt", "no samples")
     assert [case.id for case in load_golden_dataset(tmp_path)] == ["one", "two"]
     written(tmp_path, "c.json", HAZEL)
-    with pytest.raises(InputError, match=r"c\.json: a list of samples was wanted, got null"):
+    with pytest.raises(InputError, match=r"c\.json: must have a list of samples, got null"):
         load_golden_dataset(tmp_path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no \.json, \.yaml or \.yml file"):
@@ -187,9 +187,9 @@ def test_a_folder_of_samples_is_one_dataset(tmp_path: Path) -> None:
 @every_row(
     ("document", "message"),
     [
-        ({}, "a list of cases was wanted .* got an empty mapping"),
+        ({}, "must have a list of cases .* got an empty mapping"),
         ({"name": "x", "tests": []}, "got the keys 'name', 'tests'"),
-        ({"cases": [], "samples": []}, "one of the keys cases, samples was wanted, got 2"),
+        ({"cases": [], "samples": []}, "must have only one of the keys cases, samples"),
     ],
 )
 def test_a_document_of_no_schema_is_refused(document: Any, message: str) -> None:
@@ -265,7 +265,7 @@ def test_an_id_that_three_cases_have_is_one_fault_at_the_first() -> None:
         (b'{"name": NaN}', "NaN is no JSON value"),
         (b'{"weight": 1e400}', "beyond the range of a double"),
         (b"[" * 10_000, "nested more than 500 deep"),
-        (b'{"name": "a", "name": "b"}', "the key 'name' is twice in an object"),
+        (b'{"name": "a", "name": "b"}', "an object has the key 'name' twice"),
         (b"{'name': 1}", "not JSON"),
         (b"", "not JSON"),
     ],
@@ -288,7 +288,7 @@ def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "golden.json"
     with path.open("wb") as file:
         file.truncate(100 * 2**20)
-    with pytest.raises(InputError, match="more than 16,777,216 bytes"):
+    with pytest.raises(InputError, match="at most 16,777,216 bytes"):
         load_golden_dataset(path)
 
 
@@ -299,12 +299,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 @every_row("source", [5, None, b"x"])
 def test_a_source_is_a_path_or_a_mapping(source: Any) -> None:
-    with pytest.raises(InputError, match="a dataset is the path of a file or a mapping"):
+    with pytest.raises(InputError, match="a dataset must be the path of a file or a mapping"):
         load_golden_dataset(source)
 
 
 def test_the_json_loader_takes_hazels_schema_alone() -> None:
-    with pytest.raises(InputError, match="got a dataset of omk"):
+    with pytest.raises(InputError, match="got the omk format"):
         load_golden_dataset_from_json({"samples": []})
 
 

@@ -92,7 +92,7 @@ def test_the_draw_follows_the_seed(data: Path) -> None:
 
 
 def test_a_metric_about_order_is_not_shuffled(data: Path) -> None:
-    with pytest.raises(InputError, match="about the order of chunks"):
+    with pytest.raises(InputError, match="depends on the order of contexts"):
         check_judge(data, "context_precision", n_shuffles=1, judge=FluentJudge())
 
 
@@ -107,4 +107,4 @@ def test_the_report_is_json_and_text(data: Path) -> None:
     found = checked(data, FluentJudge(), n_rows=6, n_shuffles=1)
     assert json.loads(json.dumps(found.to_dict()))["metricId"] == "faithfulness"
     assert "sensitivity to the wording" in found.text()
-    assert "order of chunks" in found.text()
+    assert "order of contexts" in found.text()

@@ -164,8 +164,7 @@ def test_going_on_scores_only_what_is_not_there(
     report = resume_after(lambda kept: (kept / "000002.rows").unlink())
     assert report.n_resumed == 4
     assert report.result.notes == [
-        "4 rows were there from an earlier run; their ids were not compared with those of later "
-        "rows"
+        "4 rows scored in an earlier run; ids of later rows were not compared with these"
     ]
 
 
@@ -713,7 +712,7 @@ def test_skipped_rows_are_counted_over_runs(data: Path, target: Path, tmp_path: 
 def test_going_on_after_skipped_rows_takes_the_same_flag(data: Path, target: Path) -> None:
     with_bad_rows(data)
     cut_short(data, target, skip_invalid=True)
-    with pytest.raises(InputError, match="3 invalid rows were skipped so far"):
+    with pytest.raises(InputError, match="3 invalid rows skipped so far"):
         score(data, target, resume=True)
     assert score(data, target, resume=True, skip_invalid=True).n_skipped == 3
 
@@ -738,8 +737,8 @@ def test_what_came_before_a_bad_row_is_kept(
         assert said.startswith(f"{data}, line 6")
         assert fault in said
         assert advice == (
-            f"4 rows are kept in {folder_of(target)}: go on with --resume --skip-invalid, or begin "
-            "anew with --restart"
+            f"4 rows are kept in {folder_of(target)}: continue with --resume --skip-invalid, "
+            "or start over with --restart"
         )
     assert sorted(path.suffix for path in folder_of(target).iterdir()) == [
         "", *[".rows"] * 2, *[".scores"] * 2
@@ -769,7 +768,7 @@ def test_a_file_that_is_cut_off_is_not_passed_over_with_its_bad_rows(
         score(packed, target, skip_invalid=True)
     found = re.fullmatch(
         rf"{packed}: the gzip data ends in the middle; the file is truncated; the first (\d+) rows "
-        rf"are kept in {folder_of(target)}: go on with --resume, or begin anew with --restart",
+        rf"are kept in {folder_of(target)}: continue with --resume, or start over with --restart",
         str(caught.value),
     )
     assert found is not None

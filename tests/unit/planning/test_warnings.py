@@ -62,7 +62,9 @@ def test_a_side_without_scores_has_no_mean() -> None:
 
 
 def test_systems_with_different_rows_are_refused() -> None:
-    with pytest.raises(InputError, match=r"as many rows for every system, got {'a': 2, 'b': 1}"):
+    with pytest.raises(
+        InputError, match=r"every system must have the same number of scores, got {'a': 2, 'b': 1}"
+    ):
         holdout_breakdown({"a": [1.0, 0.5], "b": [1.0]}, 0.5)
 
 
@@ -79,7 +81,7 @@ def test_warnings_say_how_many_rows_there_are() -> None:
     tiny, single = power_warnings(4, 1)
     assert tiny.to_dict() == {
         "code": "tiny_n",
-        "message": "4 rows: fewer than 5 show a total breakdown at best",
+        "message": "4 rows: fewer than 5 can only show a complete failure",
     }
     assert single.code == "single_run"
     assert power_warnings(20, 2) == ()
@@ -218,5 +220,5 @@ def test_nothing_has_no_health() -> None:
 
 def test_an_id_that_repeats_is_refused() -> None:
     twice = [DiagnosedSample(id="a", outcomes=())] * 2
-    with pytest.raises(InputError, match="'a' repeats"):
+    with pytest.raises(InputError, match="sample ids must be unique, got 'a' twice"):
         sample_diagnostics(twice)

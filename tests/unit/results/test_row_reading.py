@@ -190,9 +190,9 @@ def test_a_file_that_is_packed_or_nested_beyond_reading_is_no_traceback(tmp_path
 def test_a_verdict_against_its_own_numbers_is_told_without_them(whole: dict[str, Any]) -> None:
     metric = {**whole["results"][0]["metrics"]["faithfulness"], "passed": False}
     for given, shown in (
-        ({"score": None}, "faithfulness without a score is said to have failed"),
-        ({"score": 0.9, "threshold": None}, "faithfulness 0.90 is said to have failed"),
-        ({"score": 0.9, "threshold": 0.5}, "faithfulness 0.90 is said to have failed"),
+        ({"score": None}, "faithfulness without a score is marked as failed"),
+        ({"score": 0.9, "threshold": None}, "faithfulness 0.90 is marked as failed"),
+        ({"score": 0.9, "threshold": 0.5}, "faithfulness 0.90 is marked as failed"),
         ({"score": 0.4, "threshold": 0.5}, "faithfulness 0.40 is below 0.50"),
     ):
         result = read_row({**whole["results"][0], "metrics": {"faithfulness": {**metric, **given}}})

@@ -45,7 +45,7 @@ def test_rows_are_in_the_order_of_the_judgements() -> None:
 
 
 def test_a_column_that_was_not_computed_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"ir\.ndcg was not computed, but ir\.map"):
+    with pytest.raises(InputError, match=r"ir\.ndcg was not computed \(computed: ir\.map"):
         evaluate_rankings(RUN, QRELS, ["map"]).column("ndcg")
 
 
@@ -277,9 +277,9 @@ def test_errors_say_what_was_found(run: Any, qrels: Any, message: str) -> None:
         ({"relevance_level": 2**31}, "relevance_level must be below 2**31"),
         ({"gain": "square"}, "gain must be 'linear' or 'exponential', got 'square'"),
         ({"max_grade": 0}, "max_grade must be a whole number of at least 1, got 0"),
-        ({"max_grade": 501}, "max_grade must be 500 at most, got 501"),
-        ({"p": 1}, "p must be from 0 to below 1, got 1"),
-        ({"p": -0.1}, "p must be from 0 to below 1, got -0.1"),
+        ({"max_grade": 501}, "max_grade must be at most 500, got 501"),
+        ({"p": 1}, "p must be at least 0 and below 1, got 1"),
+        ({"p": -0.1}, "p must be at least 0 and below 1, got -0.1"),
         ({"p": math.nan}, "p must be finite"),
         ({"p": "a"}, "p must be a number"),
         ({"missing": "none"}, "missing must be 'skip' or 'zero', got 'none'"),
@@ -313,17 +313,17 @@ SOUND: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"ids": [1.5, 2.0]}, "ids must be an array of integers in one dimension, got float64"),
-        ({"ids": [[1, 2]]}, "ids must be an array of integers in one dimension, got int64 in 2"),
-        ({"ids": ["a", "b"]}, "ids must be an array of integers"),
-        ({"ids": [True, False]}, "ids must be an array of integers in one dimension, got bool"),
+        ({"ids": [1.5, 2.0]}, "ids must be a one-dimensional array of integers, got float64"),
+        ({"ids": [[1, 2]]}, "ids must be a one-dimensional array of integers, got int64 in 2"),
+        ({"ids": ["a", "b"]}, "ids must be a one-dimensional array of integers"),
+        ({"ids": [True, False]}, "ids must be a one-dimensional array of integers, got bool"),
         ({"id_offsets": []}, "id_offsets must begin with 0 and end with 2, the number of ids"),
         ({"id_offsets": [1, 2]}, "id_offsets must begin with 0"),
         ({"id_offsets": [0, 3]}, "id_offsets must begin with 0 and end with 2"),
         ({"id_offsets": [0, 5, 2]}, "id_offsets must not decrease"),
-        ({"id_offsets": [0, 1, 2]}, "must be of as many queries, got 2 and 1"),
+        ({"id_offsets": [0, 1, 2]}, "must have the same number of queries, got 2 and 1"),
         ({"judged_offsets": [0, -1, 1], "id_offsets": [0, 1, 2]}, "must not decrease"),
-        ({"grades": [1, 2]}, "judged and grades must be as long, got 1 and 2"),
+        ({"grades": [1, 2]}, "judged and grades must have the same length, got 1 and 2"),
         ({"grades": [2**40]}, "grades must fit into 32 bits"),
     ],
 )

@@ -45,13 +45,13 @@ def test_runs_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"q 0 d 1\nq 0 d\n", "line 2: 4 fields were expected (query iteration document grade)"),
-        (b"\n\nq 0 a b 1\n", "line 3: 4 fields were expected"),
+        (b"q 0 d 1\nq 0 d\n", "line 2: a line must have 4 fields (query iteration document grade)"),
+        (b"\n\nq 0 a b 1\n", "line 3: a line must have 4 fields"),
         (b"q 0 d 1.5\n", "line 1: a grade must be a whole number, got '1.5'"),
         (b"q 0 d 1_0\n", "line 1: a grade must be a whole number, got '1_0'"),
         (b"q 0 d 4294967296\n", "line 1: a grade must be a whole number, got '4294967296'"),
         (b"q 0 d " + b"9" * 100_000, "line 1: a grade must be a whole number, got '999"),
-        (b"q 0 d 1\nr 0 d 1\nq 0 d 2\n", "line 3: query 'q' has document 'd' already"),
+        (b"q 0 d 1\nr 0 d 1\nq 0 d 2\n", "line 3: query 'q' has document 'd' twice"),
         (b"q 0 \xff 1\n", "line 1: a name is not UTF-8"),
         (b"\xff 0 a 1\n", "line 1: a name is not UTF-8"),
     ],
@@ -66,11 +66,11 @@ def test_a_bad_line_of_judgements_is_named(tmp_path: Path, content: bytes, messa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (RUN, "line 3: 6 fields were expected (query Q0 document rank score tag), got 7"),
+        (RUN, "line 3: a line must have 6 fields (query Q0 document rank score tag), got 7"),
         (b"q Q0 d 1 x t\n", "line 1: a score must be a number, got 'x'"),
         (b"q Q0 d 1 nan t\n", "line 1: a score must be a number, got 'nan'"),
         (b"q Q0 d 1 1_0 t\n", "line 1: a score must be a number, got '1_0'"),
-        (b"q Q0 d 1 1 t\nq Q0 d 2 0 t\n", "line 2: query 'q' has document 'd' already"),
+        (b"q Q0 d 1 1 t\nq Q0 d 2 0 t\n", "line 2: query 'q' has document 'd' twice"),
     ],
 )
 def test_a_bad_line_of_a_run_is_named(tmp_path: Path, content: bytes, message: str) -> None:
@@ -92,7 +92,7 @@ def test_a_line_longer_than_any_buffer_is_one_line(tmp_path: Path) -> None:
     name = "d" * 3_000_000
     content = f"q 0 {name} 1\nq 0 e 2\n".encode()
     assert read_qrels(file_of(tmp_path, content)) == {"q": {name: 1, "e": 2}}
-    with pytest.raises(InputError, match="line 1: 4 fields were expected"):
+    with pytest.raises(InputError, match="line 1: a line must have 4 fields"):
         read_qrels(file_of(tmp_path, b"x" * 30_000_000))
 
 
@@ -140,13 +140,13 @@ def test_files_give_trec_evals_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        ({"a b": {"d": 1.0}}, "query 'a b' cannot stand in a file of TREC"),
-        ({"": {"d": 1.0}}, "query '' cannot stand in a file of TREC"),
-        ({"q": {"d\n": 1.0}}, "document 'd\\n' cannot stand in a file of TREC"),
-        ({"q": ["\ud800"]}, "document '\\ud800' cannot stand in a file of TREC"),
+        ({"a b": {"d": 1.0}}, "query 'a b' cannot be written to a TREC file"),
+        ({"": {"d": 1.0}}, "query '' cannot be written to a TREC file"),
+        ({"q": {"d\n": 1.0}}, "document 'd\\n' cannot be written to a TREC file"),
+        ({"q": ["\ud800"]}, "document '\\ud800' cannot be written to a TREC file"),
         ({"q": {"d": math.nan}}, "the score of document 'd' is NaN"),
         ({"q": {"d": "1"}}, "scores of a run must be numbers, got str"),
-        ({"q": "d"}, "query 'q': a mapping of scores or a list of ids was expected, got str"),
+        ({"q": "d"}, "query 'q' must have a mapping of scores or a list of ids, got str"),
     ],
 )
 def test_what_cannot_be_written_leaves_no_file(tmp_path: Path, run: Any, message: str) -> None:
@@ -157,7 +157,7 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path: Path, run: Any, message
 
 
 def test_a_tag_is_one_word(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="tag 'two words' cannot stand"):
+    with pytest.raises(InputError, match="tag 'two words' cannot be written"):
         write_run(tmp_path / "run.txt", {}, tag="two words")
 
 
@@ -172,6 +172,6 @@ def test_a_tag_is_one_word(tmp_path: Path) -> None:
 def test_the_first_of_a_million_bad_lines_is_the_error(
     tmp_path: Path, content: bytes, line: int
 ) -> None:
-    with pytest.raises(InputError, match=f"line {line}: 4 fields were expected") as caught:
+    with pytest.raises(InputError, match=f"line {line}: a line must have 4 fields") as caught:
         read_qrels(file_of(tmp_path, content))
     assert len(str(caught.value)) < 300

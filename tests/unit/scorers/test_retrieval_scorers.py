@@ -138,7 +138,7 @@ def test_errors_say_what_was_found(name: str, fields: dict[str, Any], message: s
         ("hazel.precision_at_k", {"denominator": "n"}, "denominator must be 'returned' or 'k'"),
         ("ir.ndcg", {"gain": "square"}, "gain must be"),
         ("ir.err@10", {"max_grade": 0}, "max_grade must be"),
-        ("ir.rbp", {"p": 1.0}, "p must be from 0 to below 1"),
+        ("ir.rbp", {"p": 1.0}, "p must be at least 0 and below 1"),
         ("ir.P@5", {"relevance_level": 0}, "relevance_level must be"),
     ],
 )

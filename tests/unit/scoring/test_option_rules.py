@@ -165,7 +165,7 @@ def test_a_baseline_is_a_result_its_json_or_its_file_for_either_call(
         assert report.against is not None
         assert report.against.status == "NO CHANGE"
         assert report.result.regressions is None
-    alone = "--policy node compares the means alone"
+    alone = "--policy node compares only means"
     for baseline in (result.to_dict(), paths[0]):
         with pytest.raises(rag_eval.errors.InputError, match=alone):
             calls["run_file"](baseline=baseline)

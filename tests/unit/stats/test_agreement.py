@@ -218,7 +218,7 @@ def test_what_is_not_defined_has_no_interval() -> None:
 def test_what_is_no_pair_of_columns_is_refused(arguments: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         agreement_intervals(*arguments)
-    with pytest.raises(InputError, match="2 rows have 1 groups"):
+    with pytest.raises(InputError, match="groups must have one value for each of 2 rows, got 1"):
         agreement_intervals([1, 2], [1, 2], groups=["a"])
     with pytest.raises(InputError, match="weights must be 'linear' or 'quadratic'"):
         weighted_kappa([1], [1], weights="cubic")  # type: ignore[arg-type]
@@ -296,7 +296,7 @@ def test_no_rows_make_a_table_without_rates() -> None:
     ("arguments", "options", "message"),
     [
         ((["a"], []), {}, "got 1 and 0"),
-        ((["a"], ["b"]), {"labels": ["a"]}, "the category 'b' is not among the labels"),
+        ((["a"], ["b"]), {"labels": ["a"]}, "the category 'b' is not in labels"),
         ((["a"], ["b"]), {"positive": "c"}, "the positive category 'c' is not"),
     ],
 )

@@ -283,13 +283,13 @@ def test_resamples_without_a_value_are_not_counted() -> None:
     ("values", "options", "message"),
     [
         ([[[1.0]]], {}, "values must be a column or columns, got 3 dimensions"),
-        ([math.inf], {}, "values must be finite, or NaN where there is none; got an infinite one"),
+        ([math.inf], {}, "values must be finite or NaN, got an infinite value"),
         ([1.0, 2.0], {"groups": [0]}, r"groups must be one per row, 2, got shape \(1,\)"),
         ([1.0, 2.0], {"method": "BCa"}, "method must be 'percentile' or 'bca', got 'BCa'"),
         ([1.0, 2.0], {"level": 1}, "level must be between 0 and 1, got 1"),
         ([1.0, 2.0], {"n_resamples": 0}, "n_resamples must be a whole number of at least 1"),
         ([1.0, 2.0], {"seed": -3}, "seed must be a whole number of at least 0"),
-        ([1.0, 2.0], {"indices": []}, "indices must hold one resample or more, got none"),
+        ([1.0, 2.0], {"indices": []}, "indices must have at least one resample"),
         ([1.0, 2.0], {"indices": [np.array([[0, 2]])]}, "indices must be from 0 to 1, got 0 to 2"),
     ],
 )

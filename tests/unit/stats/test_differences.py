@@ -208,7 +208,7 @@ def test_options_out_of_range_are_named() -> None:
         difference_interval([0.1], largest=0)
     with pytest.raises(InputError, match="differences must be one column of finite numbers"):
         difference_interval([0.1, math.inf])
-    with pytest.raises(InputError, match=r"clusters must be one per row \(1\), got 2"):
+    with pytest.raises(InputError, match=r"clusters must have one value per row \(1\), got 2"):
         difference_interval([0.1], clusters=["a", "b"])
     with pytest.raises(InputError, match=r"alpha must be above 0 and below 0.5, got 0.5"):
         difference_lower_bound([0.1], alpha=0.5)

@@ -130,8 +130,12 @@ def test_one_row_inside_and_no_row_have_no_bounds() -> None:
         ([0.5], {"method": "jackknife"}, "method"),
         ([0.5, 1.0], {"method": "wilson"}, "wilson"),
         ([0.5, 1.0], {"method": "bounded", "bounds": None}, "bounds"),
-        ([0.5, 1.0], {"groups": ["a"]}, "groups must be one for each of 2 rows, got 1"),
-        ([0.5, 1.0], {"groups": ["a", None]}, "group of row 1 is missing"),
+        ([0.5, 1.0], {"groups": ["a"]}, "groups must have one value for each of 2 rows, got 1"),
+        (
+            [0.5, 1.0],
+            {"groups": ["a", None]},
+            "group of row 1 must be a name or a number, got nothing",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named(values: Any, options: dict[str, Any], named: str) -> None:
@@ -359,7 +363,7 @@ def test_a_scored_run_has_the_intervals_of_its_result() -> None:
 
 
 def test_a_row_without_the_field_is_named() -> None:
-    with pytest.raises(InputError, match="group of row 0 is missing"):
+    with pytest.raises(InputError, match="group of row 0 must be a name or a number, got nothing"):
         of_documents(2, 2).mean_intervals(cluster_by="user")
 
 

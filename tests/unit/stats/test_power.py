@@ -84,7 +84,7 @@ def test_options_out_of_range_are_named() -> None:
         rows_needed(0.1, 1, power=0.04)
     with pytest.raises(InputError, match="effect must be above 0, got 0"):
         rows_needed(0, 1)
-    with pytest.raises(InputError, match="effect 1e-08 is too small beside a spread of 1"):
+    with pytest.raises(InputError, match="effect 1e-08 is too small for a standard deviation of 1"):
         rows_needed(1e-8, 1)
     with pytest.raises(InputError, match="sd_of_differences must be above 0, got 0"):
         rows_needed(0.1, 0)

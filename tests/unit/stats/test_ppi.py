@@ -336,7 +336,7 @@ def test_scores_that_are_right_on_all_labelled_rows_are_not_taken_for_sure() -> 
     assert found.estimate == pytest.approx(labels.mean())
     assert (found.interval.low, found.interval.too_few) == (None, True)
     assert found.labels_alone.low is not None
-    assert any("too few to say" in remark for remark in found.remarks)
+    assert any("too few labelled rows differ" in remark for remark in found.remarks)
 
 
 def test_an_estimate_stays_within_the_bounds_of_labels() -> None:
@@ -365,7 +365,9 @@ def test_null_scores_are_the_mean_of_the_others() -> None:
     filled = np.where(np.isnan(scores), np.nanmean(scores), scores)
     assert found.interval == ppi_mean(filled, labels[drawn], drawn).interval
     assert found.n_null_scores == 50
-    assert any("50 null scores" in remark for remark in found.remarks)
+    assert any(
+        "null scores replaced by the mean of the others: 50" in remark for remark in found.remarks
+    )
 
 
 def test_few_labels_are_warned_of() -> None:
@@ -388,26 +390,35 @@ def test_as_json() -> None:
         ({"labels": [1, 0, math.nan]}, r"labels\[2\] must be finite, got nan"),
         ({"labels": ["good", 1, 0]}, "labels must be numbers"),
         ({"labels": []}, "labels must be a column of numbers"),
-        ({"scores": [math.nan] * 6}, "scores are all null"),
+        ({"scores": [math.nan] * 6}, "all scores are null"),
         ({"scores": [0, 1, math.inf, 0, 0, 0]}, r"scores\[2\] must be finite"),
         ({"labelled_rows": [0, 1, 6]}, "labelled_rows must be from 0 to 5, got 6"),
         ({"labelled_rows": [0, 1, -1]}, "labelled_rows must be from 0 to 5, got -1"),
         ({"labelled_rows": [0, 1, 1]}, "row 1 is labelled twice"),
-        ({"labelled_rows": [0, 1]}, "labelled_rows must be 3 whole numbers"),
-        ({"labelled_rows": [0, 1, 2.5]}, "labelled_rows must be 3 whole numbers"),
-        ({"probabilities": [0.5, 0.5]}, "probabilities has 2 values; wanted one for each of 3"),
+        ({"labelled_rows": [0, 1]}, "labelled_rows must be 3 integers"),
+        ({"labelled_rows": [0, 1, 2.5]}, "labelled_rows must be 3 integers"),
+        ({"probabilities": [0.5, 0.5]}, "probabilities must have one value for each of 3"),
         ({"probabilities": [0.5, 0, 0.5]}, "probabilities must be above 0 and at most 1, got 0"),
-        ({"probabilities": [1.0, 1, 1]}, "stand for 3 rows, and there are 6"),
+        ({"probabilities": [1.0, 1, 1]}, "the probabilities imply 3 rows, but there are 6"),
         ({"strata": [0, 0, 1]}, "strata need probabilities"),
-        ({"strata": [0, 0, 1], "probabilities": [0.5] * 3}, "a stratum has a single label"),
-        ({"strata": [0, 0], "probabilities": [0.5] * 3}, "strata must be one for each of 3"),
+        (
+            {"strata": [0, 0, 1], "probabilities": [0.5] * 3},
+            "each stratum needs at least two labels",
+        ),
+        (
+            {"strata": [0, 0], "probabilities": [0.5] * 3},
+            "strata must have one value for each of 3",
+        ),
         ({"target": "all"}, "target must be 'rows' or 'population'"),
         ({"weight": math.nan}, "weight must be finite"),
         ({"weight": 1, "cross_fit": True}, "cross_fit chooses the weight"),
         ({"level": 1}, "level must be between 0 and 1"),
-        ({"bounds": (0, 0.5)}, "labels are from 0 to 1, outside bounds"),
-        ({"bounds": (1, 0)}, "bounds must be a lower and a higher number"),
-        ({"clusters": [1, 2], "target": "population"}, "clusters has 2 values"),
+        ({"bounds": (0, 0.5)}, "labels from 0 to 1 are outside the bounds"),
+        ({"bounds": (1, 0)}, "bounds must be two increasing numbers"),
+        (
+            {"clusters": [1, 2], "target": "population"},
+            "clusters must have one value for each of 6 rows, got 2",
+        ),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
     ],
 )
@@ -422,7 +433,9 @@ def test_what_cannot_be_is_refused(change: dict[str, Any], message: str) -> None
 
 
 def test_systems_with_other_numbers_of_rows_are_refused() -> None:
-    with pytest.raises(InputError, match="scores_a has 4 rows and scores_b 5"):
+    with pytest.raises(
+        InputError, match="scores_a and scores_b must have the same rows, got 4 and 5"
+    ):
         ppi_difference([0, 1, 0, 1], [0, 1, 0, 1, 1], [1, 0], [1, 1], [0, 1])
 
 

@@ -184,9 +184,9 @@ def test_a_source_gives_the_same_places_in_any_blocks(
 @every_row(
     ("places", "message"),
     [
-        ([0, 1, 2], r"indices must be whole numbers in rows of 3, .* got int64 of shape \(3,\)"),
-        ([[0, 1]], r"indices must be whole numbers in rows of 3, .* got int64 of shape \(1, 2\)"),
-        ([[0.0, 1.0, 2.0]], "indices must be whole numbers in rows of 3, .* got float64"),
+        ([0, 1, 2], r"indices must be integers in rows of 3, .* got int64 of shape \(3,\)"),
+        ([[0, 1]], r"indices must be integers in rows of 3, .* got int64 of shape \(1, 2\)"),
+        ([[0.0, 1.0, 2.0]], "indices must be integers in rows of 3, .* got float64"),
         ([[0, 1, 3]], "indices must be from 0 to 2, got 0 to 3"),
         ([[-1, 1, 2]], "indices must be from 0 to 2, got -1 to 2"),
     ],
