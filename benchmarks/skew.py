@@ -106,7 +106,7 @@ def simulate(n_rows: int = ROWS, seed: int = 0) -> list[Case]:
 def table(cases: Sequence[Case]) -> list[str]:
     """The cases as a Markdown table, times in those of the ideal."""
     head = (
-        "exponent", "mean row", "rows of 100 MB", "workers", "data a worker",
+        "exponent", "mean row", "rows of 100 MB", "workers", "data per worker",
         "the largest row alone", "blocks from a queue", "equal numbers of rows",
     )  # fmt: skip
     rows = [

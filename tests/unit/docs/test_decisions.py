@@ -88,12 +88,12 @@ def test_figures_in_the_text_are_those_of_the_example() -> None:
     assert correct.nulls is not None
     for words in (
         f"{found.n_pairs} questions are in both runs",
-        f"a change of {-faithful.delta:.3f} can be seen",
-        f"{faithful.n_pairs} for faithfulness, {correct.n_pairs} for answer_correctness, since "
-        f"{correct.nulls.n_new} questions have no ground truth",
-        f"from {low:.3f} to {high:.3f} would all be",
+        f"makes a change of {-faithful.delta:.3f} detectable",
+        f"{faithful.n_pairs} for faithfulness, and {correct.n_pairs} for answer_correctness, "
+        f"because {correct.nulls.n_new} questions have no ground truth",
+        f"any change from {low:.3f} to {high:.3f} is consistent",
         f"`hallucination_rate` may have fallen by {-supported.difference.low:.3f}",
-        f"of {faithful.n_pairs} answers {faithful.rows['unchanged']} have the same faithfulness",
+        f"{faithful.rows['unchanged']} of {faithful.n_pairs} answers have the same faithfulness",
         f"a loss of {faithful.detectable:.3f} in faithfulness",
     ):
         assert words in PROSE
@@ -107,12 +107,12 @@ def test_figures_in_the_text_are_those_of_the_example() -> None:
         slices=["topic"],
         cluster_by="line",
     )
-    assert f"{sliced.n_tests} tests) and each test stricter" in PROSE
+    assert f"{sliced.n_tests} tests) and makes each test stricter" in PROSE
 
 
 def test_every_policy_is_in_the_table() -> None:
     table = TEXT.partition("### Policies")[2].partition("### Guards")[0]
-    rows, _, _ = table.partition("`no-regression` blames")
+    rows, _, _ = table.partition("`no-regression` fails a run")
     assert tuple(re.findall(r"^\| `([a-z-]+)`", rows, re.MULTILINE)) == POLICIES
 
 
