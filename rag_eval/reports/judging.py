@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.console import print_line, print_plain, print_plain_table
 from rag_eval.reports.figures import share_text
 from rag_eval.reports.plain_text import plain_text
@@ -67,11 +68,14 @@ def _lines(report: JudgeReport) -> list[str]:
     for metric, found in report.metrics.items():
         if found.failures:
             reasons = ", ".join(f"{name} {count}" for name, count in found.failures.items())
-            lines.append(f"{metric}: {found.n_failed} judgements failed: {reasons}")
+            lines.append(f"{metric}: {counted(found.n_failed, 'judgement')} failed: {reasons}")
         if found.n_partial:
-            lines.append(f"{metric}: {found.n_partial} rows lack some of their judgements")
+            rows = f"{found.n_partial:,} rows lack" if found.n_partial > 1 else "1 row lacks"
+            lines.append(f"{metric}: {rows} some judgements")
         if found.n_flaky:
-            lines.append(f"{metric}: {found.n_flaky} rows pass and fail on repeats")
+            n = found.n_flaky
+            rows = f"{n:,} rows pass and fail" if n > 1 else "1 row passes and fails"
+            lines.append(f"{metric}: {rows} on repeats")
     for metric, agreement in report.agreement.items():
         lines += [f"{metric}: {line}" for line in agreement.text().splitlines()]
     if report.cost_usd is not None:

@@ -225,9 +225,16 @@ def test_failed_judgements_fail_the_gate_unless_so_many_may(data: Path, tmp_path
             *("run", data, *llm(server), *FAITH, "--min-mean", "faithfulness=0.5"),
             *("--max-judge-failures", 0.1, "--output", tmp_path / "o.json"),
         )
+        without = invoke("run", data, *llm(server), *FAITH, "--markdown", tmp_path / "o.md")
+        gated = invoke("run", data, *llm(server), *FAITH, "--max-judge-failures", 0)
     assert (strict.exit_code, lenient.exit_code) == (1, 0), strict.output + lenient.output
-    assert "faithfulness: 1 judgements failed: judge_unparsed 1" in strict.stderr
+    assert "faithfulness: 1 judgement failed: judge_unparsed 1" in strict.stderr
     assert "share of failed judgements 0.08 (1/12) is above 0.00" in strict.stdout
+    assert (without.exit_code, gated.exit_code) == (0, 1)
+    assert "faithfulness: 1 judgement failed" in without.stderr
+    said = "no gate set, so 1 failed judgement decides nothing: --max-judge-failures 0 fails such a"
+    assert said in without.stdout
+    assert said in (tmp_path / "o.md").read_text()
     row = result_of(tmp_path / "o.json")["results"][3]
     assert row["metrics"]["faithfulness"]["nullReason"] == "judge_unparsed"
 

@@ -338,9 +338,9 @@ def test_the_table_says_what_went_wrong_and_what_was_saved() -> None:
     assert line.split()[1:] == ["3/5", "1", "6", "3", "6", "333", "50%", "100%", "(21%-100%)"]
     for said in (
         "judged by callable:fluent, mode cascade, style claims",
-        "faithfulness: 1 judgements failed: judge_timed_out 1",
-        "faithfulness: 1 rows lack some of their judgements",
-        "faithfulness: 1 rows pass and fail on repeats",
+        "faithfulness: 1 judgement failed: judge_timed_out 1",
+        "faithfulness: 1 row lacks some judgements",
+        "faithfulness: 1 row passes and fails on repeats",
         "cost 0.2500 USD by the prices given",
         "3 replies came after their deadline and were dropped",
     ):
