@@ -49,6 +49,30 @@ def test_the_panels_of_run() -> None:
     assert text.index("Examples:") < text.index("DATA is a file of samples") < text.index("─ Data ")
 
 
+@every_row(
+    ("path", "name", "flags"),
+    [
+        ("run", "LLM judge", ["--judge", "--judge-models", "--max-calls"]),
+        ("run", "Output", ["--store", "--html"]),
+        ("gate", "Gates", ["--store", "--min-mean", "--policy"]),
+        # What is in a group is arranged as well.
+        ("judge debias-check", "LLM judge", ["--judge-models"]),
+        ("labels compare", "Scoring", ["--judge", "--metric"]),
+        # A few flags are one list.
+        ("history", "Options", ["--store", "--branch", "--limit"]),
+    ],
+)
+def test_which_panel_a_flag_stands_in(path: str, name: str, flags: list[str]) -> None:
+    panels = re.split(r"^╭─ (.+?) ─+╮$", helped(*path.split()), flags=re.MULTILINE)
+    held = dict(zip(panels[1::2], panels[2::2], strict=True))[name]
+    assert [flag for flag in flags if f"│ {flag} " not in held] == []
+
+
+def test_examples_of_what_is_in_a_group_stand_after_the_first_sentence() -> None:
+    paragraphs = (command("labels compare").help or "").split("\n\n")
+    assert paragraphs[1].startswith("\b\nExamples:")
+
+
 @every_row("name", COMMANDS)
 def test_examples_stand_after_the_first_sentence(name: str) -> None:
     paragraphs = (command(name).help or "").split("\n\n")
