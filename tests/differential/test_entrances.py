@@ -212,3 +212,20 @@ def check_entrances(rows: list[dict[str, Any]], names: str, tmp_path: Path) -> N
         assert {
             field: found.fields.paths[field].split("[")[0].split(".")[0] for field in paths
         } == (paths), name
+
+
+def test_chat_turns_give_the_same_from_every_source_with_lists(tmp_path: Path) -> None:
+    """Cells of CSV and of workbooks hold texts, in which turns are not looked for."""
+    plain = rows_of("native", "list")
+    wanted = scores_of(rag_eval.evaluate_batch(plain, profile="grounded"))
+    chats = []
+    for row in plain:
+        turns = {"user": row.pop("question"), "assistant": row.pop("answer")}
+        messages = [{"role": role, "content": text} for role, text in turns.items()]
+        chats.append({**row, "messages": messages})
+    for name, make in OBJECTS.items():
+        assert scores_of(rag_eval.evaluate_batch(make(chats), profile="grounded")) == wanted, name
+    for name in ("a.jsonl", "a.json", "a.parquet", "a.arrow"):
+        FILES[name](chats, tmp_path / name)
+        score_file(tmp_path / name, tmp_path / "scores.jsonl", profile="grounded", restart=True)
+        assert scores_in(tmp_path / "scores.jsonl") == wanted, name
