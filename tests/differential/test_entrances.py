@@ -16,7 +16,7 @@ from pyarrow import parquet
 import rag_eval
 from rag_eval.jobs.file_scoring import score_file
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.samples import NullReason
+from rag_eval.samples import NullReason, Profile
 from tests.tables import every_row
 
 _TEXTS = ["The tower is 31 m high.", "It was built in 1887 of granite."]
@@ -179,7 +179,7 @@ def test_a_list_of_ground_truths_takes_the_best() -> None:
 
 
 @every_row("profile", ["overlap", "grounded"])
-def test_a_list_of_one_ground_truth_is_that_one(profile: str, tmp_path: Path) -> None:
+def test_a_list_of_one_ground_truth_is_that_one(profile: Profile, tmp_path: Path) -> None:
     plain, listed = (
         [{**row, "ground_truth": truth} for row in rows_of("native", "list")]
         for truth in ("31 m", ["31 m"])
