@@ -407,7 +407,8 @@ def test_a_server_that_is_not_there_is_exit_code_3_and_nothing_written(
     judge = ("--mode", "llm", "--judge", f"{url}#m", "--config", NO_RETRIES)
     done = invoke(command, data, *rest, *judge)
     assert (done.exit_code, done.stdout) == (3, ""), done.output
-    [line] = done.stderr.splitlines()
+    fields, line = done.stderr.splitlines()
+    assert fields.startswith("fields: question=question, ")
     assert line.startswith("error: openai:m never answered, in 20 judgements; the last: ")
     assert "connection to the judge's server failed" in line
     assert not target.exists()
@@ -418,7 +419,8 @@ def test_a_key_that_is_refused_ends_the_run_at_once(data: Path, status: int) -> 
     with JudgeServer(Fails(status, "no such thing")) as server:
         done = invoke("run", data, *llm(server))
     assert (done.exit_code, done.stdout) == (3, ""), done.output
-    [line] = done.stderr.splitlines()
+    fields, line = done.stderr.splitlines()
+    assert fields.startswith("fields: question=question, ")
     assert line.startswith("error: openai:m cannot be used: ")
     assert f"{status}: no such thing" in line
     assert server.n_requests <= 4
