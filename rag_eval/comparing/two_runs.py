@@ -27,7 +27,7 @@ from rag_eval.results.summaries import (
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.runs.run_files import RunSource, read_run, sources_of
 from rag_eval.runs.scored_run import ScoredRun
-from rag_eval.samples import MetricId
+from rag_eval.samples import MetricId, NullReason
 
 ALL_METRICS: Final = "*"
 """In a mapping of margins, the key for all metrics that it does not name."""
@@ -168,7 +168,11 @@ def _names(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
     shared = [metric for metric in old.metrics if metric in new.metrics]
     if not shared:
         raise InputError(f"{old.name} and {new.name} have no metric in common")
-    names = sorted(shared, key=lambda metric: (place_of(metric), metric))
+    # What neither run could measure, such as without a ground truth, is no result of the test.
+    shown = [
+        metric for metric in shared if not (_is_missing(old, metric) and _is_missing(new, metric))
+    ]
+    names = sorted(shown or shared, key=lambda metric: (place_of(metric), metric))
     other = set(old.metrics) ^ set(new.metrics)
     # A diagnostic never affects composite scores; its threshold affects verdicts.
     has_composite = not (np.isnan(old.composite).all() or np.isnan(new.composite).all())
@@ -177,6 +181,12 @@ def _names(old: ScoredRun, new: ScoredRun, wanted: Sequence[str] | None) -> list
     if not other and (old.passed != NOT_JUDGED).any() and (new.passed != NOT_JUDGED).any():
         names.append(PASSED)
     return names
+
+
+def _is_missing(run: ScoredRun, metric: MetricId) -> bool:
+    """Whether no row had the fields that the metric needs."""
+    reasons = run.null_reasons[:, run.metrics.index(metric)]
+    return bool(len(run)) and bool((reasons == NullReason.MISSING_FIELD).all())
 
 
 def _narrowed(

@@ -15,7 +15,7 @@ from rag_eval.metrics.ids import is_scorer_id
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.plumbing.checked_values import number, share
 from rag_eval.plumbing.json_records import record_json
-from rag_eval.plumbing.spelling import camel_case
+from rag_eval.plumbing.spelling import camel_case, counted
 from rag_eval.results.batch import BatchSummary
 from rag_eval.results.regressions import MetricRegression
 from rag_eval.samples import MetricId
@@ -159,11 +159,19 @@ def verdict_of(gates: Collection[GateOutcome], *, whole: bool = True) -> bool | 
     return (whole and all(gate.held for gate in gates)) if gates else None
 
 
-def no_gate_text(metrics: Sequence[MetricId]) -> str:
-    """The text shown in place of a verdict, which says how to set a gate."""
+def no_gate_text(metrics: Sequence[MetricId], n_failed: int = 0) -> str:
+    """The text shown in place of a verdict: how to set a gate, also for failed judgements."""
     name = metrics[0] if metrics and "faithfulness" not in metrics else "faithfulness"
     flag = "--min-mean" if higher_is_better(name) else "--max-mean"
-    return f"no gate set; add {flag} {name}=0.7 or rag-eval gate"
+    failed = ""
+    if n_failed:
+        judgements = counted(n_failed, "failed judgement")
+        do = "does" if n_failed == 1 else "do"
+        failed = (
+            f"; {judgements} {do} not affect the exit code: "
+            "to fail such a run, add --max-judge-failures 0"
+        )
+    return f"no gate set; add {flag} {name}=0.7 or rag-eval gate{failed}"
 
 
 def judge_failure_outcome(failed: int, wanted: int, bar: float) -> GateOutcome:

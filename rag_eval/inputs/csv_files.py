@@ -174,7 +174,7 @@ class CellReader:
     def _value(self, name: str, cell: str) -> Any:
         if name == "contexts":
             return self._contexts(cell)
-        return _golds(cell) if name in _TRUTHS else cell or None
+        return cell or None
 
     def _contexts(self, cell: str) -> Any:
         """The cell, or the parts of it where it is no list."""
@@ -185,13 +185,6 @@ class CellReader:
         if self._joined_by is not None and list_in(cell) is None:
             return cell.split(self._joined_by)
         return cell
-
-
-def _golds(cell: str) -> str | list[str] | None:
-    """One acceptable answer, or several as a list; None for an empty cell."""
-    found = list_in(cell) if cell.startswith("[") else None
-    is_list = isinstance(found, list) and all(isinstance(text, str) for text in found)
-    return (found if is_list else None) or cell or None
 
 
 class PeekedRows:

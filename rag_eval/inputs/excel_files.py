@@ -13,7 +13,9 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time
+from itertools import islice
 from typing import IO, Any, Final
 from xml.parsers import expat
 
@@ -26,6 +28,7 @@ from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
 from rag_eval.plumbing.extras import package
 
 _MOST_ROWS: Final = 1 << 20  # of a sheet, as Excel has it
+_ROWS_AT_ONCE: Final = 16
 _SHEETS: Final = ("xl/worksheets/", "xl/chartsheets/")
 _MOST_ELEMENTS: Final = 1 << 20  # of a row, and of all that is not rows
 _DAMAGED: Final = (
@@ -51,12 +54,11 @@ def excel_blocks(
         Without openpyxl.
     """
     openpyxl = package("openpyxl", f"reading {file.source}", "excel")
-    # Of styles and extensions, which hold no rows; some come where a sheet ends.
-    warnings.filterwarnings("ignore", module=r"openpyxl\.")
     content = file.whole()
     _check_archive(content, file)
     try:
-        book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
+        with _quietly():
+            book = openpyxl.load_workbook(content, read_only=True, data_only=True, keep_links=False)
         yield from _blocks(book, file, fields_of, context_separator, skip_rows)
     except InputError:
         raise
@@ -96,13 +98,27 @@ def _first_sheet(book: Any) -> tuple[Any, Iterator[CsvRow]]:
     return book.worksheets[0], iter(())
 
 
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """No warnings of styles and extensions, which hold no rows."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"openpyxl\.")
+        yield
+
+
 def _rows(sheet: Any) -> Iterator[CsvRow]:
     # What a file says of its size may be wrong, or meant to be.
     sheet.reset_dimensions()
-    rows = sheet.iter_rows(max_row=_MOST_ROWS, values_only=True)
-    for number, values in enumerate(rows):
-        if any(value is not None for value in values):
-            yield CsvRow(list(map(_text, values)), number)
+    rows = enumerate(sheet.iter_rows(max_row=_MOST_ROWS, values_only=True))
+    while True:
+        # Not over a yield, where the filters would be those of the caller; some come at the end.
+        with _quietly():
+            few = list(islice(rows, _ROWS_AT_ONCE))
+        if not few:
+            return
+        for number, values in few:
+            if any(value is not None for value in values):
+                yield CsvRow(list(map(_text, values)), number)
 
 
 def _fitted(cells: list[str], n_columns: int) -> list[str]:

@@ -40,6 +40,7 @@ _FIELDS: Final = {
 _GIVEN: Final = {"question": GIVEN_QUESTION, "answer": GIVEN_ANSWER, "contexts": GIVEN_CONTEXTS}
 _ID_IS_NUMBER: Final = 1 << 5
 _MAX_ROWS: Final = 8192
+_LIST, _ESCAPE = b"[\\"
 _FIRST_ITEMS: Final = 1 << 14
 
 _decode = msgspec.json.Decoder().decode
@@ -251,12 +252,21 @@ class JsonBlock:
         bits = [bit for name, bit in _GIVEN.items() if getattr(needs, name)]
         wanted = np.uint8(sum(bits))
         given = self._scanned.marks & wanted
+        if needs.ground_truth and self._may_have_lists():
+            return self.as_rows().pack(needs)
         if needs.profile == "grounded":
             return self._packed(needs, given)
         if np.any(given != wanted):
             # Which rows may lack a field is known to those who read them one by one.
             return self.as_rows().pack(needs)
         return self._packed(needs, None)
+
+    def _may_have_lists(self) -> bool:
+        """Whether a ground truth may be a list that is written as a text."""
+        truths = self._scanned.texts(_GROUND_TRUTH)
+        begins = truths.begins[truths.sizes > 0]
+        firsts = np.frombuffer(self._scanned.lines, np.uint8)[begins]
+        return bool(np.any((firsts == _LIST) | (firsts == _ESCAPE)))
 
     def _packed(self, needs: FieldNeeds, given: npt.NDArray[np.uint8] | None) -> SampleBatch:
         """The batch, of the grounded profile when told what is given."""

@@ -236,6 +236,8 @@ class _RowReader:
             self.ordinals.append(self.ordinal)
         else:
             fault = f"must be a JSON object, got {_json_type(row)}"
+            if isinstance(row, list) and self.ordinal == 0 and self.origin.unit == "line":
+                fault += "; an array of samples belongs in a .json file"
             self.origin.add_fault(number, row, fault)
         self.ordinal += 1
 
@@ -454,6 +456,15 @@ def _rows_inside(document: dict[str, Any], file: ByteFile) -> Any:
     return found.rows
 
 
+def _lines_of_objects(data: bytes) -> list[Any] | None:
+    """The objects of JSON lines; None for anything else."""
+    try:
+        rows = [_loads(line) for line in data.removeprefix(_BOM).splitlines() if line.strip()]
+    except (ValueError, RecursionError):
+        return None
+    return rows if all(isinstance(row, dict) for row in rows) else None
+
+
 def _array_leniently(data: bytes, file: ByteFile) -> Any:
     source, bad_byte = file.source, _first_bad_byte(data, file.encoding_hint)
     if bad_byte:
@@ -465,5 +476,9 @@ def _array_leniently(data: bytes, file: ByteFile) -> Any:
     except ValueError as error:
         hint = _cut_hint(error)
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
+            rows = _lines_of_objects(data)
+            if rows is not None:
+                file.remarks.append(f"rows: {len(rows):,} lines of JSON")
+                return rows
             hint = "; one sample per line belongs in a .jsonl file"
         raise InputError(f"{source} {_syntax_fault(error)}{hint}") from None

@@ -172,7 +172,7 @@ class Input:
         self._extra_columns = columns
         self._optional_columns = optional_columns
         self._n_bytes = _sizes(self.paths)
-        self._done = 0
+        self._done = self._n_file_bytes = 0
         self._file: ByteFile | ColumnFile | None = None
         self._states: dict[str | Path, FileState | None] = {}
         self.remarks: list[str] = []
@@ -190,6 +190,11 @@ class Input:
             return None
         here = 0 if self._file is None else self._file.position
         return min(1.0, (self._done + here) / self._n_bytes)
+
+    @property
+    def _is_all_read(self) -> bool:
+        """Whether a file that has a size was read to its end."""
+        return self._file is not None and 0 < self._n_file_bytes <= self._file.position
 
     def identity(self) -> list[dict[str, Any]]:
         """What tells whether the files are still what they were.
@@ -249,6 +254,7 @@ class Input:
 
     def _file_blocks(self, path: str | Path, skip_rows: int) -> Iterator[SampleBlock]:
         self._note_state(path)
+        self._n_file_bytes = _sizes([path])
         if plain_name(path).endswith(COLUMNS):
             from rag_eval.inputs.parquet_files import opened_columns
 
@@ -362,8 +368,9 @@ class Input:
                     fields = _fields_of_rows(block, fields_of)
                     if scan is not None:
                         scan(fields)
-                    # The rows of a pipe are scored as they come.
-                    if self.can_be_read_again and peeked.is_at_end():
+                    # Not before all bytes are read: rows of a pipe are scored as they come, and
+                    # of a long file it is known how much of it has been.
+                    if self._is_all_read and peeked.is_at_end():
                         self.found[-1] = self.found[-1]._replace(names_all=True)
                 if fields is not None:
                     block.rows = [fields.row(row) for row in block.rows]  # type: ignore[arg-type]

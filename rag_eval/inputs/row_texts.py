@@ -167,6 +167,9 @@ def _read_plain(texts: RowTexts) -> bool:
         texts.answer = [row.get("answer") for row in rows]  # type: ignore[misc]
     if needs.ground_truth:
         texts.ground_truth = [row.get(truth) or "" for row in rows]
+        if any(type(text) is not str or text[:1] == "[" for text in texts.ground_truth):
+            texts.question, texts.answer, texts.ground_truth = [], [], []
+            return False
     texts.contexts = list(chain.from_iterable(lists))  # type: ignore[arg-type]
     texts.row_contexts += accumulate(map(len, lists))  # type: ignore[arg-type]
     return True
@@ -221,7 +224,10 @@ def _plain_truths(rows: list[dict[str, Any]]) -> list[Sequence[str]] | None:
     if spelling is None:
         return None
     found = [row.get(spelling) for row in rows]
-    return [(truth,) if type(truth) is str and truth else _acceptable(truth) for truth in found]
+    return [
+        (truth,) if type(truth) is str and truth and truth[0] != "[" else _acceptable(truth)
+        for truth in found
+    ]
 
 
 def _or_empty(texts: Iterable[str | None]) -> list[str]:
@@ -244,7 +250,7 @@ def _read_overlap(texts: RowTexts, sample: SampleLike) -> None:
     if needs.answer:
         texts.answer.append(get("answer"))
     if needs.ground_truth:
-        texts.ground_truth.append(_ground_truth(sample) or "")
+        texts.ground_truth.append(_only_truth(_ground_truth(sample)) or "")
     if needs.contexts:
         texts.contexts.extend(_contexts(sample, get("contexts"), needs))
         texts.row_contexts.append(len(texts.contexts))
@@ -274,6 +280,21 @@ def _read_grounded(texts: RowTexts, sample: SampleLike) -> None:
     texts.languages.append(_language(get("language")))
 
 
+def _only_truth(truth: Any) -> Any:
+    """The ground truth that a list of one holds, which the overlap profile takes as well."""
+    truth = _listed_truth(truth)
+    return truth[0] if isinstance(truth, (list, tuple)) and len(truth) == 1 else truth
+
+
+def _listed_truth(truth: Any) -> Any:
+    if type(truth) is not str or truth[:1] != "[":
+        return truth
+    # A sample as we know it needs none of this.
+    from rag_eval.inputs.schemas.contexts import truth_texts
+
+    return truth_texts(truth)
+
+
 def _acceptable(truth: Any) -> Sequence[str]:
     """The acceptable answers of a ground truth, of which there may be none.
 
@@ -281,6 +302,7 @@ def _acceptable(truth: Any) -> Sequence[str]:
     """
     if truth is None:
         return ()
+    truth = _listed_truth(truth)
     if not isinstance(truth, (list, tuple)):
         return () if isinstance(truth, str) and not truth else (truth,)
     if not truth:
@@ -407,7 +429,10 @@ def _text_fault(sample: SampleLike, name: str, value: object) -> str:
     if value is None and "[" not in name:
         return f"{name} is missing{_near(sample, name)}; wanted a str"
     if name == "ground_truth" and isinstance(value, (list, tuple)):
-        return f"ground_truth is a list of {len(value)}; the overlap profile takes one str"
+        return (
+            f"ground_truth is a list of {len(value)}; the overlap profile takes one str, "
+            "--profile grounded the best of several"
+        )
     if isinstance(value, Mapping) and name.startswith("contexts["):
         keys = ", ".join(islice((repr(key) for key in value if isinstance(key, str)), _MOST_NAMED))
         return (

@@ -10,7 +10,7 @@ from typing import Any, Final
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import SampleBlock
 from rag_eval.inputs.samples import TEXT_FIELDS, SampleError, SampleLike
-from rag_eval.inputs.schemas.contexts import context_texts
+from rag_eval.inputs.schemas.contexts import context_texts, truth_texts
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.samples import EvalSample
 
@@ -170,6 +170,7 @@ def _texts(value: object, name: str) -> list[str]:
 
 def _truth(value: object, name: str) -> str | list[str] | None:
     """The ground truth; the empty text means that there is none."""
+    value = truth_texts(value)
     if isinstance(value, str):
         return value or None
     truths = [text for text in _texts(value, name) if text]

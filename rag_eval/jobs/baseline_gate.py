@@ -32,6 +32,11 @@ class BaselineGate:
     Means are enough for policy ``node``. For others the rows are kept while they are scored, their
     texts are not: some 10 bytes a score.
 
+    Attributes
+    ----------
+    source : ResultFile, BatchEvalResult or mapping
+        The baseline as it was read.
+
     Raises
     ------
     InputError
@@ -50,6 +55,7 @@ class BaselineGate:
         given = options["baseline"]
         if isinstance(given, (str, Path)):
             given = ResultFile(given)  # which is read twice, standard input too
+        self.source = given
         self._means, self.notes = checked_baseline(plan, given, allow_mismatch=self._force)
         assert self._means is not None
         if not any(metric in self._means.means for metric in plan.columns):

@@ -162,7 +162,8 @@ class _FileRun:
         from rag_eval.views.making import RunWatch
 
         force = bool(self._options.get("allow_signature_mismatch"))
-        return RunWatch(self._plan, slice_by, self._options.get("baseline"), force=force)
+        baseline = None if self._against is None else self._against.source
+        return RunWatch(self._plan, slice_by, baseline, force=force)
 
     def sinks(self) -> Iterator[Sink]:
         """Where the rows go."""

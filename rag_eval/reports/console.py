@@ -139,7 +139,9 @@ def print_verdict(report: RunReport, console: Console) -> None:
         print_line(console, Text("INTERRUPTED  only some of the samples were scored", "yellow"))
     print_gates(report.gates, console)
     if not report.gates:
-        print_plain(console, no_gate_text(list(report.result.shown_aggregates)))
+        judging = report.result.judging
+        n_failed = judging.n_failed if judging is not None else 0
+        print_plain(console, no_gate_text(list(report.result.shown_aggregates), n_failed))
 
 
 def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:

@@ -10,6 +10,7 @@ from rag_eval.results.summaries import MeanScore
 from rag_eval.stats.intervals import Interval
 
 NONE: Final = "–"
+_NOTABLE_GAP: Final = 0.05
 
 
 def number_text(value: float | None, digits: int = 2, sign: str = "") -> str:
@@ -36,6 +37,12 @@ def mean_text(mean: MeanScore) -> str:
     """``0.83 (412/500)``, without the share if it is unknown."""
     text = number_text(mean.mean)
     return text if mean.n is None else f"{text} ({mean.n}/{mean.n_rows})"
+
+
+def gap_text(n: int, n_rows: int) -> str:
+    """``12 % not measured``, to stand beside a mean; empty where no more than 5 % are null."""
+    rate = (n_rows - n) / n_rows if n_rows else 0.0
+    return f"{rate:.0%} not measured".replace("%", " %") if rate > _NOTABLE_GAP else ""
 
 
 def score_text(value: float | None) -> str:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.reports.figures import NONE, known_bounds, score_text
+from rag_eval.reports.figures import NONE, gap_text, known_bounds, score_text
 from rag_eval.reports.page.visible_text import short, visible_plain
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 
@@ -133,10 +133,12 @@ def folded(summary: str, *content: Content) -> Element:
 
 
 def mean_text(aggregate: MetricAggregate | CompositeAggregate) -> str:
-    """``0.71 [0.65, 0.76]``."""
+    """``0.71 [0.65, 0.76]``, and how much was not measured where that is more than 5 %."""
     if math.isnan(aggregate.mean):
         return NONE
-    return f"{score_text(aggregate.mean)} {known_bounds(aggregate.interval)}".rstrip()
+    gap = gap_text(aggregate.n, aggregate.n_rows)
+    parts = score_text(aggregate.mean), known_bounds(aggregate.interval), gap and f"({gap})"
+    return " ".join(filter(None, parts))
 
 
 def threshold_text(metric: str, threshold: float | None) -> str:

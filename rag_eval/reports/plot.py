@@ -121,7 +121,7 @@ class ScoreFigure(Figure):
 
 def _chosen(batch: BatchEvalResult, metrics: Iterable[str] | None) -> list[str]:
     if metrics is None:
-        return [*batch.aggregates, COMPOSITE]
+        return [*batch.shown_aggregates, COMPOSITE]
     asked = [metrics] if isinstance(metrics, str) else list(metrics)
     names = [name if name == COMPOSITE else to_metric_id(name) for name in asked]
     for name in names:

@@ -9,7 +9,7 @@ from typing import Final
 
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.comparison import comparison_markdown
-from rag_eval.reports.figures import NONE, interval_text, score_text, share_text
+from rag_eval.reports.figures import NONE, gap_text, interval_text, score_text, share_text
 from rag_eval.reports.markdown_text import markdown_table, markdown_text, summary_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
@@ -89,7 +89,9 @@ def _metric_lines(view: RunView) -> list[str]:
 def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> list[str]:
     interval = interval_text(aggregate.interval) if aggregate.n else NONE
     scored = f"{aggregate.n:,}/{aggregate.n_rows:,}"
-    return [score_text(aggregate.mean), interval, scored, share_text(aggregate.pass_rate)]
+    gap = gap_text(aggregate.n, aggregate.n_rows)
+    mean = score_text(aggregate.mean) + (f" ({gap})" if gap else "")
+    return [mean, interval, scored, share_text(aggregate.pass_rate)]
 
 
 def _comparison_lines(view: RunView) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -49,7 +49,7 @@ def histograms(
     return {
         name: Histogram(*between, tuple(counts[name].tolist()))
         for name, between in ends.items()
-        if between is not None
+        if between is not None and name not in summary.left_out
     }
 
 
@@ -82,6 +82,7 @@ def slices_of(
     composite: npt.NDArray[np.float64],
     passed: npt.NDArray[np.bool_],
     columns: Mapping[str, Sequence[str | None]],
+    left_out: Collection[MetricId] = (),
 ) -> tuple[SliceView, ...]:
     """One view for each value of each field, by field and by how many rows have the value.
 
@@ -94,6 +95,8 @@ def slices_of(
     passed : bool, shape (R,)
     columns : mapping
         Per field a text for each row, or None.
+    left_out : collection of MetricId
+        Metrics that are not shown.
     """
     found: list[SliceView] = []
     for name, values in columns.items():
@@ -106,6 +109,7 @@ def slices_of(
             means = {
                 metric: column_interval(metric, scores[rows, column])
                 for column, metric in enumerate(metrics)
+                if metric not in left_out
             }
             means[COMPOSITE] = column_interval(COMPOSITE, composite[rows])
             measured = ~np.isnan(np.column_stack([scores[rows], composite[rows]]))

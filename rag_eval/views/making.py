@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,6 +83,7 @@ def view_of_batch(
             batch.composite_scores,
             batch.sample_passed,
             {name: _column(batch, name) for name in slice_by},
+            batch.left_out,
         ),
         comparison=None
         if baseline is None
@@ -174,7 +175,7 @@ class RunWatch:
     plan : Plan
     slice_by : sequence of str
         Fields of the samples or of their metadata.
-    baseline : path, optional
+    baseline : RunSource, optional
         An earlier run to compare with row by row.
     force : bool
         Compare with a baseline of other settings all the same.
@@ -184,7 +185,7 @@ class RunWatch:
         self,
         plan: Plan,
         slice_by: Sequence[str] = (),
-        baseline: str | Path | None = None,
+        baseline: RunSource | None = None,
         *,
         force: bool = False,
     ) -> None:
@@ -236,7 +237,7 @@ class RunWatch:
             faults=tuple(faults),
             histograms=histograms(summary, with_composites),
             rows=tuple(rows),
-            slices=self._slices(run),
+            slices=self._slices(run, summary.left_out),
             comparison=comparison,
             notes=tuple(notes),
         )
@@ -251,11 +252,13 @@ class RunWatch:
             line=row.line,
         )
 
-    def _slices(self, run: ScoredRun | None) -> tuple[SliceView, ...]:
+    def _slices(
+        self, run: ScoredRun | None, left_out: Collection[MetricId]
+    ) -> tuple[SliceView, ...]:
         if run is None or not self._slice_by:
             return ()
         passed = run.passed.astype(np.bool_)
-        return slices_of(run.metrics, run.scores, run.composite, passed, run.columns)
+        return slices_of(run.metrics, run.scores, run.composite, passed, run.columns, left_out)
 
     def _compared(self, run: ScoredRun | None) -> tuple[RunComparison | None, list[str]]:
         """Row by row; a baseline that is a summary, or has no ids, is compared by gates alone."""

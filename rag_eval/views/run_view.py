@@ -142,6 +142,8 @@ class RunView:
         if self.interrupted:
             return "the run was interrupted: only part of the samples was scored"
         if not self.gates:
-            return no_gate_text(list(self.summary.shown_aggregates))
+            judging = self.summary.judging
+            n_failed = judging.n_failed if judging is not None else 0
+            return no_gate_text(list(self.summary.shown_aggregates), n_failed)
         ordered = sorted(self.gates, key=lambda gate: gate.held)
         return ordered[0].message

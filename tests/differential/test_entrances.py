@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pyarrow import parquet
 import rag_eval
 from rag_eval.jobs.file_scoring import score_file
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.samples import NullReason
+from rag_eval.samples import NullReason, Profile
 from tests.tables import every_row
 
 _TEXTS = ["The tower is 31 m high.", "It was built in 1887 of granite."]
@@ -37,21 +37,32 @@ SHAPES: dict[str, list[Any]] = {
     "empty list in a text": ["[]", repr(_OTHER)],
     "blank text": [" ", repr(_OTHER)],
 }
+# Ground truths of the two rows.
+TRUTHS: dict[str, list[Any]] = {
+    "JSON in a text": [json.dumps(["31 m", "It is 31 m high."]), "At 9."],
+    "Python list in a text": [repr(["31 m", "It is 31 m high."]), repr(["At 9."])],
+    "a text in brackets": ["[31] m [high]", "[At 9.]"],
+    "of one": [repr(["31 m"]), json.dumps(["At 9."])],
+}
 NAMES = {
     "native": ("question", "answer", "contexts", "ground_truth"),
     "mixed": ("query", "generatedAnswer", "retrieved_docs", "gold"),
 }
 
 
-def rows_of(names: str, shape: str) -> list[dict[str, Any]]:
+def rows_of(
+    names: str, shape: str, truths: Sequence[Any] = ("31 m", "31 m")
+) -> list[dict[str, Any]]:
     columns = NAMES[names]
     answers = ["The tower is 31 m high.", "The museum opens at 10."]
     return [
         {
             "id": f"q{row}",
-            **dict(zip(columns, (f"What is {row}?", answer, contexts, "31 m"), strict=True)),
+            **dict(zip(columns, (f"What is {row}?", answer, contexts, truth), strict=True)),
         }
-        for row, (answer, contexts) in enumerate(zip(answers, SHAPES[shape], strict=True))
+        for row, (answer, contexts, truth) in enumerate(
+            zip(answers, SHAPES[shape], truths, strict=True)
+        )
     ]
 
 
@@ -146,7 +157,46 @@ def scores_in(path: Path) -> list[list[str]]:
 @every_row("names", list(NAMES))
 @every_row("shape", list(SHAPES))
 def test_every_entrance_gives_the_same(names: str, shape: str, tmp_path: Path) -> None:
-    rows = rows_of(names, shape)
+    check_entrances(rows_of(names, shape), names, tmp_path)
+
+
+@every_row("names", list(NAMES))
+@every_row("truths", list(TRUTHS))
+def test_ground_truths_are_lists_wherever_they_are_written_so(
+    names: str, truths: str, tmp_path: Path
+) -> None:
+    check_entrances(rows_of(names, "list", TRUTHS[truths]), names, tmp_path)
+
+
+def test_a_list_of_ground_truths_takes_the_best() -> None:
+    def correctness(truth: Any) -> list[list[str]]:
+        rows = [{**row, "ground_truth": truth} for row in rows_of("native", "list")]
+        return scores_of(rag_eval.evaluate_batch(rows, ["answer_correctness"], profile="grounded"))
+
+    truths = ["Bananas.", "The tower is 31 m high."]
+    assert correctness(repr(truths)) == correctness(truths)
+    assert correctness(truths) != correctness(repr(truths).strip("]"))
+
+
+@every_row("profile", ["overlap", "grounded"])
+def test_a_list_of_one_ground_truth_is_that_one(profile: Profile, tmp_path: Path) -> None:
+    plain, listed = (
+        [{**row, "ground_truth": truth} for row in rows_of("native", "list")]
+        for truth in ("31 m", ["31 m"])
+    )
+    wanted = scores_of(rag_eval.evaluate_batch(plain, profile=profile))
+    printed = [{**row, "ground_truth": repr(row["ground_truth"])} for row in listed]
+    for rows in (listed, printed):
+        for name, make in OBJECTS.items():
+            found = rag_eval.evaluate_batch(make(rows), profile=profile)
+            assert scores_of(found) == wanted, name
+        for name, write in FILES.items():
+            write(rows, tmp_path / name)
+            score_file(tmp_path / name, tmp_path / "scores.jsonl", profile=profile, restart=True)
+            assert scores_in(tmp_path / "scores.jsonl") == wanted, name
+
+
+def check_entrances(rows: list[dict[str, Any]], names: str, tmp_path: Path) -> None:
     wanted = scores_of(rag_eval.evaluate_batch(rows, profile="grounded"))
     paths = dict(zip(NAMES["native"], NAMES[names], strict=True))
     for name, make in OBJECTS.items():
@@ -162,3 +212,20 @@ def test_every_entrance_gives_the_same(names: str, shape: str, tmp_path: Path) -
         assert {
             field: found.fields.paths[field].split("[")[0].split(".")[0] for field in paths
         } == (paths), name
+
+
+def test_chat_turns_give_the_same_from_every_source_with_lists(tmp_path: Path) -> None:
+    """Cells of CSV and of workbooks hold texts, in which turns are not looked for."""
+    plain = rows_of("native", "list")
+    wanted = scores_of(rag_eval.evaluate_batch(plain, profile="grounded"))
+    chats = []
+    for row in plain:
+        turns = {"user": row.pop("question"), "assistant": row.pop("answer")}
+        messages = [{"role": role, "content": text} for role, text in turns.items()]
+        chats.append({**row, "messages": messages})
+    for name, make in OBJECTS.items():
+        assert scores_of(rag_eval.evaluate_batch(make(chats), profile="grounded")) == wanted, name
+    for name in ("a.jsonl", "a.json", "a.parquet", "a.arrow"):
+        FILES[name](chats, tmp_path / name)
+        score_file(tmp_path / name, tmp_path / "scores.jsonl", profile="grounded", restart=True)
+        assert scores_in(tmp_path / "scores.jsonl") == wanted, name

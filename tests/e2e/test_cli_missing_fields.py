@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from matplotlib.text import Text
 
-from rag_eval import evaluate_batch, run_file, score_file
+from rag_eval import compare, evaluate_batch, run_file, score_file
 from rag_eval.errors import InputError, NotMeasuredError
 from tests.commands import invoke
 from tests.tables import every_row
@@ -134,6 +135,57 @@ def test_tables_and_reports_leave_out_what_was_not_measured(tmp_path: Path) -> N
     assert "recall" not in table
     assert "not measured: " in text.read_text()
     assert "not measured: " in page.read_text()
+
+
+def test_slices_plots_and_tests_leave_out_what_was_not_measured(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [{**NO_TRUTH, "id": f"q{n}", "model": "ab"[n % 2]} for n in range(8)]
+    found = evaluate_batch(rows, profile="grounded")
+    figure = found.plot()
+    shown = " ".join(text.get_text() for text in figure.findobj(Text))
+    assert "faithfulness" in shown
+    assert "context_recall" not in shown
+    assert [change.name for change in compare(found, found).changes] == [
+        *found.shown_aggregates,
+        "composite",
+        "passed",
+    ]
+    data, page = written(tmp_path, rows), tmp_path / "p.html"
+    before = tmp_path / "before.json"
+    assert invoke("run", data, "--profile", "grounded", "--output", before).exit_code == 0
+    flags = ("--profile", "grounded", "--slice-by", "model", "--html", page, "--baseline", before)
+    done = invoke("run", data, *flags)
+    assert done.exit_code == 0, done.stderr
+    assert "recall" not in done.stdout
+    view = run_file(data, profile="grounded", slice_by=["model"], view=True).view
+    assert view is not None
+    assert [list(one.means) for one in view.slices] == [[*found.shown_aggregates, "composite"]] * 2
+    assert list(view.histograms) == [*found.shown_aggregates, "composite"]
+
+
+@every_row("n_null, gap", [(5, ""), (6, "(6 % not measured)"), (12, "(12 % not measured)")])
+def test_what_was_not_measured_stands_beside_the_mean(
+    n_null: int, gap: str, tmp_path: Path
+) -> None:
+    rows: list[dict[str, Any]] = [FULL] * (100 - n_null) + [{**FULL, "answer": None}] * n_null
+    data, page, text = written(tmp_path, rows), tmp_path / "p.html", tmp_path / "p.md"
+    flags = ("--profile", "grounded", "--metrics", "faithfulness")
+    done = invoke("run", data, *flags, "--html", page, "--markdown", text, env={"COLUMNS": "160"})
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("faithfulness")]
+    assert line.split()[-2:] == [f"{n_null}", f"{n_null / 100:.2f}"]
+    batch = evaluate_batch(rows, ["faithfulness"], profile="grounded")
+    for report in (page.read_text(), text.read_text(), batch._repr_html_()):
+        assert ("% not measured)" in report) == bool(gap)
+        assert gap in report
+
+
+def test_a_baseline_on_standard_input_is_read_once(tmp_path: Path) -> None:
+    data = written(tmp_path, [{**FULL, "id": f"q{n}"} for n in range(8)])
+    page, before = tmp_path / "p.html", tmp_path / "before.json"
+    assert invoke("run", data, "--output", before).exit_code == 0
+    done = invoke("run", data, "--html", page, "--baseline", "-", input=before.read_bytes())
+    assert done.exit_code == 0, done.stderr
+    assert "not compared" not in page.read_text()
 
 
 def test_results_keep_the_entry_of_what_was_not_measured(tmp_path: Path) -> None:

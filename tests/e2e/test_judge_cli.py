@@ -225,9 +225,18 @@ def test_failed_judgements_fail_the_gate_unless_so_many_may(data: Path, tmp_path
             *("run", data, *llm(server), *FAITH, "--min-mean", "faithfulness=0.5"),
             *("--max-judge-failures", 0.1, "--output", tmp_path / "o.json"),
         )
+        without = invoke("run", data, *llm(server), *FAITH, "--markdown", tmp_path / "o.md")
+        gated = invoke("run", data, *llm(server), *FAITH, "--max-judge-failures", 0)
     assert (strict.exit_code, lenient.exit_code) == (1, 0), strict.output + lenient.output
     assert "faithfulness: 1 judgement failed: judge_unparsed 1" in strict.stderr
     assert "share of failed judgements 0.08 (1/12) is above 0.00" in strict.stdout
+    assert (without.exit_code, gated.exit_code) == (0, 1)
+    assert "faithfulness: 1 judgement failed" in without.stderr
+    said = (
+        "1 failed judgement does not affect the exit code: to fail such a run, add --max-judge-fa"
+    )
+    assert said in without.stdout
+    assert said in (tmp_path / "o.md").read_text()
     row = result_of(tmp_path / "o.json")["results"][3]
     assert row["metrics"]["faithfulness"]["nullReason"] == "judge_unparsed"
 
@@ -400,7 +409,8 @@ def test_a_server_that_is_not_there_is_exit_code_3_and_nothing_written(
     judge = ("--mode", "llm", "--judge", f"{url}#m", "--config", NO_RETRIES)
     done = invoke(command, data, *rest, *judge)
     assert (done.exit_code, done.stdout) == (3, ""), done.output
-    [line] = done.stderr.splitlines()
+    fields, line = done.stderr.splitlines()
+    assert fields.startswith("fields: question=question, ")
     assert line.startswith("error: openai:m did not answer in 20 judgements; the last error: ")
     assert "connection to the judge's server failed" in line
     assert not target.exists()
@@ -411,7 +421,8 @@ def test_a_key_that_is_refused_ends_the_run_at_once(data: Path, status: int) -> 
     with JudgeServer(Fails(status, "no such thing")) as server:
         done = invoke("run", data, *llm(server))
     assert (done.exit_code, done.stdout) == (3, ""), done.output
-    [line] = done.stderr.splitlines()
+    fields, line = done.stderr.splitlines()
+    assert fields.startswith("fields: question=question, ")
     assert line.startswith("error: openai:m cannot be used: ")
     assert f"{status}: no such thing" in line
     assert server.n_requests <= 4

@@ -37,12 +37,13 @@ from rag_eval.inputs.arrow.values import Reader, TextReader, value_reader, value
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import TEXT_FIELDS, FieldNeeds, SampleError, SampleLike, sample_name
-from rag_eval.inputs.schemas.contexts import context_texts
+from rag_eval.inputs.schemas.contexts import context_texts, truth_texts
 from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
 from rag_eval.kernels.columns import SampleBatch
 
 _FIELDS: Final = (*TEXT_FIELDS, "id", "language")
 _LOOKED_AT_ROWS: Final = 64
+_LISTED: Final = {"contexts": context_texts, "ground_truth": truth_texts}
 _ECHOED: Final = {"ground_truth": "groundTruth"}
 _MAX_BLOCK_ROWS: Final = 8192
 # More than in blocks of rows: nothing is copied, and each block costs the threads a turn.
@@ -185,7 +186,11 @@ def _column_of(name: str, path: _Path, cells: Cells) -> _Column | None:
         column = text_lists_of(cells, path.column) if lists_allowed else None
     elif not path.steps:
         texts = texts_of(cells)
-        column = None if name == "contexts" and not _are_single(texts) else texts
+        column = texts
+        if (name == "contexts" and not _are_single(texts)) or (
+            name == "ground_truth" and _may_be_lists(texts)
+        ):
+            column = None
     if column is not None:
         return column
     try:
@@ -205,6 +210,14 @@ def _are_single(texts: Texts | None) -> bool:
     firsts = data[offsets[:-1][lengths > 0]]
     # The last four begin the spaces that are not ASCII.
     return not np.isin(firsts, _DOUBTFUL_FIRSTS).any()
+
+
+def _may_be_lists(texts: Texts | None) -> bool:
+    """Whether a text may be the print of a list."""
+    if texts is None:
+        return False
+    data, offsets = texts.taken(range(len(texts.ends) - 1))
+    return bool(np.any(data[offsets[:-1][np.diff(offsets) > 0]] == ord("[")))
 
 
 class _Table:
@@ -310,8 +323,9 @@ class ArrowBlock:
             elif reader is not None:
                 value = reader(row)
             if value is not None:
+                texts_of_field = _LISTED.get(name)
                 sample[_ECHOED.get(name, name)] = (
-                    context_texts(value) if name == "contexts" else value
+                    value if texts_of_field is None else texts_of_field(value)
                 )
         return sample
 
@@ -400,6 +414,9 @@ class ArrowBlock:
         if len(parts) < len(_read_fields(needs)) or any(part.too_long() for part in parts.values()):
             return self._pack_samples(needs, doubtful)
         if needs.profile == "overlap":
+            truth = parts.get("ground_truth")
+            if truth is not None and truth.row_texts is not None and np.any(truth.n_texts):
+                return self._pack_samples(needs, doubtful)  # lists, of which each has to be of one
             batch = overlap_batch(parts, needs, doubtful)
         else:
             batch = grounded_batch(parts, needs, doubtful)

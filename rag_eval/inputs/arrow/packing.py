@@ -106,7 +106,10 @@ def _without_empty(texts: TextColumn, kept: Bools) -> TextColumn:
 
 
 def overlap_batch(parts: Mapping[str, Part], needs: FieldNeeds, doubtful: Bools) -> SampleBatch:
-    """The batch of the overlap profile; rows that may have a fault are marked."""
+    """The batch of the overlap profile; rows that may have a fault are marked.
+
+    Lists of ground truths are empty.
+    """
     n_rows = len(doubtful)
     nothing = np.zeros(n_rows, np.bool_)
     contexts, truth = parts.get("contexts"), parts.get("ground_truth")
@@ -114,9 +117,6 @@ def overlap_batch(parts: Mapping[str, Part], needs: FieldNeeds, doubtful: Bools)
     has_truth = nothing
     if truth is not None and truth.row_texts is None:
         has_truth = np.diff(truth.texts.offsets) > 0
-    elif truth is not None:
-        # One text is wanted, and an empty list is none.
-        doubtful |= truth.n_texts > 0
     for name in ("question", "answer", "contexts"):
         part = parts.get(name)
         if part is not None and not part.given.all():

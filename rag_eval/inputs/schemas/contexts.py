@@ -80,6 +80,18 @@ def context_texts(value: Any) -> Any:
     return _flat(value, 0) if isinstance(value, tuple) else value
 
 
+def truth_texts(value: Any) -> Any:
+    """A ground truth; a text that is the print of a list of texts as that list.
+
+    The acceptable answers of one question come so from cells of tables.
+    """
+    if type(value) is not str or not value.startswith("["):
+        return value
+    found = list_in(value)
+    is_list = isinstance(found, list) and all(isinstance(text, str) for text in found)
+    return (found if is_list else None) or value
+
+
 def list_in(text: str) -> Any:
     """The list, or object with a text, that a text is the print of; None where it is neither."""
     stripped = text.strip()

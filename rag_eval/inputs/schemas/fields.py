@@ -231,8 +231,8 @@ def _check_agreed(fits: list[_Fit]) -> None:
         own = [f"{name}={path}" for name, path in fit.texts().items() if (name, path) not in agreed]
         shown.append(f"{fit.schema} ({listed(own)})")
     raise InputError(
-        f"columns fit several schemas: {', '.join(shown)}; name one with --schema NAME, "
-        "or map the fields with --map FIELD=PATH"
+        f"columns can be read in {len(shown)} ways: {', '.join(shown)}; choose one with "
+        + " or ".join(f"--schema {fit.schema}" for fit in readings)
     )
 
 

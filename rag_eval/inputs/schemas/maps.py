@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rag_eval.inputs.schemas.contexts import TEXT_PATHS, context_texts, shape_of
+from rag_eval.inputs.schemas.contexts import TEXT_PATHS, context_texts, shape_of, truth_texts
 from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
 
 TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
@@ -191,12 +191,20 @@ class FoundFields(NamedTuple):
 
 
 def with_texts(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with its contexts as a list of texts; itself where they are that already."""
+    """The row with its contexts and ground truths as lists of texts, where they are written so.
+
+    The row itself where nothing is to be done.
+    """
     contexts = row.get("contexts")
-    if contexts is None:
-        return row
-    texts = context_texts(contexts)
-    return row if texts is contexts else {**row, "contexts": texts}
+    if contexts is not None:
+        texts = context_texts(contexts)
+        if texts is not contexts:
+            row = {**row, "contexts": texts}
+    for name in spellings("ground_truth"):
+        truth = row.get(name)
+        if truth is not None and (found := truth_texts(truth)) is not truth:
+            row = {**row, name: found}
+    return row
 
 
 def shown_name(name: str) -> str:

@@ -48,6 +48,7 @@ def environment() -> Environment:
         plain_line=lambda text, limit: visible_plain(short(text, limit)),
         breakable=breakable,
         score=figures.score_text,
+        gap=lambda found: figures.gap_text(found.n, found.n_rows),
         signed=figures.signed_text,
         share=figures.share_text,
         exact=figures.exact_text,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import version
 
 import click
 import pytest
@@ -18,7 +17,6 @@ from tests.unit.cli.test_flags import command
 
 LONG = ["compare", "estimate", "gate", "judge debias-check", "labels compare", "report", "run"]
 LONG += ["score", "validate"]
-CLICK_KNOWS_GROUPS = version("click") != "8.2.0"
 COMMAND_PATHS = [
     f"{name} {inner}".rstrip()
     for name in COMMANDS
@@ -49,6 +47,30 @@ def test_the_panels_of_run() -> None:
     assert judge < text.index("--max-calls") < advanced < text.index("--concurrency")
     assert "--retries" not in text
     assert text.index("Examples:") < text.index("DATA is a file of samples") < text.index("─ Data ")
+
+
+@every_row(
+    ("path", "name", "flags"),
+    [
+        ("run", "LLM judge", ["--judge", "--judge-models", "--max-calls"]),
+        ("run", "Output", ["--store", "--html"]),
+        ("gate", "Gates", ["--store", "--min-mean", "--policy"]),
+        # What is in a group is arranged as well.
+        ("judge debias-check", "LLM judge", ["--judge-models"]),
+        ("labels compare", "Scoring", ["--judge", "--metric"]),
+        # A few flags are one list.
+        ("history", "Options", ["--store", "--branch", "--limit"]),
+    ],
+)
+def test_which_panel_a_flag_stands_in(path: str, name: str, flags: list[str]) -> None:
+    panels = re.split(r"^╭─ (.+?) ─+╮$", helped(*path.split()), flags=re.MULTILINE)
+    held = dict(zip(panels[1::2], panels[2::2], strict=True))[name]
+    assert [flag for flag in flags if f"│ {flag} " not in held] == []
+
+
+def test_examples_of_what_is_in_a_group_stand_after_the_first_sentence() -> None:
+    paragraphs = (command("labels compare").help or "").split("\n\n")
+    assert paragraphs[1].startswith("\b\nExamples:")
 
 
 @every_row("name", COMMANDS)
@@ -106,8 +128,7 @@ def test_misspelt_names_are_answered_with_the_right_ones(args: str, message: str
         ("rag-eval gate --max-null-rate answer_r", ["answer_relevance="]),
         ("rag-eval gate --metric ir.ndcg@1", ["ir.ndcg@1", "ir.ndcg@10"]),
         ("rag-eval estimate a b --metric faith", ["faithfulness"]),
-        # click 8.2.0 knows no flags of what is in a group.
-        *([("rag-eval labels compare a b --metric faith", ["faithfulness"])] * CLICK_KNOWS_GROUPS),
+        ("rag-eval labels compare a b --metric faith", ["faithfulness"]),
         ("rag-eval nothing fait", [""]),
         (
             "rag-eval run --metric-modes faithfulness=llm,answer_r",

@@ -162,11 +162,26 @@ def test_an_infinite_number_in_a_field_by_another_name(tmp_path: Path) -> None:
     assert (block.origin.ordinals, Position.after(block).row) == ([1], 2)
 
 
+def test_json_lines_under_the_name_of_an_array_are_read_as_lines(tmp_path: Path) -> None:
+    source = Input(written(tmp_path, LINE + b"\r\n\n" + LINE + b"\n", "d.json"))
+    assert [len(block) for block in source.blocks()] == [2]
+    assert source.remarks == ["rows: 2 lines of JSON"]
+
+
+def test_an_array_under_the_name_of_lines_says_where_it_belongs(tmp_path: Path) -> None:
+    [block] = Input(written(tmp_path, b"[" + LINE + b"]\n", "d.jsonl")).blocks()
+    assert block.origin is not None
+    [fault] = block.origin.faults
+    assert fault.fault == (
+        "must be a JSON object, got an array; an array of samples belongs in a .json file"
+    )
+
+
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
         (b'{"a": "b"}', "must hold a JSON array of samples, got an object"),
-        (LINE + b"\n" + LINE, "one sample per line belongs in a .jsonl file"),
+        (LINE + b"\n" + LINE + b"\n[]", "one sample per line belongs in a .jsonl file"),
         (b"[\n" + LINE + b"\n" + LINE + b"]", "Expecting ',' delimiter at line 3, column 1"),
         (b'["a\n"]', "is not JSON: Invalid control character"),
         (b'[{"a":\n"\xff"}]', "is not UTF-8: 0xff at line 2, byte 2"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -287,10 +288,13 @@ def test_schemas_that_read_the_columns_alike_are_no_ambiguity() -> None:
 def test_ambiguity(columns: str, wanted: str) -> None:
     with pytest.raises(InputError) as caught:
         field_map(columns.split())
+    schemas = re.findall(r"(\w+) \(", wanted)
     assert str(caught.value) == (
-        f"columns fit several schemas: {wanted}; name one with --schema NAME, "
-        "or map the fields with --map FIELD=PATH"
+        f"columns can be read in {len(schemas)} ways: {wanted}; choose one with "
+        + " or ".join(f"--schema {name}" for name in schemas)
     )
+    for name in schemas:
+        assert field_map(columns.split(), schema=name).schema == name
 
 
 def test_ambiguity_ends_with_a_name_or_a_mapping() -> None:

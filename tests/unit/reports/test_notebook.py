@@ -18,6 +18,7 @@ from rag_eval import BatchEvalResult, EvalSample, compare, evaluate, evaluate_ba
 from rag_eval.gating import Guards, gate
 from rag_eval.metrics.own import metric
 from rag_eval.metrics.registry import unregister
+from rag_eval.reports.figures import gap_text
 from rag_eval.reports.notebook_batch import summary_html
 from rag_eval.reports.notebook_elements import RED
 from rag_eval.reports.page.passages import joined_spans
@@ -201,7 +202,9 @@ def test_a_batch_shows_its_statistics_and_its_worst_rows(batch: BatchEvalResult)
         row = found.row(name)
         interval = aggregate.interval
         assert interval is not None
-        assert row[2] == f"{aggregate.mean:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+        gap = gap_text(aggregate.n, aggregate.n_rows)
+        mean = f"{aggregate.mean:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+        assert row[2] == mean + (f" ({gap})" if gap else "")
         assert row[3] == f"{aggregate.n}/66"
         assert row[5].startswith("≥ ")
     listed = [row for row in found.cells if len(row) == 5 and row[0].isdigit()]

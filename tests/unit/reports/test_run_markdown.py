@@ -109,7 +109,11 @@ def test_a_mean_is_over_the_rows_that_have_a_score() -> None:
     text = run_markdown(view_of([GOOD | {"groundTruth": "red fox."}, BAD], ["context_recall"]))
     (row,) = (line for line in text.splitlines() if line.startswith("| context"))
     cells = row.split(" | ")
-    assert (cells[0], cells[1], cells[3]) == ("| context\\_recall", "1.00", "1/2")
+    assert (cells[0], cells[1], cells[3]) == (
+        "| context\\_recall",
+        "1.00 (50 % not measured)",
+        "1/2",
+    )
 
 
 def test_slices_are_cut_and_their_values_are_texts() -> None:
