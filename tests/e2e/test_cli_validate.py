@@ -59,7 +59,8 @@ def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
         "line 5: contexts[1] must be a str, got NoneType",
         'line 6 ("q6"): answer is Infinity; wanted a finite number or null',
         "line 7: must be a JSON object, got a string",
-        "line 9: ground_truth is a list of 2; the overlap profile takes one str",
+        "line 9: ground_truth is a list of 2; the overlap profile takes one str, "
+        "--profile grounded the best of several",
         'line 10 ("10"): contexts must be a list of strings, got int',
         "line 12: is not JSON: Expecting property name enclosed in double quotes at column 2",
         'line 13 ("last"): question is not UTF-8: 0xff at byte 29; if the file is in Latin-1, read '
@@ -122,9 +123,9 @@ def test_standard_input_and_duplicate_ids() -> None:
     assert (done.exit_code, done.stdout) == (0, "2 samples, 0 invalid\n")
     assert done.stderr.splitlines() == [
         "fields: question=question, answer=answer, contexts=contexts",
+        "not measured: context_recall, answer_correctness (no ground truth)",
         "metrics: faithfulness, answer_relevance, context_precision, context_relevance, "
         "hallucination_rate",
-        "not measured: context_recall, answer_correctness (no ground truth)",
         "2 samples without ground truth",
         'warning: 1 row has the id of an earlier one: line 2 ("x")',
     ]

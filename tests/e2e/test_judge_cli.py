@@ -737,7 +737,7 @@ def test_every_command_that_judges_reads_the_table_of_judging(
         assert limits.pop() == 900.0, done.output
         assert server.n_requests - before == n_calls, done.output
         config.write_text("[judge]\nretries = 'many'\n")
-        said = f"{config}: [judge] retries must be a whole number from 0 on, got 'many'"
+        said = f"{config}: [judge] retries must be a whole number of at least 0, got 'many'"
         assert refused(*command, *judge) == said
         config.write_text("[judge]\nmode = 'llm'\ncall_timeout = 900\nmax_calls = 3\n")
 

@@ -169,7 +169,7 @@ def test_every_guard_is_listed_and_the_first_failure_is_the_reason() -> None:
     [
         ({"min_pass_rate": 1.5}, "min_pass_rate must be between 0 and 1"),
         ({"max_null_rise": -1}, "max_null_rise must be between 0 and 1"),
-        ({"critical_fails": 0}, "critical_fails must be a whole number from 1"),
+        ({"critical_fails": 0}, "critical_fails must be a whole number of at least 1"),
         ({"critical": "q1"}, "critical must be a list of ids"),
     ],
 )

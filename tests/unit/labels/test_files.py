@@ -396,7 +396,7 @@ def test_files_without_a_shared_id_are_refused(tmp_path: Path) -> None:
     scores.write_text("id,faithfulness\nx,0.5\n", "utf-8")
     with pytest.raises(InputError, match=r"share no id: .* has 'a', 'b', .* has 'x'"):
         compare_label_files([gold], scores, metric="faithfulness")
-    with pytest.raises(InputError, match="give the metric to compare with the labels"):
+    with pytest.raises(InputError, match="give the metric that the labels are about"):
         compare_label_files([gold], scores)
 
 

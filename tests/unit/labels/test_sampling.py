@@ -171,7 +171,7 @@ def test_no_row_is_assumed_surer_than_half_as_unsure_as_another() -> None:
         (lambda: uniform_draw(5, 2, seed=-1), "seed must be"),
         (lambda: proportional_draw([1, 0, 2], 2, seed=0), "sizes must be finite numbers above 0"),
         (lambda: proportional_draw([1, 2], 3, seed=0), "cannot draw 3 of 2 rows"),
-        (lambda: neyman_allocation([5, 5], [1, 1], 3), "2 of each at least"),
+        (lambda: neyman_allocation([5, 5], [1, 1], 3), "in 2 strata with at least 2 rows each"),
         (lambda: neyman_allocation([5, 5], [1], 6), "spreads must be 2 numbers"),
     ],
 )
@@ -229,7 +229,7 @@ def test_a_pilot_says_where_labels_spread(scores: Path) -> None:
 
 def test_labels_are_never_written_over(scores: Path, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("mine")
-    with pytest.raises(InputError, match="already exists and may contain labels"):
+    with pytest.raises(InputError, match="already exists, and labels in it would be lost"):
         sample_for_labels(scores, 10, output=tmp_path / "d.csv")
     assert (tmp_path / "d.csv").read_text() == "mine"
 
@@ -436,7 +436,7 @@ def test_rows_of_two_draws_are_refused(scores: Path, tmp_path: Path) -> None:
     [
         ({"inclusion_probability": "1.5"}, "must be above 0 and at most 1, got '1.5'"),
         ({"inclusion_probability": "nan"}, "must be above 0 and at most 1"),
-        ({"inclusion_probability": "0.9"}, "labels stand for 67 rows, and there are 300"),
+        ({"inclusion_probability": "0.9"}, "the probabilities imply 67 rows, but there are 300"),
         ({"n_drawn": "many"}, "n_drawn must be a whole number, got 'many'"),
         ({"label": "good"}, "label must be a number"),
         ({"design": "strata"}, "has no stratum, but the draw has"),

@@ -282,7 +282,9 @@ def test_repeats_under_other_settings_are_refused() -> None:
 def test_an_id_that_comes_twice(tmp_path: Path, form: str) -> None:
     rows = [{"id": name, "faithfulness": 1.0} for name in ("a", "b", "a")]
     path = table(tmp_path / f"t.{form}", rows)
-    with pytest.raises(InputError, match="id 'a' occurs in rows 1 and 3; ids must be unique"):
+    with pytest.raises(
+        InputError, match="id 'a' occurs in rows 1 and 3. Give every sample its own id"
+    ):
         read_run(path)
     assert read_run(path, repeats=True).ids == ["a", "b", "a"]
 
