@@ -28,11 +28,11 @@ def simulated(name: str, n_replicates: int) -> Section:
     return Section(f"{found.text.strip()}\n\nSimulated in {took:,.0f} s of one core.", found.bars)
 
 
-_HEAD: Final = f"""# How often the statistics are right
+_HEAD: Final = f"""# Coverage and error rates of the statistics
 
 Written by `python -m benchmarks.statistics`, seed {SEED}, {N_REPLICATES:,} replicates or more for
-every figure. A share of R replicates is known to about 2·√(p(1 − p)/R): ± 0.007 near 0.95 at
-4,000. What is drawn, with its clusters and their correlation (ICC), is said in each section.
+every figure. The Monte-Carlo error of a share over R replicates is about 2·√(p(1 − p)/R): ± 0.007
+near 0.95 for 4,000. Each section describes its populations, clusters and their correlation (ICC).
 """
 
 

@@ -255,8 +255,8 @@ def _cells(found: dict[str, Coverage]) -> list[str]:
 def _missed_text(held: Sequence[Held]) -> str:
     missed = [one.text for one in held if one.missed]
     if not missed:
-        return "Every bar is met."
-    return "Below 0.93 (lost):\n\n" + "\n".join(f"- {line}" for line in missed)
+        return "Every threshold is met."
+    return "Below 0.93 (missed):\n\n" + "\n".join(f"- {line}" for line in missed)
 
 
 _COLUMNS: Final = "default covers (± MC error) | width | “too few”"
@@ -271,14 +271,14 @@ _CLUSTERED_HEAD: Final = (
 _TEXT: Final = """## Intervals of means
 
 Intervals of 95 %, {n_replicates:,} replicates each. The default is `wilson` for binary
-scores and `bounded` for all others. Cells of the other methods are share that
-covers / mean width. Bootstraps, up to 200 rows, have {n_resamples:,} resamples; replicates share
-draws by the hundred. Shares are over all replicates in which a method gives bounds: the default's
-“too few to say” ones are in, with the wide bounds that they have; the column says how many they
-are. `t` and the bootstraps give no bounds for constant columns, which flatters them. “Rows expected
-to differ” are those without the most frequent score.
+scores and `bounded` for all others. Cells of the other methods are coverage / mean width.
+Bootstraps (up to 200 rows) use {n_resamples:,} resamples; some hundred replicates share the same
+draws. Coverage is over all replicates in which a method gives bounds. For the default this includes
+the “too few” replicates with their wide bounds; the column “too few” is their share. `t` and the
+bootstraps give no bounds for constant columns, which makes their coverage look better. “Rows
+expected to differ” are rows without the most frequent score.
 
-Bars: at least 0.93 from 50 rows on; 0.90 at 20 rows of which 3 and more are expected to differ.
+Thresholds: 0.93 for at least 50 rows, and 0.90 for 20 rows if at least 3 are expected to differ.
 
 {independent}
 
@@ -286,14 +286,13 @@ Bars: at least 0.93 from 50 rows on; 0.90 at 20 rows of which 3 and more are exp
 
 ### Rows in clusters
 
-The ICC is that of the scores themselves. The default takes the larger of the cluster-robust
-variance (CR2) and that of independent rows; its degrees of freedom are Bell and McCaffrey's, and
-at most those of the clusters with a row that differs from the most frequent score. “Expected to
-differ” counts rows without the most frequent score, divided by the design effect. In a
-sample, fewer than 5 clusters with such a row, or rows as good as fewer than 10 independent ones by
-its own variances, are “too few to say”. The bar is told apart for 10 expected ones and more, and
-for fewer, where most samples are “too few to say”: that limit was set after a first simulation.
-Clusters of 8 × 25 are 8 clusters of 25 rows each.
+The ICC is that of the scores. The default uses the larger of the cluster-robust variance (CR2) and
+the variance of independent rows. Its degrees of freedom are those of Bell and McCaffrey, limited by
+the number of clusters with a row that differs from the most frequent score. “Expected to differ”
+counts rows without the most frequent score, divided by the design effect. A sample has “too few”
+rows if fewer than 5 clusters have such a row, or if its effective number of such rows is below 10.
+Results are separate for at least 10 expected rows and for fewer, where most samples have “too few”;
+this limit was set after a first simulation. “8 × 25” means 8 clusters of 25 rows each.
 
 {clustered}
 

@@ -26,7 +26,7 @@ def labelled_section(seed: int) -> str:
     head = (
         "\n### Rows that people labelled\n\n"
         f"{_N_LABELS} labels of each set, drawn {_N_DRAWS:,} times; the mean label of the set is\n"
-        "known. Scores are those of the grounded profile. A share near 0.95 is known to ± 0.007.\n"
+        "known. Scores are from the profile grounded. The Monte-Carlo error near 0.95 is ± 0.007.\n"
         "The last column is the median.\n\n"
     )
     sets = found_sets()

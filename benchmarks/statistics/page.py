@@ -12,7 +12,7 @@ from benchmarks.rendering import Bar
 SECTIONS: Final = ("coverage", "tests", "policies", "predictions")
 """Modules of this folder, each with ``section(n_replicates, seed)``; in the order of the page."""
 
-_BARS: Final = "| section | bar | asked | found, at worst | |\n|---|---|---|---|---|\n"
+_BARS: Final = "| section | requirement | threshold | worst result | |\n|---|---|---|---|---|\n"
 
 
 class Section(NamedTuple):
@@ -24,7 +24,7 @@ class Section(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Shares that one bar is for.
+    """Shares with one common threshold.
 
     Attributes
     ----------
@@ -45,17 +45,17 @@ class Figures:
     found: list[tuple[float, str]] = field(default_factory=list)
 
     def add(self, share: float, where: str) -> None:
-        """One more."""
+        """Add a share."""
         self.found.append((share, where))
 
     @property
     def missed(self) -> list[str]:
-        """Those short of the bar, in words."""
+        """The shares that miss the threshold, in words."""
         return [f"{where}: {share:.3f}" for share, where in self.found if not self._held(share)]
 
     @property
     def bar(self) -> Bar:
-        """The worst, beside what is asked."""
+        """The worst share and its threshold."""
         share, where = (min if self.least else max)(self.found)
         slack = f" {'−' if self.least else '+'} {self.slack:.3f}" if self.slack else ""
         asked = f"{'≥' if self.least else '≤'} {self.asked:g}{slack}"
@@ -68,9 +68,9 @@ class Figures:
 
 
 def lost(*kinds: Figures) -> str:
-    """What missed its bar, in a sentence."""
+    """The shares that missed their threshold, in a sentence."""
     missed = [text for figures in kinds for text in figures.missed]
-    return "Lost: " + "; ".join(missed) + "." if missed else "Every row keeps its bar."
+    return "Missed: " + "; ".join(missed) + "." if missed else "Every row meets its threshold."
 
 
 def two_errors(share: float, n_replicates: int) -> float:
@@ -96,7 +96,7 @@ def renewed(page: str, head: str, sections: Mapping[str, Section]) -> str:
             end = f"<!-- end of {name} -->\n"
             parts.append(begin + page.split(begin)[1].split(end)[0] + end)
             bars += [line for line in page.splitlines() if line.startswith(f"| {name} |")]
-    summary = "## What holds, what is lost\n\n" + _BARS + "\n".join(bars) + "\n"
+    summary = "## Requirements and worst results\n\n" + _BARS + "\n".join(bars) + "\n"
     return "\n".join([head, summary, *parts])
 
 

@@ -226,9 +226,9 @@ def page(found: dict[tuple[int, float], dict[str, float]], n_replicates: int, se
         passes.add(shares[_WRONG], where)
     lines += [
         "",
-        f"Bars: `no-regression` is red though nothing changed in at most {ALPHA:.0%} of "
-        f"comparisons (and {slack:.1%} by chance), `non-inferior` green for a metric that is worse "
-        f"by the margin in as many. {lost(alarms, passes)}",
+        f"Thresholds: if nothing changed, `no-regression` fails at most {ALPHA:.0%} of comparisons "
+        f"(plus {slack:.1%} Monte-Carlo error), and `non-inferior` passes a metric that is worse "
+        f"by the margin at most as often. {lost(alarms, passes)}",
         "",
         _checked(seed),
     ]
@@ -256,27 +256,28 @@ def _checked(seed: int) -> str:
     ]
     off = float(np.abs(np.array(bounds, np.float64) - lower_bounds(differences)).max())
     return (
-        f"On {_N_CHECKED} replicates (n = 200, half of the rows the same) the gate's own tests, "
-        f"with signs of their own, came to p values at most {apart:.3f} from those of the "
-        f"simulation, and to the same verdict on {agreed} of {_N_CHECKED}; its lower bounds are "
-        f"the same to {max(off, 1e-15):.0e}."
+        f"Check on {_N_CHECKED} replicates (n = 200, half of the rows the same): the p values of "
+        f"the gate's own tests, with their own sign patterns, differ by at most {apart:.3f} from "
+        f"the simulated ones, the verdicts agree on {agreed} of {_N_CHECKED}, and the lower bounds "
+        f"agree to {max(off, 1e-15):.0e}."
     )
 
 
-_INTRODUCTION: Final = f"""## How often a gate is red when nothing changed
+_INTRODUCTION: Final = f"""## How often a gate fails when nothing changed
 
-Old and new run come from one and the same system: {_N_METRICS} metrics of {LUMPS.name}, mean
-{LUMPS.mean:.2f} and standard deviation {LUMPS.std_dev:.2f}, whose normal numbers correlate by 0.5
-within a row. Rows are independent (no clusters). A share of them has the same scores in both
-runs, the others are drawn anew. What is counted is the exit code, 1 or 0:
+The old and the new run come from the same system: {_N_METRICS} metrics of {LUMPS.name}, mean
+{LUMPS.mean:.2f} and standard deviation {LUMPS.std_dev:.2f}, whose latent normal variables correlate
+by 0.5 within a row. Rows are independent (no clusters). A share of the rows has the same scores in
+both runs; the other rows are drawn again. A run counts as failed in these cases:
 
-- `no-regression` (margin 0, 5 %): Holm's rule over {_N_METRICS} one-sided sign-flip tests rejects;
+- `no-regression` (margin 0, 5 %): Holm's method over {_N_METRICS} one-sided sign-flip tests
+  rejects;
 - `non-inferior` (margin {MARGIN:g}, 5 %): the lower bound of a metric is not above minus the
-  margin; that is red for want of rows, not by error. Its error is to be green where a metric is
-  worse by the margin: the last lines, for one metric, since all of them have to pass;
-- `omk`: any level but PROGRESS, on composites from 1 to 5, its layer gates held to hold;
-- `regtrace`: the mean composite fell by more than {TOLERANCE:.0%} of itself (warning or critical);
-- `node`: the mean of one metric or more fell by more than {NODE_THRESHOLD:g}.
+  margin. With too few rows this is intended. Its error is to pass a metric that is worse by the
+  margin, as in the last rows; they are for one metric, because all metrics have to pass;
+- `omk`: any level but PROGRESS, on composites from 1 to 5, assuming that its layer gates pass;
+- `regtrace`: the mean composite fell by more than {TOLERANCE:.0%} (warning or critical);
+- `node`: the mean of at least one metric fell by more than {NODE_THRESHOLD:g}.
 
 Replicates share one draw of {_N_FLIPS:,} sign patterns and one of {_N_OMK_RESAMPLES:,} resamples;
 the gate itself draws 9,999, and omk 1,000 of its own.

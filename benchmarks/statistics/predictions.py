@@ -209,10 +209,10 @@ def section(n_replicates: int, seed: int) -> Section:
 _HEAD: Final = """## Prediction-powered means
 
 A population of 131,072 rows has labels (binary, or graded 0, ¼, ½, ¾, 1) and scores with lumps at
-0 and 1. Each of {n:,} replicates draws N rows of it, independently, and of these n to be labelled,
-without replacement. Intervals are of level 0.95; "rows" is the mean label of the N rows,
-"population" that of all. Rows are independent unless clusters are named. A share near 0.95 is
-known to ± 0.007.
+0 and 1. Each of {n:,} replicates draws N independent rows, and n of these for labelling, without
+replacement. Intervals have level 0.95; "rows" is the mean label of the N rows, "population" that of
+all rows. Rows are independent unless clusters are named. The Monte-Carlo error of a share near 0.95
+is ± 0.007.
 
 """
 
@@ -221,9 +221,9 @@ def _by_size(n_replicates: int, seed: int) -> Section:
     lines = [
         "### Uniform draws",
         "",
-        "Width and spread (standard deviation of the estimate) are those for the population, by",
-        "those of labels alone; the theory is √(1 − ρ²(1 − n/N)). The spread should follow it",
-        "within Monte-Carlo error and the cost of choosing the weight, about 1/n of it.",
+        "Width and spread (standard deviation of the estimate) are for the population, relative",
+        "to those of labels alone. The theory is √(1 − ρ²(1 − n/N)). The spread should follow it up to",
+        "Monte-Carlo error and the cost of estimating the weight, a relative 1/n.",
         "",
         "| labels | good | ρ | N | n | covers rows | covers population | mean width "
         "| width ratio | spread ratio | theory |",
@@ -282,7 +282,7 @@ def _by_design(n_replicates: int, seed: int) -> Section:
         "### Designs",
         "",
         "N = 1,000, n = 100. Proportional: systematic in random order, by √(score · (1 − score)),",
-        "at least a quarter. Strata: four quarters of the score, Neyman's allocation by the same.",
+        "at least a quarter. Strata: quartiles of the score, with Neyman allocation by the same.",
         "",
         "| labels | good | ρ | design | covers rows | covers population | width rows | bias rows |",
         "|---|---|---|---|---|---|---|---|",
@@ -307,8 +307,8 @@ def _by_cluster(n_replicates: int, seed: int) -> Section:
     lines = [
         "### Clustered rows",
         "",
-        "Binary labels, half of them good, N = 1,000 rows in G clusters of one size, n = 100; the",
-        "target is the population of clusters. ICC is that of the labels' normal latent.",
+        "Binary labels, half of them good, N = 1,000 rows in G clusters of equal size, n = 100;",
+        "the target is the population of clusters. ICC is that of the latent normal variable.",
         "",
         "| G | ICC | clusters named | covers | mean width |",
         "|---|---|---|---|---|",
@@ -378,10 +378,10 @@ def _few(n_replicates: int, seed: int) -> Section:
     lines = [
         "### Few labels, rare labels, scores that are nearly right",
         "",
-        "N = 1,000, target rows. Intervals are flagged as too few to say where fewer than three",
-        "rows carry the spread of the corrected labels; coverage is of those that have bounds. Of",
-        "what is rare, samples that are not flagged show more than their share by chance: taken by",
-        "themselves they cover less. In the last line scores are wrong on one row of a hundred.",
+        "N = 1,000, target rows. Intervals are flagged as too few if fewer than three rows",
+        "determine the spread of the corrected labels; coverage is over intervals with bounds. If",
+        "labels are rare, samples without a flag have more of them than expected, so coverage over",
+        "these alone is lower. In the last row of the table scores are wrong on one row in a hundred.",
         "",
         "| labels | good | ρ | n | covers | covers, not flagged | mean width | flagged |",
         "|---|---|---|---|---|---|---|---|",

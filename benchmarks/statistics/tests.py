@@ -105,9 +105,9 @@ ALARMS: Final = (*_EXCHANGEABLE, *_VERDICTS, *_AT_MARGIN, *_SKEWED, *_CLUSTERED)
 
 
 _WHY: Final = (
-    "Where many rows lose a little and a few gain a lot, a sample without any of those few looks "
-    "like a regression to every test; two runs of one system cannot differ like that. The last "
-    "row shows why clusters must be named."
+    "If many rows lose a little and a few gain a lot, a sample without these few rows looks like "
+    "a regression to every test. Two runs of the same system cannot differ in this way. The last "
+    "row shows why clusters have to be named."
 )
 
 
@@ -134,13 +134,14 @@ def _alarm_table(n_replicates: int, generator: np.random.Generator) -> Section:
         [
             "### False alarms of the default gate rule",
             "",
-            f"Share of {n_replicates:,} replicates in which any of {N_METRICS} correlated metrics "
-            f"(normal numbers behind them correlate by 0.5) is worse at {ALPHA:g} by Holm's "
-            "one-sided sign-flip tests (pass/fail: exact McNemar), while no mean is below -margin. "
-            "Scores have lumps at 0 (15 %) and 1 (35 %) unless said; the tests are the package's "
-            f"own, with {N_RESAMPLES:,} sign patterns (all of them where there are fewer), one "
-            "draw of which some hundred replicates share. "
-            f"Bar: {ALPHA:g} and two Monte-Carlo errors, {ALPHA + slack:.3f}.",
+            f"Share of {n_replicates:,} replicates in which one-sided sign-flip tests (exact "
+            f"McNemar tests for verdicts), adjusted by Holm's method, find any of {N_METRICS} "
+            f"metrics to be worse at {ALPHA:g}, although no mean is below -margin. The latent "
+            "normal variables of the metrics correlate by 0.5. Unless stated otherwise, scores "
+            "have lumps at 0 (15 %) and 1 (35 %). The tests are those of the package, with "
+            f"{N_RESAMPLES:,} sign patterns (all patterns if there are fewer); some hundred "
+            "replicates share one draw. "
+            f"Threshold: {ALPHA:g} plus two Monte-Carlo errors, {ALPHA + slack:.3f}.",
             "",
             _table(head, rows),
             "",
@@ -225,9 +226,9 @@ def _power_table(n_replicates: int, generator: np.random.Generator) -> Section:
         [
             "### Power",
             "",
-            f"Share of {n_replicates:,} replicates in which a drop of the mean is found: as the "
-            f"one gating metric / as the only one of {N_METRICS} that drops. Scores as above; some "
-            "of the rows that do not tie score 0 instead.",
+            f"Share of {n_replicates:,} replicates in which a drop of the mean is detected, if it "
+            f"is the only gating metric / if it is the only one of {N_METRICS} that drops. Scores "
+            "are as above, but some of the rows without a tie score 0.",
             "",
             _table(head, rows),
         ]
@@ -273,9 +274,9 @@ _COVERED_CLUSTERS: Final = tuple(
 
 
 _WHY_BOUNDS: Final = (
-    "Of rare and large losses, a sample of 20 or 50 rows often has none; nothing in it tells of "
-    "them, and no bound made from it alone can. With few clusters of few rows that move at all, "
-    "the sums of clusters are as skewed."
+    "A sample of 20 or 50 rows often contains none of the rare, large losses, so no bound computed "
+    "from it can account for them. With few clusters and few rows that move, the sums of clusters "
+    "are similarly skewed."
 )
 
 
@@ -325,12 +326,12 @@ def _coverage_tables(n_replicates: int, generator: np.random.Generator) -> Secti
         [
             "### Intervals of the mean difference",
             "",
-            f"`difference_interval` at 95 %, {n_replicates:,} replicates: share that covers the "
-            "true mean; in parentheses the share whose one-sided bound at 0.05 is above it (a "
-            "wrong pass of the non-inferiority policy); the mean width of intervals from the "
-            "spread of the rows; the share made by counting the rows that moved, and that of too "
-            "few to say. ICC of clusters 0.3. Bars: 0.93 from 50 rows on, 0.90 at 20; at most 0.05 "
-            "of one-sided bounds above; each with two Monte-Carlo errors.",
+            f"`difference_interval` at 95 %, {n_replicates:,} replicates. Cells: coverage of the "
+            "true mean; in parentheses the share of one-sided bounds at 0.05 that are above it (a "
+            "wrong pass of the policy non-inferior); the mean width of intervals from the spread "
+            "of the rows; the share of intervals from the number of moved rows; and the share "
+            "with too few rows. ICC of clusters 0.3. Thresholds: 0.93 for at least 50 rows, 0.90 "
+            "for 20; at most 0.05 of one-sided bounds too high; each with two Monte-Carlo errors.",
             "",
             _table(head, rows),
             "",

@@ -51,7 +51,7 @@ def test_the_worst_share_stands_beside_its_bar(
     assert (figures.bar.measured, figures.bar.met) == (worst, not missed)
     assert figures.missed == missed
     assert lost(figures) == (
-        f"Lost: {'; '.join(missed)}." if missed else "Every row keeps its bar."
+        f"Missed: {'; '.join(missed)}." if missed else "Every row meets its threshold."
     )
 
 
