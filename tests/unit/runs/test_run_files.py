@@ -283,7 +283,7 @@ def test_an_id_that_comes_twice(tmp_path: Path, form: str) -> None:
     rows = [{"id": name, "faithfulness": 1.0} for name in ("a", "b", "a")]
     path = table(tmp_path / f"t.{form}", rows)
     with pytest.raises(
-        InputError, match="id 'a' occurs in rows 1 and 3. Give every sample its own id"
+        InputError, match=r"id 'a' occurs in rows 1 and 3\. Give every sample its own id"
     ):
         read_run(path)
     assert read_run(path, repeats=True).ids == ["a", "b", "a"]
