@@ -146,6 +146,11 @@ STEMMERS: Final[tuple[Stemmer, ...]] = ("light", "snowball")
 DETECT: Final = -1
 _NO_LIST: Final = 0
 
+LOSSES: Final = ("window", "bigram", "skip", "number", "name", "near", "contradiction", "new_name")
+"""What the kernels deduct from a support of 1: six losses from 0 to 1, and two flags."""
+SHIPPED_WEIGHTS: Final = (0.40, 0.20, 0.20, 0.08, 0.06, 0.06, 0.12, 0.06)
+"""Of these losses; those of the six add up to 1."""
+
 
 def language_number(code: str | None) -> int:
     """The kernels' number of a language; that of "und" where it has no list of words."""
