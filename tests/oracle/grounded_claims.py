@@ -43,7 +43,7 @@ class Losses(NamedTuple):
         return clamped(1 - loss)
 
 
-WEIGHTS = Losses(0.40, 0.20, 0.20, 0.08, 0.06, 0.06, 0.12, 0.06)
+WEIGHTS = (0.40, 0.20, 0.20, 0.08, 0.06, 0.06, 0.12, 0.06)
 
 
 class Evidence(NamedTuple):

@@ -72,8 +72,9 @@ def _english(word: str, following: str | None) -> tuple[tuple[float, ...], bool]
 def _foreign(word: str, _following: str | None) -> tuple[tuple[float, ...], bool]:
     """Groups of three digits are thousands; a single one may be decimals as well."""
     if _GROUPED.fullmatch(word):
-        as_decimals = _worth(*word.split(".")) if word.count(".") == 1 else ()
-        return _worth(word.replace(".", "")) + as_decimals, False
+        whole, *groups = word.split(".")
+        as_decimals = _worth(whole, groups[0]) if len(groups) == 1 else ()
+        return _worth("".join([whole, *groups])) + as_decimals, False
     found = _VALUED.fullmatch(word)
     if found is None:
         return (), False

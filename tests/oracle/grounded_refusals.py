@@ -105,9 +105,9 @@ def _source_is_silent(clause: Sequence[str], negation: int) -> bool:
         for verb in range(negation + 1, min(negation + 4, len(clause))):
             if is_a(clause[verb], "tells"):
                 return True
-            if is_a(clause[verb], "holds"):
-                if sure or any_is(clause[verb + 1 : verb + 5], "things"):
-                    return True
+            of_things = sure or any_is(clause[verb + 1 : verb + 5], "things")
+            if is_a(clause[verb], "holds") and of_things:
+                return True
     return False
 
 

@@ -554,7 +554,7 @@ def test_values(text: str, english: bool, wanted: dict[int, tuple[float, ...]]) 
 
 
 def test_ordinals() -> None:
-    assert Numbers("1st third 5 5th 5s".split(), True).ordinals == {0, 1, 3}
+    assert Numbers(["1st", "third", "5", "5th", "5s"], True).ordinals == {0, 1, 3}
 
 
 @every_row(
