@@ -168,11 +168,15 @@ class GroundedSettings:
     language : str or None
         Code of the language that every row is read in; None detects it row by row.
     stemmer : {"light", "snowball"}
+    weights : tuple of float
+        Of the eight :data:`LOSSES` of an answer, for faithfulness; what a calibration refits.
+        Scores of sentences and of the other metrics have the shipped ones always.
     """
 
     profile: ClassVar[Profile] = "grounded"
     language: str | None = None
     stemmer: Stemmer = "light"
+    weights: tuple[float, ...] = SHIPPED_WEIGHTS
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> GroundedSettings:
