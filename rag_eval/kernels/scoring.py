@@ -215,13 +215,14 @@ def grounded_details(
         hash_seed(),
         row,
     )
-    answer, best_truth, truth, *rest = details[6:]
+    answer, best_truth, truth, losses, refusal = details[6:]
     return GroundedDetails(
         *details[:6],
         None if answer is None else [Evidence(*sentence) for sentence in answer],
         best_truth,
         None if truth is None else [Evidence(*sentence) for sentence in truth],
-        *rest,
+        losses,
+        refusal,
     )
 
 

@@ -214,8 +214,8 @@ class GroundedSettings:
 
 Settings: TypeAlias = OverlapSettings | GroundedSettings
 
-COMPOSITE_THRESHOLDS: Final[dict[Profile, float]] = {"overlap": 0.6, "grounded": 0.5}
-"""Composite score from which a sample passes, by profile."""
+COMPOSITE_THRESHOLDS: Final[dict[Profile, float | None]] = {"overlap": 0.6, "grounded": None}
+"""Composite score from which a sample passes, by profile; None where it decides nothing."""
 
 # Options that one profile has, and why the other refuses them.
 _GROUNDED_ONLY: Final = {

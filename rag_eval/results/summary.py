@@ -67,7 +67,7 @@ def batch_of(
     **run: Unpack[RunFacts],
 ) -> BatchEvalResult:
     """The result of a batch from its score matrix."""
-    verdicts = judge_rows(scores, plan)
+    verdicts = judge_rows(scores, plan, null_reasons)
     aggregates = MatrixAggregates(plan, scores, verdicts.metric_passed)
     composite = aggregate_composite(verdicts.composite, verdicts.passed)
     return BatchEvalResult(

@@ -230,14 +230,21 @@ class ScoreTotals:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._waiting: list[Scores] = []
+        self._reasons: list[npt.NDArray[np.uint8]] = []
         self._n_waiting = 0
         self.n_rows = 0
         self._columns = [ColumnTotals() for _ in plan.columns]
         self._composite = ColumnTotals()
 
-    def add(self, scores: Scores) -> None:
-        """Add a score matrix of shape (rows, M), columns as in the plan."""
+    def add(self, scores: Scores, null_reasons: npt.NDArray[np.uint8] | None = None) -> None:
+        """Add a score matrix of shape (rows, M), columns as in the plan.
+
+        ``null_reasons``, of the same shape, tell answers that decline from those not measured.
+        """
+        if null_reasons is None:
+            null_reasons = np.zeros(scores.shape, np.uint8)
         self._waiting.append(scores)
+        self._reasons.append(null_reasons)
         self._n_waiting += len(scores)
         self.n_rows += len(scores)
         if self._n_waiting >= _FLUSH_ROWS:
@@ -246,9 +253,9 @@ class ScoreTotals:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        scores = np.concatenate(self._waiting)
-        self._waiting, self._n_waiting = [], 0
-        verdicts = judge_rows(scores, self._plan)
+        scores, reasons = np.concatenate(self._waiting), np.concatenate(self._reasons)
+        self._waiting, self._reasons, self._n_waiting = [], [], 0
+        verdicts = judge_rows(scores, self._plan, reasons)
         for column, totals in enumerate(self._columns):
             totals.add(scores[:, column], verdicts.metric_passed[:, column])
         self._composite.add(verdicts.composite, verdicts.passed)
@@ -376,6 +383,22 @@ class ScoreSpool:
         """Let go of the file."""
         if self._file is not None:
             self._file.close()
+
+
+# Bits of the NaN that a number's result is; the lowest ones are free.
+_NAN_BITS: Final = np.uint64(0x7FF8000000000000)
+
+
+def with_reasons(scores: Scores, null_reasons: npt.NDArray[np.uint8]) -> Scores:
+    """The scores with why each null is one in the low bits of its NaN: kept where scores are."""
+    bits = np.where(np.isnan(scores), _NAN_BITS | null_reasons, scores.view(np.uint64))
+    return bits.view(np.float64)
+
+
+def reasons_in(scores: Scores) -> npt.NDArray[np.uint8]:
+    """What :func:`with_reasons` put there; 0 for a score."""
+    found = np.ascontiguousarray(scores).view(np.uint64).astype(np.uint8)
+    return np.where(np.isnan(scores), found, np.uint8(0))
 
 
 def read_scores(file: IO[bytes], width: int) -> Iterator[Scores]:

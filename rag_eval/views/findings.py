@@ -74,7 +74,7 @@ def _sentence_lines(
 
 def _sentence_line(sentence: SentenceView) -> str:
     head = "not supported" if sentence.level == "unsupported" else "weakly supported"
-    missing = missing_words(sentence.missing_numbers, sentence.missing_names, "context")
+    missing = missing_words(sentence, "context")
     return "; ".join([f"{head} ({sentence.support:.2f}): “{sentence.text}”", *missing])
 
 
