@@ -11,6 +11,7 @@ from rag_eval.samples import MetricId, Profile
 _NGRAMS: Final = ("ngram_sizes", "ngram_weights")
 # What each word of a row means depends on these, whatever the metric of the grounded profile.
 _READING: Final = ("language", "stemmer")
+_WEIGHTED: Final = (*_READING, "faithfulness_weights")
 
 _JUDGED: Final = "rag_eval.judge.metrics.catalogue:rule_of"
 
@@ -120,6 +121,7 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "0.40 content words in one window of a chunk + 0.35 bigrams in a chunk + 0.10 numbers "
             "+ 0.15 names found, over the answer's sentences",
             "no answer, no contexts",
+            settings=_WEIGHTED,
         ),
         _metric(
             "answer_relevance",
