@@ -170,7 +170,7 @@ _TEXTS: Final = (
 
 def scored(rows: list[Sample], profile: Any, metrics: Any = METRIC_IDS, **options: Any) -> Call:
     return lambda: evaluate_batch(
-        rows, metrics, profile=profile, threads=1, keep_texts=False, **options
+        rows, metrics, profile=profile, threads=1, keep_texts=False, **options, allow_missing=True
     )
 
 

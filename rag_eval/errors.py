@@ -42,6 +42,21 @@ class InputChangedError(InputError):
         self.report = report
 
 
+class NotMeasuredError(InputError):
+    """A metric that was asked for is null in every row, because the data lacks what it reads.
+
+    Attributes
+    ----------
+    report : object
+        What was scored all the same: the report of :func:`rag_eval.run_file` or
+        :func:`rag_eval.score_file`, whose files are written, or the result of a batch.
+    """
+
+    def __init__(self, message: str, report: Any = None) -> None:
+        super().__init__(message)
+        self.report = report
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C came while a judge was being asked.
 

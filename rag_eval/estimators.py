@@ -108,7 +108,8 @@ class RagScorer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sklea
             NaN, or ``fill_value``, where a score is null.
         """
         fill_value = self._fill_value()
-        scores = self._evaluator().evaluate_batch(_samples(X)).scores
+        # A part of the data may lack what another part has.
+        scores = self._evaluator().evaluate_batch(_samples(X), allow_missing=True).scores
         return np.where(np.isnan(scores), fill_value, scores)
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:

@@ -33,6 +33,7 @@ from rag_eval.options.types import (
     EvaluateOptions,
     HeuristicOptions,
     MetricsOptions,
+    MissingOptions,
     RegressionOptions,
     SchemaOptions,
     ScoringOptions,
@@ -175,7 +176,8 @@ def python_page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-_OF_BATCH = (EvaluateOptions, WorkOptions, SchemaOptions, RegressionOptions)
+_OF_BATCH = (EvaluateOptions, WorkOptions, SchemaOptions, MissingOptions, RegressionOptions)
+_OF_FILES = (WorkOptions, SchemaOptions, MissingOptions)
 _OF_BATCHES = (ScoringOptions, SchemaOptions)
 # Forms of options, with what they are for, and forms that they extend, which have sections already.
 _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
@@ -195,9 +197,15 @@ _FORMS: tuple[tuple[str, str, type, tuple[type, ...]], ...] = (
         SchemaOptions,
         (),
     ),
+    ("Missing fields", "`evaluate_batch`, `run_file`, `score_file`.", MissingOptions, ()),
     ("A baseline", "`evaluate_batch`, `run_file`.", RegressionOptions, ()),
     ("`evaluate_batch`", "", BatchEvaluateOptions, _OF_BATCH),
-    ("Files", "`run_file`, `score_file`.", ReadOptions, (WorkOptions, SchemaOptions)),
+    (
+        "Files",
+        "`run_file`, `score_file`.",
+        ReadOptions,
+        (WorkOptions, SchemaOptions, MissingOptions),
+    ),
     ("`run_file`", "", RunOptions, (ReadOptions, EvaluateOptions, RegressionOptions)),
     ("`score_file`", "", ScoreFileOptions, (ReadOptions, EvaluateOptions)),
     ("`BatchScorer`", "Record batches: Spark, Ray, Dask.", BatchScorerOptions, _OF_BATCHES),
@@ -213,7 +221,7 @@ def options_page() -> str:
         "",
         "Options of calls in Python, the flags of `rag-eval run` and `rag-eval score` that stand",
         "for them, and which of them `rag-eval.toml` can give. Names are taken in camelCase, too;",
-        "None means the default.",
+        "None means the default. Options of judging may stand below `[judge]` in that file, too.",
         "",
     ]
     for title, calls, form, extended in _FORMS:
@@ -234,6 +242,8 @@ def _declared_row(option: Option, in_python: bool) -> str:
     is_flag = isinstance(option.default, bool)
     default = str(option.default).lower() if is_flag else said(option.default_text)
     flag, key = f"`{option.flag_name}`", "yes"
+    if option.table:
+        flag, key = "", f"yes, below `[{option.table}]`"
     if in_python:
         flag = key = ""
     if option.no_flag:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import rich_click as click
 
 from rag_eval.cli.flags import format_flag
+from rag_eval.cli.groups import CommandGroup
 from rag_eval.cli.history import store_flag
 from rag_eval.cli.printing import print_json
 from rag_eval.errors import InputError
@@ -30,7 +31,11 @@ name_flag = click.option(
 )
 
 
-@click.group("baseline")
+@click.group(
+    "baseline",
+    cls=CommandGroup,
+    guessed={"set": "pin", "add": "pin", "list": "show", "save": "export", "remove": "unpin"},
+)
 def baseline_command() -> None:
     """Choose what later runs are held against: a run in a store, or a file that is committed.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from rag_eval.cli.flags import format_flag
+from rag_eval.cli.groups import CommandGroup
 from rag_eval.cli.printing import print_json
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ cache_flag = click.option(
 )
 
 
-@click.group("cache")
+@click.group(
+    "cache",
+    cls=CommandGroup,
+    guessed={"show": "info", "list": "info", "delete": "clear", "purge": "clear"},
+)
 def cache_command() -> None:
     """Show or forget the replies of judges that are kept from run to run.
 

@@ -9,6 +9,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import LEVEL, TEST_FLAGS, format_flag
 from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.parameters import completed_metric
 from rag_eval.cli.printing import print_found
 
 
@@ -23,12 +24,14 @@ from rag_eval.cli.printing import print_found
     "metrics",
     multiple=True,
     metavar="METRIC",
+    shell_complete=completed_metric,
     help="Compare this metric (again for more); by default all that both runs have.",
 )
 @click.option(
     "--gating",
     multiple=True,
     metavar="METRIC",
+    shell_complete=completed_metric,
     help="Let this metric decide (again for more); others are for looking around. By default all "
     "but diagnostics, the composite score and the verdict on rows.",
 )

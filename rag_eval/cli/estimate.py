@@ -8,6 +8,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import ID_FIELD, LEVEL, field_flag, format_flag
 from rag_eval.cli.judging import ENDED_CODES
+from rag_eval.cli.parameters import completed_metric
 from rag_eval.cli.printing import print_found, print_warnings
 
 
@@ -18,7 +19,13 @@ from rag_eval.cli.printing import print_found, print_warnings
 )
 @click.argument("scores", metavar="SCORES")
 @click.argument("labels", metavar="LABELS")
-@click.option("--metric", metavar="M", required=True, help="The metric whose scores help.")
+@click.option(
+    "--metric",
+    metavar="METRIC",
+    required=True,
+    shell_complete=completed_metric,
+    help="The metric whose scores help.",
+)
 @click.option(
     "--target",
     type=click.Choice(["rows", "population"]),

@@ -7,7 +7,15 @@ from typing import Any, Final, TypeVar
 
 import rich_click as click
 
-from rag_eval.cli.parameters import A_SHARE, OF_KIND, OF_OPTION, completion, margins
+from rag_eval.cli.parameters import (
+    A_SHARE,
+    OF_KIND,
+    OF_OPTION,
+    completed_metric,
+    completed_number,
+    completion,
+    margins,
+)
 from rag_eval.options.declared import FLAG, NAMES, SHARE, Option, declared
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -54,7 +62,7 @@ def flag_of(option: Option, **special: Any) -> Callable[[Any], Any]:
         told["type"] = A_SHARE
     elif int in kind.in_toml:
         told["type"] = float if float in kind.in_toml else int
-    told["shell_complete"] = completion(option)
+    told |= {"shell_complete": completion(option), "hidden": bool(option.table)}
     return click.option(option.flag_name, option.name, **{**told, **special})
 
 
@@ -107,6 +115,7 @@ LOWER_IS_BETTER: Final = click.option(
     "--lower-is-better",
     multiple=True,
     metavar="METRIC",
+    shell_complete=completed_metric,
     help="Lower is better for this metric of yours, whose file does not say so.",
 )
 CLUSTER_BY: Final = click.option(
@@ -129,6 +138,7 @@ TEST_FLAGS: Final = flags(
         "--margin",
         multiple=True,
         metavar="X|METRIC=X",
+        shell_complete=completed_number,
         callback=_reading(margins),
         help="A loss of the mean that is accepted, for all metrics or for one (again for more).",
     ),

@@ -8,7 +8,13 @@ import rich_click as click
 
 from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag
 from rag_eval.cli.judging import ENDED_CODES
-from rag_eval.cli.parameters import A_SHARE, metric_numbers
+from rag_eval.cli.parameters import (
+    A_SHARE,
+    completed_metric,
+    completed_number,
+    metric_numbers,
+    number_of,
+)
 from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import ci_flags, report_files
 from rag_eval.errors import InputError
@@ -64,6 +70,7 @@ _GATES: Final = declared(RunOptions)
     "metrics",
     multiple=True,
     metavar="METRIC",
+    shell_complete=completed_metric,
     help="Let this metric decide (again for more) [all but diagnostics].",
 )
 @flag_of(_GATES["min_mean"], help="Guard: least mean of a metric.")
@@ -71,6 +78,7 @@ _GATES: Final = declared(RunOptions)
 @flag_of(_GATES["min_pass_rate"], help="Guard: least share of samples that pass.")
 @click.option(
     "--max-null-rate",
+    shell_complete=completed_number,
     multiple=True,
     metavar="X|METRIC=X",
     help="Guard: largest share of rows without a score, of all metrics or of one.",
@@ -228,8 +236,8 @@ def _null_rates(given: tuple[str, ...]) -> float | dict[str, float] | None:
     if "=" in given[0] or len(given) > 1:
         return dict(metric_numbers("--max-null-rate", given))
     try:
-        return float(given[0])
+        return number_of(given[0])
     except ValueError:
         raise InputError(
-            f"--max-null-rate: wanted a number or METRIC=number, got {given[0]!r}"
+            f"--max-null-rate: wanted a share such as 0.05 or 5%, or METRIC=share, got {given[0]!r}"
         ) from None

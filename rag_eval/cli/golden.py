@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from rag_eval.cli.flags import SEED, format_flag
+from rag_eval.cli.groups import CommandGroup
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.parameters import A_SHARE
 from rag_eval.cli.printing import print_json
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 
 @click.group(
     "golden",
+    cls=CommandGroup,
+    guessed={
+        "check": "validate",
+        "lint": "validate",
+        "compare": "diff",
+        "test": "run",
+        "evaluate": "run",
+    },
     epilog=f"Exit codes: 0 done · 1 a run failed · 2 bad input or usage · {ENDED_CODES}",
 )
 def golden_command() -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 import rich_click as click
 
+from rag_eval.cli.groups import CommandGroup
 from rag_eval.errors import InputError
 
 _EXIT_CODES: Final = "Exit codes: 0 written · 2 the file is there already, or cannot be written"
@@ -33,7 +34,11 @@ _directory_flag = click.option(
 _force_flag = click.option("--force", is_flag=True, help="Write over a file that is there.")
 
 
-@click.group("init")
+@click.group(
+    "init",
+    cls=CommandGroup,
+    guessed={"gh": "github", "actions": "github", "gitlab-ci": "gitlab"},
+)
 def init_command() -> None:
     """Write a workflow for a build server: each change is scored and compared with a baseline.
 

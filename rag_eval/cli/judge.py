@@ -7,6 +7,7 @@ from typing import Any
 import rich_click as click
 
 from rag_eval.cli.flags import SEED, format_flag
+from rag_eval.cli.groups import CommandGroup
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.printing import print_json
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
@@ -14,7 +15,10 @@ from rag_eval.errors import InputError
 from rag_eval.options.file_types import JudgeCheckOptions
 
 
-@click.group("judge")
+@click.group(
+    "judge",
+    cls=CommandGroup,
+)
 def judge_command() -> None:
     """Look at a judge before its scores are relied on."""
 

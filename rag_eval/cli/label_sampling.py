@@ -8,6 +8,7 @@ from typing import Any
 import rich_click as click
 
 from rag_eval.cli.flags import ID_FIELD, SEED, format_flag
+from rag_eval.cli.parameters import completed_metric
 from rag_eval.cli.printing import print_found
 
 
@@ -22,7 +23,10 @@ from rag_eval.cli.printing import print_found
     help="Write the table of drawn rows to FILE, .csv or .jsonl; never over a file that is there.",
 )
 @click.option(
-    "--by", metavar="METRIC", help="The metric whose scores make probabilities or strata."
+    "--by",
+    metavar="METRIC",
+    shell_complete=completed_metric,
+    help="The metric whose scores make probabilities or strata.",
 )
 @click.option(
     "--design",

@@ -8,8 +8,10 @@ from typing import Any
 import rich_click as click
 
 from rag_eval.cli.flags import ID_FIELD, LEVEL, SEED, field_flag, flags, format_flag
+from rag_eval.cli.groups import CommandGroup
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.label_sampling import sample_command
+from rag_eval.cli.parameters import completed_metric
 from rag_eval.cli.printing import print_found
 
 field_flags = flags(
@@ -19,7 +21,12 @@ field_flags = flags(
 )
 
 
-@click.group("labels", epilog=f"Exit codes: 0 done · 2 bad input or usage · {ENDED_CODES}")
+@click.group(
+    "labels",
+    cls=CommandGroup,
+    guessed={"check": "validate", "draw": "sample", "new": "init", "agreement": "compare"},
+    epilog=f"Exit codes: 0 done · 2 bad input or usage · {ENDED_CODES}",
+)
 def labels_command() -> None:
     """Label samples by hand, check the labels, and see how far scores agree with them.
 
@@ -92,7 +99,12 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
 )
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True)
 @click.argument("scores", metavar="SCORES")
-@click.option("--metric", metavar="METRIC", help="Whose scores the labels are about.")
+@click.option(
+    "--metric",
+    metavar="METRIC",
+    shell_complete=completed_metric,
+    help="Whose scores the labels are about.",
+)
 @click.option(
     "--variant",
     metavar="NAME",

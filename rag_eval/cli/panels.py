@@ -22,10 +22,9 @@ _PANELS: Final = {
     "slice_by gold_dir resume restart top",
     "LLM judge": "mode judge metric_modes judge_style judge_repeat cascade_band "
     "audit_share max_calls budget_usd prices use_cache dry_run",
-    "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency call_timeout_s "
-    "run_timeout_s retries requests_per_minute tokens_per_minute max_parse_failures "
-    "length_debias on_judge_failure prompt_overrides judge_seed cache_file cache_max_age force "
-    "alpha n_resamples seed level epsilon worst_case independent shuffles against against_labels "
+    "Advanced": "threads quantiles checkpoint_rows allow_changed_input concurrency length_debias "
+    "on_judge_failure prompt_overrides judge_seed cache_file cache_max_age force alpha n_resamples "
+    "seed level epsilon worst_case independent shuffles against against_labels "
     "allow_missing_labels calibration_labels cross_fit",
 }
 # What stands elsewhere in one command: `judges` of a run are models, of labels people.

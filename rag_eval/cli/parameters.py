@@ -215,18 +215,34 @@ OF_OPTION: Final[Mapping[str, _Reader]] = {
 
 def completion(option: Option) -> Callable[..., list[str]] | None:
     """What a shell may complete a value of a flag to; None where that is not known."""
-    if option.name == "metrics":
-        return completed_metrics
-    return _completed_numbers if option.kind is NUMBER_BY_METRIC else None
+    return {
+        "metrics": completed_metrics,
+        "metric_modes": completed_numbers,
+        "scorer_options": completed_number,
+        "prompt_overrides": completed_number,
+        "cascade_band": completed_number,
+        "margin": completed_number,
+    }.get(option.name, completed_numbers if option.kind is NUMBER_BY_METRIC else None)
+
+
+def completed_metric(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
+    """Ids of metrics, of which one may stand."""
+    from rag_eval.metrics.registry import known_metric_ids
+
+    return [metric for metric in known_metric_ids() if metric.startswith(begun)]
 
 
 def completed_metrics(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
-    from rag_eval.metrics.registry import known_metric_ids
-
+    """Ids of metrics between commas."""
     before, comma, name = begun.rpartition(",")
-    return [f"{before}{comma}{metric}" for metric in known_metric_ids() if metric.startswith(name)]
+    return [f"{before}{comma}{metric}" for metric in completed_metric(context, flag, name)]
 
 
-def _completed_numbers(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
-    found = completed_metrics(context, flag, begun) if "=" not in begun.rpartition(",")[2] else []
-    return [f"{name}=" for name in found]
+def completed_number(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
+    """``METRIC=``; what follows the sign is the user's."""
+    return [f"{metric}=" for metric in completed_metric(context, flag, begun)]
+
+
+def completed_numbers(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
+    """``METRIC=`` between commas."""
+    return [f"{name}=" for name in completed_metrics(context, flag, begun)]

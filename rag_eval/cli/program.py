@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, Final, NoReturn
@@ -15,11 +15,12 @@ import rich_click
 from click.shell_completion import CompletionItem
 
 from rag_eval._version import __version__
+from rag_eval.cli.groups import CommandGroup, hint
 from rag_eval.cli.judging import BAD_INPUT, ENDED_CODES, INTERRUPTED, TERMINATED, UNAVAILABLE
 from rag_eval.cli.panels import arrange
 from rag_eval.cli.printing import say
 from rag_eval.cli.user_code import imported
-from rag_eval.errors import RagEvalError, suggestion
+from rag_eval.errors import RagEvalError
 from rag_eval.judge.failures import JudgeUnavailableError
 from rag_eval.plumbing.interrupts import Termination
 from rag_eval.reports.plain_text import plain_lines
@@ -65,12 +66,16 @@ _GUESSED: Final = {
     **dict.fromkeys(("html", "export", "render"), "report"),
     **dict.fromkeys(("list", "log", "runs", "ls"), "history"),
     **dict.fromkeys(("ci", "setup", "github", "gitlab"), "init"),
-    **dict.fromkeys(("dataset", "datasets", "split", "dedupe"), "golden"),
+    **dict.fromkeys(("dataset", "datasets"), "golden"),
     **dict.fromkeys(("annotate", "label", "annotations"), "labels"),
+    **{name: f"golden {name}" for name in ("split", "dedupe")},
+    **{name: f"baseline {name}" for name in ("pin", "unpin")},
+    "sample": "labels sample",
+    "debias-check": "judge debias-check",
 }
 
 
-class Program(rich_click.RichGroup):
+class Program(CommandGroup):
     """A group whose errors are ``error: …`` on stderr, and whose commands are read when needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -85,18 +90,6 @@ class Program(rich_click.RichGroup):
             return click.Command(cmd_name, help=COMMANDS[cmd_name])
         module = import_module(f"rag_eval.cli.{cmd_name}")
         return arrange(getattr(module, f"{cmd_name}_command"))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments begin with; what is none is told with what was meant."""
-        name = args[0]
-        if self.get_command(ctx, name) is None and not name.startswith("-"):
-            meant = _GUESSED.get(name.lower())
-            near = [meant] if meant else self.list_commands(ctx)
-            hint = _hint(meant or name, near)
-            raise click.UsageError(f"No such command {name!r}{hint}", ctx)
-        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """What may stand here, for which no command is imported."""
@@ -196,20 +189,17 @@ def _usage_text(error: click.UsageError) -> str:
     where = f"; see {error.ctx.command_path} --help" if error.ctx is not None else ""
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         known = [name for flag in error.ctx.command.params for name in flag.opts]
-        hint = _hint(error.option_name, known)
-        if not hint and error.ctx.command is program:
-            hint = ". Flags of a command stand after its name"
-        return f"No such option {error.option_name!r}{hint}{where}"
+        meant = hint(error.option_name, known)
+        if not meant and error.ctx.command is program:
+            meant = ". Flags of a command stand after its name"
+        return f"No such option {error.option_name!r}{meant}{where}"
     return error.format_message().rstrip(".") + where
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    return suggestion(name, known).replace("; did", ". Did")
 
 
 @rich_click.group(
     "rag-eval",
     cls=Program,
+    guessed=_GUESSED,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 pass · 1 a gate failed · 2 bad input or usage · 3 judge unavailable "
     f"or budget reached · {ENDED_CODES}",

@@ -19,7 +19,7 @@ from rag_eval.cli.report_flags import (
     this_command,
 )
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
-from rag_eval.errors import InputChangedError
+from rag_eval.errors import InputChangedError, InputError, NotMeasuredError
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ReadOptions, RunOptions
 from rag_eval.options.types import EvaluateOptions
@@ -98,12 +98,12 @@ def run_command(data: str, **flags: Any) -> int:
         options["view"] = True
     # Rows and a progress bar on one terminal would overwrite each other.
     silent = quiet or (form == "jsonl" and sys.stdout.isatty())
-    changed: InputChangedError | None = None
+    failure: InputError | None = None
     with shown_progress(quiet=silent) as show:
         try:
             report = run_file(data, metrics, **options, on_progress=show)
-        except InputChangedError as error:
-            report, changed = error.report, error
+        except (InputChangedError, NotMeasuredError) as error:
+            report, failure = error.report, error
     # Before anything is printed: a reader of stdout that has seen enough ends the command.
     if report.view is not None:
         files.write(replace(report.view, command=this_command()))
@@ -117,8 +117,8 @@ def run_command(data: str, **flags: Any) -> int:
     chosen = quiet or form != "table" or report.gates or "profile" in options
     if not chosen and 2 * report.result.n_passed < report.result.n_rows:
         say(_OTHER_PROFILE)
-    if changed is not None:
-        raise changed
+    if failure is not None:
+        raise failure
     return exit_code(report.interrupted, report.unavailable, report.result, report.passed)
 
 

@@ -11,7 +11,7 @@ import rich_click as click
 from rag_eval.cli.flags import flags_of
 from rag_eval.cli.judging import ENDED_CODES, exit_code, print_estimate
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
-from rag_eval.errors import InputChangedError, InputError
+from rag_eval.errors import InputChangedError, InputError, NotMeasuredError
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ReadOptions, RunOptions, ScoreFileOptions, StreamOptions
 from rag_eval.options.types import EvaluateOptions
@@ -73,22 +73,22 @@ def score_command(source: str, target: str, **flags: Any) -> int:
         return print_estimate(source, metrics, asked, "table")
     if summary is not None:
         _check_summary(summary, source)
-    report, changed = None, None
+    report, failure = None, None
     try:
         with shown_progress(quiet=quiet) as show:
             options["on_progress"] = show
             try:
                 report = _scored(source, target, metrics, form or "jsonl", options)
-            except InputChangedError as error:
-                report, changed = error.report, error
+            except (InputChangedError, NotMeasuredError) as error:
+                report, failure = error.report, error
         if summary is not None:
             _write_summary(report, summary)
         if not quiet:
             _print_talk(report)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(*_what_is_left(target, report)) from None
-    if changed is not None:
-        raise changed
+    if failure is not None:
+        raise failure
     return exit_code(report.interrupted, report.unavailable, report.result, passed=True)
 
 

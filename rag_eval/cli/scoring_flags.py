@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import rich_click as click
+from click import get_current_context
 
 from rag_eval.cli.flags import flags, flags_of
+from rag_eval.cli.printing import say
 from rag_eval.errors import InputError
 from rag_eval.inputs.schemas.fields import SCHEMA_NAMES
 from rag_eval.metrics.ids import METRIC_IDS
@@ -30,7 +32,8 @@ scoring_flags: Final = flags(
     click.option(
         "--config",
         metavar="FILE",
-        help="Read options from this file (rag-eval.toml); flags win over it.",
+        help="Read options from this file (rag-eval.toml); flags win over it. [judge] in it holds "
+        "retries, timeouts and rates of calls.",
     ),
     flags_of(ReadOptions, FileOptions),
     flags_of(JudgeOptions),
@@ -72,6 +75,7 @@ def options_of(given: dict[str, Any], form: type) -> dict[str, Any]:
         raise InputError("--judge and --judge-models exclude each other")
     given["judge_cache"] = _cache(*map(given.pop, ("use_cache", "cache_file", "cache_max_age")))
     given = {name: value for name, value in given.items() if value not in (None, {}, [], ())}
+    _say_moved(given)
     options = {**config, **given}
     for name in given.keys() & config.keys():
         # Merged metric by metric, or field by field.
@@ -82,6 +86,19 @@ def options_of(given: dict[str, Any], form: type) -> dict[str, Any]:
         options |= {"judge": address} if address else {}
     _check_flags(given, options)
     return options
+
+
+def _say_moved(given: Mapping[str, Any]) -> None:
+    """Flags that the help no longer lists work as before, and their successor is named."""
+    if get_current_context().params.get("quiet"):
+        return
+    for name, option in declared(ConfigOptions).items():
+        if option.table and name in given:
+            key = option.flag_name.removeprefix("--").replace("-", "_")
+            say(
+                f"note: {option.flag_name} still works, but its place is now rag-eval.toml: "
+                f"{key} = {given[name]:g} below [{option.table}], read with --config rag-eval.toml"
+            )
 
 
 def _cache(use_cache: bool, file: str | None, max_age_days: float | None) -> Any:

@@ -9,7 +9,7 @@ import rich_click as click
 from rag_eval.cli.flags import flag_of
 from rag_eval.cli.printing import say
 from rag_eval.cli.scoring_flags import reading_flags
-from rag_eval.errors import InputChangedError
+from rag_eval.errors import InputChangedError, InputError, NotMeasuredError
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ConfigOptions
 from rag_eval.plumbing.spelling import counted
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "validate", epilog="Exit codes: 0 every sample is sound · 2 one is not, or DATA cannot be read"
+    "validate",
+    epilog="Exit codes: 0 every sample is sound · 2 one is not, DATA cannot be read, or a metric "
+    "cannot be measured in any sample",
 )
 @click.argument("data", metavar="DATA")
 @flag_of(declared(ConfigOptions)["metrics"], help="Metrics whose fields have to be there [all].")
@@ -45,7 +47,8 @@ def validate_command(
 
     DATA is a file of samples: .jsonl, .json, .csv, .parquet or .arrow, text also .gz or .zst; a
     quoted pattern such as "runs/*.jsonl"; or - for JSON lines on standard input. Nothing is scored.
-    Which fields have to be there depends on the metrics.
+    Which fields have to be there depends on the metrics; the fields that were recognised, the
+    metrics that they allow, and how many samples lack a field are printed as well.
 
     \b
     Examples:
@@ -55,9 +58,10 @@ def validate_command(
     from rag_eval.inputs.schemas.maps import field_lines
     from rag_eval.jobs.options import input_options
     from rag_eval.reports.plain_text import plain_text
+    from rag_eval.results.batch import not_measured_text
     from rag_eval.scoring.faulty_rows import validate_file
 
-    changed: InputChangedError | None = None
+    failure: InputError | None = None
     try:
         found = validate_file(
             data,
@@ -67,16 +71,25 @@ def validate_command(
             reading=input_options(reading),
             on_fault=lambda fault: print(plain_text(str(fault))),
             allow_changed_input=bool(reading["allow_changed_input"]),
+            allow_missing=bool(reading["allow_missing"]),
         )
-    except InputChangedError as error:
-        found, changed = error.report, error
-    for remark in [*found.remarks, *field_lines(found.fields)]:
-        say(remark)
+    except (InputChangedError, NotMeasuredError) as error:
+        found, failure = error.report, error
+    lines = [*found.remarks, *field_lines(found.fields)]
+    if found.metrics:
+        lines.append(f"metrics: {', '.join(found.metrics)}")
+    lines.append(not_measured_text(found.not_measured))
+    lines += [
+        f"{counted(n, 'sample')} without {name.replace('_', ' ')}"
+        for name, n in found.lacking.items()
+    ]
+    for line in filter(None, lines):
+        say(line)
     print(f"{counted(found.n_rows, 'sample')}, {found.n_invalid:,} invalid")
     if found.repeated_ids:
         say(f"warning: {found.repeated_ids}")
-    if changed is not None:
-        raise changed
+    if failure is not None:
+        raise failure
     for change in found.changed_input:
         say(f"note: {change}")
     return 2 if found.n_invalid else 0

@@ -129,6 +129,21 @@ def looked_at(samples: Iterable[Any]) -> tuple[Sequence[Any], Iterator[Any]]:
     return first, rest
 
 
+class FirstKept:
+    """Samples that come one by one, of which the first are kept: they tell where fields are."""
+
+    def __init__(self, samples: Iterable[Any]) -> None:
+        self._samples = samples
+        self.first: list[Any] = []
+
+    def __iter__(self) -> Iterator[Any]:
+        rest = iter(self._samples)
+        for sample in islice(rest, _LOOKED_AT_ROWS):
+            self.first.append(sample)
+            yield sample
+        yield from rest
+
+
 def _renamed_blocks(
     first: Sequence[Any], rest: Iterator[Any], needs: FieldNeeds, threads: int, names: FieldNames
 ) -> Iterator[SampleBlock]:
@@ -205,6 +220,21 @@ def _plain(value: Any) -> Any:
         return value
     # What is missing is unequal to itself, or like pandas.NA does not say whether it is.
     return None if value is None or (value != value) is not False else value
+
+
+def named_fields(samples: Any, names: FieldNames) -> list[FieldMap]:
+    """Where our fields are in samples that were read; empty where their names cannot be told."""
+    if isinstance(samples, FirstKept):
+        samples = samples.first
+    try:
+        if isinstance(samples, (list, tuple)):
+            return [names.map_of(samples[:_LOOKED_AT_ROWS])]
+        columns = list(getattr(samples, "column_names", getattr(samples, "columns", [])))
+        if columns and all(isinstance(name, str) for name in columns):
+            return [names.map(columns, lambda _: ())]
+    except InputError:
+        pass  # only the values of the columns decide between them
+    return []
 
 
 def row_count(samples: object) -> int | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -306,7 +307,9 @@ class Input:
     ) -> FieldMap:
         """The fields among the columns of a file, which are noted in ``found``."""
         fields = fields_of(columns, first_rows)
-        self.found.append(FoundFields(file_name(path), fields, fields.shapes(first_rows)))
+        shapes = fields.shapes(first_rows)
+        names_all = plain_name(path).endswith((*TABLES, EXCEL, *COLUMNS))
+        self.found.append(FoundFields(file_name(path), fields, shapes, names_all))
         return fields
 
     def _json_blocks(self, file: ByteFile, path: str | Path, skip_rows: int) -> LineRows:
@@ -350,7 +353,8 @@ class Input:
         if fields is not None and scan is not None:
             scan(fields)
         with closing(blocks):
-            for block in blocks:
+            peeked = _Peeked(blocks)
+            for block in peeked:
                 if isinstance(block, JsonBlock):
                     yield block
                     continue
@@ -358,6 +362,9 @@ class Input:
                     fields = _fields_of_rows(block, fields_of)
                     if scan is not None:
                         scan(fields)
+                    # The rows of a pipe are scored as they come.
+                    if self.can_be_read_again and peeked.is_at_end():
+                        self.found[-1] = self.found[-1]._replace(names_all=True)
                 if fields is not None:
                     block.rows = [fields.row(row) for row in block.rows]  # type: ignore[arg-type]
                     block.renamed = fields.renamed
@@ -365,6 +372,33 @@ class Input:
                     yield finite_rows(block, [*_READ, *self._optional_columns])
                 else:
                     yield block
+
+
+class _Peeked:
+    """Blocks of which it can be told whether the last one was taken."""
+
+    def __init__(self, blocks: LineRows) -> None:
+        self._blocks = blocks
+        self._next: list[RowBlock | JsonBlock] = []
+        self._failed: InputError | None = None
+
+    def is_at_end(self) -> bool:
+        """Whether there is no further block; one that cannot be read is reported in its turn."""
+        try:
+            self._next += islice(self._blocks, 1)
+        except InputError as error:
+            self._failed = error
+        return not self._next and self._failed is None
+
+    def __iter__(self) -> Iterator[RowBlock | JsonBlock]:
+        while True:
+            if self._failed is not None:
+                raise self._failed
+            if not self._next:
+                self._next += islice(self._blocks, 1)
+            if not self._next:
+                return
+            yield self._next.pop()
 
 
 def _fields_of_rows(

@@ -49,6 +49,8 @@ class FileReport:
         How rows were found in the files, where that is not their plain form.
     fields : list of FoundFields
         Which columns of each file are which field.
+    unmeasured : list of MetricId
+        Metrics that had to be measured, and are null in every row because the data lacks a field.
     """
 
     source: str
@@ -61,6 +63,7 @@ class FileReport:
     thresholds: Mapping[MetricId, float | None] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     fields: list[FoundFields] = field(default_factory=list)
+    unmeasured: list[MetricId] = field(default_factory=list)
 
     def _ending(self) -> dict[str, Any]:
         """How the run ended, where that was not as it should."""
@@ -107,12 +110,15 @@ class RunReport(FileReport):
 
     @property
     def passed(self) -> bool | None:
-        """Every gate held, and the run came to its end with the data that it began with.
+        """Every gate held, all metrics asked for were measured, and the data was read to its end
+        and stayed what it was.
 
         None where no gate was set: then there is no verdict.
         """
         is_sound = not self.changed_input or self.change_allowed
-        return verdict_of(self.gates, whole=is_sound and not self.interrupted)
+        return verdict_of(
+            self.gates, whole=is_sound and not self.interrupted and not self.unmeasured
+        )
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write a report for browsers, or give its text when no path is named.

@@ -169,7 +169,7 @@ class _FileRun:
                 f"{stream.n_skipped:,} invalid rows were skipped so far: go on with --skip-invalid"
             )
         for scores in self._parts.score_blocks():
-            stream.totals.add(scores)
+            stream.take_up(scores)
         self._n_resumed = stream.n_rows
 
     def _score_all(self) -> ScoreFileReport:
@@ -257,8 +257,8 @@ class _OpenFile:
         self._file = file
         self._form = form
         self._rows = b""
-        if isinstance(form, CsvFormat):
-            file.write(form.header)
+        # Written with the first rows: there may be an error in place of them.
+        self._head = form.header if isinstance(form, CsvFormat) else b""
 
     def encode(self, scored: ScoredBlock, first_row: int) -> None:
         """Make the lines of a block."""
@@ -266,4 +266,5 @@ class _OpenFile:
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Write the lines that were made last."""
-        self._file.write(self._rows)
+        self._file.write(self._head + self._rows)
+        self._head = b""

@@ -7,11 +7,16 @@ from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault, SampleBlock
+from rag_eval.inputs.byte_files import source_name
 from rag_eval.inputs.opened import START, DataSource, Input, Position
-from rag_eval.inputs.samples import FieldNeeds
+from rag_eval.inputs.samples import FieldNeeds, SampleError
+from rag_eval.inputs.schemas.maps import FieldMap
 from rag_eval.jobs.file_reports import FileReport
 from rag_eval.jobs.options import input_options
 from rag_eval.options.declared import declared
@@ -19,12 +24,14 @@ from rag_eval.options.file_types import ReadOptions
 from rag_eval.plumbing.checked_values import thread_count
 from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.repeated_ids import RepeatedIds
-from rag_eval.results.batch import BatchSummary
+from rag_eval.results.batch import BatchSummary, not_measured_text
 from rag_eval.results.summary import summary_of
 from rag_eval.results.totals import ScoreBlocks, ScoreSpool, ScoreTotals
+from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
 from rag_eval.scoring.faulty_rows import add_ids, file_block_scorer, origin_of
 from rag_eval.scoring.loop import OpenJudge, ScoringLoop, Sink
+from rag_eval.scoring.measurable import Measurability
 from rag_eval.scoring.progress import progress_of
 from rag_eval.scoring.scorer_columns import columns_of_scorers
 
@@ -99,6 +106,7 @@ class RowStream:
         self.n_skipped = 0
         self.faults: list[RowFault] = []
         self.totals = ScoreTotals(self.plan)
+        self._measured = Measurability(self.plan, metrics, options)
         self.spool = ScoreSpool(len(self.plan.columns)) if spools else None
         self.stopped: KeyboardInterrupt | JudgeUnavailableError | None = None
         self._judging: Callable[[], JudgeReport | None] = lambda: None
@@ -140,8 +148,34 @@ class RowStream:
         blocks = self._read(start)
         score = file_block_scorer(self.plan, self.needs, skip_invalid=self._skips_invalid)
         scored = score_blocks(blocks, score, self._threads, reads_apart=True)
+        # An earlier run has looked at the first rows of the file that it ended in.
+        checked = set() if start == START else {source_name(self.source.paths[start.file])}
         with closing(blocks), closing(scored):
-            yield from scored
+            try:
+                for block in scored:
+                    source = origin_of(block.rows).source
+                    if source not in checked:
+                        self._check_first(block, source)
+                        if len(block.scores):
+                            checked.add(source)
+                    yield block
+            except SampleError as error:
+                for found in self.source.found:
+                    if found.source not in checked and error.where.startswith(f"{found.source}, "):
+                        self._measured.check_fields(found)
+                raise
+
+    def _check_first(self, block: ScoredBlock, source: str) -> None:
+        """Raise an InputError where the first rows of a file show that a field is not there."""
+        for found in self.source.found:
+            if found.source == source:
+                if not len(block.scores) and origin_of(block.rows).faults:
+                    self._measured.check_fields(found)
+                self._measured.check_first(block.null_reasons, found)
+
+    @property
+    def _fields(self) -> list[FieldMap]:
+        return [found.fields for found in self.source.found]
 
     def _read(self, start: Position) -> Generator[SampleBlock, None, None]:
         with closing(self.source.blocks(start)) as blocks:
@@ -175,8 +209,14 @@ class RowStream:
         self.skip(faults, len(faults))
         add_ids(self._ids, scored.rows)
         self.totals.add(scored.scores)
+        self._measured.add(scored.null_reasons)
         if self.spool is not None:
             self.spool.add(scored.scores)
+
+    def take_up(self, scores: npt.NDArray[np.float64]) -> None:
+        """Count rows that an earlier run has left in the sinks."""
+        self.totals.add(scores)
+        self._measured.add_scores(scores)
 
     def skip(self, faults: Sequence[RowFault], n_rows: int) -> None:
         """Count rows that are left out, of which the faults may be the first."""
@@ -226,14 +266,20 @@ class RowStream:
             self.plan,
             self.totals,
             blocks if self._is_exact else None,
+            not_measured=self._not_measured(),
+            left_out=self._measured.left_out(self._fields),
             evaluated_at=self.evaluated_at,
             duration_ms=self._clock.elapsed_ms,
             notes=[*self.notes, *self.changes, *([repeated] if repeated else []), *notes],
             judging=self.judge_report(),
         )
 
+    def _not_measured(self) -> dict[MetricId, str]:
+        return self._measured.not_measured(self._fields)
+
     def report_fields(self) -> dict[str, Any]:
         """The fields of a :class:`FileReport`, without the result."""
+        not_measured = not_measured_text(self._not_measured())
         is_lost = self.stopped is not None and not isinstance(self.stopped, KeyboardInterrupt)
         return {
             "source": self.source.name,
@@ -243,12 +289,16 @@ class RowStream:
             "unavailable": str(self.stopped) if is_lost else "",
             "changed_input": self.changes,
             "thresholds": self.plan.thresholds,
-            "remarks": self.source.remarks,
+            "remarks": [*filter(None, [not_measured]), *self.source.remarks],
             "fields": self.source.found,
+            "unmeasured": [] if self.stopped is not None else self._measured.wrong(self._fields),
         }
 
     def checked(self, report: _Report) -> _Report:
-        """The report, or an InputChangedError that has it."""
-        if not self.is_sound and not report.interrupted:
+        """The report, or an InputChangedError or NotMeasuredError that has it."""
+        if report.interrupted:
+            return report
+        if not self.is_sound:
             raise InputChangedError(report.changed_input, report)
+        self._measured.check_end(self.source.name, self._fields, report)
         return report

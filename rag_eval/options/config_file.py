@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.metrics.registry import needs_judge, to_metric_id
-from rag_eval.options.declared import FILE, declared, normalized
+from rag_eval.options.declared import FILE, Option, declared, normalized
 from rag_eval.options.file_types import ConfigOptions
+from rag_eval.options.judge_types import JudgeOptions
 from rag_eval.plumbing.json_text import is_deeper
 from rag_eval.plumbing.spelling import snake_case
 
@@ -26,6 +27,7 @@ _LONG_KEY: Final = re.compile(
     f"{{{_MOST_PARTS}}}"
 )
 _KNOWN: Final = declared(ConfigOptions)
+_OF_JUDGING: Final = declared(JudgeOptions)
 # A key may be spelt as the flag: ``weights`` for composite_weights.
 _AS_FLAGS: Final = {
     option.flag.removeprefix("--").replace("-", "_"): name
@@ -59,9 +61,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
     """The options in a configuration file, ``metrics`` among them.
 
     Keys are those of :class:`rag_eval.options.file_types.ConfigOptions`, also as their flags are
-    spelt, at the top level or in a table ``[run]``. The name of a baseline, of a calibration or of
-    a table of prices is taken from the folder of the file. Who judges, and what files a judge's
-    replies and prompts are in, is refused here.
+    spelt, at the top level or in a table ``[run]``; those of judging also in ``[judge]``. The name
+    of a baseline, of a calibration or of a table of prices is taken from the folder of the file.
+    Who judges, and what files a judge's replies and prompts are in, is refused here.
 
     Raises
     ------
@@ -97,19 +99,41 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 
 def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    table = content.get("run", {})
-    if not isinstance(table, dict):
-        raise InputError(f"run must be a table, got {type(table).__name__}")
+    # ``judge = "…"`` is a key that the top level refuses.
+    tables = {name: content[name] for name in ("run", "judge") if _is_table(content, name)}
+    options = _options_of({k: v for k, v in content.items() if k not in tables}, folder)
+    for name, table in tables.items():
+        try:
+            found = _options_of(table, folder, _OF_JUDGING if name == "judge" else _KNOWN)
+            for option in found.keys() & options:
+                raise InputError(f"{option} is given twice")
+        except (InputError, TypeError) as error:
+            raise InputError(f"[{name}] {error}") from None
+        options |= found
+    return options
+
+
+def _is_table(content: Mapping[str, Any], name: str) -> bool:
+    if name == "run" and not isinstance(content.get(name, {}), dict):
+        raise InputError(f"run must be a table, got {type(content[name]).__name__}")
+    return isinstance(content.get(name), dict)
+
+
+def _options_of(
+    table: Mapping[str, Any], folder: Path, taken: Mapping[str, Option] = _KNOWN
+) -> dict[str, Any]:
     options: dict[str, Any] = {}
-    for key, value in [*((k, v) for k, v in content.items() if k != "run"), *table.items()]:
-        spelt = snake_case(key)
+    for key, value in table.items():
+        spelt = snake_case(key).replace("-", "_")
         name = _AS_FLAGS.get(spelt, spelt)
         if name in _REFUSED:
             raise InputError(f"{key} is not for a configuration file: {_REFUSED[name]}")
         if name not in _KNOWN:
-            taken = [*_AS_FLAGS, *_KNOWN]
-            hint = suggestion(name, (one for one in taken if one not in _REFUSED))
+            near = [*taken, *(flag for flag, option in _AS_FLAGS.items() if option in taken)]
+            hint = suggestion(name, (one for one in near if one not in _REFUSED))
             raise InputError(f"unknown key {glance(key)}{hint}")
+        if name not in taken:
+            raise InputError(f"{key} is no option of judging; write it above the first [table]")
         if name in options:
             raise InputError(f"{name} is given twice")
         kind = _KNOWN[name].kind

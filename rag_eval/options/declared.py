@@ -166,6 +166,8 @@ class Option:
         Where a flag takes or does something else than the option in Python.
     no_flag, no_toml : str
         Why it has no flag, and why ``rag-eval.toml`` cannot give it.
+    table : str
+        The table of ``rag-eval.toml`` that it is set in by rule: its flag works, and is not listed.
     noted : bool
         A store notes it with a run: a setting, without a text, a key or an address. What changes a
         score is in the signature, too.
@@ -185,6 +187,7 @@ class Option:
     flag_help: str = ""
     no_flag: str = ""
     no_toml: str = ""
+    table: str = ""
     noted: bool = False
     name: str = ""
 

@@ -28,6 +28,7 @@ from rag_eval.options.declared import (
 from rag_eval.options.types import (
     EvaluateOptions,
     MetricsOptions,
+    MissingOptions,
     RegressionOptions,
     SchemaOptions,
     ScoringOptions,
@@ -42,7 +43,7 @@ _WRITES: Final = "what a run writes is named where it is started"
 _FUNCTION: Final = "it is a function"
 
 
-class FileOptions(SchemaOptions, total=False):
+class FileOptions(SchemaOptions, MissingOptions, total=False):
     """How files are read."""
 
     gold_separator: Annotated[

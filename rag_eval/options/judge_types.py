@@ -196,11 +196,18 @@ class JudgeOptions(TypedDict, total=False):
             default=_LIMITS.call_timeout_s,
             flag="--call-timeout",
             metavar="S",
+            table="judge",
         ),
     ]
     run_timeout_s: Annotated[
         float | None,
-        Option(POSITIVE, "Seconds after which no call begins.", flag="--run-timeout", metavar="S"),
+        Option(
+            POSITIVE,
+            "Seconds after which no call begins.",
+            flag="--run-timeout",
+            metavar="S",
+            table="judge",
+        ),
     ]
     retries: Annotated[
         int | None,
@@ -208,10 +215,11 @@ class JudgeOptions(TypedDict, total=False):
             WHOLE_FROM_ZERO,
             "Tries after the first, where a server fails or limits the rate.",
             default=_LIMITS.retries,
+            table="judge",
         ),
     ]
-    requests_per_minute: Annotated[float | None, Option(POSITIVE, "Rate of calls.")]
-    tokens_per_minute: Annotated[float | None, Option(POSITIVE, "Rate of tokens.")]
+    requests_per_minute: Annotated[float | None, Option(POSITIVE, "Rate of calls.", table="judge")]
+    tokens_per_minute: Annotated[float | None, Option(POSITIVE, "Rate of tokens.", table="judge")]
     max_calls: Annotated[
         int | None,
         Option(WHOLE_FROM_ZERO, "Most calls of the run.", more="No call begins after so many."),
@@ -220,7 +228,12 @@ class JudgeOptions(TypedDict, total=False):
         float | None, Option(FROM_ZERO, "No call begins once so much is spent; needs {prices}.")
     ]
     max_parse_failures: Annotated[
-        int | None, Option(WHOLE_FROM_ZERO, "End the run after more replies that cannot be read.")
+        int | None,
+        Option(
+            WHOLE_FROM_ZERO,
+            "End the run after more replies that cannot be read.",
+            table="judge",
+        ),
     ]
     prices: Annotated[
         Mapping[str, Mapping[str, float]] | str | Path | None,

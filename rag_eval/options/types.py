@@ -270,6 +270,21 @@ class SchemaOptions(TypedDict, total=False):
     ]
 
 
+class MissingOptions(TypedDict, total=False):
+    """What becomes of metrics whose fields the data does not have."""
+
+    allow_missing: Annotated[
+        bool | None,
+        Option(
+            FLAG,
+            "Accept metrics that are null in every row because the data lacks a field they need; "
+            "they are listed as not measured.",
+            default=False,
+            noted=True,
+        ),
+    ]
+
+
 class RegressionOptions(TypedDict, total=False):
     """How a run is compared with an earlier one."""
 
@@ -290,7 +305,7 @@ class RegressionOptions(TypedDict, total=False):
 
 
 class BatchEvaluateOptions(
-    EvaluateOptions, SchemaOptions, WorkOptions, RegressionOptions, total=False
+    EvaluateOptions, SchemaOptions, MissingOptions, WorkOptions, RegressionOptions, total=False
 ):
     """Options of :func:`rag_eval.evaluate_batch`, besides those of :func:`rag_eval.evaluate`."""
 
@@ -339,6 +354,7 @@ document(ScoringOptions)
 document(EvaluateOptions)
 document(WorkOptions)
 document(SchemaOptions)
+document(MissingOptions)
 document(RegressionOptions)
 document(BatchEvaluateOptions, EvaluateOptions)
 document(EvaluatorConfig, BatchEvaluateOptions)

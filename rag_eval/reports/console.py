@@ -90,7 +90,7 @@ def print_run(report: RunReport, console: Console) -> None:
     result = report.result
     verdicts = None
     if report.gates:
-        verdicts = {metric: _metric_verdict(report, metric) for metric in result.aggregates}
+        verdicts = {metric: _metric_verdict(report, metric) for metric in result.shown_aggregates}
         verdicts["composite"] = report.passed
     print_table(RunTable(summary=result, thresholds=report.thresholds, verdicts=verdicts), console)
     print_line(console, _samples_text(report))
@@ -142,7 +142,7 @@ def print_verdict(report: RunReport, console: Console) -> None:
         print_line(console, Text("INTERRUPTED  only part of the samples was scored", "yellow"))
     print_gates(report.gates, console)
     if not report.gates:
-        print_plain(console, no_gate_text(report.result.metrics))
+        print_plain(console, no_gate_text(list(report.result.shown_aggregates)))
 
 
 def print_gates(gates: Iterable[GateOutcome], console: Console) -> None:
@@ -350,7 +350,7 @@ class RunTable:
         return table
 
     def _rows(self) -> Iterator[tuple[str, dict[str, str]]]:
-        for metric, aggregate in self.summary.aggregates.items():
+        for metric, aggregate in self.summary.shown_aggregates.items():
             threshold = self.thresholds.get(metric)
             cells = _cells(aggregate)
             cells["threshold"] = NONE if threshold is None else f"{threshold:g}"

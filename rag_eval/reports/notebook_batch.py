@@ -110,7 +110,7 @@ def _headline(summary: BatchSummary, passed: bool | None) -> Element:
 
 def _summary(summary: BatchSummary) -> list[Element | None]:
     worst = _worst(summary) if isinstance(summary, BatchEvalResult) else []
-    return [_metrics(summary), *worst, _notes(summary.notes)]
+    return [_metrics(summary), *worst, _notes(summary.shown_notes)]
 
 
 def _notes(notes: Sequence[str]) -> Element | None:
@@ -140,7 +140,7 @@ def _metrics(summary: BatchSummary) -> Element:
     if isinstance(summary, BatchEvalResult):
         thresholds = thresholds_of(summary)
         shapes = histograms(summary, [(summary.scores, summary.composite_scores)])
-    names = list(summary.aggregates)
+    names = list(summary.shown_aggregates)
     rows = [
         _metric_row(name, summary.aggregates[name], thresholds.get(name), shapes.get(name))
         for name in names[:MOST_METRICS]

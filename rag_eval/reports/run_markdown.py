@@ -76,7 +76,7 @@ def _verdict_lines(view: RunView) -> list[str]:
 
 def _metric_lines(view: RunView) -> list[str]:
     rows = []
-    for metric, aggregate in view.summary.aggregates.items():
+    for metric, aggregate in view.summary.shown_aggregates.items():
         threshold = view.thresholds.get(metric)
         shown = NONE if threshold is None else f"{threshold:g}"
         rows.append((markdown_text(metric), *_statistics(aggregate), shown))
@@ -180,7 +180,7 @@ def _head(result: EvalResult, name: str) -> str:
 
 
 def _closing_lines(view: RunView) -> list[str]:
-    notes = (*view.summary.notes, *view.notes)
+    notes = (*view.summary.shown_notes, *view.notes)
     lines = [f"- note: {markdown_text(note, _MESSAGE_LIMIT)}" for note in notes]
     if view.summary.signature is not None:
         lines += ["", "Signature:", "", *_code(str(view.summary.signature))]

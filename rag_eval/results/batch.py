@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
     from rag_eval.stats.moment_intervals import MeanMethod
 
 
+def not_measured_text(metrics: Mapping[MetricId, str]) -> str:
+    """``not measured: context_recall, answer_correctness (no ground truth)``; empty for none."""
+    named: dict[str, list[MetricId]] = {}
+    for metric, why in metrics.items():
+        named.setdefault(why, []).append(metric)
+    texts = [f"{', '.join(names)} ({why})" for why, names in named.items()]
+    return f"not measured: {'; '.join(texts)}" if texts else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSummary:
     """Statistics and verdict of a batch, without its rows.
@@ -56,6 +65,11 @@ class BatchSummary:
         What a reader of the verdict should know.
     judging : JudgeReport or None
         What judging took and found; None where kernels alone scored.
+    not_measured : mapping of MetricId to str
+        Metrics that are null in every row because the data lacks a field, such as ``"no ground
+        truth"``.
+    left_out : tuple of MetricId
+        Those of them that nobody asked for by name: tables and reports do not show them.
     """
 
     metrics: tuple[MetricId, ...]
@@ -71,6 +85,19 @@ class BatchSummary:
     signature: Signature | None = field(repr=False)
     notes: list[str] = field(default_factory=list, repr=False)
     judging: JudgeReport | None = field(default=None, repr=False)
+    not_measured: Mapping[MetricId, str] = field(default_factory=dict, repr=False)
+    left_out: tuple[MetricId, ...] = field(default=(), repr=False)
+
+    @property
+    def shown_aggregates(self) -> dict[MetricId, MetricAggregate]:
+        """The aggregates that tables and reports show: all but those left out."""
+        found = self.aggregates.items()
+        return {name: one for name, one in found if name not in self.left_out}
+
+    @property
+    def shown_notes(self) -> list[str]:
+        """What reports note: first the metrics that could not be measured."""
+        return [*filter(None, [not_measured_text(self.not_measured)]), *self.notes]
 
     def summary_dict(self) -> dict[str, Any]:
         """All but the rows, in the schema of result files."""

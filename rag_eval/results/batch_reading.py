@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.errors import InputError
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
@@ -29,6 +31,8 @@ from rag_eval.results.score_columns import ScoreColumns
 from rag_eval.results.score_rows import ScoreRow
 from rag_eval.samples import MetricId, NullReason
 from rag_eval.stats.intervals import Interval
+
+_NO_TRUTH: Final = "no ground truth"
 
 
 def read_batch(source: str | bytes | Path) -> BatchEvalResult:
@@ -79,8 +83,9 @@ def _counted(results: list[EvalResult], said: Mapping[str, Any]) -> BatchEvalRes
         tally.add(result)
     summary = tally.summary(said)
     scores, reasons, _ = tally.columns.matrices()
+    said_fields = {one.name: getattr(summary, one.name) for one in fields(BatchSummary)}
     return BatchEvalResult(
-        **{one.name: getattr(summary, one.name) for one in fields(BatchSummary)},
+        **{**said_fields, **_not_measured(summary.metrics, reasons)},
         scores=scores,
         null_reasons=reasons,
         composite_scores=np.array(tally.columns.composite),
@@ -188,7 +193,19 @@ def batch_of(results: list[EvalResult], summary: Mapping[str, Any]) -> BatchEval
         evaluated_at=file.text("evaluatedAt"),
         signature=signature_of(file),
         notes=list(file.texts("notes")),
+        **_not_measured(found, reasons),
     )
+
+
+def _not_measured(metrics: Iterable[MetricId], reasons: npt.NDArray[np.uint8]) -> dict[str, Any]:
+    """What a run of the default metrics leaves out where no row has a ground truth."""
+    names = list(metrics)
+    lacks = (reasons == NullReason.MISSING_FIELD).all(axis=0) & bool(len(reasons))
+    null = {name for name, is_null in zip(names, lacks.tolist(), strict=True) if is_null}
+    needing = [name for name in METRIC_IDS if OVERLAP_METRICS[name].null_when == _NO_TRUTH]
+    if not null.issuperset(needing) or not {*METRIC_IDS}.issubset(names):
+        return {}
+    return {"not_measured": dict.fromkeys(needing, _NO_TRUTH), "left_out": tuple(needing)}
 
 
 def read_row(row: Mapping[str, Any]) -> EvalResult:

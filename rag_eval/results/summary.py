@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,8 @@ class RunFacts(TypedDict):
     duration_ms: int
     notes: list[str]
     judging: JudgeReport | None
+    not_measured: NotRequired[Mapping[MetricId, str]]
+    left_out: NotRequired[tuple[MetricId, ...]]
 
 
 def summary_of(
@@ -98,6 +100,8 @@ def _fields(
         "evaluated_at": run["evaluated_at"],
         "signature": signature_of(plan),
         "notes": run["notes"],
+        "not_measured": run.get("not_measured", {}),
+        "left_out": run.get("left_out", ()),
         "total_cost": CostTracker() if judging is None else judging.cost,
         "judging": judging,
     }

@@ -27,8 +27,8 @@ class Verdicts:
         Score at or above the metric's threshold, or at or below where lower is better; any
         score where there is no threshold. False where null.
     passed : bool, shape (R,)
-        No metric failed (a null does not fail), and the composite reaches its threshold, if any
-        metric has a part in it.
+        No metric failed (a null does not fail), and the composite reaches its threshold. Where no
+        metric has a part in the composite, one that has a threshold was measured, if any has one.
     """
 
     composite: npt.NDArray[np.float64]
@@ -43,8 +43,16 @@ def judge_rows(scores: npt.NDArray[np.float64], plan: Plan) -> Verdicts:
     composite = _composite(scores, measured, plan)
     reached = composite >= plan.composite_threshold
     if plan.metrics and not any(_in_composite(metric, plan) for metric in plan.metrics):
-        reached[:] = True
+        reached = _any_measured(measured, plan)
     return Verdicts(composite, metric_passed, (metric_passed | ~measured).all(axis=1) & reached)
+
+
+def _any_measured(measured: npt.NDArray[np.bool_], plan: Plan) -> npt.NDArray[np.bool_]:
+    """Whether a row has a score that could have failed; True where no metric can fail a row."""
+    gating = [plan.thresholds[metric] is not None for metric in plan.columns]
+    if not any(gating):
+        return np.ones(len(measured), np.bool_)
+    return np.asarray(measured[:, gating].any(axis=1), np.bool_)
 
 
 def _in_composite(metric: MetricId, plan: Plan) -> bool:

@@ -12,7 +12,15 @@ import numpy.typing as npt
 
 from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputError, TextsNotKeptError
-from rag_eval.inputs.objects import FieldNames, is_table, looked_at, object_blocks, row_count
+from rag_eval.inputs.objects import (
+    FieldNames,
+    FirstKept,
+    is_table,
+    looked_at,
+    named_fields,
+    object_blocks,
+    row_count,
+)
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.options.declared import declared
 from rag_eval.options.plan import Plan
@@ -30,6 +38,7 @@ from rag_eval.scoring.engine import ScoredBlock, block_scorer, score_blocks
 from rag_eval.scoring.explaining import scored_row
 from rag_eval.scoring.kept_texts import RowStore, store_for
 from rag_eval.scoring.loop import ScoringLoop, Sink
+from rag_eval.scoring.measurable import Measurability
 from rag_eval.scoring.progress import progress_of
 
 _Scores: TypeAlias = npt.NDArray[np.float64]
@@ -174,6 +183,10 @@ class BatchJob:
         names = FieldNames(options.get("schema"), options.get("mapping"))
         needs = FieldNeeds.of(self._plan.native_columns, self._plan.settings.profile)
         self._matrix = ScoreMatrix(len(self._plan.columns))
+        self._measured = Measurability(self._plan, metrics, options, in_memory=True)
+        self._names = names
+        is_read_once = not as_table and not isinstance(samples, (list, tuple))
+        self._samples = FirstKept(samples) if is_read_once else samples
         self._store = None
         self._sinks: list[Sink] = []
         if options.get("keep_texts") is not False:
@@ -191,7 +204,7 @@ class BatchJob:
         self._loop = ScoringLoop(
             self._plan,
             score_blocks(
-                object_blocks(samples, needs, threads, names),
+                object_blocks(self._samples, needs, threads, names),
                 block_scorer(self._plan, needs),
                 threads,
                 stop=self._stop,
@@ -218,6 +231,8 @@ class BatchJob:
             self._loop.raise_stopped()
         scores, null_reasons = self._matrix.stacked()
         evaluated_at = self._clock.now()
+        self._measured.add(null_reasons)
+        fields = named_fields(self._samples, self._names) if self._measured.metrics else []
         judging = self._loop.judge_report()
         judged = None if judging is None else self._matrix.judged
         result = batch_of(
@@ -229,7 +244,10 @@ class BatchJob:
             duration_ms=self._clock.elapsed_ms,
             notes=self._notes,
             judging=judging,
+            not_measured=self._measured.not_measured(fields),
+            left_out=self._measured.left_out(fields),
         )
         result = compared(result, self._baseline, self._plan.metrics, self._limit)
         self._loop.raise_stopped(result)
+        self._measured.check_end("", fields, result)
         return result

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
 
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock
 from rag_eval.inputs.opened import DataSource, Input, InputOptions
 from rag_eval.inputs.samples import FieldNeeds, SampleError
 from rag_eval.inputs.schemas.maps import FoundFields
-from rag_eval.kernels.columns import SampleBatch
+from rag_eval.kernels.columns import (
+    GIVEN_ANSWER,
+    GIVEN_CONTEXTS,
+    GIVEN_QUESTION,
+    SampleBatch,
+)
 from rag_eval.options.plan import Plan, make_plan
 from rag_eval.plumbing.repeated_ids import RepeatedIds
-from rag_eval.samples import Profile
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import MetricId, NullReason, Profile
 from rag_eval.scoring import scorer_columns
 from rag_eval.scoring.engine import ScoredBlock, ScoreFn, scored_block
+from rag_eval.scoring.measurable import Measurability, needed_fields
 from rag_eval.scoring.scorer_columns import columns_of_scorers
+
+_GIVEN: Final = {
+    "question": GIVEN_QUESTION,
+    "answer": GIVEN_ANSWER,
+    "contexts": GIVEN_CONTEXTS,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +53,12 @@ class Validation:
         How rows were found in the files, where that is not their plain form.
     fields : list of FoundFields
         Which columns of each file are which field.
+    lacking : dict of int
+        How many of the sound rows lack each field, for the fields that some row lacks.
+    metrics : tuple of MetricId
+        Metrics that the fields allow.
+    not_measured : mapping of MetricId to str
+        The others, and what they lack.
     """
 
     n_rows: int
@@ -44,6 +67,9 @@ class Validation:
     changed_input: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     fields: list[FoundFields] = field(default_factory=list)
+    lacking: dict[str, int] = field(default_factory=dict)
+    metrics: tuple[MetricId, ...] = ()
+    not_measured: Mapping[MetricId, str] = field(default_factory=dict)
 
 
 def validate_file(
@@ -55,6 +81,7 @@ def validate_file(
     reading: InputOptions | None = None,
     on_fault: Callable[[RowFault], object] | None = None,
     allow_changed_input: bool = False,
+    allow_missing: bool = False,
 ) -> Validation:
     """Look at every row of a sample file as ``run`` would, without scoring.
 
@@ -65,7 +92,7 @@ def validate_file(
     metrics : iterable of str, optional
         Only the fields that these read have to be there; all seven by default.
     profile : {"overlap", "grounded"}
-        In the grounded profile a missing field makes scores null and is no fault.
+        In the grounded profile a missing field makes scores null and is no fault of a row.
     scorer_options : mapping, optional
         Options of scorers among the metrics, by their ids.
     reading : InputOptions, optional
@@ -74,25 +101,47 @@ def validate_file(
         Gets each row that cannot be scored, in order, as a :class:`RowFault`.
     allow_changed_input : bool
         Take it for no error when a file changes while it is read.
+    allow_missing : bool
+        Take it for no error when no row has a field that a metric needs.
 
     Raises
     ------
     InputError
-        When the file cannot be read to its end, or holds no samples.
+        When the file cannot be read to its end, holds no samples, or lacks a field that a metric
+        needs.
     InputChangedError
         When it changed while it was read; ``report`` has what was found.
+    NotMeasuredError
+        When a field is there and no row has a value in it; ``report`` has what was found.
     """
     plan = make_plan(metrics, {"profile": profile, "scorer_options": scorer_options})
     needs = FieldNeeds.of(plan.native_columns, profile)
-    n_rows = n_invalid = 0
+    asked = {"allow_missing": allow_missing}
+    measured = Measurability(plan, metrics, asked)
+    checked: set[str] = set()
+    n_rows = n_invalid = n_sound = 0
+    lacking: Counter[str] = Counter()
     ids = RepeatedIds()
     source = Input(data, reading, optional_columns=columns_of_scorers(plan))
     try:
         for block in source.blocks():
             origin = origin_of(block)
-            faults = row_faults(block, needs, plan)
+            sound, batch = pack_file_block(block, needs, skip_invalid=True)
+            faults = row_faults(block, needs, plan) if plan.scorers else origin_of(sound).faults
+            here = _lacking(batch, needs)
+            if origin.source not in checked:
+                for found in source.found:
+                    if found.source != origin.source:
+                        continue
+                    if len(sound):
+                        checked.add(origin.source)
+                        measured.check_first(_reasons(plan, here, len(sound), [found]), found)
+                    elif len(block):
+                        measured.check_fields(found)
             n_rows += len(block) + len(origin.faults)
             n_invalid += len(faults)
+            n_sound += len(sound)
+            lacking += here
             add_ids(ids, block)
             if on_fault is not None:
                 for fault in faults:
@@ -101,12 +150,54 @@ def validate_file(
         raise source.explained(error) from None
     if not n_rows:
         raise InputError(f"{source.name} holds no samples")
-    found = Validation(
-        n_rows, n_invalid, ids.warning(), source.changes(), source.remarks, source.found
+    if n_sound:
+        measured.add(_reasons(plan, lacking, n_sound, source.found))
+    fields = [one.fields for one in source.found]
+    report = Validation(
+        n_rows,
+        n_invalid,
+        ids.warning(),
+        source.changes(),
+        source.remarks,
+        source.found,
+        dict(lacking),
+        tuple(metric for metric in plan.columns if metric not in measured.metrics)
+        if n_sound
+        else (),
+        measured.not_measured(fields),
     )
-    if found.changed_input and not allow_changed_input:
-        raise InputChangedError(found.changed_input, found)
-    return found
+    if report.changed_input and not allow_changed_input:
+        raise InputChangedError(report.changed_input, report)
+    measured.check_end(source.name, fields, report)
+    return report
+
+
+def _lacking(batch: SampleBatch, needs: FieldNeeds) -> Counter[str]:
+    """How many rows lack each field, of those fields that a row may lack."""
+    lacking: Counter[str] = Counter()
+    if batch.grounded is not None:
+        for name, bit in _GIVEN.items():
+            lacking[name] = int((batch.grounded.given & bit == 0).sum())
+        lacking["ground_truth"] = int((np.diff(batch.grounded.row_truths) == 0).sum())
+    elif needs.ground_truth:
+        lacking["ground_truth"] = int((np.diff(batch.ground_truth.offsets) == 0).sum())
+    return +lacking
+
+
+def _reasons(
+    plan: Plan, lacking: Mapping[str, int], n_rows: int, found: Iterable[FoundFields]
+) -> npt.NDArray[np.uint8]:
+    """The null reasons of one row that has every field that some row has."""
+    there = {name for one in found for name in (*one.fields.paths, *one.fields.unused)}
+    absent = {name for name, n in lacking.items() if n == n_rows}
+    absent |= {
+        name
+        for metric in plan.scorers
+        for name in plan.specs[metric].fields
+        if name not in there and camel_case(name) not in there
+    }
+    missing = [not absent.isdisjoint(needed_fields(plan.specs[name])) for name in plan.columns]
+    return np.array([missing], np.uint8) * np.uint8(NullReason.MISSING_FIELD)
 
 
 def origin_of(block: SampleBlock) -> FileOrigin:

@@ -142,6 +142,6 @@ class RunView:
         if self.interrupted:
             return "the run was interrupted: only part of the samples was scored"
         if not self.gates:
-            return no_gate_text(self.summary.metrics)
+            return no_gate_text(list(self.summary.shown_aggregates))
         ordered = sorted(self.gates, key=lambda gate: gate.held)
         return ordered[0].message

@@ -118,7 +118,9 @@ def oracle_nulls(row: Sample, found: grounded.GroundedRow) -> list[NullReason]:
 
 
 def scored(rows: Sequence[Sample], **options: Any) -> rag_eval.BatchEvalResult:
-    return rag_eval.evaluate_batch(rows, profile="grounded", threads=1, **options)
+    return rag_eval.evaluate_batch(
+        rows, profile="grounded", threads=1, **options, allow_missing=True
+    )
 
 
 def packed(rows: list[Sample], metrics: Sequence[str] = METRIC_IDS) -> SampleBatch:

@@ -16,6 +16,7 @@ from pyarrow import ipc, parquet
 import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.jobs.file_scoring import score_file
+from rag_eval.metrics.ids import METRIC_IDS
 from tests.commands import invoke
 
 N_LINES = 200_000
@@ -169,13 +170,17 @@ def test_nulls_in_every_place(tmp_path: Path, profile: Any, suffix: str) -> None
 
 @pytest.mark.parametrize("missing", ["answer", "contexts", "question"])
 def test_a_missing_column(tmp_path: Path, missing: str) -> None:
-    """In the overlap profile its rows cannot be scored; in the grounded one scores are null."""
+    """Nothing is scored without it, but in the grounded profile what does not need it."""
     table = pa.Table.from_pylist([sample(n) for n in range(50)], SCHEMA).drop([missing])
     data = written(tmp_path / "d.parquet", table)
     target = tmp_path / "s.parquet"
     message = refused(data, target, "--quiet")
-    assert f'{data}, row 1 ("q-0"): {missing} is missing' in message
+    assert f"{data}: {missing}: no such field; no unused column" in message
+    with pytest.raises(InputError, match=f"{missing}: no such field"):
+        score_file(data, target, list(METRIC_IDS), profile="grounded")
+    assert not target.exists()
     report = score_file(data, target, profile="grounded")
+    assert f"no {missing}" in report.result.not_measured.values()
     assert report.result.n_rows == 50
     reasons = parquet.read_table(target)["faithfulness_null_reason"].to_pylist()
     assert set(reasons) == ({None} if missing == "question" else {"missing_field"})
@@ -189,7 +194,8 @@ def test_a_column_of_a_name_that_is_nearly_ours(tmp_path: Path) -> None:
     )
     message = refused(data, tmp_path / "s.jsonl", "--quiet")
     assert message == (
-        f"{data}, row 1 (\"q-0\"): answer is missing (there is 'anwser'?); wanted a str"
+        f"{data}: answer: no such field; 1 unused column: anwser "
+        "(did you mean --map answer=anwser?)"
     )
     message = refused(data, tmp_path / "s.jsonl", "--quiet", "--map", "answer=answr")
     assert "there is no 'answr'; did you mean 'anwser'" in message

@@ -26,7 +26,7 @@ def compare(*arguments: object) -> Result:
 
 
 def result_file(path: Path, *rows: dict[str, Any], metrics: str, **options: Any) -> Path:
-    rag_eval.evaluate_batch(rows, metrics.split(","), **options).to_json(path)
+    rag_eval.evaluate_batch(rows, metrics.split(","), allow_missing=True, **options).to_json(path)
     return path
 
 
@@ -145,7 +145,11 @@ def runs(tmp_path: Path) -> list[Path]:
         source.write_text("".join(json.dumps(row) + "\n" for row in rows))
         files.append(tmp_path / f"{name}.jsonl")
         rag_eval.score_file(
-            source, files[-1], ["faithfulness", "context_recall"], columns=["topic", "doc"]
+            source,
+            files[-1],
+            ["faithfulness", "context_recall"],
+            columns=["topic", "doc"],
+            allow_missing=True,
         )
     return files
 

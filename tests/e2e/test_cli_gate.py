@@ -122,7 +122,7 @@ def test_guards_alone(worse: Path) -> None:
     done = gate(worse, "--min-mean", "faithfulness=0.5")
     assert done.exit_code == 1
     assert "is below 0.50" in done.stdout
-    assert gate(worse, "--max-null-rate", "0").exit_code == 0
+    assert gate(worse, "--max-null-rate", "0%").exit_code == 0
     assert gate(worse, "--max-null-rate", "faithfulness=0").exit_code == 0
 
 
@@ -155,7 +155,10 @@ def test_slices_and_clusters(old: Path, worse: Path) -> None:
         (["NEW", "--baseline", "NEW", "--metric", "recall"], "recall"),
         (["NEW", "--baseline", "NEW", "--policy", "non-inferior"], "needs a margin above 0"),
         (["NEW", "--critical", "@tag"], "wanted an id or @FIELD=VALUE, got '@tag'"),
-        (["NEW", "--max-null-rate", "much"], "wanted a number or METRIC=number, got 'much'"),
+        (
+            ["NEW", "--max-null-rate", "much"],
+            "wanted a share such as 0.05 or 5%, or METRIC=share, got 'much'",
+        ),
         (["NEW", "--store", "gone.db", "--baseline", "NEW"], "gone.db"),
         (["NEW", "--max-null-rise", "0.1"], "--max-null-rise needs runs to hold NEW against"),
         (["NEW", "--branch", "main", "--baseline", "NEW"], "give --store too"),

@@ -72,11 +72,11 @@ def test_diagnostics_in_the_table(data: Path) -> None:
     composite = next(line for line in lines if line[:1] == ["composite"])
     assert composite == ["composite", "–", "(0/3)", "–", "–", "–", "–", "1.00", "1.00", "pass"]
     assert done.stdout.splitlines()[-1] == "PASS  pass rate 1.00 (3/3) is at least 1.00"
-    # A threshold turns a diagnostic into a bar that lower scores pass.
+    # A threshold turns a diagnostic into a bar that lower scores pass, and nulls do not.
     barred = ("--thresholds", "unsupported_names=0.2", "--metrics", "unsupported_names")
     done = run(data, *GROUNDED, *whole, *barred)
     assert done.exit_code == 1
-    assert done.stdout.splitlines()[-1] == "FAIL  pass rate 0.67 (2/3) is below 1.00"
+    assert done.stdout.splitlines()[-1] == "FAIL  pass rate 0.33 (1/3) is below 1.00"
 
 
 def test_json_is_what_the_library_gives(data: Path) -> None:

@@ -26,6 +26,9 @@ def test_sound_file() -> None:
     assert (done.exit_code, done.stdout) == (0, "66 samples, 0 invalid\n")
     assert done.stderr == (
         "fields: question=question, answer=answer, contexts=contexts, ground truth=groundTruth\n"
+        "metrics: faithfulness, answer_relevance, context_precision, context_recall, "
+        "context_relevance, answer_correctness, hallucination_rate\n"
+        "5 samples without ground truth\n"
     )
 
 
@@ -87,7 +90,10 @@ def test_only_fields_that_the_metrics_read_have_to_be_there(tmp_path: Path) -> N
         "element [0]: contexts is missing; wanted a list of str",
         "2 samples, 1 invalid",
     ]
-    assert validate(data, "--metrics", "context_recall").exit_code == 0
+    recall = validate(data, "--metrics", "context_recall")
+    assert recall.exit_code == 2
+    assert "ground_truth: no such field" in recall.stderr
+    assert validate(data, "--metrics", "context_recall", "--allow-missing").exit_code == 0
     wrong = validate(data, "--metrics", "recall")
     assert (wrong.exit_code, wrong.stdout) == (2, "")
     assert wrong.stderr.startswith("error: --metrics: unknown metric 'recall'")
@@ -114,6 +120,10 @@ def test_standard_input_and_duplicate_ids() -> None:
     assert (done.exit_code, done.stdout) == (0, "2 samples, 0 invalid\n")
     assert done.stderr.splitlines() == [
         "fields: question=question, answer=answer, contexts=contexts",
+        "metrics: faithfulness, answer_relevance, context_precision, context_relevance, "
+        "hallucination_rate",
+        "not measured: context_recall, answer_correctness (no ground truth)",
+        "2 samples without ground truth",
         'warning: 1 row has the id of an earlier one: line 2 ("x")',
     ]
 

@@ -35,6 +35,7 @@ IN_ORDER = ("--concurrency", "1")
 # Rows are judged in pieces of so many; the third is begun when the first was written.
 PIECE = 64
 N_LONG = 160
+NO_RETRIES = Path(__file__).parents[1] / "fixtures" / "no_retries.toml"
 IN_THE_THIRD_PIECE = 140
 IN_FLIGHT = 4
 
@@ -110,8 +111,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / "s.jsonl").read_bytes()
 
 
-def llm(server: JudgeServer) -> tuple[str, ...]:
-    return ("--mode", "llm", "--judge", f"{server.openai_url}#m", "--retries", "0")
+def llm(server: JudgeServer) -> tuple[object, ...]:
+    return ("--mode", "llm", "--judge", f"{server.openai_url}#m", "--config", NO_RETRIES)
 
 
 def result_of(path: Path) -> dict[str, Any]:
@@ -151,17 +152,23 @@ def test_an_answer_that_is_too_long_is_null_with_its_reason_and_not_asked_for_ag
     assert "the judge's server sent more than 4 MB in answer to one call" in found["explanation"]
 
 
-def test_a_call_may_take_longer_than_a_minute_where_that_is_asked_for(
-    data: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A judge given as an address kept to 60 s, whatever --call-timeout said."""
-    limits = []
+def time_limits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The limits per call of all judges that are made from now on."""
+    limits: list[float] = []
 
     def recorded(*words: Any, **options: Any) -> Any:
         limits.append(options["timeout_s"])
         return create_openai_judge(*words, **options)
 
     monkeypatch.setattr("rag_eval.adapters.openai.create_openai_judge", recorded)
+    return limits
+
+
+def test_a_call_may_take_longer_than_a_minute_where_that_is_asked_for(
+    data: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge given as an address kept to 60 s, whatever --call-timeout said."""
+    limits = time_limits(monkeypatch)
     for flags in ((), ("--call-timeout", "900")):
         invoke("run", data, "--metrics", "faithfulness", *llm(server), *flags)
     assert limits == [60.0, 900.0]
@@ -390,7 +397,7 @@ def test_a_server_that_is_not_there_is_exit_code_3_and_nothing_written(
         url = gone.openai_url
     target = tmp_path / "out.jsonl"
     rest = ("--output", target) if command == "run" else (target,)
-    judge = ("--mode", "llm", "--judge", f"{url}#m", "--retries", "0")
+    judge = ("--mode", "llm", "--judge", f"{url}#m", "--config", NO_RETRIES)
     done = invoke(command, data, *rest, *judge)
     assert (done.exit_code, done.stdout) == (3, ""), done.output
     [line] = done.stderr.splitlines()
@@ -700,6 +707,56 @@ def test_a_configuration_file_may_say_how_it_is_judged(
     assert server.n_requests == 48
     # The gates in it are for run, and do not keep score from working.
     assert invoke("score", data, tmp_path / "s.csv", *judge).exit_code == 0
+
+
+def test_every_command_that_judges_reads_the_table_of_judging(
+    tmp_path: Path, data: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = time_limits(monkeypatch)
+    config = tmp_path / "rag-eval.toml"
+    config.write_text("[judge]\nmode = 'llm'\ncall_timeout = 900\nmax_calls = 3\n")
+    judge = (*FAITH, "--judge", f"{server.openai_url}#m", "--config", config, *IN_ORDER)
+    for n_calls, *command in (
+        (3, "run", data),
+        (3, "score", data, tmp_path / "s.jsonl"),
+        (6, "judge", "debias-check", data),  # with the words on length and without
+    ):
+        before = server.n_requests
+        done = invoke(*command, *judge)
+        assert limits.pop() == 900.0, done.output
+        assert server.n_requests - before == n_calls, done.output
+        config.write_text("[judge]\nretries = 'many'\n")
+        said = f"{config}: [judge] retries must be a whole number from 0 on, got 'many'"
+        assert refused(*command, *judge) == said
+        config.write_text("[judge]\nmode = 'llm'\ncall_timeout = 900\nmax_calls = 3\n")
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--retries", 0),
+        ("--call-timeout", 90.5),
+        ("--run-timeout", 3600),
+        ("--requests-per-minute", 50000),
+        ("--tokens-per-minute", 90000000),
+        ("--max-parse-failures", 2),
+    ],
+)
+def test_flags_that_went_work_and_name_what_came_in_their_place(
+    tmp_path: Path, data: Path, server: JudgeServer, flag: str, value: float
+) -> None:
+    judge = ("--mode", "llm", "--judge", f"{server.openai_url}#m", *FAITH)
+    plain, given = (invoke("run", data, *judge, *more) for more in ((), (flag, value)))
+    assert given.exit_code == 0
+    assert given.stdout == plain.stdout
+    [note] = [line for line in given.stderr.splitlines() if line.startswith(f"note: {flag} ")]
+    found = re.search(r"rag-eval.toml: (\w+ = \S+) below (\[\w+\])", note)
+    assert found, note
+    (tmp_path / "rag-eval.toml").write_text(f"{found[2]}\n{found[1]}\n")
+    assert list(read_config(tmp_path / "rag-eval.toml").values()) == [value]
+    assert "note: --" not in plain.stderr
+    assert invoke("run", data, *judge, flag, value, "--quiet").stderr == ""
+    assert flag not in invoke("run", "--help").stdout
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def scores_of(sample: Sample, **options: Any) -> dict[str, float | None]:
 
 
 def matrix(rows: list[Sample], **options: Any) -> bytes:
-    return rag_eval.evaluate_batch(rows, threads=1, **options).scores.tobytes()
+    return rag_eval.evaluate_batch(rows, threads=1, **options, allow_missing=True).scores.tobytes()
 
 
 # -------------------------------------------------------------------------- a text and itself
@@ -118,8 +118,7 @@ def test_the_parts_of_answer_relevance_are_symmetric(sample: Sample) -> None:
 
 @given(samples())
 def test_answer_correctness_is_symmetric(sample: Sample) -> None:
-    answer, truth = sample["answer"], sample.get("groundTruth")
-    assume(answer and truth)
+    answer, truth = sample["answer"] or "a", sample.get("groundTruth") or sample["question"] or "b"
     one = rag_eval.score_answer_correctness({"answer": answer, "groundTruth": truth}).score
     other = rag_eval.score_answer_correctness({"answer": truth, "groundTruth": answer}).score
     # Precision and recall change places, and with them the order of one sum and one product.

@@ -178,11 +178,14 @@ class FoundFields(NamedTuple):
     fields : FieldMap
     shapes : mapping
         Field -> what is to say about the shape of its values.
+    names_all : bool
+        Whether its columns are those of all rows; later lines of JSON may have others.
     """
 
     source: str
     fields: FieldMap
     shapes: Mapping[str, str]
+    names_all: bool = True
 
     def __str__(self) -> str:
         return self.fields.described(self.shapes)

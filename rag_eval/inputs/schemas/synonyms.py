@@ -90,3 +90,8 @@ _MEANINGS: Final = _meanings()
 def meaning_of(column: str) -> Meaning | None:
     """The field that the name of a column stands for; None where it says nothing."""
     return _MEANINGS.get(spelled(column)) if len(column) <= _LONGEST else None
+
+
+def sure_names(field: str) -> list[str]:
+    """The names that stand for a field and for nothing else."""
+    return _NAMES[field][0].split()

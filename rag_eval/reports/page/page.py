@@ -48,7 +48,7 @@ def page_html(view: RunView, *, title: str | None = None) -> str:
     MissingExtraError
         Without jinja2 (``pip install 'rag-eval-native[report]'``).
     """
-    metrics = tuple(view.summary.metrics)
+    metrics = tuple(view.summary.shown_aggregates)
     listed = row_list(view.rows, metrics)
     comparison = None
     if view.comparison is not None:
@@ -63,7 +63,7 @@ def page_html(view: RunView, *, title: str | None = None) -> str:
             style=trusted("style.css"),
             script=trusted("script.js"),
             data=script_json(_data(view)),
-            notes=(*view.summary.notes, *view.notes),
+            notes=(*view.summary.shown_notes, *view.notes),
             gates=sorted(view.gates, key=lambda gate: gate.held),
             cards=metric_cards(view),
             comparison=comparison,

@@ -68,7 +68,7 @@ def metric_cards(view: RunView) -> list[MetricCard]:
     """The metrics in the order asked for, and the composite score."""
     failed = {gate.metric_id for gate in view.gates if not gate.held}
     cards = []
-    for name, found in (*view.summary.aggregates.items(), (COMPOSITE, None)):
+    for name, found in (*view.summary.shown_aggregates.items(), (COMPOSITE, None)):
         rises = found is None or higher_is_better(name)
         histogram, threshold = view.histograms.get(name), view.thresholds.get(name)
         card = MetricCard(

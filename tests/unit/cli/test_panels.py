@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib.metadata import version
 
 import click
 import pytest
@@ -17,6 +18,12 @@ from tests.unit.cli.test_flags import command
 
 LONG = ["compare", "estimate", "gate", "judge debias-check", "labels compare", "report", "run"]
 LONG += ["score", "validate"]
+CLICK_KNOWS_GROUPS = version("click") != "8.2.0"
+COMMAND_PATHS = [
+    f"{name} {inner}".rstrip()
+    for name in COMMANDS
+    for inner in getattr(command(name), "commands", [""])
+]
 PANELS = ["Data", "Scoring", "Gates", "Output", "LLM judge", "Advanced"]
 
 
@@ -39,7 +46,8 @@ def test_the_panels_of_run() -> None:
     text = helped("run")
     assert re.findall(r"^╭─ (.+?) ─", text, re.MULTILINE)[:6] == PANELS
     judge, advanced = (text.index(f"─ {name} ") for name in PANELS[4:])
-    assert judge < text.index("--max-calls") < advanced < text.index("--retries")
+    assert judge < text.index("--max-calls") < advanced < text.index("--concurrency")
+    assert "--retries" not in text
     assert text.index("Examples:") < text.index("DATA is a file of samples") < text.index("─ Data ")
 
 
@@ -61,7 +69,15 @@ def test_examples_stand_after_the_first_sentence(name: str) -> None:
         ("diff a b", "No such command 'diff'. Did you mean 'compare'?"),
         ("compre a b", "No such command 'compre'. Did you mean 'compare'?"),
         ("xyzzy", "No such command 'xyzzy'; see rag-eval --help"),
-        ("golden rn d", "No such command 'rn'. Did you mean 'run'?"),
+        ("sample 100", "No such command 'sample'. Did you mean 'labels sample'?"),
+        ("golden rn d", "No such command 'rn'. Did you mean 'run'?; see rag-eval golden --help"),
+        ("golden check d", "No such command 'check'. Did you mean 'validate'?"),
+        ("labels smaple", "No such command 'smaple'. Did you mean 'sample'?"),
+        ("baseline set x", "No such command 'set'. Did you mean 'pin'?"),
+        ("cache clean", "No such command 'clean'. Did you mean 'clear'?"),
+        ("judge debias", "No such command 'debias'. Did you mean 'debias-check'?"),
+        ("init githb", "No such command 'githb'. Did you mean 'github'?"),
+        ("init xyzzy", "No such command 'xyzzy'; see rag-eval init --help"),
         (
             "run --profil x d",
             "No such option '--profil'. Did you mean '--profile'?; see rag-eval run",
@@ -86,6 +102,18 @@ def test_misspelt_names_are_answered_with_the_right_ones(args: str, message: str
         ("rag-eval run --min-mean answer_r", ["answer_relevance="]),
         ("rag-eval run --min-mean answer_relevance=0.", [""]),
         ("rag-eval gate --min-mean answer_r", ["answer_relevance="]),
+        ("rag-eval gate --margin answer_r", ["answer_relevance="]),
+        ("rag-eval gate --max-null-rate answer_r", ["answer_relevance="]),
+        ("rag-eval gate --metric ir.ndcg@1", ["ir.ndcg@1", "ir.ndcg@10"]),
+        ("rag-eval estimate a b --metric faith", ["faithfulness"]),
+        # click 8.2.0 knows no flags of what is in a group.
+        *([("rag-eval labels compare a b --metric faith", ["faithfulness"])] * CLICK_KNOWS_GROUPS),
+        ("rag-eval nothing fait", [""]),
+        (
+            "rag-eval run --metric-modes faithfulness=llm,answer_r",
+            ["faithfulness=llm,answer_relevance="],
+        ),
+        ("rag-eval run --prompt faith", ["faithfulness="]),
         ("rag-eval metrics hazel.m", ["hazel.mrr"]),
         ("rag-eval run --profile g", ["grounded"]),
     ],
@@ -96,6 +124,21 @@ def test_shells_complete(begun: str, wanted: list[str]) -> None:
         program, env={"_RAG_EVAL_COMPLETE": "bash_complete", **words}, prog_name="rag-eval"
     )
     assert [line.partition(",")[2] for line in found.stdout.splitlines()] == wanted
+
+
+def test_every_flag_that_holds_metrics_is_completed() -> None:
+    flags = [
+        (path, flag)
+        for path in COMMAND_PATHS
+        for flag in command(path).params
+        if isinstance(flag, click.Option) and re.search("METRIC|SCORER=|A,B", flag.metavar or "")
+        if flag.name not in ("judges", "columns")
+    ]
+    assert len(flags) > 40
+    for path, flag in flags:
+        context = click.Context(command(path))
+        found = {item.value for item in flag.shell_complete(context, "answer_relev")}
+        assert found & {"answer_relevance", "answer_relevance="}, (path, flag.name)
 
 
 @pytest.mark.parametrize("text", ["90%", "0.9", "90.0%"])

@@ -89,7 +89,7 @@ def test_numbers_are_shown_with_the_decimals_that_tell_them_apart() -> None:
 
 
 def test_a_metric_without_scores_fails_its_gate() -> None:
-    result = batch(GOOD, metrics="context_recall")
+    result = batch(GOOD, metrics="context_recall", allow_missing=True)
     assert outcomes(result, context_recall=0) == [
         (False, "context_recall has no scores (0/1); wanted a mean of at least 0.00")
     ]
@@ -123,9 +123,9 @@ def test_regressions() -> None:
 def test_a_metric_that_lost_its_scores_is_not_comparable_and_fails() -> None:
     truth = {**GOOD, "groundTruth": "red fox."}
     before = batch(truth, metrics="context_recall")
-    after = batch(GOOD, metrics="context_recall", baseline_result=before)
+    after = batch(GOOD, metrics="context_recall", allow_missing=True, baseline_result=before)
     assert outcomes(after) == [(False, "context_recall has no scores; the baseline's mean is 1.00")]
-    never = batch(GOOD, metrics="context_recall", baseline_result=after)
+    never = batch(GOOD, metrics="context_recall", allow_missing=True, baseline_result=after)
     assert outcomes(never) == [(True, "context_recall has no scores, and none in the baseline")]
 
 

@@ -150,7 +150,9 @@ def test_every_scorer_keeps_its_contract_on_all_kinds_of_samples(metric: str) ->
     """Scores are in range, nulls have reasons, explanations are there, and columns agree."""
     spec = SPECS[metric]
     given = {"scorer_options": planned(spec)}
-    batch = rag_eval.evaluate_batch(SAMPLES, metrics=[metric], threads=1, **given)  # type: ignore[arg-type]
+    batch = rag_eval.evaluate_batch(
+        SAMPLES, metrics=[metric], threads=1, **given, allow_missing=True
+    )  # type: ignore[arg-type]
     assert batch.scores.shape == (len(SAMPLES), 1)
     for row, sample in enumerate(SAMPLES):
         alone = rag_eval.evaluate(sample, metrics=[metric], **given).metrics[metric]  # type: ignore[arg-type]
@@ -165,7 +167,9 @@ def test_every_scorer_keeps_its_contract_on_all_kinds_of_samples(metric: str) ->
         json.dumps(alone.to_dict(), allow_nan=False)
     if spec.fields:
         assert batch.null_reasons[0, 0] == NullReason.MISSING_FIELD
-    threads = rag_eval.evaluate_batch(SAMPLES * 40, metrics=[metric], threads=2, **given)  # type: ignore[arg-type]
+    threads = rag_eval.evaluate_batch(
+        SAMPLES * 40, metrics=[metric], threads=2, **given, allow_missing=True
+    )  # type: ignore[arg-type]
     np.testing.assert_array_equal(threads.scores[: len(SAMPLES)], batch.scores)
     np.testing.assert_array_equal(threads.scores[-len(SAMPLES) :], batch.scores)
 

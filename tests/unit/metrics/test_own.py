@@ -65,7 +65,7 @@ def test_a_batch_function_gets_columns_and_reads_metadata(thrift: str) -> None:
     result = rag_eval.evaluate_batch(ROWS, metrics=[thrift], thresholds={thrift: 4})
     np.testing.assert_array_equal(result.scores[:, 0], [3, 5, np.nan])
     assert result.null_reasons[2, 0] == NullReason.MISSING_FIELD
-    assert [row.passed for row in result.results] == [True, False, True]
+    assert [row.passed for row in result.results] == [True, False, False]
     assert "No cost given" in result.results[2].metrics[thrift].explanation
     assert result.aggregates[thrift].to_dict()["higherIsBetter"] is False
 

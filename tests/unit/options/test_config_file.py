@@ -59,6 +59,32 @@ def test_a_table_called_run_says_the_same(tmp_path: Path) -> None:
     }
 
 
+def test_a_table_called_judge_holds_options_of_judging(tmp_path: Path) -> None:
+    text = """
+    worst = 1
+    [judge]
+    mode = "llm"
+    retries = 0
+    call_timeout = 90
+    requests-per-minute = 50
+    tokens_per_minute = 1e5
+    run_timeout_s = 3600
+    max_parse_failures = 3
+    prices = "prices.toml"
+    """
+    assert config(tmp_path, text) == {
+        "worst": 1,
+        "mode": "llm",
+        "retries": 0,
+        "call_timeout_s": 90.0,
+        "requests_per_minute": 50.0,
+        "tokens_per_minute": 1e5,
+        "run_timeout_s": 3600.0,
+        "max_parse_failures": 3,
+        "prices": tmp_path / "prices.toml",
+    }
+
+
 def test_empty(tmp_path: Path) -> None:
     assert config(tmp_path, "# nothing\n") == {}
 
@@ -79,6 +105,26 @@ def test_empty(tmp_path: Path) -> None:
         ("thresholds = { answerRelevance = 1, answer_relevance = 0 }", "given twice"),
         ("[heuristic]\nngram_size = 1", "did you mean 'ngram_sizes'"),
         ("a = ", "is not TOML"),
+        ("[judge]\nretries = '5'", r"\[judge\] retries must be a whole number from 0 on, got '5'"),
+        ("[judge]\nretries = -1", r"\[judge\] retries must be a whole number from 0 on, got -1"),
+        ("[judge]\ncall_timeout = 0", r"\[judge\] call_timeout_s must be above 0, got 0"),
+        ("[judge]\nretrys = 1", r"\[judge\] unknown key 'retrys'; did you mean 'retries'"),
+        (
+            "[judge]\nmodel = 'm'",
+            r"\[judge\] model is not for a configuration file: the judge comes",
+        ),
+        ("[judge]\napi_key = 'k'", r"\[judge\] api_key is not for a configuration file"),
+        (
+            "[judge]\nworst = 3",
+            r"\[judge\] worst is no option of judging; write it above the first \[table\]",
+        ),
+        ("retries = 1\n[judge]\nretries = 2", r"\[judge\] retries is given twice"),
+        ("[run]\nworst = -1", r"\[run\] worst must be a whole number from 0 on, got -1"),
+        (
+            "judge = 'openai:m'",
+            "judge is not for a configuration file: the judge comes from --judge",
+        ),
+        ("[run]\njudge = 'openai:m'", r"\[run\] judge is not for a configuration file"),
     ],
 )
 def test_mistakes(tmp_path: Path, text: str, message: str) -> None:

@@ -85,7 +85,9 @@ def test_a_choice_that_cannot_be_drawn_is_refused(batch: BatchEvalResult) -> Non
 
 def test_without_scores_there_is_a_place_that_says_so() -> None:
     batch = evaluate_batch(
-        [{"question": "q", "answer": "a", "contexts": ["a"]}], ["context_recall"]
+        [{"question": "q", "answer": "a", "contexts": ["a"]}],
+        ["context_recall"],
+        allow_missing=True,
     )
     figure = batch.plot()
     assert [text.get_text() for ax in figure.axes for text in ax.texts] == ["no scores"] * 2

@@ -35,7 +35,7 @@ FORMS = ["jsonl", "csv", "parquet", "arrow"]
 
 
 def result(rows: list[dict[str, Any]] = ROWS, **options: Any) -> rag_eval.BatchEvalResult:
-    return rag_eval.evaluate_batch(rows, METRICS, **options)
+    return rag_eval.evaluate_batch(rows, METRICS, **options, allow_missing=True)
 
 
 def json_lines(path: Path, *rows: object) -> Path:
@@ -82,7 +82,9 @@ def test_result_files(tmp_path: Path, name: str, wanted: ScoredRun) -> None:
 def test_score_files(tmp_path: Path, form: str, prefix: str, wanted: ScoredRun) -> None:
     source = json_lines(tmp_path / "rows.jsonl", *ROWS)
     target = tmp_path / f"scores.{form}"
-    rag_eval.score_file(source, target, METRICS, columns=["topic"], prefix=prefix)
+    rag_eval.score_file(
+        source, target, METRICS, columns=["topic"], prefix=prefix, allow_missing=True
+    )
     read = read_run(target, columns=["topic"])
     same(read, wanted, verdicts=False)
     assert (read.metric_passed == -1).all()
@@ -234,10 +236,10 @@ def test_samples_of_any_kind_have_ids() -> None:
     sample = EvalSample(id="one", question="q", answer="a", contexts=["c"], metadata={"t": "x"})
     found = rag_eval.evaluate_batch([sample], ["faithfulness"])
     assert run_of_result(found, columns=["t"]).columns == {"t": ["x"]}
-    lazily = rag_eval.evaluate_batch((dict(row) for row in ROWS), METRICS)
+    lazily = rag_eval.evaluate_batch((dict(row) for row in ROWS), METRICS, allow_missing=True)
     assert run_of_result(lazily).ids == [row["id"] for row in ROWS]
     with pytest.raises(TextsNotKeptError):
-        run_of_result(rag_eval.evaluate_batch(ROWS, METRICS, keep_texts=False))
+        run_of_result(rag_eval.evaluate_batch(ROWS, METRICS, keep_texts=False, allow_missing=True))
 
 
 # --------------------------------------------------------------------------------------- repeats

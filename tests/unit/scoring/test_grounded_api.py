@@ -289,7 +289,7 @@ def test_an_empty_sample_is_null_throughout() -> None:
         result = evaluate(sample)
         assert set(scores(result).values()) == {None}
         assert (result.composite_score, result.passed) == (None, False)
-    assert batch([{}, {}]).aggregates.faithfulness.null_rate == 1
+    assert batch([{}, {}], allow_missing=True).aggregates.faithfulness.null_rate == 1
 
 
 def test_no_contexts_are_not_the_same_as_none_retrieved() -> None:

@@ -633,7 +633,9 @@ def test_scorers_take_options() -> None:
 
 def test_what_a_scorer_lacks_is_a_null() -> None:
     rows = [{"question": "Why?", "answer": "So.", "contexts": ["So."]}]
-    result = rag_eval.evaluate_batch(rows, ["mastra.context_recall"], judge=FluentJudge())
+    result = rag_eval.evaluate_batch(
+        rows, ["mastra.context_recall"], judge=FluentJudge(), allow_missing=True
+    )
     assert np.isnan(result.scores).all()
     assert result.null_reasons[0, 0] in (
         NullReason.MISSING_FIELD,

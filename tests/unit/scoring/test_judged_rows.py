@@ -206,7 +206,9 @@ def test_a_failed_judgement_is_explained_by_its_failure() -> None:
 @every_row("metric", ["mastra.bias", "mastra.answer_relevancy", "omk.answer_relevancy"])
 def test_what_has_no_answer_is_not_put_to_a_judge(metric: str) -> None:
     judge = FluentJudge()
-    result = rag_eval.evaluate_batch([{"question": "Why so?"}], [metric], judge=judge)
+    result = rag_eval.evaluate_batch(
+        [{"question": "Why so?"}], [metric], judge=judge, allow_missing=True
+    )
     assert result.null_reasons.tolist() == [[NullReason.MISSING_FIELD]]
     assert judge.n_calls == 0
     assert "answer" in result.results[0].metrics[metric].explanation

@@ -1,0 +1,289 @@
+"""Metrics that no row has the fields for: an error, or left out of tables and decisions.
+
+In: a plan, why scores are null, and where the fields of the data are.  Out: what to tell the user.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.errors import InputError, NotMeasuredError
+from rag_eval.inputs.schemas.fields import listed
+from rag_eval.inputs.schemas.maps import TEXT_FIELDS, FieldMap, FoundFields
+from rag_eval.inputs.schemas.synonyms import meaning_of, spelled, sure_names
+from rag_eval.metrics.contract import Metric
+from rag_eval.metrics.registry import to_metric_id
+from rag_eval.options.plan import Plan
+from rag_eval.plumbing.spelling import camel_case, counted
+from rag_eval.results.batch import not_measured_text
+from rag_eval.samples import MetricId, NullReason
+
+_MISSING: Final = int(NullReason.MISSING_FIELD)
+_TRUTH: Final = "ground_truth"
+# Names that are nearer than this are one name, misspelt: "anwser". Other tools have columns named
+# much like the ground truth, which many data sets do without: "ground_truth_contexts".
+_NEAR: Final = 0.8
+_NEAR_TRUTH: Final = 0.85
+_MOST_COLUMNS: Final = 1000
+_LONGEST_NAME: Final = 64
+
+
+class Measurability:
+    """Which metrics of a run have been null for want of a field in every row so far.
+
+    Parameters
+    ----------
+    plan : Plan
+    metrics : iterable of str or None
+        What the caller asked for by name; None for the default seven.
+    options : mapping
+        Normalized options: a limit on a mean asks for its metric by name, and ``allow_missing``
+        takes what cannot be measured for no error.
+    in_memory : bool
+        Messages name arguments in place of flags.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        metrics: Iterable[str] | None,
+        options: Mapping[str, Any],
+        *,
+        in_memory: bool = False,
+    ) -> None:
+        self._plan = plan
+        limits = (options.get(name) or {} for name in ("min_mean", "max_mean"))
+        bounded = {to_metric_id(metric) for limit in limits for metric in limit}
+        self._named = bounded if metrics is None else set(plan.columns)
+        self._allowed = bool(options.get("allow_missing"))
+        self._in_memory = in_memory
+        self._null = np.ones(len(plan.columns), np.bool_)
+        self._has_rows = False
+
+    # ------------------------------------------------------------------------------- what is null
+
+    def add(self, null_reasons: npt.NDArray[np.uint8]) -> None:
+        """Look at the rows of a block."""
+        if len(null_reasons):
+            self._has_rows = True
+            if self._null.any():
+                self._null &= (null_reasons == _MISSING).all(axis=0)
+
+    def add_scores(self, scores: npt.NDArray[np.float64]) -> None:
+        """Look at rows of an earlier run, whose reasons are not known."""
+        self._null &= np.isnan(scores).all(axis=0)
+
+    @property
+    def metrics(self) -> tuple[MetricId, ...]:
+        """The metrics that are null in every row for want of a field."""
+        if not self._has_rows:
+            return ()
+        columns = zip(self._plan.columns, self._null, strict=True)
+        return tuple(metric for metric, is_null in columns if is_null)
+
+    def left_out(self, found: Sequence[FieldMap] = ()) -> tuple[MetricId, ...]:
+        """Those of them that nobody asked for by name, and whose fields the data does not have."""
+        null = self.metrics
+        if len(null) == len(self._plan.columns):
+            return tuple(metric for metric in null if self._lacks_truth(metric, found))
+        return tuple(metric for metric in null if self._is_left_out(metric, found))
+
+    def not_measured(self, found: Sequence[FieldMap] = ()) -> dict[MetricId, str]:
+        """Those metrics with what they lack: ``no ground truth``."""
+        return {metric: self._reason(metric, found) for metric in self.metrics}
+
+    def known_text(self, found: FoundFields) -> str:
+        """``not measured: …`` for metrics of which the columns of all rows say so; or nothing."""
+        if not found.names_all:
+            return ""
+        fields = [found.fields]
+        null = [name for name in self._plan.columns if self._needs_absent(name, fields)]
+        is_fine = all(self._is_left_out(name, fields) for name in null)
+        if not self._allowed and (not is_fine or len(null) == len(self._plan.columns)):
+            return ""  # an error says it
+        return not_measured_text({metric: self._reason(metric, fields) for metric in null})
+
+    def _reason(self, metric: MetricId, found: Sequence[FieldMap]) -> str:
+        needed = needed_fields(self._plan.specs[metric])
+        why = _absent_in_all(needed, found) or needed
+        if self._lacks_truth(metric, found):
+            why = [_TRUTH]
+        return f"no {' or '.join(name.replace('_', ' ') for name in why)}"
+
+    def _needs_absent(self, metric: MetricId, found: Sequence[FieldMap]) -> list[str]:
+        return _absent_in_all(needed_fields(self._plan.specs[metric]), found)
+
+    def _is_left_out(self, metric: MetricId, found: Sequence[FieldMap]) -> bool:
+        """Whether a default metric lacks a field that no column of the data can be.
+
+        Few data sets have the ground truth, so that other columns do not matter to it.
+        """
+        if metric in self._named:
+            return False
+        is_absent = bool(self._needs_absent(metric, found))
+        is_plain = is_absent and not any(fields.unused for fields in found)
+        return is_plain or self._lacks_truth(metric, found)
+
+    def _lacks_truth(self, metric: MetricId, found: Sequence[FieldMap]) -> bool:
+        """Whether it is a default metric, and null for want of the ground truth."""
+        if metric in self._named or _TRUTH not in needed_fields(self._plan.specs[metric]):
+            return False
+        absent = self._needs_absent(metric, found)
+        return not absent or _TRUTH in absent
+
+    # -------------------------------------------------------------------------------- what is wrong
+
+    def check_first(self, null_reasons: npt.NDArray[np.uint8], found: FoundFields) -> None:
+        """Raise an InputError for metrics that the first rows of a file, and its columns, rule out.
+
+        Where later rows may have other fields, only for a column whose name is nearly that of one.
+        """
+        if self._allowed or not len(null_reasons):
+            return
+        fields, columns = found.fields, self._plan.computed_columns
+        null = (null_reasons == _MISSING).all(axis=0)
+        scored = [name for name, is_null in zip(columns, null, strict=True) if not is_null]
+        lacking: dict[str, None] = {}
+        for metric in (name for name, is_null in zip(columns, null, strict=True) if is_null):
+            absent = _absent(needed_fields(self._plan.specs[metric]), fields)
+            is_wrong = not scored or not self._is_left_out(metric, [fields])
+            lacking |= dict.fromkeys(
+                name
+                for name in absent
+                if (is_wrong and found.names_all) or near_column(name, fields)
+            )
+        if lacking:
+            raise InputError(
+                self._lacks(found.source, list(lacking), [fields], scored, can_allow=True)
+            )
+
+    def check_fields(self, found: FoundFields) -> None:
+        """Raise an InputError for fields that no row can do without, where no row can be scored."""
+        specs = [self._plan.specs[metric] for metric in self._plan.native_columns]
+        needed = dict.fromkeys(name for spec in specs for name in spec.fields if name != _TRUTH)
+        lacking = _absent(needed, found.fields)
+        if lacking:
+            scored = [spec.id for spec in specs if not _absent(needed_fields(spec), found.fields)]
+            raise InputError(
+                self._lacks(found.source, lacking, [found.fields], scored, can_allow=False)
+            )
+
+    def wrong(self, found: Sequence[FieldMap]) -> list[MetricId]:
+        """The metrics of which it is an error that no row could be measured."""
+        left_out = self.left_out(found)
+        return [] if self._allowed else [name for name in self.metrics if name not in left_out]
+
+    def check_end(self, source: str, found: Sequence[FieldMap], report: Any) -> None:
+        """Raise a NotMeasuredError for metrics that no row of the data allowed, with the report."""
+        wrong = self.wrong(found)
+        if not wrong:
+            return
+        needed = dict.fromkeys(n for name in wrong for n in needed_fields(self._plan.specs[name]))
+        lacking = _absent_in_all(needed, found)
+        scored = [metric for metric in self._plan.columns if metric not in self.metrics]
+        if lacking:
+            raise NotMeasuredError(
+                self._lacks(source, lacking, found, scored, can_allow=True), report
+            )
+        where = f"{source}: " if source else ""
+        names = " or ".join(needed) or "what it reads"
+        raise NotMeasuredError(
+            f"{where}{', '.join(wrong)}: null in every row, for want of {names}"
+            + _sentence(self._without(scored, can_allow=True)),
+            report,
+        )
+
+    def _lacks(
+        self,
+        source: str,
+        lacking: Sequence[str],
+        found: Sequence[FieldMap],
+        scored: Sequence[MetricId],
+        *,
+        can_allow: bool,
+    ) -> str:
+        unused = list(dict.fromkeys(column for fields in found for column in fields.unused))
+        lacking = sorted(lacking, key=_place)
+        text = f"{source}: " if source else ""
+        text += f"{', '.join(lacking)}: no such field{'s' if len(lacking) > 1 else ''}; "
+        if unused:
+            text += f"{counted(len(unused), 'unused column')}: {listed(unused)}"
+        else:
+            text += "no unused column"
+        near = {
+            name: column
+            for name in lacking
+            for fields in found
+            if (column := near_column(name, fields))
+        }
+        if near:
+            return f"{text} (did you mean {self._mapped(near)}?)"
+        ways = [f"to say which one it is: {self._mapped({lacking[0]: 'COLUMN'})}"] if unused else []
+        ways += self._without(scored, can_allow=can_allow)
+        return text + _sentence(ways)
+
+    def _mapped(self, places: Mapping[str, str]) -> str:
+        if self._in_memory:
+            return f"mapping={dict(places)!r}"
+        return " ".join(f"--map {shlex.quote(f'{name}={path}')}" for name, path in places.items())
+
+    def _without(self, scored: Sequence[MetricId], *, can_allow: bool) -> list[str]:
+        """How to score what can be scored."""
+        ways = []
+        if scored:
+            given = f"metrics={list(scored)!r}", f"--metrics {','.join(scored)}"
+            ways.append(given[not self._in_memory])
+        if can_allow:
+            ways.append("allow_missing=True" if self._in_memory else "--allow-missing")
+        return [f"to score without it: {' or '.join(ways)}"] if ways else []
+
+
+def _sentence(ways: Sequence[str]) -> str:
+    text = "; ".join(ways)
+    return f". {text[0].upper()}{text[1:]}" if text else ""
+
+
+def needed_fields(spec: Metric) -> tuple[str, ...]:
+    """The fields without which a metric is null; it may read others, which it can do without."""
+    named = tuple(name for name in spec.fields if name.replace("_", " ") in spec.null_when)
+    return named or spec.fields
+
+
+def _place(field: str) -> int:
+    """Our fields in their order, then those of scorers."""
+    return TEXT_FIELDS.index(field) if field in TEXT_FIELDS else len(TEXT_FIELDS)
+
+
+def _absent(names: Iterable[str], fields: FieldMap) -> list[str]:
+    """Those fields that are in no column, under the names that scorers know."""
+    there = {*fields.paths, *fields.unused}
+    return [name for name in names if name not in there and camel_case(name) not in there]
+
+
+def _absent_in_all(names: Iterable[str], found: Sequence[FieldMap]) -> list[str]:
+    """Those fields that no file has; none where it is not known what files have."""
+    return [name for name in names if found and all(_absent([name], one) for one in found)]
+
+
+def near_column(name: str, fields: FieldMap) -> str | None:
+    """The unused column whose name is nearly that of a field; None where there is none."""
+    if name not in TEXT_FIELDS:
+        return None
+    known = [name, *sure_names(name)]
+    cutoff = _NEAR_TRUTH if name == _TRUTH else _NEAR
+    best: tuple[float, str] | None = None
+    for column in fields.unused[:_MOST_COLUMNS]:
+        if len(column) > _LONGEST_NAME or meaning_of(column) is not None:
+            continue
+        written = spelled(column)
+        for near in difflib.get_close_matches(written, known, 1, cutoff):
+            likeness = difflib.SequenceMatcher(None, near, written).ratio()
+            if best is None or likeness > best[0]:
+                best = likeness, column
+    return None if best is None else best[1]

@@ -1,0 +1,330 @@
+"""What was not measured does not pass: metrics whose fields a data set lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from rag_eval import evaluate_batch, run_file, score_file
+from rag_eval.errors import InputError, NotMeasuredError
+from tests.commands import invoke
+from tests.tables import every_row
+
+FULL = {
+    "question": "Who wrote Emma?",
+    "answer": "Jane Austen wrote Emma.",
+    "contexts": ["Emma is a novel by Jane Austen.", "Persuasion was her last novel."],
+    "ground_truth": "Jane Austen",
+}
+NO_TRUTH = {name: value for name, value in FULL.items() if name != "ground_truth"}
+MISSPELT = {**{name: FULL[name] for name in ("question", "contexts")}, "anwser": FULL["answer"]}
+QUESTION_AND_ANSWER = {name: FULL[name] for name in ("question", "answer")}
+NOT_MEASURED = "not measured: context_recall, answer_correctness (no ground truth)"
+DID_YOU_MEAN = "answer: no such field; 1 unused column: anwser (did you mean --map answer=anwser?)"
+COMMANDS = ("run", "score", "validate")
+
+
+def written(folder: Path, rows: Iterable[Mapping[str, Any]], name: str = "b.jsonl") -> Path:
+    path = folder / name
+    lines = [json.dumps(row) for row in rows]
+    path.write_text(f"[{','.join(lines)}]" if name.endswith(".json") else "\n".join(lines) + "\n")
+    return path
+
+
+def ended(command: str, data: Path, *flags: str) -> tuple[int, str, list[Path]]:
+    """Exit code and standard error, and which files are there besides the data."""
+    out = {"run": ("--output", data.parent / "out.json"), "score": (data.parent / "out.jsonl",)}
+    done = invoke(command, data, *out.get(command, ()), *flags)
+    return done.exit_code, done.stderr, sorted(set(data.parent.iterdir()) - {data})
+
+
+@every_row("command, profile", [(c, p) for c in COMMANDS for p in ("grounded", "overlap")])
+def test_a_misspelt_column_is_named_before_anything_is_written(
+    command: str, profile: str, tmp_path: Path
+) -> None:
+    data = written(tmp_path, [MISSPELT] * 3)
+    code, text, files = ended(command, data, "--profile", profile)
+    assert (code, files) == (2, [])
+    assert f"error: {data}: {DID_YOU_MEAN}" in " ".join(text.split())
+
+
+@every_row("name", ["b.json", "b.csv", "b.parquet"])
+def test_files_of_any_kind_name_the_column(name: str, tmp_path: Path) -> None:
+    data = tmp_path / name
+    if name == "b.json":
+        written(tmp_path, [MISSPELT], name)
+    elif name == "b.csv":
+        data.write_text("question,anwser,contexts\nq,a,c\n")
+    else:
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(pa.Table.from_pylist([MISSPELT]), data)
+    with pytest.raises(InputError, match=r"no such field; 1 unused column: anwser \(did you mean"):
+        run_file(data, profile="grounded")
+
+
+def test_without_a_near_name_the_ways_on_are_said(tmp_path: Path) -> None:
+    data = written(tmp_path, [{"question": "q", "contexts": ["c"], "name": "a", "value": 1}])
+    with pytest.raises(InputError) as caught:
+        run_file(data, profile="grounded")
+    assert str(caught.value) == (
+        f"{data}: answer: no such field; 2 unused columns: name, value. "
+        "To say which one it is: --map answer=COLUMN; to score without it: "
+        "--metrics context_precision,context_relevance or --allow-missing"
+    )
+
+
+@every_row("command", COMMANDS)
+def test_a_file_without_any_known_field_is_not_sound(command: str, tmp_path: Path) -> None:
+    data = written(tmp_path, [{"a": 1, "b": "x"}] * 2)
+    for profile in ("grounded", "overlap"):
+        code, text, files = ended(command, data, "--profile", profile)
+        assert (code, files) == (2, []), profile
+        assert "no such fields; 2 unused columns: a, b" in " ".join(text.split())
+
+
+@every_row("command", COMMANDS)
+def test_no_ground_truth_is_said_first_and_is_no_error(command: str, tmp_path: Path) -> None:
+    code, text, _ = ended(command, written(tmp_path, [NO_TRUTH]), "--profile", "grounded")
+    assert code == 0
+    expected = [NOT_MEASURED, "fields: question=question, answer=answer, contexts=contexts"]
+    lines = [line for line in text.splitlines() if line.startswith(("not measured", "fields"))]
+    assert sorted(lines) == sorted(expected)
+    if command != "validate":
+        assert text.startswith(NOT_MEASURED)
+
+
+def test_tables_and_reports_leave_out_what_was_not_measured(tmp_path: Path) -> None:
+    data, page, text = written(tmp_path, [NO_TRUTH]), tmp_path / "p.html", tmp_path / "p.md"
+    done = invoke("run", data, "--profile", "grounded", "--html", page, "--markdown", text)
+    assert "faithfulness" in done.stdout
+    assert "context_recall" not in done.stdout
+    table = text.read_text().split("note:")[0]
+    assert "faithfulness" in table
+    assert "recall" not in table
+    assert "not measured: " in text.read_text()
+    assert "not measured: " in page.read_text()
+
+
+def test_results_keep_the_entry_of_what_was_not_measured(tmp_path: Path) -> None:
+    report = run_file(written(tmp_path, [NO_TRUTH]), profile="grounded")
+    found = report.result.aggregates["context_recall"]
+    assert (found.n, found.n_rows) == (0, 1)
+    assert "contextRecall" in report.result.summary_dict()["aggregates"]
+    assert list(report.result.not_measured) == ["context_recall", "answer_correctness"]
+
+
+@every_row(
+    "flags",
+    [
+        ("--metrics", "faithfulness,context_recall"),
+        ("--min-mean", "context_recall=0.5"),
+    ],
+)
+def test_a_metric_that_was_asked_for_has_to_be_measured(
+    flags: tuple[str, str], tmp_path: Path
+) -> None:
+    data = written(tmp_path, [NO_TRUTH])
+    code, text, files = ended("run", data, "--profile", "grounded", *flags)
+    assert (code, files) == (2, [])
+    assert "ground_truth: no such field; no unused column" in " ".join(text.split())
+
+
+def test_a_misspelt_ground_truth_is_asked_about(tmp_path: Path) -> None:
+    data = written(tmp_path, [{**NO_TRUTH, "ground_thruth": "x"}])
+    with pytest.raises(InputError, match="did you mean --map ground_truth=ground_thruth"):
+        run_file(data)
+
+
+def test_columns_like_that_of_the_ground_truth_are_none(tmp_path: Path) -> None:
+    rows = [{**NO_TRUTH, "ground_truth_contexts": ["x"], "groundedness": 1, "answer_time": 2}]
+    assert run_file(written(tmp_path, rows)).passed is None
+
+
+@every_row("command", COMMANDS)
+def test_a_column_without_a_value_is_told_at_the_end(command: str, tmp_path: Path) -> None:
+    data = written(tmp_path, [{**FULL, "answer": None}] * 3)
+    code, text, files = ended(command, data, "--profile", "grounded")
+    assert code == 2
+    assert "null in every row, for want of answer" in " ".join(text.split())
+    assert len(files) == (command != "validate")
+    # The rows that were written stay.
+    assert all(path.read_text().count('"faithfulness') >= 3 for path in files)
+
+
+def test_a_run_that_did_not_measure_does_not_pass(tmp_path: Path) -> None:
+    data = written(tmp_path, [{**FULL, "answer": None}] * 3)
+    with pytest.raises(NotMeasuredError) as caught:
+        run_file(data, profile="grounded", min_pass_rate=0.0)
+    assert caught.value.report.passed is False
+    assert caught.value.report.unmeasured[0] == "faithfulness"
+    with pytest.raises(NotMeasuredError):
+        score_file(data, tmp_path / "s.jsonl", profile="grounded")
+    assert (tmp_path / "s.jsonl").read_text().count("\n") == 3
+
+
+@every_row("command", COMMANDS)
+def test_missing_fields_can_be_allowed(command: str, tmp_path: Path) -> None:
+    data = written(tmp_path, [MISSPELT])
+    code, text, _ = ended(command, data, "--profile", "grounded", "--allow-missing")
+    assert code == 0
+    assert "not measured: faithfulness, " in text
+    assert "(no answer" in text
+
+
+def test_a_field_that_only_later_rows_have_is_measured(tmp_path: Path) -> None:
+    data = written(tmp_path, [NO_TRUTH] * 2000 + [FULL] * 3)
+    report = run_file(data, profile="grounded")
+    assert report.result.aggregates["context_recall"].n == 3
+    assert not report.result.not_measured
+
+
+def test_columns_that_later_lines_may_have_are_missed_at_the_end_alone(tmp_path: Path) -> None:
+    """A header says what all rows have; the first lines of JSON do not."""
+    first = {**QUESTION_AND_ANSWER, "topic": "books"}
+    data = written(tmp_path, [first] * 2000 + [FULL] * 3)
+    assert run_file(data, profile="grounded").result.aggregates["faithfulness"].n == 3
+    written(tmp_path, [first] * 2000)
+    code, text, [scores] = ended("score", data, "--profile", "grounded")
+    assert code == 2
+    assert "contexts: no such field; 1 unused column: topic. To say which" in " ".join(text.split())
+    assert scores.read_text().count("\n") == 2000
+    scores.unlink()
+    data.unlink()
+    data = tmp_path / "b.csv"
+    data.write_text("question,answer,topic\n" + "q,a,t\n" * 3000)
+    code, text, files = ended("score", data, "--profile", "grounded")
+    assert (code, files) == (2, [])
+
+
+def test_a_name_that_is_nearly_right_is_asked_about_before_the_end(tmp_path: Path) -> None:
+    code, text, files = ended(
+        "score", written(tmp_path, [MISSPELT] * 3000), "--profile", "grounded"
+    )
+    assert (code, files) == (2, [])
+    assert DID_YOU_MEAN in " ".join(text.split())
+
+
+@every_row("command", COMMANDS)
+def test_each_of_several_files_is_looked_at(command: str, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    written(folder, [FULL] * 2, "a.jsonl")
+    second = written(folder, [MISSPELT] * 2, "b.jsonl")
+    for profile in ("grounded", "overlap"):
+        code, text, _ = ended(command, folder, "--profile", profile)
+        assert code == 2, profile
+        assert f"error: {second}: {DID_YOU_MEAN}" in " ".join(text.split()), profile
+
+
+@every_row("lacking", ["contexts", "answer"])
+@every_row("command", COMMANDS)
+def test_fields_that_no_column_can_be_are_left_out(
+    command: str, lacking: str, tmp_path: Path
+) -> None:
+    row = {"id": "q", **{name: text for name, text in NO_TRUTH.items() if name != lacking}}
+    code, text, _ = ended(command, written(tmp_path, [row] * 2), "--profile", "grounded")
+    assert code == 0
+    [line] = [line for line in text.splitlines() if line.startswith("not measured: ")]
+    assert line.startswith("not measured: faithfulness, ")
+    assert f"(no {lacking}); context_recall, answer_correctness (no ground truth)" in line
+    asked = "context_precision" if lacking == "contexts" else "answer_relevance"
+    code, text, _ = ended(
+        command, tmp_path / "b.jsonl", "--profile", "grounded", "--metrics", f"{asked}"
+    )
+    assert code == 2
+    assert f"{lacking}: no such field; no unused column" in " ".join(text.split())
+
+
+def test_a_file_of_which_nothing_can_be_measured_is_an_error(tmp_path: Path) -> None:
+    code, text, files = ended(
+        "run", written(tmp_path, [{"question": "q"}] * 2), "--profile", "grounded"
+    )
+    assert (code, files) == (2, [])
+    assert "answer, contexts, ground_truth: no such fields; no unused column" in " ".join(
+        text.split()
+    )
+
+
+def test_invalid_rows_that_are_skipped_do_not_hide_the_missing_column(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="did you mean --map answer=anwser"):
+        run_file(written(tmp_path, [MISSPELT] * 3), skip_invalid=True)
+
+
+def test_standard_output_has_no_header_before_an_error(tmp_path: Path) -> None:
+    data = written(tmp_path, [MISSPELT])
+    done = invoke("score", data, "-", "--format", "csv", "--profile", "grounded")
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
+def test_validate_tells_what_the_fields_allow(tmp_path: Path) -> None:
+    data = written(tmp_path, [NO_TRUTH, NO_TRUTH, {**NO_TRUTH, "contexts": None}])
+    done = invoke("validate", data, "--profile", "grounded")
+    assert done.exit_code == 0
+    assert done.stdout == "3 samples, 0 invalid\n"
+    assert done.stderr.splitlines() == [
+        "fields: question=question, answer=answer, contexts=contexts",
+        "metrics: faithfulness, answer_relevance, context_precision, context_relevance, "
+        "hallucination_rate",
+        NOT_MEASURED,
+        "1 sample without contexts",
+        "3 samples without ground truth",
+    ]
+
+
+# ------------------------------------------------------------------------------------- in memory
+
+
+def test_a_batch_names_the_misspelt_key() -> None:
+    with pytest.raises(NotMeasuredError) as caught:
+        evaluate_batch([MISSPELT] * 2, profile="grounded")
+    assert str(caught.value) == (
+        "answer: no such field; 1 unused column: anwser "
+        "(did you mean mapping={'answer': 'anwser'}?)"
+    )
+    assert caught.value.report.n_rows == 2
+
+
+def test_a_frame_names_the_misspelt_column() -> None:
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(NotMeasuredError, match="did you mean mapping="):
+        evaluate_batch(pd.DataFrame([MISSPELT] * 2), profile="grounded")
+
+
+def test_rows_of_a_generator_say_what_is_null() -> None:
+    with pytest.raises(NotMeasuredError, match="null in every row, for want of answer"):
+        evaluate_batch(({**FULL, "answer": None} for _ in range(2)), profile="grounded")
+
+
+def test_a_batch_without_ground_truth_leaves_two_metrics_out() -> None:
+    found = evaluate_batch([NO_TRUTH], profile="grounded")
+    assert found.shown_notes == [NOT_MEASURED]
+    assert "context_recall" in found.aggregates
+    assert "context_recall" not in found.shown_aggregates
+
+
+@every_row("make", [list, iter, pd.DataFrame, pa.Table.from_pylist], ids=str)
+def test_a_batch_leaves_out_what_no_column_can_be(make: Any) -> None:
+    found = evaluate_batch(make([QUESTION_AND_ANSWER] * 2), profile="grounded")
+    assert list(found.shown_aggregates) == ["answer_relevance"]
+    assert found.not_measured["faithfulness"] == "no contexts"
+    assert found.not_measured["context_recall"] == "no ground truth"
+    with pytest.raises(NotMeasuredError, match=r"unused column: (topic|text)"):
+        evaluate_batch(make([{**QUESTION_AND_ANSWER, "topic": "t"}]), profile="grounded")
+
+
+def test_a_batch_may_allow_missing_fields() -> None:
+    found = evaluate_batch([MISSPELT], profile="grounded", allow_missing=True)
+    assert found.not_measured["faithfulness"] == "no answer"
+    assert found.aggregates["context_precision"].n == 1
+
+
+def test_an_empty_batch_stays_as_it_is() -> None:
+    assert evaluate_batch([], profile="grounded").n_rows == 0
