@@ -6,25 +6,32 @@ and is used where it ranks rows better that it has not seen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_eval.calibration.probabilities import LogisticMap
 from rag_eval.errors import InputError
-from rag_eval.kernels.settings import SHIPPED_WEIGHTS
+from rag_eval.kernels.settings import LOSSES, SHIPPED_WEIGHTS
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.stats.arrays import Flags, Floats, Whole
 from rag_eval.stats.bootstrap import group_intervals
 from rag_eval.stats.groups import cluster_numbers
 from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.intervals import Interval
 
+Places: TypeAlias = npt.NDArray[np.intp]
+
 LEAST_ROWS: Final = 30
 """Labelled rows from which weights are refitted."""
 LEAST_OF_CLASS: Final = 8
 """Good rows, and bad ones, that this takes."""
+N_SHARES: Final = 6
+"""Losses whose weights add up to 1; the others are flags, deducted from what these leave."""
 TOO_FEW: Final = f"a refit takes {LEAST_ROWS} labelled rows, {LEAST_OF_CLASS} of each class"
 
 # Log-odds of a good row per unit of the shipped score, as they typically are.
@@ -36,8 +43,6 @@ _MOST_STEPS: Final = 200
 _FOLDS: Final = 5
 # Standard deviation below which a loss is the same in all rows.
 _CONSTANT: Final = 1e-9
-# The losses whose weights add up to 1; the others are flags, deducted from what these leave.
-_N_SHARES: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,20 @@ class Refit:
         """From a score under these weights to the probability that its row is good."""
         return LogisticMap(self.slope, self.intercept)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "used": self.used,
+            "weights": {
+                camel_case(name): weight for name, weight in zip(LOSSES, self.weights, strict=True)
+            },
+            "slope": self.slope,
+            "intercept": self.intercept,
+            "shippedAuroc": self.shipped_auroc,
+            "refittedAuroc": self.refitted_auroc,
+            "gain": self.gain.to_dict(),
+        }
+
 
 class FittedLine(NamedTuple):
     """Weights, and the log-odds of a good row by the score that they give."""
@@ -87,7 +106,7 @@ def weighted_scores(losses: Floats, weights: Sequence[float] | Floats) -> Floats
     return np.clip(1.0 - _deductions(losses, weights), 0.0, 1.0)
 
 
-def refit(losses: Floats, good: Flags, groups: Whole, resampling: Resampling) -> Refit:
+def refit_weights(losses: Floats, good: Flags, groups: Whole, resampling: Resampling) -> Refit:
     """Fit weights to labels, and decide by rows held out whether to use them.
 
     Parameters
@@ -119,8 +138,13 @@ def refit(losses: Floats, good: Flags, groups: Whole, resampling: Resampling) ->
         return np.stack([*found, found[1] - found[0]], axis=1)
 
     before, after, gain = group_intervals(aurocs, groups, resampling)
+    if math.isnan(gain.estimate):  # no fold has rows of both classes
+        before, after, gain = (
+            replace(one, estimate=level)
+            for one, level in ((before, 0.5), (after, 0.5), (gain, 0.0))
+        )
     line = fitted_line(losses, good)
-    used = line is not None and after.estimate > before.estimate
+    used = line is not None and gain.estimate > 0
     if line is None or not used:
         line = _shipped_line(losses, good)
     return Refit(
@@ -132,6 +156,43 @@ def refit(losses: Floats, good: Flags, groups: Whole, resampling: Resampling) ->
         refitted_auroc=after.estimate,
         gain=gain,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class WeighableRows:
+    """Labelled rows whose scores follow from their losses and some weights.
+
+    Attributes
+    ----------
+    shipped : float64, shape (R,)
+        Scores under the shipped weights.
+    good : bool, shape (R,)
+    losses : float64, shape (R, 8)
+        NaN where a score is 0 by rule, whatever the weights.
+    """
+
+    shipped: Floats
+    good: Flags
+    losses: Floats
+
+    def refit(self, groups: Whole, resampling: Resampling) -> Refit:
+        """As :func:`refit_weights`, of the rows that have losses."""
+        some = self._measured
+        return refit_weights(self.losses[some], self.good[some], groups[some], resampling)
+
+    def scores(self, weights: Sequence[float] | Floats) -> Floats:
+        """The scores of all rows under some weights."""
+        return np.where(self._measured, weighted_scores(self.losses, weights), self.shipped)
+
+    def scores_fitted_to(self, kept: Places) -> Floats:
+        """The scores of all rows under weights fitted to some of them."""
+        some = kept[self._measured[kept]]
+        line = fitted_line(self.losses[some], self.good[some])
+        return self.shipped if line is None else self.scores(line.weights)
+
+    @property
+    def _measured(self) -> Flags:
+        return ~np.isnan(self.losses[:, 0])
 
 
 def is_enough(good: Flags) -> bool:
@@ -151,7 +212,7 @@ def fitted_line(losses: Floats, good: Flags) -> FittedLine | None:
     standardised = (means[varies] - losses[:, varies]) / spread
     factors, level = _least_cost(standardised, good, rates[varies] * spread)
     rates[varies] = factors / spread
-    slope = float(rates[:_N_SHARES].sum())
+    slope = float(rates[:N_SHARES].sum())
     if slope <= _CONSTANT:
         return None
     intercept = level + rates @ means - slope + _log_odds(good)

@@ -150,6 +150,15 @@ LOSSES: Final = ("window", "bigram", "skip", "number", "name", "near", "contradi
 """What the kernels deduct from a support of 1: six losses from 0 to 1, and two flags."""
 SHIPPED_WEIGHTS: Final = (0.40, 0.20, 0.20, 0.08, 0.06, 0.06, 0.12, 0.06)
 """Of these losses; those of the six add up to 1."""
+FAITHFULNESS_WEIGHTS: Final = "faithfulness_weights"
+"""The option of a signature that names other weights, by their digest."""
+
+
+def weights_digest(weights: tuple[float, ...]) -> str:
+    """Twelve hex digits that stand for some weights."""
+    import hashlib  # which no call without refitted weights takes
+
+    return hashlib.sha256(",".join(map(repr, weights)).encode()).hexdigest()[:12]
 
 
 def language_number(code: str | None) -> int:
@@ -199,6 +208,8 @@ class GroundedSettings:
     def only(self, names: Sequence[str]) -> dict[str, Any]:
         """The named settings, as JSON values."""
         values = {"language": self.language or "detected", "stemmer": self._stemmer()}
+        if self.weights != SHIPPED_WEIGHTS:
+            values[FAITHFULNESS_WEIGHTS] = weights_digest(self.weights)
         return {name: value for name, value in values.items() if name in names}
 
     def _stemmer(self) -> str:

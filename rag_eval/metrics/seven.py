@@ -11,6 +11,7 @@ from rag_eval.samples import MetricId, Profile
 _NGRAMS: Final = ("ngram_sizes", "ngram_weights")
 # What each word of a row means depends on these, whatever the metric of the grounded profile.
 _READING: Final = ("language", "stemmer")
+_WEIGHTED: Final = (*_READING, "faithfulness_weights")
 
 _JUDGED: Final = "rag_eval.judge.metrics.catalogue:rule_of"
 
@@ -122,6 +123,7 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "answer's sentences; less 0.12 for a number that a chunk contradicts and 0.06 for a "
             "new name",
             "no answer, no contexts; the answer only declines",
+            settings=_WEIGHTED,
         ),
         _metric(
             "answer_relevance",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.kernels.settings import GroundedSettings, OverlapSettings
+from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS, GroundedSettings, OverlapSettings
 from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.options.plan import Plan
 from rag_eval.samples import MetricId, Profile
@@ -40,6 +40,8 @@ _JUDGE_KEYS: Final = (
 _PER_METRIC_KEYS: Final = frozenset(
     {"judgePrompts", "cascadeBand", "scorerOptions", "calibrations"}
 )
+# What an option means where a signature does not name it.
+_UNNAMED: Final = {FAITHFULNESS_WEIGHTS: "shipped"}
 # Options are sorted, compared and written by functions that call themselves.
 _MOST_DEPTH: Final = 100
 
@@ -123,7 +125,10 @@ class Signature:
         ]
         # Another profile has other options, which say nothing more.
         names = _option_names(self.profile, compared) if self.profile == other.profile else []
-        pairs += [(name, self.options.get(name), other.options.get(name)) for name in names]
+        pairs += [
+            (name, self.options.get(name, default), other.options.get(name, default))
+            for name, default in ((name, _UNNAMED.get(name)) for name in names)
+        ]
         ours = {**_judging(self.options, compared), **_scorers(self.options, compared)}
         theirs = {**_judging(other.options, compared), **_scorers(other.options, compared)}
         pairs += [(name, ours.get(name), theirs.get(name)) for name in sorted({**ours, **theirs})]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag_eval.calibration.refitting import refit, weighted_scores
+from rag_eval.calibration.refitting import refit_weights, weighted_scores
 from rag_eval.calibration.thresholds import LabelledScores
 from rag_eval.errors import InputError
 from rag_eval.kernels.settings import LOSSES
@@ -28,7 +28,7 @@ def refitted(case: dict[str, Any]) -> Any:
     if groups is not None:
         numbers = np.unique(groups, return_inverse=True)[1]
     losses, good = np.array(case["losses"], np.float64), np.array(case["good"], np.bool_)
-    return refit(losses, good, numbers, Resampling(n_resamples=2))
+    return refit_weights(losses, good, numbers, Resampling(n_resamples=2))
 
 
 def test_the_order_of_the_losses() -> None:

@@ -17,7 +17,7 @@ from rag_eval.calibration.refitting import (
     _FoldPairs,
     _least_cost,
     fitted_line,
-    refit,
+    refit_weights,
     weighted_scores,
 )
 from rag_eval.errors import InputError
@@ -41,7 +41,7 @@ def labelled(n: int = 200, seed: int = 0, weights: Any = None) -> tuple[Floats, 
 
 def refitted(losses: Floats, good: Flags, groups: Any = None, **options: Any) -> Refit:
     numbers = np.arange(len(good)) if groups is None else np.asarray(groups)
-    return refit(losses, good, numbers, Resampling(**{"n_resamples": 50, **options}))
+    return refit_weights(losses, good, numbers, Resampling(**{"n_resamples": 50, **options}))
 
 
 # ------------------------------------------------------------------------------------ the minimum

@@ -1062,7 +1062,7 @@ def labelled() -> BatchEvalResult:
 
 @pytest.fixture(scope="module")
 def calibration(labelled: BatchEvalResult) -> Calibration:
-    return calibrate(labelled, [1, 0] * 20, metric="faithfulness")
+    return calibrate(labelled, [1, 0] * 20, metric="faithfulness", refit=False)
 
 
 @pytest.fixture
