@@ -34,7 +34,7 @@ def _metric(
         settings=settings,
         summary=summary,
         higher_is_better=higher_is_better,
-        in_composite=threshold is not None,
+        in_composite=metric in METRIC_IDS,
         null_when=null_when,
         source=source,
         judged=_JUDGED if metric in METRIC_IDS else "",

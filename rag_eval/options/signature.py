@@ -120,11 +120,13 @@ class Signature:
         compared = list(metrics)
         pairs = [
             ("profile", self.profile, other.profile),
-            ("version", self.version, other.version),
             ("unicode", self.unicode, other.unicode),
         ]
-        # Another profile has other options, which say nothing more.
-        names = _option_names(self.profile, compared) if self.profile == other.profile else []
+        names: list[str] = []
+        # Another profile has another version and other options, which say nothing more.
+        if self.profile == other.profile:
+            pairs.insert(1, ("version", self.version, other.version))
+            names = _option_names(self.profile, compared)
         pairs += [
             (name, self.options.get(name, default), other.options.get(name, default))
             for name, default in ((name, _UNNAMED.get(name)) for name in names)

@@ -143,11 +143,16 @@ def _scores_of(result: EvalResult, metrics: Iterable[MetricId]) -> ScoreRow:
         id=None,
         scores=[_nan(None if one is None else one.score) for one in found],
         null_reasons=[NullReason.SKIPPED if one is None else one.null_reason for one in found],
-        verdicts=[one is not None and one.passed is True for one in found],
+        verdicts=[one is not None and _has_passed(one) for one in found],
         composite=_nan(result.composite_score),
         passed=result.passed,
         values=(),
     )
+
+
+def _has_passed(metric: MetricResult) -> bool:
+    """By its threshold; without one every score passes."""
+    return metric.passed is True or (metric.threshold is None and metric.score is not None)
 
 
 def _nan(score: float | None) -> float:

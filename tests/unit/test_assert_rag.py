@@ -59,12 +59,12 @@ def test_all_that_is_missed_is_shown_with_the_sentence_behind_it() -> None:
     bars = {"faithfulness": 0.7, "context_recall": 0.5, "hallucination_rate": 0.4}
     lines = text_of_failure(SAMPLE, bars, profile="grounded").splitlines()
     assert lines[0] == 'sample "q1": 2 of 3 bars missed (profile grounded)'
-    assert lines[1].split() == ["faithfulness", "0.53", "wanted", "at", "least", "0.70"]
+    assert lines[1].split() == ["faithfulness", "0.52", "wanted", "at", "least", "0.70"]
     assert lines[3].split() == ["context_recall", "null", "wanted", "at", "least", "0.50"]
     assert lines[4].startswith("    missing_field: ")
     assert lines[5].endswith("wanted at least 0.40, held")
     assert "  answer: 1 of 2 sentences not carried by the contexts" in lines
-    assert "    0.15 unsupported: “The moon is made of 42 green cheeses.”" in lines
+    assert "    0.12 unsupported: “The moon is made of 42 green cheeses.”" in lines
     assert "      missing in the contexts: 42" in lines
     assert any(line.startswith("    warning faithfulness: ") for line in lines)
 
