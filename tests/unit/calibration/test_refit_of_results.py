@@ -121,7 +121,7 @@ def test_a_result_read_from_a_file_has_its_texts_too(
 
 def test_nulls_and_zeros_by_rule_have_no_losses(fitted: Calibration) -> None:
     """A row without contexts has no score; one with empty ones has 0 under any weights."""
-    odd = [{"answer": "It opened."}, {"answer": "It opened.", "contexts": [""]}]
+    odd: list[Sample] = [{"answer": "It opened."}, {"answer": "It opened.", "contexts": [""]}]
     found = calibrate(scored([*odd, *SAMPLES]), [1, 0, *LABELS], metric="faithfulness")
     assert (found.n_labels, found.n_null) == (81, 1)
     assert found.refit is not None
