@@ -51,11 +51,6 @@ class Draw(NamedTuple):
     own_cut: float
     refitted_cut: float
 
-    @property
-    def gain(self) -> float:
-        """AUROC that a calibration adds."""
-        return self.refitted - self.shipped
-
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:

@@ -22,38 +22,10 @@ from rag_eval.distributed import BatchScorer
 from rag_eval.errors import InputError, SignatureMismatchError
 from rag_eval.kernels.settings import GroundedSettings
 from rag_eval.results.batch import BatchEvalResult
+from tests.labelled_museums import GOOD, LABELS, SAMPLES, Sample
 from tests.tables import every_row
 
-Sample = dict[str, Any]
 METRICS = ["faithfulness", "hallucination_rate"]
-
-
-def museum(n: int) -> tuple[Sample, bool]:
-    """Good answers in other words, bad ones in the passage's words with another year."""
-    place, year = ("Norwick", "Tarn", "Velmar", "Osby")[n % 4], 1900 + n
-    passage = (
-        f"The museum of {place} opened in {year} and shows {40 + n % 7} paintings. "
-        f"It stands beside the river, and its garden is open all the summer."
-    )
-    good = n % 3 != 0
-    if good:
-        answer = ("Since {} people could visit.", "They have shown art there from {} on.")[n % 2]
-    else:
-        answer = "The museum opened in {} and shows paintings."
-    return (
-        {
-            "id": f"m{n}",
-            "question": f"When did the museum of {place} open?",
-            "answer": answer.format(year if good else year + 100),
-            "contexts": [passage, "Bus 92 is slower than the tram."],
-        },
-        good,
-    )
-
-
-_MADE = [museum(n) for n in range(80)]
-SAMPLES, GOOD = [sample for sample, _ in _MADE], [good for _, good in _MADE]
-LABELS = [int(good) for good in GOOD]
 
 
 def scored(samples: list[Sample] = SAMPLES, **options: Any) -> BatchEvalResult:
@@ -121,7 +93,7 @@ def test_a_result_read_from_a_file_has_its_texts_too(
 
 def test_nulls_and_zeros_by_rule_have_no_losses(fitted: Calibration) -> None:
     """A row without contexts has no score; one with empty ones has 0 under any weights."""
-    odd = [{"answer": "It opened."}, {"answer": "It opened.", "contexts": [""]}]
+    odd: list[Sample] = [{"answer": "It opened."}, {"answer": "It opened.", "contexts": [""]}]
     found = calibrate(scored([*odd, *SAMPLES]), [1, 0, *LABELS], metric="faithfulness")
     assert (found.n_labels, found.n_null) == (81, 1)
     assert found.refit is not None
