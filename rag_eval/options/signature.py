@@ -118,7 +118,7 @@ class Signature:
     def differences(self, other: Signature, metrics: Iterable[MetricId]) -> list[str]:
         """What makes scores of these metrics incomparable: ``name: ours, not theirs``."""
         compared = list(metrics)
-        pairs = [
+        pairs: list[tuple[str, Any, Any]] = [
             ("profile", self.profile, other.profile),
             ("unicode", self.unicode, other.unicode),
         ]

@@ -36,7 +36,7 @@ from rag_eval.views.sentences import (
     shown_truth,
     truth_sentences,
 )
-from rag_eval.views.texts import contexts_of, null_text, text_of
+from rag_eval.views.texts import ALTHOUGH, DECLINES, contexts_of, null_text, text_of
 
 _LEAST_WIDTH: Final = 40
 # Of one text, unless all is asked for.
@@ -117,6 +117,9 @@ class _RowPage:
         if result.language is not None:
             head.append(f", language {plain_text(str(result.language))}", "dim")
         print_line(self._console, head)
+        if result.refusal is not None:
+            text = DECLINES + (ALTHOUGH if result.refusal.answerable else "")
+            print_line(self._console, Text(text, "yellow"))
 
     # ------------------------------------------------------------------------------------- texts
 

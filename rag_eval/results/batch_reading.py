@@ -19,7 +19,7 @@ from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.reading import ResultFile
-from rag_eval.results.row import ByMetric, EvalResult
+from rag_eval.results.row import ByMetric, EvalResult, MetricResult
 from rag_eval.results.row_reading import (
     cost_of,
     metric_or_none,

@@ -18,7 +18,7 @@ from rag_eval.results.aggregates import (
     ScoreStatistics,
 )
 from rag_eval.results.row import ByMetric
-from rag_eval.results.verdicts import judge_rows
+from rag_eval.results.verdicts import Refusals, judge_rows
 
 Scores: TypeAlias = npt.NDArray[np.float64]
 ScoreBlocks: TypeAlias = Callable[[], Iterator[Scores]]
@@ -233,6 +233,7 @@ class ScoreTotals:
         self._reasons: list[npt.NDArray[np.uint8]] = []
         self._n_waiting = 0
         self.n_rows = 0
+        self.refusals = Refusals()
         self._columns = [ColumnTotals() for _ in plan.columns]
         self._composite = ColumnTotals()
 
@@ -243,6 +244,8 @@ class ScoreTotals:
         """
         if null_reasons is None:
             null_reasons = np.zeros(scores.shape, np.uint8)
+        else:
+            self.refusals.add(scores, null_reasons, self._plan)
         self._waiting.append(scores)
         self._reasons.append(null_reasons)
         self._n_waiting += len(scores)
@@ -265,6 +268,8 @@ class ScoreTotals:
         self._flush()
         other._flush()
         self.n_rows += other.n_rows
+        self.refusals.n_rows += other.refusals.n_rows
+        self.refusals.n_answerable += other.refusals.n_answerable
         for mine, theirs in zip(self._columns, other._columns, strict=True):
             mine.merge(theirs)
         self._composite.merge(other._composite)
@@ -325,6 +330,7 @@ class ScoreTotals:
         self._flush()
         return {
             "nRows": self.n_rows,
+            "refusals": [self.refusals.n_rows, self.refusals.n_answerable],
             "metrics": {
                 metric: totals.to_dict()
                 for metric, totals in zip(self._plan.columns, self._columns, strict=True)
@@ -337,6 +343,7 @@ class ScoreTotals:
         """Read back what :meth:`to_dict` gave for the same plan."""
         totals = cls(plan)
         totals.n_rows = value["nRows"]
+        totals.refusals = Refusals(*value["refusals"])
         totals._columns = [ColumnTotals.from_dict(value["metrics"][name]) for name in plan.columns]
         totals._composite = ColumnTotals.from_dict(value["composite"])
         return totals

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.options.plan import Plan
+from rag_eval.plumbing.spelling import counted
 from rag_eval.samples import MetricId, NullReason
 
 NOT_JUDGED: Final = -1
@@ -90,6 +91,56 @@ def _only_refused(
     gating = _gating(plan)
     excused = (refused | no_truth)[:, gating].all(axis=1) & refused[:, gating].any(axis=1)
     return np.asarray(excused & ~measured[:, gating].any(axis=1), np.bool_)
+
+
+@dataclass(slots=True)
+class Refusals:
+    """Answers that only decline, counted.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_answerable : int
+        Those where relevant contexts were retrieved and no ground truth declines as well, as far as
+        the metrics of the plan tell.
+    """
+
+    n_rows: int = 0
+    n_answerable: int = 0
+
+    def add(
+        self,
+        scores: npt.NDArray[np.float64],
+        null_reasons: npt.NDArray[np.uint8],
+        plan: Plan,
+    ) -> None:
+        """Look at some rows."""
+        reasons = dict(zip(plan.columns, null_reasons.T, strict=True))
+        found = [reasons[name] == NullReason.REFUSAL for name in _OF_ANSWER if name in reasons]
+        if not found or not found[0].any():
+            return
+        self.n_rows += int(found[0].sum())
+        if "context_relevance" in reasons:
+            relevant = scores[:, plan.columns.index("context_relevance")] > 0
+            answerable = found[0] & relevant
+            if "context_recall" in reasons:
+                answerable &= reasons["context_recall"] != NullReason.REFUSAL
+            self.n_answerable += int(answerable.sum())
+
+    @property
+    def notes(self) -> list[str]:
+        """What to tell about a run that has any."""
+        if not self.n_rows:
+            return []
+        text = counted(self.n_rows, "answer") + " only declined: nothing in it to be faithful"
+        if self.n_rows > 1:
+            text = text.replace("in it", "in them")
+        if self.n_answerable:
+            text += f"; {self.n_answerable:,} although relevant contexts were retrieved"
+        return [text]
+
+
+_OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 
 
 def _gating(plan: Plan) -> npt.NDArray[np.bool_]:

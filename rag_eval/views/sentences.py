@@ -19,7 +19,7 @@ from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.results.row import EvalResult, MetricResult, SentenceEvidence
-from rag_eval.results.words_grounded import SENTENCE_CUT
+from rag_eval.results.words_grounded import SENTENCE_CUT, missing_words
 from rag_eval.results.words_overlap import LOW_SUPPORT
 from rag_eval.samples import MetricId
 from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
@@ -77,6 +77,11 @@ class SentenceView:
     def missing(self) -> tuple[str, ...]:
         """Numbers and names that no context has."""
         return self.missing_numbers + self.missing_names
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the contexts have otherwise, or not at all: ``50 here, 40 in the context``."""
+        return tuple(missing_words(self, "context"))
 
 
 def answer_sentences(result: EvalResult) -> tuple[SentenceView, ...]:

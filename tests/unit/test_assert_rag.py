@@ -65,7 +65,7 @@ def test_all_that_is_missed_is_shown_with_the_sentence_behind_it() -> None:
     assert lines[5].endswith("wanted at least 0.40, held")
     assert "  answer: 1 of 2 sentences not carried by the contexts" in lines
     assert "    0.12 unsupported: “The moon is made of 42 green cheeses.”" in lines
-    assert "      missing in the contexts: 42" in lines
+    assert "      numbers in no context: 42" in lines
     assert any(line.startswith("    warning faithfulness: ") for line in lines)
 
 
@@ -79,7 +79,7 @@ def test_the_best_passage_of_the_context_stands_beside_its_sentence() -> None:
     sample = {**SAMPLE, "answer": "Paris has two million green cheeses and 42 moons."}
     text = text_of_failure(sample, faithfulness=0.9, profile="grounded")
     assert "      best in contexts[0]: “…Paris has two million…”" in text
-    assert "      missing in the contexts: 42" in text
+    assert "      numbers in no context: 42" in text
 
 
 def test_sentences_of_the_ground_truth_are_shown_where_they_are_not_covered() -> None:

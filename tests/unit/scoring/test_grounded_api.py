@@ -1193,7 +1193,7 @@ def test_calibrations_that_do_not_fit(tmp_path: Path, calibration: Calibration) 
         "the calibration is of no metric; this call has faithfulness,"
     )
     for options, difference in (
-        ({}, "(profile: overlap, not grounded; version: "),
+        ({}, "(profile: overlap, not grounded)"),
         ({"profile": "grounded", "language": "de"}, "(language: de, not detected)"),
         ({"profile": "grounded", "stemmer": "snowball"}, "(stemmer: snowball "),
     ):
