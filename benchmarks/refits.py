@@ -160,7 +160,8 @@ def page(
         "",
     ]
     for size, outcome in labelled.items():
-        lines += [f"With {size} labels:", "", *_sets(outcome)]
+        if outcome.draws:
+            lines += [f"With {size} labels:", "", *_sets(outcome)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
