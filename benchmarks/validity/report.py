@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import Final, TypeAlias
 
 from benchmarks.validity import peers
-from benchmarks.validity.measures import SEED, Agreement, Estimate, mean_of
 from benchmarks.validity.defaults import means
+from benchmarks.validity.measures import SEED, Agreement, Estimate, mean_of
 from benchmarks.validity.outcomes import Check, Outcome, definition_checks
 from benchmarks.validity.scorers import CHUNK_CUTS, PROFILES, THRESHOLDS
 from benchmarks.validity.sets import KNOWN, STAND_INS
@@ -60,8 +60,8 @@ NOTES: Final = """\
   here: the mean AUROC is 0.807 for faithfulness on 21 sets (0.800 with version 2), 0.797 on the 14
   of them that developers have not seen (0.790), and 0.888 for answer correctness on 11 sets
   (0.877). Weights fitted only on the seen sets gain 0.001 on the others, so expect a gain over
-  version 2 between the two on a corpus of yours. The overlap profile was fitted to nothing here; of the peers only
-  the options were chosen, in their favour.
+  version 2 between the two on a corpus of yours. The overlap profile was fitted to nothing here;
+  of the peers only the options were chosen, in their favour.
 - **Labels exist** for faithfulness, the relevance of chunks, answer correctness and, on one small
   set, answer relevance. **None exist** for context recall and context precision; what stands in
   for them is said there, and is weaker evidence.
@@ -291,10 +291,10 @@ def defaults_lines(outcomes: Sequence[Outcome]) -> list[str]:
     return [
         "## The default thresholds",
         "",
-        f"Means over {len(by_set)} sets labelled for faithfulness. Their rows have no ground truth:",
-        "context_recall and answer_correctness decide nothing here. The gates of version 2 are held",
-        "against the scores of version 3. A low score is strong evidence and a high one weak; the",
-        "best cut differs by corpus, so calibrate where you have labels.",
+        f"Means over {len(by_set)} sets labelled for faithfulness. Their rows have no ground",
+        "truth: context_recall and answer_correctness decide nothing here. The gates of version 2",
+        "are held against the scores of version 3. A low score is strong evidence and a high one",
+        "weak; the best cut differs by corpus, so calibrate where you have labels.",
         "",
         *table(head, rows),
     ]

@@ -17,8 +17,8 @@ import pytest
 from rag_eval import BatchEvalResult, EvalSample, compare, evaluate, evaluate_batch
 from rag_eval.gating import Guards, gate
 from rag_eval.metrics.own import metric
-from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.metrics.registry import unregister
+from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.reports.notebook_batch import summary_html
 from rag_eval.reports.notebook_elements import RED
 from rag_eval.reports.page.passages import joined_spans
