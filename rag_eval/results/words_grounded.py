@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import Evidence, GroundedDetails
+from rag_eval.kernels.settings import SHIPPED_WEIGHTS, GroundedSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.plumbing.javascript_numbers import three_decimals
@@ -65,6 +66,7 @@ class RowFacts:
     answer: str
     truths: Sequence[str]
     n_chunks: int
+    has_fitted_weights: bool
 
     @property
     def truth(self) -> str:
@@ -142,9 +144,11 @@ def _of_sentences(metric: MetricId, words: str, sentences: Sequence[Evidence], t
 
 def _faithfulness(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
+    # Its one sentence may have another score than the answer.
+    weighed = ", with weights fitted to labels" if facts.has_fitted_weights else ""
     words = (
-        f"Support of {len(sentences)} answer sentence(s) by the contexts, by their content words: "
-        f"{three_decimals(score)}. A low score is strong evidence, a high one weak."
+        f"Support of {len(sentences)} answer sentence(s) by the contexts, by their content words"
+        f"{weighed}: {three_decimals(score)}. A low score is strong evidence, a high one weak."
     )
     explanation, signals, more = _of_sentences("faithfulness", words, sentences, facts.answer)
     if facts.details.losses is not None:
@@ -229,7 +233,10 @@ _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Words]]] = {
 
 
 def words_of_row(
-    details: GroundedDetails, batch: SampleBatch, metrics: Iterable[MetricId]
+    details: GroundedDetails,
+    batch: SampleBatch,
+    settings: GroundedSettings,
+    metrics: Iterable[MetricId],
 ) -> dict[MetricId, Words]:
     """Explanations, signals and details for the scores of some metrics of a batch of one row."""
     facts = RowFacts(
@@ -237,6 +244,7 @@ def words_of_row(
         answer=batch.answer.text(0),
         truths=batch.row_truth_texts(0),
         n_chunks=int(batch.row_contexts[1]),
+        has_fitted_weights=settings.weights != SHIPPED_WEIGHTS,
     )
     return {metric: _words(metric, facts) for metric in metrics}
 

@@ -211,5 +211,5 @@ def _details(
     # Of the row alone: the stems of a whole batch would be found anew for every row.
     batch = batch.row(place)
     details = kernels.grounded_details(batch, 0, settings, metrics)
-    words = partial(words_grounded.words_of_row, details, batch)
+    words = partial(words_grounded.words_of_row, details, batch, settings)
     return details, words, LISTED[details.language], words_grounded.refusal_of(details)

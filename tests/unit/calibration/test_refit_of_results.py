@@ -179,6 +179,9 @@ def test_fitted_weights_are_those_of_faithfulness_alone(
     assert row.metrics.faithfulness.threshold == fitted.threshold
     assert row.metrics.faithfulness.probability == fitted.probability(batch.scores[0, 0])
     assert row.metrics.faithfulness.evidence == before.metrics.faithfulness.evidence
+    assert row.metrics.faithfulness.losses == before.metrics.faithfulness.losses
+    assert ", with weights fitted to labels: " in row.metrics.faithfulness.explanation
+    assert "weights" not in before.metrics.faithfulness.explanation
     assert row.signature == fitted.signature
     assert ((batch.scores[:, 0] >= fitted.threshold) == np.array(GOOD)).mean() > 0.9
 

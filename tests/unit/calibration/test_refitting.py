@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from rag_eval.calibration.refitting import (
     Refit,
+    WeighableRows,
     _FoldPairs,
     _least_cost,
     fitted_line,
@@ -163,6 +164,22 @@ def test_no_share_keeps_a_weight() -> None:
     found = refitted(losses, good)
     assert not found.used
     assert found.weights == SHIPPED_WEIGHTS
+
+
+def test_scores_of_all_rows_by_weights_of_some() -> None:
+    losses, good = labelled()
+    losses[5] = np.nan  # 0 by rule, whatever the weights
+    rows = WeighableRows(np.nan_to_num(weighted_scores(losses, SHIPPED_WEIGHTS)), good, losses)
+    kept = np.arange(0, 100)
+    known = kept[kept != 5]
+    line = fitted_line(losses[known], good[known])
+    assert line is not None
+    found = rows.scores_fitted_to(kept)
+    expected = weighted_scores(losses, line.weights)
+    assert found[5] == 0
+    assert (np.delete(found, 5) == np.delete(expected, 5)).all()
+    # Of one class alone nothing can be learnt.
+    assert (rows.scores_fitted_to(np.flatnonzero(good)) == rows.shipped).all()
 
 
 # ----------------------------------------------------------------------------- cross-validation
