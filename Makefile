@@ -8,7 +8,7 @@ INSTALL := install --quiet --disable-pip-version-check --no-compile
 unexport PYTHONDONTWRITEBYTECODE
 SOURCES := $(wildcard _native/*) setup.py tools/build_kernels.py pyproject.toml
 
-.PHONY: demo help test test-deep kernel-test coverage mutants adapters engines crosscheck browser pytests lint types package gate bench sanitize sanitized fuzz fuzz-files checked clean docs
+.PHONY: demo help test test-deep kernel-test coverage mutants adapters engines crosscheck browser pytests lint types package gate validity bench sanitize sanitized fuzz fuzz-files checked clean docs
 
 demo: $(VENV)/demo.stamp ## score the example and write its HTML report
 	@mkdir -p out
@@ -97,6 +97,9 @@ docs: $(VENV)-docs/docs.stamp ## build the site of docs/ in build/site and check
 
 gate: $(VENV)/test.stamp ## check instruction counts, speed and footprint against their limits
 	$(BIN)/python -m benchmarks.gate
+
+validity: $(VENV)/test.stamp ## measure how scores agree with people on the labelled sets that are found
+	$(BIN)/python -m benchmarks.validity
 
 bench: $(VENV)/test.stamp ## run all benchmarks and write benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks.write_results

@@ -1,17 +1,17 @@
-"""The answer held against a ground truth, and answers that decline."""
+"""The answer held against a ground truth."""
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcmp, memcpy, memset, strlen
+from libc.string cimport memset
 
 from claims cimport claims_t, clamped, content_or_all
 from code_points cimport decode_code_point
-from lexicon cimport form_bytes, form_size
-from ngram_sets cimport begin_tally, tally_ids, tally_t
+from lexicon cimport IS_NUMBER, raw_flags
+from ngram_sets cimport begin_tally, find_gram, grams_t, number_gram, tally_ids, tally_t
+from number_values cimport bits_of, clear_values, number_t, read_number, read_on, reading_t
 from primitives cimport (
     folded_product, hash_t, int64_t, reserve, token_t, uint8_t, uint32_t, uint64_t,
 )
-from row_words cimport n_stems, piece_t, row_words_t
-from token_stream cimport LOWERED_MARGIN, lowered_t
-from word_facts cimport LANGUAGE_EN, N_REFUSAL_PHRASES, refusal_phrases
+from row_words cimport n_stems, piece_t, roles_of, row_words_t
+from word_facts cimport LANGUAGE_EN, ROLE_NAY, ROLE_NO_ANSWER, ROLE_PLAIN_NO, ROLE_YES
 
 cdef enum:
     SHORT_GOLD = 10     # words of a ground truth whose letters count in full
@@ -26,11 +26,16 @@ cdef enum:
 
 cdef extern from *:
     """
+    /* Of what an answer is short of, where both sides say yes, or no; of its score otherwise. */
+    static const double SAME_POLARITY = 0.40, OTHER_POLARITY = 0.50, OTHER_NUMBERS = 0.70;
     static const uint8_t plain_letters[128] = {
         ['a'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
         24, 25, 26, ['0'] = 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, ['.'] = 37,
     };
     """
+    const double SAME_POLARITY
+    const double OTHER_POLARITY
+    const double OTHER_NUMBERS
     const uint8_t plain_letters[128]
 
 cdef extern from "byte_kinds.h" nogil:
@@ -59,7 +64,9 @@ cdef struct answer_match_t:
     token_t* truth_types
     int64_t truth_types_capacity
     tally_t tally
-    lowered_t sentence         # the answer's first, for its refusals
+    int polarity               # of the answer
+    bint has_numbers           # the answer states some
+    grams_t numbers            # ... and which
 
 
 cdef inline void close_answer_match(answer_match_t* match) noexcept nogil:
@@ -69,7 +76,7 @@ cdef inline void close_answer_match(answer_match_t* match) noexcept nogil:
     free(match.answer_types)
     free(match.truth_types)
     free(match.tally.cells)
-    free(match.sentence.bytes)
+    free(match.numbers.slots)
 
 
 # ------------------------------------------------------------------------------------- content
@@ -250,6 +257,89 @@ cdef inline double trigram_share(answer_match_t* match, const row_words_t* words
     return listed_trigram_share(match, words, answer, truth)
 
 
+# ------------------------------------------------------------------------- yes and no, numbers
+
+cdef inline int polarity(const row_words_t* words, const piece_t* piece) noexcept nogil:
+    """1 where an English text opens with yes, -1 with no, which "no one" and "no 5" do not."""
+    cdef int64_t first = piece.first
+    cdef uint64_t roles
+    if words.language != LANGUAGE_EN:
+        return 0
+    roles = roles_of(words, first)
+    if roles & ROLE_YES:
+        return 1
+    if roles & ROLE_NAY:
+        return -1
+    if not roles & ROLE_PLAIN_NO:
+        return 0
+    if first + 1 < piece.last and (
+            roles_of(words, first + 1) & ROLE_NO_ANSWER
+            or raw_flags(&words.lexicon, words.ids[first + 1]) & IS_NUMBER):
+        return 0
+    return -1
+
+
+cdef inline bint has_numbers(const row_words_t* words, const piece_t* piece) noexcept nogil:
+    cdef int64_t i
+    for i in range(piece.first, piece.last):
+        if words.lexicon.forms[words.ids[i]].flags & IS_NUMBER:
+            return True
+    return False
+
+
+cdef inline int keys_of_number(const row_words_t* words, int64_t word, int64_t end,
+                               uint64_t* keys) noexcept nogil:
+    """Up to four: bits of values, or a number's own where it has none. How many."""
+    cdef number_t number
+    cdef reading_t reading
+    cdef int n = 0, i
+    read_number(words, word, end, &number)
+    read_on(words, word, end, &reading)
+    for i in range(number.n_values):
+        keys[n] = bits_of(number.values[i])
+        n += 1
+    if n == 0:
+        # No value is negative.
+        keys[n] = <uint64_t> 1 << 63 | <uint64_t> words.lexicon.forms[words.ids[word]].raw
+        n += 1
+    for i in range(reading.n_values):
+        keys[n] = bits_of(reading.values[i])
+        n += 1
+    return n
+
+
+cdef inline int list_numbers(grams_t* numbers, const row_words_t* words,
+                             const piece_t* piece) noexcept nogil:
+    """List what the numbers of a text are worth; 0, or -1 without memory."""
+    cdef uint64_t[4] keys
+    cdef int64_t i
+    cdef int k
+    if clear_values(numbers):
+        return -1
+    for i in range(piece.first, piece.last):
+        if not words.lexicon.forms[words.ids[i]].flags & IS_NUMBER:
+            continue
+        for k in range(keys_of_number(words, i, piece.last, keys)):
+            if number_gram(numbers, keys[k]) < 0:
+                return -1
+    return 0
+
+
+cdef inline bint shares_number(const grams_t* numbers, const row_words_t* words,
+                               const piece_t* piece) noexcept nogil:
+    """A text states one of some numbers."""
+    cdef uint64_t[4] keys
+    cdef int64_t i
+    cdef int k
+    for i in range(piece.first, piece.last):
+        if not words.lexicon.forms[words.ids[i]].flags & IS_NUMBER:
+            continue
+        for k in range(keys_of_number(words, i, piece.last, keys)):
+            if find_gram(numbers, keys[k]) >= 0:
+                return True
+    return False
+
+
 # --------------------------------------------------------------------------------- correctness
 
 cdef inline int begin_match(answer_match_t* match, claims_t* claims, const row_words_t* words,
@@ -273,6 +363,10 @@ cdef inline int begin_match(answer_match_t* match, claims_t* claims, const row_w
     for i in range(match.n_answer):
         match.sets[match.answer_types[i]] |= IN_ANSWER_TYPES
         match.n_unasked += not match.sets[match.answer_types[i]] & IN_ASKED
+    match.polarity = polarity(words, answer)
+    match.has_numbers = has_numbers(words, answer)
+    if match.has_numbers and list_numbers(&match.numbers, words, answer):
+        return -1
     match.of_answer.n_slots = 0
     match.is_plain = is_plain(words, answer)
     if match.is_plain:
@@ -296,58 +390,21 @@ cdef inline double correctness(answer_match_t* match, claims_t* claims, const ro
     cdef int64_t n_truth = distinct_content(match, claims, words, truth, &match.truth_types,
                                             &match.truth_types_capacity)
     cdef double share = trigram_share(match, words, answer, truth), recall, precision, f1, half
+    cdef double score
+    cdef int sides
     if n_truth < 0 or share < 0.0:
         return -1.0
     recall = content_recall(match, n_truth)
     precision = content_precision(match, words, truth)
     f1 = (2.0 * precision * recall / (precision + recall)) if precision + recall else 0.0
     half = min(1.0, <double> SHORT_GOLD / <double> (truth.last - truth.first)) / 2.0
-    return clamped(f1 + half * (share - f1))
-
-
-# ------------------------------------------------------------------------------------ refusals
-
-cdef inline bint declines_at(const lowered_t* sentence, int64_t at) noexcept nogil:
-    """A phrase of refusal begins at ``at`` of a sentence with a blank after each word."""
-    cdef const char* phrase
-    cdef int64_t n
-    cdef int i
-    for i in range(N_REFUSAL_PHRASES):
-        phrase = refusal_phrases[i]
-        if sentence.bytes[at] != <uint8_t> phrase[0]:
-            continue
-        n = <int64_t> strlen(phrase)
-        if (at + n < sentence.size and sentence.bytes[at + n] == 0x20
-                and memcmp(sentence.bytes + at, phrase, <size_t> n) == 0):
-            return True
-    return False
-
-
-cdef inline int is_refusal(answer_match_t* match, const row_words_t* words,
-                           const piece_t* answer) noexcept nogil:
-    """The first sentence of an English answer declines: 1 or 0, or -1 without memory."""
-    cdef lowered_t* sentence = &match.sentence
-    cdef int64_t first, last, at, i, size
-    cdef uint8_t letter
-    if words.language != LANGUAGE_EN:
-        return 0
-    first = answer.first + words.sentences.items[answer.first_sentence].first
-    last = answer.first + words.sentences.items[answer.first_sentence].last
-    sentence.size = 0
-    for i in range(first, last):
-        size = form_size(&words.lexicon, words.ids[i])
-        if reserve(<void**> &sentence.bytes, &sentence.capacity,
-                   sentence.size + size + 2 + LOWERED_MARGIN, 1):
-            return -1
-        memcpy(sentence.bytes + sentence.size, form_bytes(&words.lexicon, words.ids[i]),
-               <size_t> size)
-        sentence.bytes[sentence.size + size] = 0x20
-        sentence.size += size + 1
-    for at in range(sentence.size):
-        letter = sentence.bytes[at]
-        # What a phrase begins with.
-        if not (letter == 0x69 or letter == 0x6E or letter == 0x64 or letter == 0x75):
-            continue
-        if (at == 0 or sentence.bytes[at - 1] == 0x20) and declines_at(sentence, at):
-            return 1
-    return 0
+    score = clamped(f1 + half * (share - f1))
+    sides = match.polarity * polarity(words, truth)
+    if sides > 0:
+        score = score + SAME_POLARITY * (1.0 - score)
+    elif sides < 0:
+        score = score * OTHER_POLARITY
+    if match.has_numbers and has_numbers(words, truth) and not shares_number(
+            &match.numbers, words, truth):
+        score = score * OTHER_NUMBERS
+    return score

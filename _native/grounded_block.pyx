@@ -1,27 +1,30 @@
 """Blocks of rows, grounded profile: the way from Python buffers to the rows and back."""
 from libc.math cimport NAN
 
-from claim_sentences cimport CAPITALISED
-from claims cimport (
-    claims_t, is_missing_name, is_missing_number, is_name, sift_chunks, support_piece, support_t,
-)
+from claim_sentences cimport sentence_t
+from claims cimport N_LOSSES, claims_t, counted_t, sift_chunks, support_t
 from given_stems cimport give_stems
 from grounded_row cimport (
     N_METRICS, close_grounded, grounded_columns_t, grounded_work_t, open_grounded, read_row,
     read_with_truth, score_row, score_with,
 )
-from lexicon cimport IS_NUMBER, form_bytes, form_size, form_t
+from lexicon cimport form_bytes, form_size, form_t
+from number_values cimport is_figure, number_t
 from primitives cimport (
     first_byte, hash_t, int8_t, int64_t, offset_t, reserve, span_t, texts_t, uint8_t,
 )
 from relevance cimport count_terms, query_t
 from row_words cimport piece_t, row_words_t
 from stopping cimport raise_failure, stop_flag
+from support cimport (
+    is_checked_name, is_missing_name, list_known_names, misses_number, stand_far, support_piece,
+)
 
 
 cdef int score_rows(grounded_work_t* work, const grounded_columns_t* columns, const bint* wants,
                     Py_ssize_t begin, Py_ssize_t end, const int64_t[::1] metrics,
-                    double[:, ::1] scores, uint8_t[:, ::1] reasons) noexcept nogil:
+                    double[:, ::1] scores, uint8_t[:, ::1] reasons,
+                    double[:, ::1] losses) noexcept nogil:
     cdef Py_ssize_t row, i
     cdef int64_t metric
     for row in range(begin, end):
@@ -31,6 +34,8 @@ cdef int score_rows(grounded_work_t* work, const grounded_columns_t* columns, co
             metric = metrics[i]
             reasons[row, i] = work.causes[metric].reason
             scores[row, i] = NAN if work.causes[metric].reason else work.scores[metric]
+        for i in range(N_LOSSES if losses.shape[0] else 0):
+            losses[row, i] = work.losses[i] if work.has_claims else NAN
     return 0
 
 
@@ -71,16 +76,19 @@ def score_block(
     const offset_t[::1] row_contexts, const uint8_t[::1] given, const int8_t[::1] languages,
     const uint8_t[::1] word_bytes, const offset_t[::1] word_offsets,
     const uint8_t[::1] stem_bytes, const offset_t[::1] stem_offsets,
-    const int64_t[::1] metrics, hash_t seed,
+    const double[::1] weights, const int64_t[::1] metrics, hash_t seed,
     Py_ssize_t begin, Py_ssize_t end, double[:, ::1] scores, uint8_t[:, ::1] reasons,
-    const uint8_t[::1] stop=None,
+    double[:, ::1] losses, const uint8_t[::1] stop=None,
 ):
     """Fill rows ``[begin, end)`` of scores and null reasons, one column per metric number.
 
     ``given``: per row 1 for a question, 2 for an answer, 4 for contexts that are there, if empty.
     ``languages``: per row the number of its language, -1 to detect it. Words and their stems, in
-    place of the light English stem: each word after a byte with the number of its language. A null
-    score is NaN. ``stop`` ends it early, by an InterruptedError, once its byte is not 0.
+    place of the light English stem: each word after a byte with the number of its language.
+    ``weights``: of the eight losses of an answer, for faithfulness. A null score is NaN.
+    ``losses``: filled like the scores, a row of NaN where faithfulness is null or asked for by
+    nobody; not at all where it has no rows. ``stop`` ends it early, by an InterruptedError, once
+    its byte is not 0.
     """
     cdef grounded_columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
@@ -96,9 +104,11 @@ def score_block(
     read_wants(metrics, wants)
     with nogil:
         open_grounded(&work, seed, flag)
+        work.weights = &weights[0]
         failed = give_stems(&work.words.given_stems, &stem_words, &stems, n_given, seed)
         if not failed:
-            failed = score_rows(&work, &columns, wants, begin, end, metrics, scores, reasons)
+            failed = score_rows(&work, &columns, wants, begin, end, metrics, scores, reasons,
+                                losses)
         close_grounded(&work)
     if failed:
         raise_failure("scoring a block of rows", flag)
@@ -118,40 +128,72 @@ cdef str raw_text(const row_words_t* words, const form_t* form):
         "utf-8", "surrogatepass")
 
 
-cdef tuple missing_figures(const claims_t* claims, const row_words_t* words, int64_t first,
-                           int64_t last):
+cdef tuple missing_figures(claims_t* claims, const row_words_t* words, const piece_t* piece,
+                           int64_t first, int64_t last):
     """Numbers and names of a sentence that no chunk has, each once, in their order."""
     cdef const form_t* form
+    cdef number_t number
     cdef int64_t i
+    cdef int misses
     numbers, names = {}, {}
     for i in range(first, last):
         form = &words.lexicon.forms[words.ids[i]]
-        if form.flags & IS_NUMBER and is_missing_number(claims, form):
-            numbers[raw_text(words, form)] = None
-        if words.capitals[i] == CAPITALISED and is_name(words, i) and is_missing_name(
-                claims, form):
+        if is_figure(words, i):
+            misses = misses_number(claims, words, piece, i, &number)
+            if misses < 0:
+                raise MemoryError("scoring a row")
+            if misses:
+                numbers[raw_text(words, form)] = None
+        if is_checked_name(words, i) and is_missing_name(claims, form):
             names[raw_text(words, form)] = None
     return list(numbers), list(names)
 
 
-cdef tuple sentence_evidence(const grounded_work_t* work, const piece_t* piece,
-                             int64_t sentence):
+cdef str word_text(const row_words_t* words, int64_t word):
+    return raw_text(words, &words.lexicon.forms[words.ids[word]])
+
+
+cdef list far_names(grounded_work_t* work, int64_t first, int64_t last):
+    """Pairs of names of a sentence that chunks have, but not near each other."""
+    cdef counted_t names
+    cdef int64_t n_known = list_known_names(&work.claims, &work.words, first, last, &names), i
+    cdef const int64_t* known = work.claims.names_known
+    if n_known < 0:
+        raise MemoryError("scoring a row")
+    return [(word_text(&work.words, known[i - 1]), word_text(&work.words, known[i]))
+            for i in range(1, n_known)
+            if stand_far(&work.claims, &work.words, known[i - 1], known[i], work.chunk_begins,
+                         work.n_chunks)]
+
+
+cdef tuple all_losses(const double* losses):
+    cdef int i
+    return tuple([losses[i] for i in range(N_LOSSES)])
+
+
+cdef tuple sentence_evidence(grounded_work_t* work, const piece_t* piece, int64_t sentence):
     cdef const row_words_t* words = &work.words
+    cdef const sentence_t* cut = &words.sentences.items[sentence]
     cdef const support_t* support = &work.claims.supports[sentence]
     cdef int64_t chunk = support.where.chunk
-    numbers, names = missing_figures(
-        &work.claims, words, piece.first + words.sentences.items[sentence].first,
-        piece.first + words.sentences.items[sentence].last)
-    span = original_span(words, piece, words.sentences.items[sentence].begin,
-                         words.sentences.items[sentence].end)
-    if support.where.n_found == 0:
-        return (span, support.score, None, None, support.window, numbers, names)
-    window = original_span(words, &work.chunks[chunk], words.spans[support.where.first].begin,
-                           words.spans[support.where.last].end)
-    return (span, support.score, chunk, window, support.window, numbers, names)
+    cdef int64_t first = piece.first + cut.first, last = piece.first + cut.last
+    numbers, names = missing_figures(&work.claims, words, piece, first, last)
+    window = contradiction = None
+    if support.where.n_found:
+        window = original_span(words, &work.chunks[chunk],
+                               words.spans[support.where.first].begin,
+                               words.spans[support.where.last].end)
+    if support.number >= 0:
+        contradiction = word_text(words, support.number), word_text(words, support.against)
+    return (
+        original_span(words, piece, cut.begin, cut.end), support.score,
+        chunk if support.where.n_found else None, window, support.window, numbers, contradiction,
+        names, far_names(work, first, last), bool(cut.is_label or cut.leads_in),
+        all_losses(support.losses),
+    )
 
 
-cdef list piece_evidence(const grounded_work_t* work, const piece_t* piece):
+cdef list piece_evidence(grounded_work_t* work, const piece_t* piece):
     cdef int64_t i
     return [sentence_evidence(work, piece, i)
             for i in range(piece.first_sentence, piece.last_sentence)]
@@ -176,17 +218,17 @@ cdef int hold_again(grounded_work_t* work) noexcept nogil:
 
     Metrics that hold other texts against each other have used the place.
     """
-    cdef double score
+    cdef double[8] losses
     if sift_chunks(&work.claims, &work.words, work.chunks, work.n_chunks):
         return -1
     if work.has_precision and score_precision_again(work):
         return -1
     if work.has_support and support_piece(&work.claims, &work.words, &work.answer,
-                                          work.chunk_begins, work.n_chunks, &score):
+                                          work.chunk_begins, work.n_chunks, losses):
         return -1
     if work.has_recall and support_piece(
             &work.claims, &work.words, &work.truths[work.best_truth], work.chunk_begins,
-            work.n_chunks, &score):
+            work.n_chunks, losses):
         return -1
     return 0
 
@@ -200,17 +242,19 @@ def row_details(
     const offset_t[::1] row_contexts, const uint8_t[::1] given, const int8_t[::1] languages,
     const uint8_t[::1] word_bytes, const offset_t[::1] word_offsets,
     const uint8_t[::1] stem_bytes, const offset_t[::1] stem_offsets,
-    const int64_t[::1] metrics, hash_t seed, Py_ssize_t row,
+    const double[::1] weights, const int64_t[::1] metrics, hash_t seed, Py_ssize_t row,
     const uint8_t[::1] stop=None,
 ):
     """Score one row and give what its scores are made of.
 
     Returns ``(scores, reasons, causes, language, chunk_scores, precision_scores, answer,
-    best_truth, truth)``: by metric number; the language's number; relevance of each chunk to the
-    question, and to it read with the ground truth that context_precision took, or None; per
-    sentence of the answer ``(span, score, chunk, window, covered, missing_numbers,
-    missing_names)``, spans in code points of the original strings, or None; the index of the
-    ground truth that context_recall took, or None, and its sentences.
+    best_truth, truth, losses, refusal)``: by metric number; the language's number; relevance of
+    each chunk to the question, and to it read with the ground truth that context_precision took,
+    or None; per sentence of the answer ``(span, score, chunk, window, covered, missing_numbers,
+    contradiction, missing_names, far_names, no_claim, losses)``, spans in code points of the
+    original strings, or None; the index of the ground truth that context_recall took, or None, and
+    its sentences; the losses of the answer as faithfulness pools them, or None; of an answer that
+    declines whether it does nothing else, and whether a relevant chunk was there, or None.
     """
     cdef grounded_columns_t columns = read_columns(
         question_bytes, question_offsets, answer_bytes, answer_offsets, truth_bytes,
@@ -227,7 +271,8 @@ def row_details(
     read_wants(metrics, wants)
     with nogil:
         open_grounded(&work, seed, flag)
-        work.words.cleaner.keep_origins = True
+        work.weights = &weights[0]
+        work.keeps_evidence = work.words.cleaner.keep_origins = True
         failed = give_stems(&work.words.given_stems, &stem_words, &stems, n_given, seed)
         if not failed:
             failed = score_row(&work, &columns, wants, row)
@@ -249,6 +294,8 @@ def row_details(
             piece_evidence(&work, &work.answer) if work.has_support else None,
             truth,
             piece_evidence(&work, &work.truths[work.best_truth]) if work.has_recall else None,
+            all_losses(work.losses) if work.has_claims else None,
+            (work.only_refuses != 0, work.answerable != 0) if work.declines else None,
         )
     finally:
         close_grounded(&work)

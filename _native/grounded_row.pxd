@@ -3,28 +3,31 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from answer_match cimport (
-    answer_match_t, begin_match, close_answer_match, correctness, end_match, is_refusal,
+    answer_match_t, begin_match, close_answer_match, correctness, end_match,
 )
 from claim_lists cimport claim_lists_t, close_claim_lists, list_claims
 from claims cimport (
-    RAW_IN_QUESTION, SENTENCE_CUT, STEM_IN_QUESTION, add_claims, begin_claims, claims_t,
-    close_claims, counted_t, is_too_short, mark_words, parts_t, sift_chunks, support_piece,
-    support_sentence,
+    N_LOSSES, RAW_IN_QUESTION, STEM_IN_QUESTION, add_claims, begin_claims, claims_t, close_claims,
+    counted_t, mark_words, sift_chunks,
 )
 from clean_text cimport begins_with_label
 from primitives cimport (
     hash_t, int8_t, int64_t, offset_t, reserve, text_at, texts_t, token_t, uint8_t,
 )
+from refusals cimport close_refusals, declines, only_refuses, refusals_t
 from relevance cimport (
-    RELEVANT, average_precision, close_relevance, count_terms, drop_query, has_content,
-    has_places, list_hits, make_query, may_ask_for_name, query_precision, query_t, relevance_t,
+    RELEVANT, average_precision, close_relevance, count_terms, drop_query, has_places, list_hits, make_query, may_ask_for_name, query_precision, query_t, relevance_t,
     relevant_share, score_chunks, want_stems,
 )
 from row_words cimport (
-    WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, begin_row, close_row_words,
-    n_stems, open_row_words, piece_t, read_words, row_words_t,
+    WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, any_content, begin_row,
+    close_row_words, n_stems, open_row_words, piece_t, read_words, row_words_t,
 )
 from stopping cimport is_stopped
+from support cimport (
+    SENTENCE_CUT, is_too_short, parts_t, shipped_weights, support_piece, support_sentence,
+    weighted_score,
+)
 from vocabulary cimport table_size
 from word_facts cimport language_counts_t
 
@@ -39,6 +42,7 @@ cdef enum:
 # of rag_eval.results.words_grounded.
 cdef enum:
     MEASURED, MISSING_FIELD, NOTHING_TO_MEASURE
+    REFUSED = 13
 
 cdef enum:
     COUNTED, NO_ANSWER, NO_CONTEXTS, NO_CONTEXT, NO_TRUTH, NO_QUESTION, EMPTY_ANSWER, REFUSAL
@@ -78,11 +82,19 @@ cdef struct grounded_work_t:
     claims_t claims
     relevance_t relevance
     answer_match_t match
+    refusals_t refusals
+    const double* weights          # of what the answer lacks, for faithfulness
+    double losses[8]               # ... what it lacks
+    bint keeps_evidence            # of an answer that only refuses, too
+    bint declines                  # the answer does; known where evidence is kept
+    bint only_refuses              # ... claims nothing at all
+    bint answerable                # ... although a relevant chunk was there
     piece_t question
     piece_t answer
     piece_t* truths                # those with a word
     int64_t truths_capacity
     int64_t n_truths
+    int64_t n_claims               # ... that do not only refuse; known where it is asked for
     int64_t best_truth             # of the context_recall
     piece_t* chunks
     int64_t chunks_capacity
@@ -99,6 +111,7 @@ cdef struct grounded_work_t:
     int64_t other_scores_capacity
     bint has_question
     bint has_answer                # given; it may hold no word
+    bint has_claims                # faithfulness was counted out
     bint has_support               # the answer was held against the chunks
     bint has_recall
     bint has_chunk_scores
@@ -220,12 +233,16 @@ cdef inline uint8_t missing_or_empty(bint given) noexcept nogil:
     return NOTHING_TO_MEASURE if given else MISSING_FIELD
 
 
+cdef inline bint any_chunk_words(const grounded_work_t* work) noexcept nogil:
+    return work.n_chunks > 0 and work.chunk_begins[0] < work.chunk_begins[work.n_chunks]
+
+
 cdef inline bint lacks_chunks(grounded_work_t* work, uint8_t given, int metric) noexcept nogil:
     """Without contexts a score is null; with none that holds a word it is 0."""
     if not given & GIVEN_CONTEXTS:
         put_cause(work, metric, MISSING_FIELD, NO_CONTEXTS)
         return True
-    if work.n_chunks == 0 or work.chunk_begins[0] == work.chunk_begins[work.n_chunks]:
+    if not any_chunk_words(work):
         put_cause(work, metric, MEASURED, NO_CONTEXT)
         return True
     return False
@@ -236,6 +253,9 @@ cdef inline bint settle_claims(grounded_work_t* work, uint8_t given, int metric)
     if not has_words(&work.answer):
         put_cause(work, metric, missing_or_empty(given & GIVEN_ANSWER != 0), NO_ANSWER)
         return True
+    if work.only_refuses and given & GIVEN_CONTEXTS:
+        put_cause(work, metric, REFUSED, REFUSAL)
+        return True
     return lacks_chunks(work, given, metric)
 
 
@@ -243,6 +263,9 @@ cdef inline bint settle_recall(grounded_work_t* work, uint8_t given,
                                bint truth_given) noexcept nogil:
     if work.n_truths == 0:
         put_cause(work, CONTEXT_RECALL, missing_or_empty(truth_given), NO_TRUTH)
+        return True
+    if work.n_claims == 0:
+        put_cause(work, CONTEXT_RECALL, REFUSED, REFUSAL)
         return True
     return lacks_chunks(work, given, CONTEXT_RECALL)
 
@@ -267,33 +290,47 @@ cdef inline bint settle_answer(grounded_work_t* work, int metric) noexcept nogil
 
 # -------------------------------------------------------------------------------------- metrics
 
+cdef inline double share_carried_to_cut(const grounded_work_t* work) noexcept nogil:
+    """Of the answer's sentences; labels of citations do not count, unless there is nothing else."""
+    cdef int64_t good = 0, good_labels = 0, n_labels = 0, i
+    cdef int64_t n_sentences = work.answer.last_sentence - work.answer.first_sentence
+    cdef bint is_good
+    for i in range(work.answer.first_sentence, work.answer.last_sentence):
+        is_good = work.claims.supports[i].score >= SENTENCE_CUT
+        good += is_good
+        good_labels += is_good and work.words.sentences.items[i].is_label
+        n_labels += work.words.sentences.items[i].is_label
+    if n_labels == n_sentences:
+        return <double> good / <double> n_sentences
+    return <double> (good - good_labels) / <double> (n_sentences - n_labels)
+
+
 cdef inline int score_claims(grounded_work_t* work, bint claims) noexcept nogil:
     """Support of the answer; with ``claims``, faithfulness and hallucination_rate."""
-    cdef int64_t good = 0, i
-    cdef double score = 0.0
     if support_piece(&work.claims, &work.words, &work.answer, work.chunk_begins, work.n_chunks,
-                     &score):
+                     work.losses):
         return -1
     work.numbers = work.claims.numbers
     work.names = work.claims.names
     if not claims:
         return 0
-    work.scores[<int> FAITHFULNESS] = score
-    for i in range(work.answer.first_sentence, work.answer.last_sentence):
-        good += work.claims.supports[i].score >= SENTENCE_CUT
-    work.scores[<int> HALLUCINATION_RATE] = <double> good / <double> (
-        work.answer.last_sentence - work.answer.first_sentence)
+    work.scores[<int> FAITHFULNESS] = weighted_score(work.losses, work.weights)
+    work.scores[<int> HALLUCINATION_RATE] = share_carried_to_cut(work)
     return 0
 
 
 cdef inline int score_recall(grounded_work_t* work) noexcept nogil:
-    """context_recall: of several ground truths the best counts."""
-    cdef double score = 0.0, best = -1.0
+    """context_recall: of several ground truths the best counts that claims something."""
+    cdef double score, best = -1.0
+    cdef double[8] losses
     cdef int64_t i
     for i in range(work.n_truths):
+        if work.truths[i].refuses:
+            continue
         if support_piece(&work.claims, &work.words, &work.truths[i], work.chunk_begins,
-                         work.n_chunks, &score):
+                         work.n_chunks, losses):
             return -1
+        score = weighted_score(losses, shipped_weights)
         if score > best:
             best = score
             work.best_truth = i
@@ -332,20 +369,58 @@ cdef inline void open_diagnostics(grounded_work_t* work, const bint* wants,
         wants[CONTEXT_UTILIZATION] or wants[NOISE_SENSITIVITY])
 
 
-cdef inline int settle_answer_relevance(grounded_work_t* work, uint8_t given,
-                                        opened_t* opened) noexcept nogil:
-    cdef int refusal
+cdef inline int judge_truths(grounded_work_t* work) noexcept nogil:
+    """Which ground truths only refuse; 0, or -1 without memory."""
+    cdef int64_t i
+    cdef int refuses
+    work.n_claims = 0
+    for i in range(work.n_truths):
+        refuses = only_refuses(&work.refusals, &work.words, &work.truths[i])
+        if refuses < 0:
+            return -1
+        work.truths[i].refuses = refuses
+        work.n_claims += not refuses
+    return 0
+
+
+cdef inline int judge_refusals(grounded_work_t* work, const bint* wants) noexcept nogil:
+    """What only refuses, where a metric asks for it; 0, or -1 without memory."""
+    cdef bint any_words = has_words(&work.answer)
+    cdef int only = 0, first = 0
+    if any_words and (work.keeps_evidence or wants[FAITHFULNESS] or wants[HALLUCINATION_RATE]
+                      or wants[ANSWER_CORRECTNESS]):
+        only = only_refuses(&work.refusals, &work.words, &work.answer)
+    if any_words and (work.keeps_evidence or wants[ANSWER_RELEVANCE]):
+        first = declines(&work.refusals, &work.words, &work.answer)
+    if only < 0 or first < 0:
+        return -1
+    work.only_refuses = only != 0
+    work.declines = first != 0
+    if work.keeps_evidence or wants[CONTEXT_RECALL] or wants[CONTEXT_PRECISION] or (
+            wants[ANSWER_CORRECTNESS] and work.only_refuses):
+        return judge_truths(work)
+    return 0
+
+
+cdef inline void settle_answer_relevance(grounded_work_t* work, uint8_t given,
+                                         opened_t* opened) noexcept nogil:
     if not work.has_question:
         put_cause(work, ANSWER_RELEVANCE, missing_or_empty(given & GIVEN_QUESTION != 0),
                   NO_QUESTION)
     elif not settle_answer(work, ANSWER_RELEVANCE):
-        refusal = is_refusal(&work.match, &work.words, &work.answer)
-        if refusal < 0:
-            return -1
-        opened.answer = not refusal
-        if refusal:
+        opened.answer = not work.declines
+        if work.declines:
             put_cause(work, ANSWER_RELEVANCE, MEASURED, REFUSAL)
-    return 0
+
+
+cdef inline void open_evidence(grounded_work_t* work, const bint* wants,
+                               opened_t* opened) noexcept nogil:
+    """What is told of an answer that declines, whatever its scores are."""
+    if not (work.keeps_evidence and any_chunk_words(work)):
+        return
+    if work.only_refuses and (wants[FAITHFULNESS] or wants[HALLUCINATION_RATE]):
+        opened.support = True
+    opened.chunk_scores |= work.declines and work.has_question
 
 
 cdef inline int settle_row(grounded_work_t* work, const grounded_columns_t* columns,
@@ -355,6 +430,8 @@ cdef inline int settle_row(grounded_work_t* work, const grounded_columns_t* colu
     cdef bint truth_given = columns.row_truths[row] < columns.row_truths[row + 1]
     memset(opened, 0, sizeof(opened_t))
     memset(work.causes, 0, sizeof(work.causes))
+    if judge_refusals(work, wants):
+        return -1
     if wants[FAITHFULNESS] or wants[HALLUCINATION_RATE]:
         settle_claims(work, given, HALLUCINATION_RATE)
         opened.claims = opened.support = not settle_claims(work, given, FAITHFULNESS)
@@ -365,9 +442,9 @@ cdef inline int settle_row(grounded_work_t* work, const grounded_columns_t* colu
             work, given, CONTEXT_RELEVANCE)
     if wants[CONTEXT_PRECISION]:
         opened.precision = not settle_chunks(work, given, CONTEXT_PRECISION)
-        opened.chunk_scores |= opened.precision and work.n_truths == 0
-    if wants[ANSWER_RELEVANCE] and settle_answer_relevance(work, given, opened):
-        return -1
+        opened.chunk_scores |= opened.precision and work.n_claims == 0
+    if wants[ANSWER_RELEVANCE]:
+        settle_answer_relevance(work, given, opened)
     if wants[ANSWER_CORRECTNESS]:
         if work.n_truths == 0:
             put_cause(work, ANSWER_CORRECTNESS, missing_or_empty(truth_given), NO_TRUTH)
@@ -375,6 +452,7 @@ cdef inline int settle_row(grounded_work_t* work, const grounded_columns_t* colu
             opened.correctness = not settle_answer(work, ANSWER_CORRECTNESS)
     if wants_diagnostic(wants):
         open_diagnostics(work, wants, opened)
+    open_evidence(work, wants, opened)
     return 0
 
 
@@ -389,6 +467,7 @@ cdef inline int set_out_claims(grounded_work_t* work, const bint* wants,
             return -1
     mark_words(&work.claims, &work.words, work.question.first, work.question.last,
                STEM_IN_QUESTION, RAW_IN_QUESTION)
+    work.claims.question = &work.question if work.has_question else NULL
     return 0
 
 
@@ -402,9 +481,9 @@ cdef inline int set_out_queries(grounded_work_t* work, const opened_t* opened) n
     if make_query(&work.relevance, &work.claims, &work.words, &work.question, NULL,
                   &work.question_query):
         return -1
-    if opened.precision and work.n_truths:
+    if opened.precision and work.n_claims:
         # Those of a query that has no content, and of more: it does no harm.
-        stop_words = not has_content(&work.words, &work.question)
+        stop_words = not any_content(&work.words, work.question.first, work.question.last)
         for i in range(work.n_truths):
             want_stems(&work.claims, &work.words, &work.truths[i], stop_words)
     return 0
@@ -424,12 +503,15 @@ cdef inline int read_with_truth(grounded_work_t* work, int64_t truth,
 
 
 cdef inline int score_precision(grounded_work_t* work) noexcept nogil:
-    """context_precision: of several ground truths the best counts. 0, or -1 if ended early."""
+    """context_precision: of several ground truths that claim something the best counts. 0, or -1.
+    """
     cdef bint question_found = has_places(&work.claims, &work.words, &work.question)
     cdef double precision, best = -1.0
     cdef query_t query
     cdef int64_t i
     for i in range(work.n_truths):
+        if work.truths[i].refuses:
+            continue
         if is_stopped(work.claims.stop):
             return -1
         precision = 0.0
@@ -462,10 +544,10 @@ cdef inline int score_relevance(grounded_work_t* work, const opened_t* opened) n
             return -1
     if opened.relevance:
         work.scores[<int> CONTEXT_RELEVANCE] = relevant_share(work.chunk_scores, work.n_chunks)
-    if opened.precision and work.n_truths == 0:
+    if opened.precision and work.n_claims == 0:
         work.scores[<int> CONTEXT_PRECISION] = average_precision(
             work.chunk_scores, work.n_chunks)
-    return score_precision(work) if opened.precision and work.n_truths else 0
+    return score_precision(work) if opened.precision and work.n_claims else 0
 
 
 cdef inline int score_answer(grounded_work_t* work) noexcept nogil:
@@ -491,6 +573,9 @@ cdef inline int score_correctness(grounded_work_t* work) noexcept nogil:
     for i in range(work.n_truths):
         if is_stopped(work.claims.stop):
             return -1
+        if work.only_refuses and work.truths[i].refuses:
+            best = 1.0
+            continue
         score = correctness(&work.match, &work.claims, &work.words, &work.answer,
                             &work.truths[i])
         if score < 0.0:
@@ -594,13 +679,14 @@ cdef inline int score_claim_recall(grounded_work_t* work) noexcept nogil:
     """Share of the ground truth's sentences that the answer carries; the best truth counts."""
     cdef int64_t[2] begins
     cdef int64_t i, k, n
-    cdef double score = 0.0, best = 0.0
+    cdef double best = 0.0
+    cdef double[8] losses
     begins[0] = work.answer.first
     begins[1] = work.answer.last
     if sift_chunks(&work.claims, &work.words, &work.answer, 1):
         return -1
     for i in range(work.n_truths):
-        if support_piece(&work.claims, &work.words, &work.truths[i], begins, 1, &score):
+        if support_piece(&work.claims, &work.words, &work.truths[i], begins, 1, losses):
             return -1
         n = 0
         for k in range(work.truths[i].first_sentence, work.truths[i].last_sentence):
@@ -677,6 +763,14 @@ cdef inline int score_diagnostics(grounded_work_t* work, const grounded_columns_
 
 # ---------------------------------------------------------------------------------------- rows
 
+cdef inline bint has_relevant_chunk(const grounded_work_t* work) noexcept nogil:
+    cdef int64_t i
+    for i in range(work.n_chunks):
+        if work.chunk_scores[i] >= RELEVANT:
+            return True
+    return False
+
+
 cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* columns,
                           const bint* wants, int64_t row) noexcept nogil:
     """All requested metrics of one row into the workspace; 0, or -1 if it was ended early."""
@@ -694,10 +788,14 @@ cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* colum
         return -1
     if (opened.chunk_scores or opened.precision) and score_relevance(work, &opened):
         return -1
+    if work.keeps_evidence:
+        work.answerable = (opened.chunk_scores and work.n_claims == work.n_truths
+                           and has_relevant_chunk(work))
     if opened.answer and score_answer(work):
         return -1
     if opened.correctness and score_correctness(work):
         return -1
+    work.has_claims = opened.claims
     work.has_support = opened.support
     work.has_recall = opened.recall
     work.has_chunk_scores = opened.chunk_scores
@@ -710,9 +808,12 @@ cdef inline int score_row(grounded_work_t* work, const grounded_columns_t* colum
 cdef inline void open_grounded(grounded_work_t* work, hash_t seed,
                                const uint8_t* stop) noexcept nogil:
     memset(work, 0, sizeof(grounded_work_t))
+    work.weights = shipped_weights
     work.claims.stop = stop
     open_row_words(&work.words, seed)
     work.claims.grams.seed = seed
+    work.claims.chunk_values.seed = work.claims.question_values.seed = seed
+    work.claims.stated.seed = work.match.numbers.seed = seed
     work.match.seed = seed
 
 
@@ -721,6 +822,7 @@ cdef inline void close_grounded(grounded_work_t* work) noexcept nogil:
     close_claims(&work.claims)
     close_relevance(&work.relevance)
     close_answer_match(&work.match)
+    close_refusals(&work.refusals)
     free(work.truths)
     free(work.chunks)
     free(work.chunk_begins)

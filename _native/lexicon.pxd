@@ -26,6 +26,7 @@ cdef enum:
     IS_STOP_WORD = 1
     IS_NUMBER = 2        # its raw form begins with a numeral
     IS_LONG = 4          # its raw form has two code points or more
+    IS_ORDINAL = 8       # an English ordinal in letters
 
 
 cdef struct form_t:
@@ -240,6 +241,8 @@ cdef inline int read_forms(lexicon_t* lexicon, int language,
                     return -1
             elif facts.stop_languages >> language & 1:
                 form.flags = IS_STOP_WORD
+            if english and facts.ordinal:
+                form.flags |= IS_ORDINAL
         stem = raw
         if given.n_words:
             stem = given_stem_of(lexicon, given, language, raw)

@@ -272,6 +272,28 @@ cdef inline int64_t past_lenticular(const uint8_t* text, int64_t size,
     return at + width if code_point == 0x3011 else -1
 
 
+cdef inline bint is_citation(const uint8_t* text, int64_t begin, int64_t end) noexcept nogil:
+    """Nothing stands there but square citations, with up to two blanks before each."""
+    cdef int n_blanks, width
+    cdef uint32_t code_point
+    while begin < end:
+        code_point = peek(text, end, begin, &width)
+        n_blanks = 0
+        while n_blanks < 2 and (code_point == 0x20 or code_point == 0xA0):
+            begin += width
+            n_blanks += 1
+            code_point = peek(text, end, begin, &width)
+        if code_point == 0x5B:
+            begin = past_square(text, end, begin)
+        elif code_point == 0x3010:
+            begin = past_lenticular(text, end, begin)
+        else:
+            return False
+        if begin < 0:
+            return False
+    return True
+
+
 cdef inline int64_t blanks_before(const uint8_t* text, int64_t at, int64_t stop,
                                   int n_blanks) noexcept nogil:
     """Where up to ``n_blanks`` blanks (U+0020, U+00A0) begin that end at ``at``."""

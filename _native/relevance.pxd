@@ -214,14 +214,6 @@ cdef inline void drop_query(relevance_t* work, claims_t* claims,
     claims.n_types = query.types
 
 
-cdef inline bint has_content(const row_words_t* words, const piece_t* piece) noexcept nogil:
-    cdef int64_t i
-    for i in range(piece.first, piece.last):
-        if is_content(words, i):
-            return True
-    return False
-
-
 cdef inline void want_stems(claims_t* claims, const row_words_t* words, const piece_t* piece,
                             bint stop_words) noexcept nogil:
     """Want the places of a text's content stems, with ``stop_words`` those of all its stems."""

@@ -16,9 +16,9 @@ from lexicon cimport (
     lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
 )
 from normal_forms cimport FOLD_LATIN, FOLD_LETTER, fold_flags
-from primitives cimport hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t
+from primitives cimport hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
-from word_facts cimport detected_language, language_counts_t
+from word_facts cimport detected_language, language_counts_t, word_facts_t
 from words cimport close_word_cutter, cut_words, open_word_cutter, word_cutter_t
 
 cdef extern from "byte_kinds.h" nogil:
@@ -42,6 +42,7 @@ cdef struct piece_t:
     int64_t letters_size
     int64_t origin             # of its cleaned bytes, where origins are kept
     int64_t index              # of a ground truth among those of its row
+    bint refuses               # ... and whether it only refuses; where that is asked for
 
 
 cdef struct row_words_t:
@@ -157,13 +158,14 @@ cdef inline int take_capitals(row_words_t* words, text_t text, piece_t* piece,
         return -1
     if by_sentence:
         for i in range(piece.first_sentence, piece.last_sentence):
-            mark_capitals(text, &words.sentences.items[i], words.spans + piece.first,
+            mark_capitals(text, &words.sentences.items[i], True, words.spans + piece.first,
                           words.capitals + piece.first)
         return 0
     whole.begin = whole.first = 0
     whole.end = text.size
     whole.last = piece.last - piece.first
-    mark_capitals(text, &whole, words.spans + piece.first, words.capitals + piece.first)
+    # Names may open sentences: what else opens there tells nothing.
+    mark_capitals(text, &whole, False, words.spans + piece.first, words.capitals + piece.first)
     return 0
 
 
@@ -210,8 +212,28 @@ cdef inline int read_words(row_words_t* words, int language) noexcept nogil:
     return 0
 
 
+cdef inline const word_facts_t* facts_of(const row_words_t* words, int64_t word) noexcept nogil:
+    """What the lists say of a word, NULL for one that is in none."""
+    return words.lexicon.facts[words.ids[word]]
+
+
+cdef inline uint64_t roles_of(const row_words_t* words, int64_t word) noexcept nogil:
+    """Bits ROLE_* of a word."""
+    cdef const word_facts_t* facts = facts_of(words, word)
+    return facts.roles if facts != NULL else 0
+
+
 cdef inline bint is_content(const row_words_t* words, int64_t word) noexcept nogil:
     return not words.lexicon.forms[words.ids[word]].flags & IS_STOP_WORD
+
+
+cdef inline bint any_content(const row_words_t* words, int64_t first,
+                             int64_t last) noexcept nogil:
+    cdef int64_t i
+    for i in range(first, last):
+        if is_content(words, i):
+            return True
+    return False
 
 
 cdef inline int64_t n_stems(const row_words_t* words) noexcept nogil:

@@ -8,7 +8,6 @@ cdef extern from "word_tables.h" nogil:
         N_LANGUAGES
         LANGUAGE_UND
         LANGUAGE_EN
-        N_REFUSAL_PHRASES
     uint8_t WORD_COUNTING
     uint8_t WORD_COUNT
     uint8_t WORD_DATE
@@ -17,14 +16,54 @@ cdef extern from "word_tables.h" nogil:
     uint8_t WORD_WHAT_DATE
     uint8_t WORD_WHAT_NAME
     uint8_t WORD_WHICH_DATE
+    uint64_t ROLE_NOT
+    uint64_t ROLE_RETRIEVED
+    uint64_t ROLE_SOURCE
+    uint64_t ROLE_GIVEN
+    uint64_t ROLE_TELLS
+    uint64_t ROLE_HOLDS
+    uint64_t ROLE_THINGS
+    uint64_t ROLE_EXISTS
+    uint64_t ROLE_OFFERS
+    uint64_t ROLE_AFTER_INFORMATION
+    uint64_t ROLE_ACT
+    uint64_t ROLE_KNOWLEDGE
+    uint64_t ROLE_CONCEDES
+    uint64_t ROLE_TURNS
+    uint64_t ROLE_APOLOGY
+    uint64_t ROLE_PLAIN_NOT
+    uint64_t ROLE_PLAIN_NO
+    uint64_t ROLE_CANNOT
+    uint64_t ROLE_TO
+    uint64_t ROLE_INFORMATION
+    uint64_t ROLE_MENTION
+    uint64_t ROLE_HANDED
+    uint64_t ROLE_IS_WAS
+    uint64_t ROLE_I
+    uint64_t ROLE_AM
+    uint64_t ROLE_M
+    uint64_t ROLE_WAS
+    uint64_t ROLE_DO
+    uint64_t ROLE_HAVE
+    uint64_t ROLE_KNOW
+    uint64_t ROLE_CAN
+    uint64_t ROLE_COULD
+    uint64_t ROLE_ABLE
+    uint64_t ROLE_UNABLE
+    uint64_t ROLE_ANSWER
+    uint64_t ROLE_YES
+    uint64_t ROLE_NAY
+    uint64_t ROLE_NO_ANSWER
     const char* const language_codes[1]
     const uint8_t language_is_latin[1]
     const char* const number_texts[1]
-    const char* const refusal_phrases[1]
     ctypedef struct word_facts_t:
         uint64_t stop_languages
+        uint64_t roles
         uint8_t kinds
         uint8_t number
+        uint8_t ordinal
+        uint8_t power
         uint8_t size
     const word_facts_t* word_facts(uint64_t head, uint64_t tail, int64_t size) noexcept
 

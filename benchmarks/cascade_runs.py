@@ -149,8 +149,9 @@ class Ladder:
         self._known, self._new = halves(distinct(trial))
         native = self._native(self._known)
         self._scores: Floats = native.scores[:, 0]
+        # Bands of native scores are chosen by share: those of the shipped weights.
         self.calibration: Calibration = calibrate(
-            native, self._known.good, groups=self._known.groups, n_resamples=200
+            native, self._known.good, groups=self._known.groups, refit=False, n_resamples=200
         )
         self._good: Labels = np.asarray(self._new.good, bool)
         self._probabilities = self.calibration.probabilities(self._native(self._new).scores[:, 0])

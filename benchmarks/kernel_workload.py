@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 from benchmarks.in_children import make_in_children
 from rag_eval._native import grounded_block, overlap_block, string_similarity
 from rag_eval._native import rankings as rankings_kernel
-from rag_eval.kernels.settings import OverlapSettings
+from rag_eval.kernels.settings import SHIPPED_WEIGHTS, OverlapSettings
 
 Column: TypeAlias = tuple[bytes, "array[int]"]
 
@@ -58,12 +58,14 @@ def score_grounded(rows: Sequence[dict[str, Any]]) -> memoryview[float]:
         array("b", [-1] * len(rows)),
         *text_column([]),
         *text_column([]),
+        array("d", SHIPPED_WEIGHTS),
         array("q", range(N_METRICS)),
         SEED,
         0,
         len(rows),
         scores,
         memoryview(bytearray(len(rows) * N_METRICS)).cast("B", shape),
+        memoryview(bytearray(64)).cast("d", (1, 8))[:0],
     )
     return scores
 

@@ -44,6 +44,7 @@ class NullReason(IntEnum):
     JUDGE_UNREACHABLE = 10
     JUDGE_BUDGET = 11
     JUDGE_INTERRUPTED = 12
+    REFUSAL = 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

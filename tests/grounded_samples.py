@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from rag_eval.kernels.languages import LISTED
 from tests.oracle.grounded_characters import normalize
+from tests.oracle.grounded_lists import MULTIPLIERS, ORDINALS, ROLES
+from tests.oracle.grounded_numbers import UNITS as NUMBER_UNITS
 from tests.strategies import texts
 
 Sample = dict[str, Any]
@@ -162,6 +164,21 @@ REFUSALS = _either(
     not provided /Es tut mir leid. /- I do not know.
     """
 )
+SILENT = _either(
+    """
+    The passages do not say. /There is no information about it. /It is not stated in the text. /
+    No mention of it, but Ana did. /I don't have enough context. /[2] I am unable to find it. /
+    While the text does not say, Ana did. /Sorry. /Unfortunately, the article contains no mention. /
+    Yes, /yes /No, /No one /no 5 /No two /nope /True: /Incorrect. /no longer /
+    """
+)
+COUNTED = _words("beds bed wards ward people euros metres Ana Ortiz Marsh the in first zz 7 40")
+COUNTS = [
+    *_words("7 40 50 2.3 2,300,000 2.30 98 235 000 1999 5 05 123456789012345 1234567890123456 ½"),
+    *(f"{n}{unit}" for n in ("5", "2.5") for unit in NUMBER_UNITS),
+    *MULTIPLIERS,
+    *ORDINALS,
+]
 LABELS = ["[1] ", "[2]", " [^3] ", "\n[4]", "[0] ", "[1234] ", "[5", "x [1] ", "[6]."]
 # Tags that a sample may carry: with a list of words, without one, with region and script.
 TAGS = [*LISTED, "is", "am", "ga", "en-US", "de_AT.UTF-8", "pt-BR", "zh-Hans", "nb", "ENG", ""]
@@ -239,9 +256,31 @@ def any_characters(choices: Choices) -> str:
     return "".join(point + choices.of(["", " ", "a", "\u0301", "1"]) for point in points)
 
 
+def counts(choices: Choices) -> str:
+    """Numbers as they may be written, and what they count."""
+    words = [choices.of([*COUNTS, *COUNTED, *COUNTED]) for _ in range(choices.between(2, 14))]
+    return choices.of([" ", " ", " ", ". ", ", "]).join(words)
+
+
+def silent(choices: Choices) -> str:
+    """What says that nothing is said, or nearly."""
+    roles = [choices.of(sorted(ROLES)) for _ in range(choices.between(1, 12))]
+    words = " ".join(choices.of(sorted(ROLES[role])) for role in roles)
+    return choices.of(SILENT) + words + choices.of([". ", ".", "", " [1]. [2]"])
+
+
+def headed(choices: Choices) -> str:
+    """Headings, lead-ins and clauses, with names where any word is capitalised."""
+    words = choices.some([*_words("Less Flexible Hours of the for Ana Marsh NASA É"), "the"], 1, 9)
+    joint = choices.of([":", ": ", ":\n", ": “", "; ", " — (", "：", " • ", ".", " | "])
+    return " ".join(words) + joint + prose(choices) + choices.of(["", ":", ':")', "[1]", " [2][3]"])
+
+
 TEXTS: list[Callable[[Choices], str]] = [
     *[prose] * 6,
     *[passage] * 8,
+    *[counts] * 4,
+    *[silent, headed] * 2,
     *[decomposed, dense, dense, across_blocks, any_characters],
 ]
 
@@ -273,6 +312,10 @@ def read_sample(choices: Choices, more: Sequence[str] = ()) -> Sample:
         sample["question"] = choices.of(QUESTIONS) + " " + sample["question"]
     if choices.one_in(12):
         sample["answer"] = choices.of(REFUSALS) + sample["answer"]
+    for name in ("answer", "ground_truth"):
+        if choices.one_in(8):
+            kept = choices.of(["", sample[name]])
+            sample[name] = choices.of([*SILENT, silent(choices), silent(choices)]) + kept
     if choices.below(2):
         sample["ground_truth"] = [field() for _ in range(choices.between(1, 3))]
     if choices.below(2):

@@ -60,6 +60,48 @@ KINDS = (
     ("which_date", '"which" before it asks for a date.'),
 )
 
+# The parts that words play in refusals, and in opening an answer, in the order of the bits.
+ROLES = (
+    ("not", "A negation."),
+    ("retrieved", "What was retrieved: it is the source, whatever it is about."),
+    ("source", "What may be the source, or what a source is about."),
+    ("given", "Beside a word for the source: it is the one that was given."),
+    ("tells", "What a source does that says something."),
+    ("holds", "What a source does that has something."),
+    ("things", "What sources have."),
+    ("exists", '"There is", before what there is none of.'),
+    ("offers", "What a source does to information and mention."),
+    ("after_information", 'What may follow "no information".'),
+    ("act", "What one cannot do who refuses."),
+    ("knowledge", "What one does not have who refuses."),
+    ("concedes", "Opens a sentence that goes on to claim something."),
+    ("turns", "Parts clauses."),
+    ("apology", "Says sorry."),
+    ("plain_not", '"not".'),
+    ("plain_no", '"no".'),
+    ("cannot", '"cannot".'),
+    ("to", '"to".'),
+    ("information", '"information".'),
+    ("mention", '"mention".'),
+    ("handed", '"provided", "given".'),
+    ("is_was", '"is", "was".'),
+    ("i", '"i".'),
+    ("am", '"am".'),
+    ("m", '"m".'),
+    ("was", '"was".'),
+    ("do", '"do".'),
+    ("have", '"have".'),
+    ("know", '"know".'),
+    ("can", '"can".'),
+    ("could", '"could".'),
+    ("able", '"able".'),
+    ("unable", '"unable".'),
+    ("answer", '"answer".'),
+    ("yes", "Opens an answer that says yes."),
+    ("nay", 'Opens an answer that says no; "no" is apart.'),
+    ("no_answer", '"no" before it is no answer.'),
+)
+
 MAX_WORD = 16  # bytes: head and tail hold no more
 MAX_ABBREVIATION = 6
 
@@ -116,24 +158,25 @@ static const uint8_t language_is_latin[N_LANGUAGES] = {{
 /* Kinds of words, all English. */
 {kind_macros}
 
+/* Parts that English words play in refusals. */
+{role_macros}
+
 /* stop_languages: bit k for a stop word of language k. number: number_texts[number - 1] is read in
- * its place in English texts; 0 for none. size is in bytes. */
+ * its place in English texts; 0 for none. ordinal: its value in English texts, 0 for none. power:
+ * of ten, by which it multiplies the number before it; 0 for none. size is in bytes. */
 typedef struct {{
     uint64_t stop_languages;
+    uint64_t roles;
     uint8_t kinds;
     uint8_t number;
+    uint8_t ordinal;
+    uint8_t power;
     uint8_t size;
 }} word_facts_t;
 
 #define N_NUMBER_TEXTS {n_number_texts}
 static const char *const number_texts[N_NUMBER_TEXTS] = {{
 {number_rows}
-}};
-
-/* Tokens of a first sentence by which an English answer declines, one blank between them. */
-#define N_REFUSAL_PHRASES {n_refusals}
-static const char *const refusal_phrases[N_REFUSAL_PHRASES] = {{
-{refusal_rows}
 }};
 
 /* Lower-case letters as the bytes of a little-endian number. */
@@ -204,7 +247,10 @@ class Word:
     text: str
     languages: set[int] = field(default_factory=set)
     kinds: set[str] = field(default_factory=set)
+    roles: set[str] = field(default_factory=set)
     number: str | None = None
+    ordinal: int = 0
+    power: int = 0
 
     @property
     def data(self) -> bytes:
@@ -225,8 +271,10 @@ class Lists:
 
     stop_words: dict[str, list[str]]
     kinds: dict[str, list[str]]
+    roles: dict[str, list[str]]
     numbers: dict[str, str]
-    refusals: list[str]
+    ordinals: dict[str, int]
+    powers: dict[str, int]
     abbreviations: list[str]
 
     @property
@@ -245,8 +293,15 @@ class Lists:
         for kind, listed in self.kinds.items():
             for text in listed:
                 word(text).kinds.add(kind)
+        for role, listed in self.roles.items():
+            for text in listed:
+                word(text).roles.add(role)
         for text, digits in self.numbers.items():
             word(text).number = digits
+        for text, value in self.ordinals.items():
+            word(text).ordinal = value
+        for text, power in self.powers.items():
+            word(text).power = power
         return [known[text] for text in sorted(known)]
 
 
@@ -263,8 +318,10 @@ def read_lists() -> Lists:
     return Lists(
         stop_words={code: text.split() for code, text in stop_words.items()},
         kinds={name: english["kinds"][name].split() for name, _ in KINDS},
+        roles={name: english["roles"][name].split() for name, _ in ROLES},
         numbers=english["numbers"],
-        refusals=english["phrases"]["refusals"],
+        ordinals=english["ordinals"],
+        powers=english["multipliers"],
         abbreviations=english["phrases"]["abbreviations"].split(),
     )
 
@@ -304,10 +361,6 @@ def check_lists(lists: Lists, source: bytes) -> None:
     for word in lists.words():
         require(normal_form(word.text) == word.text, f"{word.text!r} is not in normal form")
         require(len(word.data) <= MAX_WORD, f"{word.text!r} is longer than {MAX_WORD} bytes")
-    for phrase in lists.refusals:
-        require(
-            phrase == " ".join(map(normal_form, phrase.split())), f"{phrase!r} has no such tokens"
-        )
     for text in lists.abbreviations:
         plain = text.isascii() and text.isalpha() and text.islower()
         require(plain and len(text) <= MAX_ABBREVIATION, f"{text!r} is no abbreviation")
@@ -371,7 +424,9 @@ def entry(word: Word, number_texts: list[str]) -> str:
     languages = sum(1 << number for number in word.languages)
     kinds = sum(1 << bit for bit, (name, _) in enumerate(KINDS) if name in word.kinds)
     number = number_texts.index(word.number) + 1 if word.number is not None else 0
-    facts = f"{{{languages:#x},{kinds},{number},{len(word.data)}}}"
+    roles = sum(1 << bit for bit, (name, _) in enumerate(ROLES) if name in word.roles)
+    worth = f"{number},{word.ordinal},{word.power}"
+    facts = f"{{{languages:#x},{roles:#x},{kinds},{worth},{len(word.data)}}}"
     return f"{{{word.head:#x},{word.tail:#x},{facts}}}"
 
 
@@ -390,17 +445,19 @@ def render_content(lists: Lists) -> str:
             f"#define WORD_{name.upper()} {1 << bit:#04x} /* {meaning} */"
             for bit, (name, meaning) in enumerate(KINDS)
         ),
+        role_macros="\n".join(
+            f"#define ROLE_{name.upper()} (UINT64_C(1) << {bit}) /* {meaning} */"
+            for bit, (name, meaning) in enumerate(ROLES)
+        ),
         n_number_texts=len(number_texts),
         number_rows=rows(quoted(number_texts)),
-        n_refusals=len(lists.refusals),
-        refusal_rows=rows(quoted(lists.refusals)),
         max_abbreviation=MAX_ABBREVIATION,
         n_abbreviations=len(abbreviations),
         abbreviation_rows=rows(
             f"{int.from_bytes(text.encode(), 'little'):#x}" for text in abbreviations
         ),
         n_words=len(words),
-        entry_rows=rows(["{0,0,{0,0,0,0}}", *(entry(word, number_texts) for word in words)]),
+        entry_rows=rows(["{0,0,{0,0,0,0,0,0,0}}", *(entry(word, number_texts) for word in words)]),
         mark_bits=MARK_BITS,
         number_bits=NUMBER_BITS,
         n_places=len(table.slots),

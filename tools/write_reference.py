@@ -58,6 +58,7 @@ _MODULES = {
     ),
     "Labels, calibration": (
         "rag_eval.calibration.Calibration",
+        "rag_eval.calibration.Refit",
         "rag_eval.estimators.RagScorer",
     ),
     "Metrics of your own": ("rag_eval.own_metrics.metric",),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.validity import peers, scorers
+from benchmarks.validity.defaults import Passed, passed_shares
 from benchmarks.validity.measures import (
     Agreement,
     Indices,
@@ -13,7 +14,12 @@ from benchmarks.validity.measures import (
     precision_within,
     resamples,
 )
-from benchmarks.validity.scorers import DEFINITION_AUROC, DEFINITION_TOLERANCE, Scores
+from benchmarks.validity.scorers import (
+    DEFINITION_AUROC,
+    DEFINITION_TOLERANCE,
+    EARLIER_AUROC,
+    Scores,
+)
 from benchmarks.validity.sets import KNOWN, Trial
 
 
@@ -28,6 +34,8 @@ class Outcome:
         Average precision by chance.
     by_scorer : dict
         The profiles first, then the peers.
+    passed : dict
+        Of answers labelled for faithfulness: what passes under the defaults and other gates.
     """
 
     set_name: str
@@ -36,6 +44,7 @@ class Outcome:
     n_groups: int
     share_good: float
     by_scorer: dict[str, Agreement]
+    passed: dict[str, Passed]
 
 
 def measure_trial(trial: Trial, n_draws: int, missing: Sequence[str]) -> Outcome:
@@ -54,6 +63,7 @@ def measure_trial(trial: Trial, n_draws: int, missing: Sequence[str]) -> Outcome
         len(set(trial.groups)),
         sum(trial.good) / len(trial.good),
         by_scorer,
+        passed_shares(trial) if trial.metric == "faithfulness" else {},
     )
 
 
@@ -72,6 +82,7 @@ class Check:
 
     set_name: str
     metric: str
+    earlier: float
     defined: float
     measured: float
 
@@ -87,6 +98,7 @@ def definition_checks(outcomes: Sequence[Outcome]) -> list[Check]:
         Check(
             outcome.set_name,
             outcome.metric,
+            EARLIER_AUROC[outcome.set_name],
             DEFINITION_AUROC[outcome.set_name],
             outcome.by_scorer["grounded"].auroc.value,
         )

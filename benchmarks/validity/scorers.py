@@ -17,9 +17,9 @@ Scores: TypeAlias = npt.NDArray[np.float64]
 
 # The one that is shown first comes first.
 PROFILES: Final[tuple[Profile, ...]] = ("grounded", "overlap")
-# Default pass marks of a sample.
-THRESHOLDS: Final[dict[str, dict[str, float]]] = {
-    profile: {metric: PROFILE_METRICS[profile][metric].threshold or 0.0 for metric in METRIC_IDS}
+# Default pass marks of a sample, None where it passes by other metrics.
+THRESHOLDS: Final[dict[str, dict[str, float | None]]] = {
+    profile: {metric: PROFILE_METRICS[profile][metric].threshold for metric in METRIC_IDS}
     for profile in PROFILES
 }
 # From here on a chunk counts as relevant; the pass mark above is for the share of such chunks.
@@ -27,6 +27,22 @@ CHUNK_CUTS: Final = {"grounded": 0.30, "overlap": 0.20}
 
 # AUROC of the grounded definition, in slow plain Python, for the metric each set was labelled for.
 DEFINITION_AUROC: Final = {
+    "begin_wow": 0.9315,
+    "begin_cmu": 0.9623,
+    "faithdial_audit": 0.8645,
+    "q2_wow": 0.7821,
+    "wice": 0.7730,
+    "summedits": 0.5300,
+    "halueval_qa": 0.9451,
+    "wice_evidence": 0.8692,
+    "cranfield": 0.7029,
+    "evouna_nq": 0.9571,
+    "nq301": 0.8473,
+    "stsb": 0.8577,
+    "mtrag_approp": 0.6830,
+}
+# The same of version 2 of the definition.
+EARLIER_AUROC: Final = {
     "begin_wow": 0.9350,
     "begin_cmu": 0.9621,
     "faithdial_audit": 0.8658,
@@ -44,8 +60,8 @@ DEFINITION_AUROC: Final = {
 DEFINITION_TOLERANCE: Final = 0.001
 
 
-def threshold(trial: Trial, profile: str) -> float:
-    """The default cut for a case of the trial."""
+def threshold(trial: Trial, profile: str) -> float | None:
+    """The default cut for a case of the trial, where there is one."""
     return CHUNK_CUTS[profile] if trial.by_chunk else THRESHOLDS[profile][trial.metric]
 
 

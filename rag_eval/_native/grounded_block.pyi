@@ -6,7 +6,20 @@ import numpy.typing as npt
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Offsets: TypeAlias = npt.NDArray[np.int64]
 _Span: TypeAlias = tuple[int, int]
-_Evidence: TypeAlias = tuple[_Span, float, int | None, _Span | None, float, list[str], list[str]]
+_Pair: TypeAlias = tuple[str, str]
+_Evidence: TypeAlias = tuple[
+    _Span,
+    float,
+    int | None,
+    _Span | None,
+    float,
+    list[str],
+    _Pair | None,
+    list[str],
+    list[_Pair],
+    bool,
+    tuple[float, ...],
+]
 
 def score_block(
     question_bytes: _Bytes,
@@ -25,12 +38,14 @@ def score_block(
     word_offsets: _Offsets,
     stem_bytes: _Bytes,
     stem_offsets: _Offsets,
+    weights: npt.NDArray[np.float64],
     metrics: npt.NDArray[np.int64],
     seed: int,
     begin: int,
     end: int,
     scores: npt.NDArray[np.float64],
     reasons: npt.NDArray[np.uint8],
+    losses: npt.NDArray[np.float64],
     stop: bytearray | None = None,
 ) -> None: ...
 def row_details(
@@ -50,6 +65,7 @@ def row_details(
     word_offsets: _Offsets,
     stem_bytes: _Bytes,
     stem_offsets: _Offsets,
+    weights: npt.NDArray[np.float64],
     metrics: npt.NDArray[np.int64],
     seed: int,
     row: int,
@@ -64,6 +80,8 @@ def row_details(
     list[_Evidence] | None,
     int | None,
     list[_Evidence] | None,
+    tuple[float, ...] | None,
+    tuple[bool, bool] | None,
 ]: ...
 def row_words(
     question_bytes: _Bytes,

@@ -1,4 +1,4 @@
-"""Scores and labels -> thresholds and probabilities, applied to a plan."""
+"""Scores and labels -> thresholds, probabilities and weights, applied to a plan."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
     from rag_eval.calibration.fitting import Calibration, CalibrationWarning, calibrate
+    from rag_eval.calibration.refitting import Refit
 
 _HOMES: Final = {
     "fitting": ("Calibration", "CalibrationWarning", "calibrate"),
+    "refitting": ("Refit",),
 }
 
 __all__ = [
     "Calibration",
     "CalibrationWarning",
+    "Refit",
     "calibrate",
 ]
 

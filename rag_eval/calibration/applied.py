@@ -1,4 +1,4 @@
-"""Calibrations -> a plan whose scores come with probabilities and calibrated thresholds."""
+"""Calibrations -> a plan with their weights and thresholds, whose scores have probabilities."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rag_eval.errors import InputError
+from rag_eval.kernels.settings import GroundedSettings
 from rag_eval.options.plan import Plan, make_plan
 from rag_eval.options.signature import Signature
 from rag_eval.samples import MetricId
@@ -62,8 +63,13 @@ def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]
             f"the calibration is of {', '.join(found) or 'no metric'}; "
             f"this call has {', '.join(plan.columns) or 'none'}"
         )
+    settings = plan.settings
+    fitted = of_plan.get("faithfulness")
+    # Of another profile, whose scores have no weights, the check tells.
+    if fitted is not None and fitted.weights and isinstance(settings, GroundedSettings):
+        settings = replace(settings, weights=tuple(fitted.weights.values()))
     notes = [
-        calibration.check(metric, Signature.of((metric,), plan.settings))
+        calibration.check(metric, Signature.of((metric,), settings))
         for metric, calibration in of_plan.items()
     ]
     thresholds = {
@@ -72,7 +78,10 @@ def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]
         if chosen.get(metric) is None
     }
     calibrated_plan = replace(
-        plan, calibrations=of_plan, thresholds={**plan.thresholds, **thresholds}
+        plan,
+        calibrations=of_plan,
+        settings=settings,
+        thresholds={**plan.thresholds, **thresholds},
     )
     return cascade_plan(calibrated_plan, chosen), [note for note in notes if note]
 

@@ -13,8 +13,10 @@ import msgspec
 from rag_eval.calibration.fitting import FORMAT_VERSION, Calibration
 from rag_eval.calibration.inputs import Objective, calibrated_metric
 from rag_eval.calibration.probabilities import IsotonicMap, LogisticMap, Method, ProbabilityMap
+from rag_eval.calibration.refitting import N_SHARES, Refit
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes
+from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS, SHIPPED_WEIGHTS, weights_digest
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text
@@ -24,6 +26,8 @@ from rag_eval.samples import MetricId
 from rag_eval.stats.intervals import Interval
 
 _LARGEST: Final = sys.float_info.max
+_ROUNDING: Final = 1e-9
+_READABLE: Final = range(1, FORMAT_VERSION + 1)
 
 _Number: TypeAlias = Annotated[float, msgspec.Meta(ge=-_LARGEST, le=_LARGEST)]  # finite
 _Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -68,6 +72,29 @@ class _LogisticMap(_Fields):
     intercept: _Number
 
 
+class _Weights(_Fields):
+    """By loss; the first six are shares."""
+
+    window: _Share
+    bigram: _Share
+    skip: _Share
+    number: _Share
+    name: _Share
+    near: _Share
+    contradiction: _Slope
+    new_name: _Slope
+
+
+class _Refit(_Fields):
+    used: bool
+    weights: _Weights
+    slope: _Slope
+    intercept: _Number
+    shipped_auroc: _Share
+    refitted_auroc: _Share
+    gain: _Interval
+
+
 class _Calibration(_Fields):
     format_version: int
     metric_id: str
@@ -83,6 +110,7 @@ class _Calibration(_Fields):
     n_groups: _FromOne
     n_null: _Count
     share_good: _Inside
+    refit: _Refit | None
 
 
 # ------------------------------------------------------------------------------------- writing
@@ -210,9 +238,10 @@ def _by_metric(entries: Mapping[str, Any], source: str) -> dict[MetricId, Calibr
 
 
 def _check_version(version: object, source: str) -> None:
-    if version != FORMAT_VERSION or isinstance(version, bool):
+    if version not in _READABLE or isinstance(version, bool):
         raise InputError(
-            f"{source} has format version {version!r}; this library reads {FORMAT_VERSION}"
+            f"{source} has format version {version!r}; this library reads {_READABLE[0]} to "
+            f"{_READABLE[-1]}: calibrate again, or install the version that wrote it"
         )
 
 
@@ -223,12 +252,16 @@ def _checked(value: object) -> Calibration:
     if isinstance(value, Mapping) and "formatVersion" in value:
         # Before its fields: those of another version may be others.
         _check_version(value["formatVersion"], "it")
+        if value["formatVersion"] == 1:
+            value = {"refit": None, **value}
     fields = msgspec.convert(value, _Calibration)
     if (fields.objective == "precision") != (fields.precision is not None):
         raise InputError("precision must be there when it is the objective, and only then")
+    metric = calibrated_metric(to_metric_id(fields.metric_id))
+    signature = None if fields.signature is None else _signature(fields.signature)
     return Calibration(
-        metric=calibrated_metric(to_metric_id(fields.metric_id)),
-        signature=None if fields.signature is None else _signature(fields.signature),
+        metric=metric,
+        signature=signature,
         probability_map=_map(fields.method, fields.map),
         objective=fields.objective,
         precision=fields.precision,
@@ -239,6 +272,7 @@ def _checked(value: object) -> Calibration:
         n_groups=fields.n_groups,
         n_null=fields.n_null,
         share_good=fields.share_good,
+        refit=_refit(fields.refit, metric, signature),
     )
 
 
@@ -248,6 +282,30 @@ def _signature(value: dict[str, Any]) -> Signature:
     except msgspec.ValidationError as error:
         raise InputError(f"signature: {error}") from None
     return Signature.from_dict(value)
+
+
+def _refit(value: _Refit | None, metric: MetricId, signature: Signature | None) -> Refit | None:
+    named = None if signature is None else signature.options.get(FAITHFULNESS_WEIGHTS)
+    weights = SHIPPED_WEIGHTS if value is None else msgspec.structs.astuple(value.weights)
+    if value is not None:
+        if metric != "faithfulness" or signature is None:
+            raise InputError("refit: only faithfulness under a signature has weights")
+        if abs(sum(weights[:N_SHARES]) - 1.0) > _ROUNDING:
+            raise InputError("refit: the weights from window to near must add up to 1")
+    used = value is not None and value.used
+    if named != (weights_digest(weights) if used else None):
+        raise InputError("refit: the weights are not those that the signature names")
+    if value is None:
+        return None
+    return Refit(
+        weights=weights,
+        used=value.used,
+        slope=value.slope,
+        intercept=value.intercept,
+        shipped_auroc=value.shipped_auroc,
+        refitted_auroc=value.refitted_auroc,
+        gain=_interval("refit.gain", value.gain),
+    )
 
 
 def _map(method: Method, value: dict[str, Any]) -> ProbabilityMap:

@@ -1,7 +1,7 @@
 """Scores and a few labels -> a threshold, and how probably a score means a good row.
 
-A calibration belongs to one metric under one signature. Making one takes scikit-learn; using one
-does not.
+For faithfulness also other weights, where labels say so and the texts are there. A calibration
+belongs to one metric under one signature. Making one takes scikit-learn; using one does not.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,15 +27,20 @@ from rag_eval.calibration.inputs import (
     score_column,
     wanted_precision,
 )
+from rag_eval.calibration.losses import NoLossesError, has_losses, losses_of, samples_of
 from rag_eval.calibration.probabilities import FITS, Method, ProbabilityMap, scikit_learn
+from rag_eval.calibration.refitting import TOO_FEW, Places, Refit, WeighableRows, is_enough
 from rag_eval.calibration.thresholds import LabelledScores, balanced_accuracies
 from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.inputs.samples import SampleLike
+from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS, LOSSES, weights_digest
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.samples import MetricId
+from rag_eval.stats.arrays import Flags, Floats, Whole
 from rag_eval.stats.bootstrap import group_intervals
 from rag_eval.stats.index_sources import Resampling
 from rag_eval.stats.intervals import Interval
@@ -42,7 +48,7 @@ from rag_eval.stats.intervals import Interval
 FEW_LABELS: Final = 30
 """Below so many labels a calibration comes with a warning."""
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 """Of calibration files; goes up when an older reader would misread one."""
 
 _FOLDS: Final = 5
@@ -60,7 +66,8 @@ class Calibration:
     ----------
     metric : MetricId
     signature : Signature or None
-        The settings the scores were made under; None when they are not known.
+        The settings of the scores that it is for, refitted weights among them; None when they are
+        not known.
     probability_map : IsotonicMap or LogisticMap
         From a score to the probability that a person would call the row good; never falling.
     objective : {"balanced_accuracy", "precision"}
@@ -79,6 +86,8 @@ class Calibration:
         Rows left out because their score is null.
     share_good : float
         Of the rows counted in ``n_labels``.
+    refit : Refit or None
+        Weights of faithfulness fitted to the labels, and what they gain; None where none were.
     """
 
     metric: MetricId
@@ -93,6 +102,14 @@ class Calibration:
     n_groups: int
     n_null: int
     share_good: float
+    refit: Refit | None = None
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """By loss the weights that scores are made with; None for the shipped ones."""
+        if self.refit is None or not self.refit.used:
+            return None
+        return dict(zip(LOSSES, self.refit.weights, strict=True))
 
     @property
     def threshold(self) -> float:
@@ -207,6 +224,7 @@ class Calibration:
             "nGroups": self.n_groups,
             "nNull": self.n_null,
             "shareGood": self.share_good,
+            "refit": None if self.refit is None else self.refit.to_dict(),
         }
 
     @staticmethod
@@ -242,16 +260,21 @@ def calibrate(
     labels: Iterable[Any],
     *,
     metric: str | None = None,
-    method: Method = "isotonic",
+    method: Method | None = None,
     objective: Objective = "balanced_accuracy",
     precision: float | None = None,
     groups: Iterable[Any] | None = None,
     signature: Signature | None = None,
+    refit: bool = True,
     seed: int = 0,
     n_resamples: int = 1000,
     level: float = 0.95,
 ) -> Calibration:
     """Choose a threshold by labels, and learn how probably a score means a good row.
+
+    Of faithfulness in the grounded profile the weights are refitted too, from 30 labels on, 8 of
+    each class, when ``scores`` is a result with its texts. Held-out groups decide whether they are
+    used; see ``refit`` of what is returned.
 
     Parameters
     ----------
@@ -261,9 +284,9 @@ def calibrate(
         One per row: 1 where a person calls it good.
     metric : str, optional
         Needed unless ``scores`` is a result of a single metric.
-    method : {"isotonic", "logistic"}
+    method : {"isotonic", "logistic"}, optional
         Isotonic follows the labels and needs some hundred of them; logistic assumes an S-shaped
-        curve and does with fewer.
+        curve and does with fewer. By default logistic where weights were fitted, else isotonic.
     objective : {"balanced_accuracy", "precision"}
         What the threshold is chosen for. Of thresholds that do equally well the lowest is taken.
     precision : float, optional
@@ -274,6 +297,8 @@ def calibrate(
         resampled and held out together. By default each row is a group.
     signature : Signature, optional
         Under what settings the scores were made; a result brings its own.
+    refit : bool
+        False leaves the weights as they are shipped.
     seed : int
         Of resamples and folds.
     n_resamples, level
@@ -298,23 +323,74 @@ def calibrate(
     """
     resampling = Resampling(seed=seed, n_resamples=n_resamples, level=level)
     column = score_column(scores, metric, signature)
+    texts = None
+    if refit and isinstance(scores, BatchEvalResult):
+        texts = partial(samples_of, scores)
     wanted = wanted_precision(objective, precision)
-    check_choice("method", method, FITS)
-    rows = labelled_rows(column, labels, groups)
-    found = _calibration(column, rows, method, wanted, resampling)
+    found, _ = calibrated(column, labels, groups, method, wanted, resampling, texts)
     for remark in found.remarks:
         warnings.warn(remark, CalibrationWarning, stacklevel=2)
     return found
 
 
+def calibrated(
+    column: ScoreColumn,
+    labels: object,
+    groups: object | None,
+    method: Method | None,
+    precision: float | None,
+    resampling: Resampling,
+    texts: Callable[[], Sequence[SampleLike]] | None,
+) -> tuple[Calibration, list[str]]:
+    """A calibration, and why weights were not fitted where they could have been.
+
+    ``texts`` gives the samples of the column's rows; None where weights are not to be fitted.
+    """
+    if method is not None:
+        check_choice("method", method, FITS)
+    rows = labelled_rows(column, labels, groups)
+    losses, notes = None, []
+    if texts is not None and has_losses(column):
+        try:
+            losses = _losses(column, rows, texts)
+        except NoLossesError as error:
+            notes.append(f"the weights of {column.metric} were not refitted: {error}")
+    return _calibration(column, rows, losses, method, precision, resampling), notes
+
+
+def _losses(
+    column: ScoreColumn, rows: LabelledRows, texts: Callable[[], Sequence[SampleLike]]
+) -> Floats:
+    """Of the labelled rows, NaN where the score is 0 by rule."""
+    good = rows.labelled.good
+    if not is_enough(good):
+        raise NoLossesError(TOO_FEW)
+    losses = losses_of(texts(), column)[rows.scored]
+    if not is_enough(good[~np.isnan(losses[:, 0])]):
+        raise NoLossesError(TOO_FEW)
+    return losses
+
+
 def _calibration(
     column: ScoreColumn,
     rows: LabelledRows,
-    method: Method,
+    losses: Floats | None,
+    method: Method | None,
     precision: float | None,
     resampling: Resampling,
 ) -> Calibration:
-    labelled = rows.labelled
+    labelled, signature, found = rows.labelled, column.signature, None
+
+    def scores_by(kept: Places) -> Floats:
+        return rows.labelled.scores
+
+    if losses is not None:
+        weighable = WeighableRows(labelled.scores, labelled.good, losses)
+        found = weighable.refit(rows.groups, resampling)
+        if found.used:
+            labelled = LabelledScores(weighable.scores(found.weights), labelled.good)
+            signature = _with_weights(signature, found.weights)
+            scores_by = weighable.scores_fitted_to
     threshold = _chosen_threshold(labelled, precision)
 
     def statistic(weights: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
@@ -326,18 +402,31 @@ def _calibration(
     threshold_interval, accuracy_interval = group_intervals(statistic, rows.groups, resampling)
     return Calibration(
         metric=column.metric,
-        signature=column.signature,
-        probability_map=FITS[method](labelled.scores, labelled.good),
+        signature=signature,
+        probability_map=found.probability_map
+        if found is not None and method != "isotonic"
+        else FITS[method or "isotonic"](labelled.scores, labelled.good),
         objective="balanced_accuracy" if precision is None else "precision",
         precision=precision,
         threshold_interval=threshold_interval,
         balanced_accuracy_interval=accuracy_interval,
-        cross_validated_balanced_accuracy=_cross_validated(rows, precision, resampling.seed),
+        cross_validated_balanced_accuracy=_cross_validated(
+            labelled.good, rows.groups, scores_by, precision, resampling.seed
+        ),
         n_labels=len(labelled.scores),
         n_groups=threshold_interval.n_groups,
         n_null=rows.n_null,
         share_good=float(labelled.good.mean()),
+        refit=found,
     )
+
+
+def _with_weights(signature: Signature | None, weights: tuple[float, ...]) -> Signature | None:
+    """The signature of scores that are made with these weights."""
+    if signature is None:
+        return None
+    digest = {FAITHFULNESS_WEIGHTS: weights_digest(weights)}
+    return replace(signature, options={**signature.options, **digest})
 
 
 def _chosen_threshold(labelled: LabelledScores, precision: float | None) -> float:
@@ -351,19 +440,28 @@ def _chosen_threshold(labelled: LabelledScores, precision: float | None) -> floa
     return threshold
 
 
-def _cross_validated(rows: LabelledRows, precision: float | None, seed: int) -> float | None:
-    """Balanced accuracy of thresholds chosen without the group they are applied to."""
-    scores, good, groups = rows.labelled.scores, rows.labelled.good, rows.groups
+def _cross_validated(
+    good: Flags,
+    groups: Whole,
+    scores_by: Callable[[Places], Floats],
+    precision: float | None,
+    seed: int,
+) -> float | None:
+    """Balanced accuracy of thresholds, and weights, chosen without the group they are applied to.
+
+    ``scores_by`` gives the scores of all rows by what some of them say.
+    """
     if min(len(np.unique(groups[good])), len(np.unique(groups[~good]))) < _FOLDS:
         return None
     folds = scikit_learn("model_selection").StratifiedGroupKFold(
         _FOLDS, shuffle=True, random_state=seed % 2**32
     )
-    passes = np.zeros(len(scores), np.bool_)
-    for kept, held_out in folds.split(scores, good, groups):
+    passes = np.zeros(len(good), np.bool_)
+    for kept, held_out in folds.split(good, good, groups):
+        scores = scores_by(kept)
         others = LabelledScores(scores[kept], good[kept])
         threshold = float(others.thresholds(others.one_each(), precision)[0])
         if math.isnan(threshold):
             return None  # the precision is out of reach without the rows held out
         passes[held_out] = scores[held_out] >= threshold
-    return float(balanced_accuracies(rows.labelled.one_each(), passes, good)[0])
+    return float(balanced_accuracies(np.ones((1, len(good)), np.int64), passes, good)[0])

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from rag_eval.calibration.thresholds import LabelledScores
 from rag_eval.errors import InputError, suggestion
+from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing.checked_values import number
@@ -36,10 +37,11 @@ class ScoreColumn:
 
 @dataclass(frozen=True, slots=True)
 class LabelledRows:
-    """Rows that have a score, and the number of each one's group."""
+    """Rows that have a score, the number of each one's group, and which of all rows they are."""
 
     labelled: LabelledScores
     groups: npt.NDArray[np.int64]
+    scored: npt.NDArray[np.bool_]
     n_null: int
 
 
@@ -50,13 +52,25 @@ def score_column(scores: object, metric: str | None, signature: Signature | None
             raise InputError("signature is that of the result; leave it out")
         name = calibrated_metric(_metric_of(scores, metric))
         column = scores.scores[:, scores.metrics.index(name)]
-        return ScoreColumn(name, scores.signature, _finite(column.tolist()))
+        return _column(name, scores.signature, column.tolist())
     if metric is None:
         raise InputError("metric must be named when scores are no batch result")
     if signature is not None and not isinstance(signature, Signature):
         raise InputError(f"signature must be a Signature, got {type(signature).__name__}")
     name = calibrated_metric(to_metric_id(metric))
-    return ScoreColumn(name, signature, _finite(_listed(scores, "scores")))
+    return _column(name, signature, _listed(scores, "scores"))
+
+
+def _column(metric: MetricId, signature: Signature | None, scores: Sequence[object]) -> ScoreColumn:
+    # Labels were fitted already for such scores, and look better on the same rows than they are.
+    if signature is not None and metric == "faithfulness":
+        weights = signature.options.get(FAITHFULNESS_WEIGHTS)
+        if weights is not None:
+            raise InputError(
+                f"the scores of {metric} have weights of another calibration ({weights}); "
+                "calibrate scores that were made without a calibration"
+            )
+    return ScoreColumn(metric, signature, _finite(scores))
 
 
 def calibrated_metric(metric: MetricId) -> MetricId:
@@ -135,7 +149,8 @@ def labelled_rows(column: ScoreColumn, labels: object, groups: object | None) ->
             f"the labels of all {len(good):,} rows with a score are {int(good[0])}; "
             "wanted some 0 and some 1"
         )
-    return LabelledRows(LabelledScores(scores[scored], good), numbers[scored], int((~scored).sum()))
+    n_null = int((~scored).sum())
+    return LabelledRows(LabelledScores(scores[scored], good), numbers[scored], scored, n_null)
 
 
 def wanted_precision(objective: object, precision: object | None) -> float | None:

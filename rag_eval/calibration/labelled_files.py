@@ -6,21 +6,27 @@ Scores come from any file of results or scores; labels are a table: JSON lines, 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from rag_eval.calibration.files import write_calibrations
-from rag_eval.calibration.fitting import Calibration, calibrate
+from rag_eval.calibration.fitting import Calibration, calibrated
+from rag_eval.calibration.inputs import score_column, wanted_precision
+from rag_eval.calibration.losses import NoLossesError
 from rag_eval.calibration.probabilities import Method
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import source_name
+from rag_eval.inputs.samples import SampleLike
 from rag_eval.inputs.tables import cell_of, name_of, table_rows
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.signature import Signature
+from rag_eval.results.reading import HOW_TO, ResultFile
 from rag_eval.results.score_files import ScoreFile
 from rag_eval.samples import MetricId
+from rag_eval.stats.index_sources import Resampling
 
 _SHOWN_IDS: Final = 3
 _LABELS: Final = {"1": True, "true": True, "0": False, "false": False}
@@ -39,8 +45,9 @@ def calibrate_files(
     labels: str | Path,
     *,
     metric: str,
-    method: Method = "isotonic",
+    method: Method | None = None,
     precision: float | None = None,
+    refit: bool = True,
     id_field: str = "id",
     label_field: str = "label",
     group_field: str | None = None,
@@ -55,8 +62,9 @@ def calibrate_files(
         table the column of scores is named like the metric or ``score``.
     labels : path
         A table of ids and labels: 0 and 1, or false and true.
-    metric, method, precision
-        As for :func:`rag_eval.calibrate`.
+    metric, method, precision, refit
+        As for :func:`rag_eval.calibrate`. Weights are refitted where ``scores`` holds the texts, as
+        the output of ``rag-eval run`` does.
     id_field : str
         Under this name both files say which row is which; in a result file, of its samples.
     label_field : str
@@ -70,25 +78,25 @@ def calibrate_files(
     InputError
         Naming file, row and field; among others when no id is in both files.
     """
-    name = to_metric_id(metric)
+    name, file = to_metric_id(metric), ResultFile(scores)
     rows = _joined(
-        _read_scores(scores, name, id_field),
+        _read_scores(file, name, id_field),
         _read_labels(labels, id_field, label_field, group_field),
         source_name(scores),
         source_name(labels),
     )
-    calibration = calibrate(
-        rows.scores,
+    calibration, notes = calibrated(
+        score_column(rows.scores, name, rows.signature),
         rows.labels,
-        metric=name,
-        method=method,
-        precision=precision,
-        groups=None if group_field is None else rows.groups,
-        signature=rows.signature,
+        None if group_field is None else rows.groups,
+        method,
+        wanted_precision("balanced_accuracy", precision),
+        Resampling(),
+        partial(_samples, file, rows.ids, id_field) if refit else None,
     )
     if output is not None:
         write_calibrations(calibration, output)
-    return FileCalibration(calibration, rows.notes)
+    return FileCalibration(calibration, rows.notes + notes)
 
 
 # ------------------------------------------------------------------------------------- joining
@@ -105,6 +113,7 @@ class _Label(NamedTuple):
 
 
 class _JoinedRows(NamedTuple):
+    ids: list[str]
     scores: list[float | None]
     labels: list[bool]
     groups: list[object]
@@ -135,6 +144,7 @@ def _joined(
         )
     found = [labels[name] for name in shared]
     return _JoinedRows(
+        shared,
         [scores.by_id[name] for name in shared],
         [label.good for label in found],
         [label.group for label in found],
@@ -205,8 +215,8 @@ def _label(value: object, where: str) -> bool:
 # -------------------------------------------------------------------------------------- scores
 
 
-def _read_scores(path: str | Path, metric: MetricId, id_field: str) -> _Scores:
-    file = ScoreFile(path, metrics=[metric], id_field=id_field)
+def _read_scores(results: ResultFile, metric: MetricId, id_field: str) -> _Scores:
+    file = ScoreFile(results, metrics=[metric], id_field=id_field)
     ids = _Ids(file.source, id_field)
     scores: dict[str, float | None] = {}
     for row in file.rows():
@@ -218,3 +228,21 @@ def _read_scores(path: str | Path, metric: MetricId, id_field: str) -> _Scores:
             )
         scores[name] = None if math.isnan(row.scores[0]) else row.scores[0]
     return _Scores(scores, file.signature)
+
+
+def _samples(file: ResultFile, ids: Iterable[str], id_field: str) -> list[SampleLike]:
+    """The samples of some rows of a file of scores, in its order, which is that of the ids.
+
+    Raises
+    ------
+    NoLossesError
+        When their texts are not in the file.
+    """
+    wanted, samples = set(ids), []
+    for place, row in () if file.is_columns else file.rows():
+        sample = row.get("sample", row)
+        if name_of(sample.get(id_field), id_field, f"{file.source}, {place}") in wanted:
+            samples.append(sample)
+    if not any("contexts" in sample for sample in samples):
+        raise NoLossesError(f"{file.source} has no texts of its rows; {HOW_TO}, with them")
+    return samples

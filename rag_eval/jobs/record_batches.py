@@ -172,7 +172,8 @@ class BatchScorer:
         """Statistics of some batches as JSON, so that they can travel; see :meth:`summary`."""
         totals = ScoreTotals(self._plan)
         for batch in batches:
-            totals.add(self.scores(batch).scores)
+            found = self.scores(batch)
+            totals.add(found.scores, found.null_reasons)
         return json_text.dumps(totals.to_dict()).decode()
 
     def summary(self, parts: Iterable[str], clock: Clock | None = None) -> BatchSummary:

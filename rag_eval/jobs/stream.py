@@ -26,7 +26,7 @@ from rag_eval.plumbing.clock import Clock
 from rag_eval.plumbing.repeated_ids import RepeatedIds
 from rag_eval.results.batch import BatchSummary, not_measured_text
 from rag_eval.results.summary import summary_of
-from rag_eval.results.totals import ScoreBlocks, ScoreSpool, ScoreTotals
+from rag_eval.results.totals import ScoreBlocks, ScoreSpool, ScoreTotals, reasons_in
 from rag_eval.samples import MetricId
 from rag_eval.scoring.engine import ScoredBlock, score_blocks
 from rag_eval.scoring.faulty_rows import add_ids, file_block_scorer, origin_of
@@ -214,14 +214,14 @@ class RowStream:
         faults = origin_of(scored.rows).faults
         self.skip(faults, len(faults))
         add_ids(self._ids, scored.rows)
-        self.totals.add(scored.scores)
+        self.totals.add(scored.scores, scored.null_reasons)
         self._measured.add(scored.null_reasons)
         if self.spool is not None:
             self.spool.add(scored.scores)
 
     def take_up(self, scores: npt.NDArray[np.float64]) -> None:
         """Count rows that an earlier run has left in the sinks."""
-        self.totals.add(scores)
+        self.totals.add(scores, reasons_in(scores))
 
     def take_up_missing(self, columns: Sequence[int]) -> None:
         """Note the columns of a part of them that are null for want of a field in all its rows."""

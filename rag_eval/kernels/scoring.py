@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rag_eval._native import grounded_block, overlap_block, text_columns
 from rag_eval.kernels.settings import (
+    LOSSES,
     GroundedSettings,
     OverlapSettings,
     Settings,
@@ -120,27 +121,48 @@ def score_overlap(
 ) -> _Scores:
     """As :func:`score_batch`, overlap profile."""
     texts, options = _batch_arguments(batch), overlap_arguments(settings)
-    return _scored(overlap_block.score_block, batch, metrics, *texts, metrics, *options)
+    return _scored(overlap_block.score_block, batch, metrics, (*texts, metrics, *options))
 
 
 def score_grounded(
-    batch: SampleBatch, settings: GroundedSettings, metrics: npt.NDArray[np.int64]
+    batch: SampleBatch,
+    settings: GroundedSettings,
+    metrics: npt.NDArray[np.int64],
+    losses: npt.NDArray[np.float64] | None = None,
 ) -> _Scores:
-    """As :func:`score_batch`, grounded profile."""
+    """As :func:`score_batch`, grounded profile.
+
+    Parameters
+    ----------
+    losses : float64, shape (R, 8), optional
+        Filled with what each answer lacks, in the order of
+        :data:`~rag_eval.kernels.settings.LOSSES`: what faithfulness weighs. NaN where faithfulness
+        is null, 0 without counting, or not among the metrics.
+    """
     texts, stems = _grounded_arguments(batch, settings), _stem_arguments(batch, settings)
-    return _scored(grounded_block.score_block, batch, metrics, *texts, *stems, metrics)
+    if losses is None:
+        losses = np.empty((0, len(LOSSES)))
+    return _scored(
+        grounded_block.score_block,
+        batch,
+        metrics,
+        (*texts, *stems, np.array(settings.weights), metrics),
+        losses,
+    )
 
 
 def _scored(
     kernel: Callable[..., object],
     batch: SampleBatch,
     metrics: npt.NDArray[np.int64],
-    *arguments: object,
+    arguments: Iterable[object],
+    *filled: object,
 ) -> _Scores:
     shape = (batch.n_rows, len(metrics))
     scores, reasons = np.empty(shape), np.empty(shape, np.uint8)
     for begin, end, is_long in _steps(batch, 0, batch.n_rows):
-        interruptible(is_long, kernel, *arguments, hash_seed(), begin, end, scores, reasons)
+        rows = (hash_seed(), begin, end, scores, reasons)
+        interruptible(is_long, kernel, *arguments, *rows, *filled)
     return scores, reasons
 
 
@@ -153,7 +175,11 @@ class Evidence(NamedTuple):
     window: tuple[int, int] | None
     covered: float
     missing_numbers: list[str]
+    contradiction: tuple[str, str] | None
     missing_names: list[str]
+    far_names: list[tuple[str, str]]
+    no_claim: bool
+    losses: tuple[float, ...]
 
 
 class GroundedDetails(NamedTuple):
@@ -168,6 +194,8 @@ class GroundedDetails(NamedTuple):
     answer: list[Evidence] | None
     best_truth: int | None
     truth: list[Evidence] | None
+    losses: tuple[float, ...] | None
+    refusal: tuple[bool, bool] | None
 
 
 def grounded_details(
@@ -182,16 +210,19 @@ def grounded_details(
         grounded_block.row_details,
         *_grounded_arguments(batch, settings),
         *_stem_arguments(batch, settings),
+        np.array(settings.weights),
         metrics,
         hash_seed(),
         row,
     )
-    *_, answer, best_truth, truth = details
+    answer, best_truth, truth, losses, refusal = details[6:]
     return GroundedDetails(
         *details[:6],
         None if answer is None else [Evidence(*sentence) for sentence in answer],
         best_truth,
         None if truth is None else [Evidence(*sentence) for sentence in truth],
+        losses,
+        refusal,
     )
 
 

@@ -146,6 +146,20 @@ STEMMERS: Final[tuple[Stemmer, ...]] = ("light", "snowball")
 DETECT: Final = -1
 _NO_LIST: Final = 0
 
+LOSSES: Final = ("window", "bigram", "skip", "number", "name", "near", "contradiction", "new_name")
+"""What the kernels deduct from a support of 1: six losses from 0 to 1, and two flags."""
+SHIPPED_WEIGHTS: Final = (0.40, 0.20, 0.20, 0.08, 0.06, 0.06, 0.12, 0.06)
+"""Of these losses; those of the six add up to 1."""
+FAITHFULNESS_WEIGHTS: Final = "faithfulness_weights"
+"""The option of a signature that names other weights, by their digest."""
+
+
+def weights_digest(weights: tuple[float, ...]) -> str:
+    """Twelve hex digits that stand for some weights."""
+    import hashlib  # which no call without refitted weights takes
+
+    return hashlib.sha256(",".join(map(repr, weights)).encode()).hexdigest()[:12]
+
 
 def language_number(code: str | None) -> int:
     """The kernels' number of a language; that of "und" where it has no list of words."""
@@ -163,11 +177,15 @@ class GroundedSettings:
     language : str or None
         Code of the language that every row is read in; None detects it row by row.
     stemmer : {"light", "snowball"}
+    weights : tuple of float
+        Of the eight :data:`LOSSES` of an answer, for faithfulness; what a calibration refits.
+        Scores of sentences and of the other metrics have the shipped ones always.
     """
 
     profile: ClassVar[Profile] = "grounded"
     language: str | None = None
     stemmer: Stemmer = "light"
+    weights: tuple[float, ...] = SHIPPED_WEIGHTS
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> GroundedSettings:
@@ -190,6 +208,8 @@ class GroundedSettings:
     def only(self, names: Sequence[str]) -> dict[str, Any]:
         """The named settings, as JSON values."""
         values = {"language": self.language or "detected", "stemmer": self._stemmer()}
+        if self.weights != SHIPPED_WEIGHTS:
+            values[FAITHFULNESS_WEIGHTS] = weights_digest(self.weights)
         return {name: value for name, value in values.items() if name in names}
 
     def _stemmer(self) -> str:
@@ -205,8 +225,8 @@ class GroundedSettings:
 
 Settings: TypeAlias = OverlapSettings | GroundedSettings
 
-COMPOSITE_THRESHOLDS: Final[dict[Profile, float]] = {"overlap": 0.6, "grounded": 0.5}
-"""Composite score from which a sample passes, by profile."""
+COMPOSITE_THRESHOLDS: Final[dict[Profile, float | None]] = {"overlap": 0.6, "grounded": None}
+"""Composite score from which a sample passes, by profile; None where it decides nothing."""
 
 # Options that one profile has, and why the other refuses them.
 _GROUNDED_ONLY: Final = {

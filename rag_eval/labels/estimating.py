@@ -12,6 +12,7 @@ import numpy as np
 
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import source_name
+from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS
 from rag_eval.labels.draws import LabelDraw, ids_digest, read_draw
 from rag_eval.labels.label_sets import mean_labels, read_labels, some_names
 from rag_eval.metrics.registry import metric_or_column
@@ -261,8 +262,10 @@ def _check_calibration(
             )
         return
     signature = system.run.signature
-    calibrated = {} if signature is None else signature.options.get("calibrations") or {}
-    if metric_or_column(metric) in calibrated:
+    options = {} if signature is None else signature.options
+    name = metric_or_column(metric)
+    is_refitted = name == "faithfulness" and FAITHFULNESS_WEIGHTS in options
+    if is_refitted or name in (options.get("calibrations") or {}):
         raise InputError(
             f"{system.run.name}: scores of {metric} were calibrated on labels and must not be "
             "used with the same labels; give the file of those labels (--calibration-labels) to "

@@ -11,6 +11,7 @@ from rag_eval.samples import MetricId, Profile
 _NGRAMS: Final = ("ngram_sizes", "ngram_weights")
 # What each word of a row means depends on these, whatever the metric of the grounded profile.
 _READING: Final = ("language", "stemmer")
+_WEIGHTED: Final = (*_READING, "faithfulness_weights")
 
 _JUDGED: Final = "rag_eval.judge.metrics.catalogue:rule_of"
 
@@ -33,7 +34,7 @@ def _metric(
         settings=settings,
         summary=summary,
         higher_is_better=higher_is_better,
-        in_composite=threshold is not None,
+        in_composite=metric in METRIC_IDS,
         null_when=null_when,
         source=source,
         judged=_JUDGED if metric in METRIC_IDS else "",
@@ -117,13 +118,16 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "faithfulness",
             0.6,
             ("question", "answer", "contexts"),
-            "0.40 content words in one window of a chunk + 0.35 bigrams in a chunk + 0.10 numbers "
-            "+ 0.15 names found, over the answer's sentences",
-            "no answer, no contexts",
+            "0.40 content words in one window of a chunk + 0.20 bigrams + 0.20 pairs of content "
+            "words + 0.08 numbers + 0.06 names found + 0.06 names near each other, over the "
+            "answer's sentences; less 0.12 for a number that a chunk contradicts and 0.06 for a "
+            "new name",
+            "no answer, no contexts; the answer only declines",
+            settings=_WEIGHTED,
         ),
         _metric(
             "answer_relevance",
-            0.4,
+            None,
             ("question", "answer"),
             "Relevance of the answer to the question, 0 for a refusal; weak evidence: a judge is "
             "the tool for it",
@@ -131,7 +135,7 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
         ),
         _metric(
             "context_precision",
-            0.5,
+            None,
             ("question", "contexts", "ground_truth"),
             "Average precision of the order of the chunks, relevant from 0.30 on, the ground truth "
             "read with the question",
@@ -142,11 +146,11 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             0.6,
             ("question", "contexts", "ground_truth"),
             "Faithfulness with the ground truth in place of the answer",
-            "no ground truth, no contexts",
+            "no ground truth, no contexts; the ground truth only declines",
         ),
         _metric(
             "context_relevance",
-            0.5,
+            None,
             ("question", "contexts"),
             "Share of chunks whose relevance, 0.40 window + 0.45 root of TF-IDF cosine + 0.15 kind "
             "of answer, is >= 0.30",
@@ -157,15 +161,15 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             0.4,
             ("question", "answer", "ground_truth"),
             "F1 of content words of answer and ground truth, blended with letter trigrams where "
-            "the ground truth is short",
+            "the ground truth is short; yes or no on both sides, and numbers, move it",
             "no ground truth, answer not given",
         ),
         _metric(
             "hallucination_rate",
-            0.7,
+            0.5,
             ("question", "answer", "contexts"),
             "Share of answer sentences whose own faithfulness is >= 0.60; 1 is no hallucination",
-            "no answer, no contexts",
+            "no answer, no contexts; the answer only declines",
         ),
         _metric(
             "context_utilization",
@@ -203,8 +207,8 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "unsupported_numbers",
             None,
             ("question", "answer", "contexts"),
-            "Share of the answer's numbers, distinct per sentence, that neither a chunk nor the "
-            "question has",
+            "Share of the answer's numbers, however written, that neither a chunk nor the question "
+            "has",
             "no answer or contexts; no number in the answer",
             higher_is_better=False,
         ),

@@ -39,6 +39,8 @@ class Plan:
         As asked for; a metric named twice counts twice in the composite.
     columns : tuple of MetricId
         The same without repeats: the columns of the score matrix.
+    composite_threshold : float or None
+        None where the composite score decides nothing.
     thresholds, weights : dict
         Per metric in ``columns``; a threshold of None lets every score pass.
     specs : dict of Metric
@@ -57,7 +59,7 @@ class Plan:
     columns: tuple[MetricId, ...]
     thresholds: dict[MetricId, float | None]
     weights: dict[MetricId, float]
-    composite_threshold: float
+    composite_threshold: float | None
     settings: Settings
     specs: Mapping[MetricId, Metric]
     calibrations: Mapping[MetricId, Any] = field(default_factory=dict)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from rag_eval.errors import InputError
-from rag_eval.kernels.settings import GroundedSettings, OverlapSettings
+from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS, GroundedSettings, OverlapSettings
 from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.options.plan import Plan
 from rag_eval.samples import MetricId, Profile
 
-SCORE_VERSIONS: Final[dict[Profile, int]] = {"overlap": 1, "grounded": 1}
+SCORE_VERSIONS: Final[dict[Profile, int]] = {"overlap": 1, "grounded": 3}
 """Per profile; goes up with every change to any of its scores."""
 
 UNICODE_VERSION: Final = "17.0.0"
@@ -40,6 +40,8 @@ _JUDGE_KEYS: Final = (
 _PER_METRIC_KEYS: Final = frozenset(
     {"judgePrompts", "cascadeBand", "scorerOptions", "calibrations"}
 )
+# What an option means where a signature does not name it.
+_UNNAMED: Final = {FAITHFULNESS_WEIGHTS: "shipped"}
 # Options are sorted, compared and written by functions that call themselves.
 _MOST_DEPTH: Final = 100
 
@@ -116,14 +118,19 @@ class Signature:
     def differences(self, other: Signature, metrics: Iterable[MetricId]) -> list[str]:
         """What makes scores of these metrics incomparable: ``name: ours, not theirs``."""
         compared = list(metrics)
-        pairs = [
+        pairs: list[tuple[str, Any, Any]] = [
             ("profile", self.profile, other.profile),
-            ("version", self.version, other.version),
             ("unicode", self.unicode, other.unicode),
         ]
-        # Another profile has other options, which say nothing more.
-        names = _option_names(self.profile, compared) if self.profile == other.profile else []
-        pairs += [(name, self.options.get(name), other.options.get(name)) for name in names]
+        names: list[str] = []
+        # Another profile has another version and other options, which say nothing more.
+        if self.profile == other.profile:
+            pairs.insert(1, ("version", self.version, other.version))
+            names = _option_names(self.profile, compared)
+        pairs += [
+            (name, self.options.get(name, default), other.options.get(name, default))
+            for name, default in ((name, _UNNAMED.get(name)) for name in names)
+        ]
         ours = {**_judging(self.options, compared), **_scorers(self.options, compared)}
         theirs = {**_judging(other.options, compared), **_scorers(other.options, compared)}
         pairs += [(name, ours.get(name), theirs.get(name)) for name in sorted({**ours, **theirs})]

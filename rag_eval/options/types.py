@@ -174,7 +174,7 @@ class ScoringOptions(TypedDict, total=False):
         Option(
             NUMBER,
             "Composite score from which a sample passes.",
-            unset="0.6, grounded 0.5",
+            unset="0.6, grounded: none",
             noted=True,
         ),
     ]

@@ -134,7 +134,7 @@ class ScoreColumns:
         judged: Sequence[JudgedRowScores] | None = None,
     ) -> RowScores:
         """What of the scores of some rows goes into the columns."""
-        verdicts = judge_rows(scores, self.plan)
+        verdicts = judge_rows(scores, self.plan, null_reasons)
         probabilities = [
             np.array(self.plan.calibrations[metric].probabilities(scores[:, column]), np.float64)
             for column, metric in enumerate(self.plan.columns)

@@ -33,7 +33,7 @@ from rag_eval.outputs.journal import Journal, JournalInUseError, Recorded, read_
 from rag_eval.plumbing.durable_files import atomic_file
 from rag_eval.plumbing.interrupts import deferred_interrupts
 from rag_eval.plumbing.own_folder import OwnFile, OwnFolder
-from rag_eval.results.totals import read_scores
+from rag_eval.results.totals import read_scores, with_reasons
 from rag_eval.samples import NullReason
 from rag_eval.scoring.engine import ScoredBlock
 from rag_eval.scoring.faulty_rows import origin_of
@@ -279,7 +279,8 @@ class PartedFile:
                 self._scores = _PartFile(self._folder, _scores_name(number))
                 self._opened_at = time.monotonic()
             self._rows.write(self._encoded)
-            self._scores.write(np.ascontiguousarray(scored.scores).tobytes())
+            scores = with_reasons(np.ascontiguousarray(scored.scores), scored.null_reasons)
+            self._scores.write(scores.tobytes())
         faults = origin_of(scored.rows).faults
         self._n_rows += len(scored.scores)
         self._missing &= (scored.null_reasons == NullReason.MISSING_FIELD).all(axis=0)

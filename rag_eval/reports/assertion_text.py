@@ -85,10 +85,8 @@ def _sentence_lines(
             yield f"      best match in contexts[{sentence.chunk}]: “{_window(sentence, contexts)}”"
         else:
             yield "      no matching context"
-        if sentence.missing:
-            missing = (plain_text(each, _NAME_LIMIT) for each in sentence.missing[:_MOST_SIGNALS])
-            shown = ", ".join(missing)
-            yield f"      missing from the contexts: {shown}"
+        for remark in sentence.remarks:
+            yield f"      {plain_text(remark, _SENTENCE_LIMIT)}"
     if len(short) > _MOST_SENTENCES:
         yield f"    and {len(short) - _MOST_SENTENCES} more"
 

@@ -14,8 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from rag_eval.calibration.fitting import Calibration
+from rag_eval.calibration.refitting import Refit
 from rag_eval.gating.limits import GateOutcome, no_gate_text, verdict_of
 from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
+from rag_eval.kernels.settings import LOSSES, SHIPPED_WEIGHTS
 from rag_eval.plumbing.spelling import counted
 from rag_eval.reports.figures import NONE, bounds_text, known_bounds, mean_text, number_text
 from rag_eval.reports.plain_text import plain_text
@@ -235,6 +237,11 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
         table.add_row(name, f"{found.estimate:.{digits}f}", bounds)
     validated = number_text(calibration.cross_validated_balanced_accuracy)
     table.add_row("  on held-out rows", validated, NONE)
+    refit = calibration.refit
+    if refit is not None:
+        gain = bounds_text(refit.gain, 3, " to ") or NONE
+        table.add_row("AUROC on held-out rows", f"{refit.shipped_auroc:.3f}", NONE)
+        table.add_row("  gain of fitted weights", f"{refit.gain.estimate:+.3f}", gain)
     if calibration.precision is not None:
         print_line(
             console, f"lowest threshold with a precision of at least {calibration.precision:g}"
@@ -246,6 +253,20 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
         "probability of good", *map(number_text, calibration.probabilities(_SHOWN_SCORES))
     )
     console.print(meaning)
+    if refit is not None:
+        console.print()
+        _print_weights(refit, console)
+
+
+def _print_weights(refit: Refit, console: Console) -> None:
+    if not refit.used:
+        told = "the weights stay as shipped: fitted ones do not rank rows held out better"
+        print_line(console, told)
+        return
+    weights = number_table(console, "shipped", "fitted", first="weight of")
+    for name, shipped, fitted in zip(LOSSES, SHIPPED_WEIGHTS, refit.weights, strict=True):
+        weights.add_row(name.replace("_", " "), f"{shipped:.2f}", f"{fitted:.2f}")
+    console.print(weights)
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:

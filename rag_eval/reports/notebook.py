@@ -81,8 +81,7 @@ def _about(sentence: SentenceView) -> str:
     text = f"{sentence.level}, support {score_text(sentence.support)}"
     if sentence.chunk is not None:
         text += f", best match in context {sentence.chunk}"
-    if sentence.missing:
-        text += f"; not in any context: {', '.join(sentence.missing[:8])}"
+    text += "".join(f"; {remark}" for remark in sentence.remarks)
     return html.line_text(text, _LINE_LIMIT)
 
 

@@ -17,7 +17,7 @@ from rag_eval.results.row import EvalResult
 from rag_eval.views.findings import row_findings
 from rag_eval.views.outcomes import Outcome, row_outcomes, worst_first
 from rag_eval.views.run_view import RunView, SliceView, ViewedRow
-from rag_eval.views.texts import text_of
+from rag_eval.views.texts import ALTHOUGH, DECLINES, text_of
 
 _NAME_LIMIT: Final = 100
 _MESSAGE_LIMIT: Final = 300
@@ -170,6 +170,8 @@ def _row_parts(result: EvalResult) -> Iterator[str]:
     shown = [
         f"- {name}: {markdown_text(text, _TEXT_LIMIT)}" for name, text in texts.items() if text
     ]
+    if result.refusal is not None:
+        shown.append(f"- {DECLINES}{ALTHOUGH if result.refusal.answerable else ''}")
     yield from [*shown, ""] if shown else ()
     found = row_findings(result)
     failed = [name for name, metric in result.metrics.items() if metric.passed is False]

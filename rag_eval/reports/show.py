@@ -36,7 +36,7 @@ from rag_eval.views.sentences import (
     shown_truth,
     truth_sentences,
 )
-from rag_eval.views.texts import contexts_of, null_text, text_of
+from rag_eval.views.texts import ALTHOUGH, DECLINES, contexts_of, null_text, text_of
 
 _LEAST_WIDTH: Final = 40
 # Per text, unless --full is given.
@@ -117,6 +117,9 @@ class _RowPage:
         if result.language is not None:
             head.append(f", language {plain_text(str(result.language))}", "dim")
         print_line(self._console, head)
+        if result.refusal is not None:
+            text = DECLINES + (ALTHOUGH if result.refusal.answerable else "")
+            print_line(self._console, Text(text, "yellow"))
 
     # ------------------------------------------------------------------------------------- texts
 
@@ -161,7 +164,7 @@ class _RowPage:
         gutter = Text(f"  {number:>3} ").append(f"{sign} {sentence.support:.2f}", style)
         gutter.append(f" {chunk:<4} ")
         self._wrapped(Text(plain_text(sentence.text, self._limit), style), gutter, len(gutter))
-        missing = missing_words(sentence.missing_numbers, sentence.missing_names, "context")
+        missing = missing_words(sentence, "context")
         if missing:
             text = Text(plain_text("; ".join(missing), self._limit), "red")
             self._wrapped(text, " " * len(gutter), len(gutter))

@@ -19,7 +19,7 @@ from rag_eval.plumbing.json_fields import Fields
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.reading import ResultFile
-from rag_eval.results.row import ByMetric, EvalResult
+from rag_eval.results.row import ByMetric, EvalResult, MetricResult
 from rag_eval.results.row_reading import (
     cost_of,
     metric_or_none,
@@ -143,11 +143,16 @@ def _scores_of(result: EvalResult, metrics: Iterable[MetricId]) -> ScoreRow:
         id=None,
         scores=[_nan(None if one is None else one.score) for one in found],
         null_reasons=[NullReason.SKIPPED if one is None else one.null_reason for one in found],
-        verdicts=[one is not None and one.passed is True for one in found],
+        verdicts=[one is not None and _has_passed(one) for one in found],
         composite=_nan(result.composite_score),
         passed=result.passed,
         values=(),
     )
+
+
+def _has_passed(metric: MetricResult) -> bool:
+    """By its threshold; without one every score passes."""
+    return metric.passed is True or (metric.threshold is None and metric.score is not None)
 
 
 def _nan(score: float | None) -> float:

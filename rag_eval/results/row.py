@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from rag_eval.errors import InputError, NotComputedError, suggestion
 from rag_eval.judge.replies import Tally
@@ -57,6 +57,60 @@ Words: TypeAlias = tuple[str, tuple[EvalSignal, ...], dict[str, Any]]
 """An explanation, signals, and further fields of a :class:`MetricResult`."""
 
 
+class Losses(NamedTuple):
+    """What a claim lacks of the contexts, and what faithfulness deducts for it.
+
+    Attributes
+    ----------
+    window, bigram, skip, number, name, near : float
+        From 0 to 1: the shares of content words outside of the best window, of pairs of
+        neighbours and of content words that no chunk has, of numbers and names that nothing has,
+        and of pairs of names that stand far from each other.
+    contradiction, new_name : int
+        1 where a chunk contradicts a number, and where a name is new.
+    """
+
+    window: float
+    bigram: float
+    skip: float
+    number: float
+    name: float
+    near: float
+    contradiction: int
+    new_name: int
+
+    @classmethod
+    def of(cls, losses: Sequence[float]) -> Losses:
+        """As kernels give them, all as floats."""
+        window, bigram, skip, number, name, near, contradiction, new_name = losses
+        flags = int(contradiction), int(new_name)
+        return cls(window, bigram, skip, number, name, near, *flags)
+
+    def to_dict(self) -> dict[str, float]:
+        """In the schema of result files."""
+        return {camel_case(name): value for name, value in self._asdict().items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What an answer that declines does.
+
+    Attributes
+    ----------
+    only : bool
+        It claims nothing at all, so that faithfulness and hallucination_rate are null.
+    answerable : bool
+        A relevant context was there, and no ground truth declines as well.
+    """
+
+    only: bool
+    answerable: bool
+
+    def to_dict(self) -> dict[str, bool]:
+        """As JSON values."""
+        return {"only": self.only, "answerable": self.answerable}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceEvidence:
     """What carries one sentence of a claim.
@@ -77,6 +131,15 @@ class SentenceEvidence:
         Share of the sentence's content words in the window.
     missing_numbers, missing_names : tuple of str
         Those that neither a chunk nor the question has, in normal form.
+    contradiction : (str, str) or None
+        The sentence's number, and the other one that stands in its place in the chunk.
+    far_names : tuple of (str, str)
+        Neighbours among the sentence's names that the chunks have, but not near each other.
+    no_claim : bool
+        A lead-in ("These are:") or nothing but labels of citations. Its support counts as any
+        other's, but it is not shown as unsupported.
+    losses : Losses or None
+        What its support is made of; None in files that do not say.
     """
 
     span: tuple[int, int]
@@ -86,6 +149,10 @@ class SentenceEvidence:
     covered: float
     missing_numbers: tuple[str, ...]
     missing_names: tuple[str, ...]
+    contradiction: tuple[str, str] | None = None
+    far_names: tuple[tuple[str, str], ...] = ()
+    no_claim: bool = False
+    losses: Losses | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -97,6 +164,10 @@ class SentenceEvidence:
             "covered": self.covered,
             "missingNumbers": list(self.missing_numbers),
             "missingNames": list(self.missing_names),
+            "contradiction": None if self.contradiction is None else list(self.contradiction),
+            "farNames": [list(pair) for pair in self.far_names],
+            "noClaim": self.no_claim,
+            "losses": None if self.losses is None else self.losses.to_dict(),
         }
 
 
@@ -121,6 +192,8 @@ class MetricResult:
     evidence : tuple of SentenceEvidence, optional
         What carries each sentence of the answer, or, for context_recall, of the ground truth that
         scored best; grounded profile.
+    losses : Losses, optional
+        What the answer as a whole lacks, which faithfulness weighs; grounded profile.
     judged : JudgedScore, optional
         What the judge said, with the native score beside it; where a judge was asked.
     details : tuple of mapping, optional
@@ -141,6 +214,7 @@ class MetricResult:
     probability: float | None = field(default=None, repr=False)
     chunk_scores: tuple[float, ...] | None = field(default=None, repr=False)
     evidence: tuple[SentenceEvidence, ...] | None = field(default=None, repr=False)
+    losses: Losses | None = field(default=None, repr=False)
     judged: JudgedScore | None = field(default=None, repr=False)
     details: tuple[Mapping[str, Any], ...] | None = field(default=None, repr=False)
 
@@ -154,8 +228,8 @@ class MetricResult:
     def to_dict(self, details: bool = False) -> dict[str, Any]:
         """In the schema of result files; ``nullReason`` is added where the score is null.
 
-        With ``details`` also ``chunkScores``, ``sentenceScores`` and ``evidence``, where there are
-        any.
+        With ``details`` also ``chunkScores``, ``sentenceScores``, ``evidence`` and ``losses``,
+        where there are any.
         """
         result: dict[str, Any] = {
             "metricId": camel_case(self.metric_id),
@@ -187,6 +261,8 @@ class MetricResult:
         if self.evidence is not None:
             found["sentenceScores"] = [sentence.support for sentence in self.evidence]
             found["evidence"] = [sentence.to_dict() for sentence in self.evidence]
+        if self.losses is not None:
+            found["losses"] = self.losses.to_dict()
         return found
 
 
@@ -288,6 +364,8 @@ class EvalResult:
     language : str or None
         Code of the language that the texts were read in, "und" where it has no list of words;
         None in the overlap profile.
+    refusal : Refusal or None
+        Of an answer that declines; None for any other, and in the overlap profile.
     """
 
     sample: Any = field(repr=False)
@@ -299,12 +377,13 @@ class EvalResult:
     evaluated_at: str
     signature: Signature | None = field(repr=False)
     language: str | None = field(default=None, repr=False)
+    refusal: Refusal | None = field(default=None, repr=False)
 
     def to_dict(self, details: bool = False) -> dict[str, Any]:
         """In the schema of result files (that of rag-eval-node-ts, and the signature).
 
-        With ``details`` also the scores of chunks and sentences, with their evidence, and the
-        language.
+        With ``details`` also the scores of chunks and sentences, with their evidence, the language
+        and, of an answer that declines, the refusal.
         """
         result: dict[str, Any] = {
             "sample": sample_dict(self.sample),
@@ -321,6 +400,8 @@ class EvalResult:
             result["signature"] = self.signature.to_dict()
         if details and self.language is not None:
             result["language"] = self.language
+        if details and self.refusal is not None:
+            result["refusal"] = self.refusal.to_dict()
         return result
 
     def _repr_html_(self) -> str:

@@ -22,7 +22,9 @@ from rag_eval.results.row import (
     CostTracker,
     EvalResult,
     EvalSignal,
+    Losses,
     MetricResult,
+    Refusal,
     SentenceEvidence,
     Severity,
 )
@@ -57,6 +59,7 @@ def result_of(row: Fields, signature: Signature | None) -> EvalResult:
         evaluated_at=row.text("evaluatedAt"),
         signature=signature,
         language=row.text_or_none("language"),
+        refusal=_refusal(row),
     )
 
 
@@ -128,6 +131,7 @@ def _metric_result(metric: MetricId, entry: Fields) -> MetricResult:
         probability=entry.number_or_none("probability"),
         chunk_scores=entry.numbers_or_none("chunkScores"),
         evidence=entry.each("evidence", _sentence_evidence) if has_evidence else None,
+        losses=_losses(entry),
         mode=entry.text("mode", "heuristic"),  # type: ignore[arg-type]  # another tool's is shown
         llm_calls=entry.count("llmCalls"),
         duration_ms=entry.count("durationMs"),
@@ -193,7 +197,46 @@ def _sentence_evidence(entry: Fields) -> SentenceEvidence:
         covered=entry.number("covered"),
         missing_numbers=entry.texts("missingNumbers"),
         missing_names=entry.texts("missingNames"),
+        contradiction=_pair(entry, "contradiction"),
+        far_names=_far_names(entry),
+        no_claim=entry.flag_or_none("noClaim") is True,
+        losses=_losses(entry),
     )
+
+
+def _losses(entry: Fields) -> Losses | None:
+    """None where a file does not say."""
+    if entry.get("losses") is None:
+        return None
+    found = entry.inner("losses")
+    return Losses.of([found.number(camel_case(name)) for name in Losses._fields])
+
+
+def _pair(entry: Fields, name: str) -> tuple[str, str] | None:
+    if entry.get(name) is None:
+        return None
+    found = entry.texts(name)
+    if len(found) != 2:
+        entry.refuse(name, "a list of two texts")
+    return found[0], found[1]
+
+
+def _far_names(entry: Fields) -> tuple[tuple[str, str], ...]:
+    listed = entry.get("farNames") or []
+    if isinstance(listed, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair)
+        for pair in listed
+    ):
+        return tuple((left, right) for left, right in listed)
+    return entry.refuse("farNames", "a list of pairs of texts")
+
+
+def _refusal(row: Fields) -> Refusal | None:
+    """None where the answer does not decline, or a file does not say."""
+    if row.get("refusal") is None:
+        return None
+    found = row.inner("refusal")
+    return Refusal(found.flag_or_none("only") is True, found.flag_or_none("answerable") is True)
 
 
 def _signal(metric: MetricId, entry: Fields) -> EvalSignal:

@@ -22,7 +22,7 @@ from rag_eval.results.batch import BatchEvalResult, BatchSummary
 from rag_eval.results.regressions import Baseline, compare_means
 from rag_eval.results.row import ByMetric, CostTracker, EvalResult
 from rag_eval.results.totals import ScoreBlocks, ScoreTotals
-from rag_eval.results.verdicts import judge_rows
+from rag_eval.results.verdicts import Refusals, judge_rows
 from rag_eval.samples import MetricId
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def summary_of(
     histogram, and the signature says so.
     """
     aggregates, composite = totals.aggregates(blocks)
-    fields = _fields(plan, without_means(plan, aggregates), composite, totals.n_passed, run)
+    aggregates = without_means(plan, aggregates)
+    fields = _fields(plan, aggregates, composite, totals.n_passed, totals.refusals, run)
     if blocks is None:
         signature = fields["signature"]
         options = {**signature.options, "quantiles": "sketch"}
@@ -67,11 +68,13 @@ def batch_of(
     **run: Unpack[RunFacts],
 ) -> BatchEvalResult:
     """The result of a batch from its score matrix."""
-    verdicts = judge_rows(scores, plan)
+    verdicts = judge_rows(scores, plan, null_reasons)
     aggregates = MatrixAggregates(plan, scores, verdicts.metric_passed)
     composite = aggregate_composite(verdicts.composite, verdicts.passed)
+    refusals = Refusals()
+    refusals.add(scores, null_reasons, plan)
     return BatchEvalResult(
-        **_fields(plan, aggregates, composite, int(verdicts.passed.sum()), run),
+        **_fields(plan, aggregates, composite, int(verdicts.passed.sum()), refusals, run),
         scores=scores,
         null_reasons=null_reasons,
         composite_scores=verdicts.composite,
@@ -85,6 +88,7 @@ def _fields(
     aggregates: ByMetric[MetricAggregate],
     composite: CompositeAggregate,
     n_passed: int,
+    refusals: Refusals,
     run: RunFacts,
 ) -> dict[str, Any]:
     """The fields of a :class:`BatchSummary`."""
@@ -99,7 +103,7 @@ def _fields(
         "total_duration_ms": run["duration_ms"],
         "evaluated_at": run["evaluated_at"],
         "signature": signature_of(plan),
-        "notes": run["notes"],
+        "notes": [*run["notes"], *refusals.notes],
         "not_measured": run.get("not_measured", {}),
         "left_out": run.get("left_out", ()),
         "total_cost": CostTracker() if judging is None else judging.cost,

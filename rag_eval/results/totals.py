@@ -18,7 +18,7 @@ from rag_eval.results.aggregates import (
     ScoreStatistics,
 )
 from rag_eval.results.row import ByMetric
-from rag_eval.results.verdicts import judge_rows
+from rag_eval.results.verdicts import Refusals, judge_rows
 
 Scores: TypeAlias = npt.NDArray[np.float64]
 ScoreBlocks: TypeAlias = Callable[[], Iterator[Scores]]
@@ -230,14 +230,24 @@ class ScoreTotals:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._waiting: list[Scores] = []
+        self._reasons: list[npt.NDArray[np.uint8]] = []
         self._n_waiting = 0
         self.n_rows = 0
+        self.refusals = Refusals()
         self._columns = [ColumnTotals() for _ in plan.columns]
         self._composite = ColumnTotals()
 
-    def add(self, scores: Scores) -> None:
-        """Add a score matrix of shape (rows, M), columns as in the plan."""
+    def add(self, scores: Scores, null_reasons: npt.NDArray[np.uint8] | None = None) -> None:
+        """Add a score matrix of shape (rows, M), columns as in the plan.
+
+        ``null_reasons``, of the same shape, tell answers that decline from those not measured.
+        """
+        if null_reasons is None:
+            null_reasons = np.zeros(scores.shape, np.uint8)
+        else:
+            self.refusals.add(scores, null_reasons, self._plan)
         self._waiting.append(scores)
+        self._reasons.append(null_reasons)
         self._n_waiting += len(scores)
         self.n_rows += len(scores)
         if self._n_waiting >= _FLUSH_ROWS:
@@ -246,9 +256,9 @@ class ScoreTotals:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        scores = np.concatenate(self._waiting)
-        self._waiting, self._n_waiting = [], 0
-        verdicts = judge_rows(scores, self._plan)
+        scores, reasons = np.concatenate(self._waiting), np.concatenate(self._reasons)
+        self._waiting, self._reasons, self._n_waiting = [], [], 0
+        verdicts = judge_rows(scores, self._plan, reasons)
         for column, totals in enumerate(self._columns):
             totals.add(scores[:, column], verdicts.metric_passed[:, column])
         self._composite.add(verdicts.composite, verdicts.passed)
@@ -258,6 +268,8 @@ class ScoreTotals:
         self._flush()
         other._flush()
         self.n_rows += other.n_rows
+        self.refusals.n_rows += other.refusals.n_rows
+        self.refusals.n_answerable += other.refusals.n_answerable
         for mine, theirs in zip(self._columns, other._columns, strict=True):
             mine.merge(theirs)
         self._composite.merge(other._composite)
@@ -318,6 +330,7 @@ class ScoreTotals:
         self._flush()
         return {
             "nRows": self.n_rows,
+            "refusals": [self.refusals.n_rows, self.refusals.n_answerable],
             "metrics": {
                 metric: totals.to_dict()
                 for metric, totals in zip(self._plan.columns, self._columns, strict=True)
@@ -330,6 +343,7 @@ class ScoreTotals:
         """Read back what :meth:`to_dict` gave for the same plan."""
         totals = cls(plan)
         totals.n_rows = value["nRows"]
+        totals.refusals = Refusals(*value["refusals"])
         totals._columns = [ColumnTotals.from_dict(value["metrics"][name]) for name in plan.columns]
         totals._composite = ColumnTotals.from_dict(value["composite"])
         return totals
@@ -376,6 +390,22 @@ class ScoreSpool:
         """Let go of the file."""
         if self._file is not None:
             self._file.close()
+
+
+# Bits of the NaN that a number's result is; the lowest ones are free.
+_NAN_BITS: Final = np.uint64(0x7FF8000000000000)
+
+
+def with_reasons(scores: Scores, null_reasons: npt.NDArray[np.uint8]) -> Scores:
+    """The scores with why each null is one in the low bits of its NaN: kept where scores are."""
+    bits = np.where(np.isnan(scores), _NAN_BITS | null_reasons, scores.view(np.uint64))
+    return bits.view(np.float64)
+
+
+def reasons_in(scores: Scores) -> npt.NDArray[np.uint8]:
+    """What :func:`with_reasons` put there; 0 for a score."""
+    found = np.ascontiguousarray(scores).view(np.uint64).astype(np.uint8)
+    return np.where(np.isnan(scores), found, np.uint8(0))
 
 
 def read_scores(file: IO[bytes], width: int) -> Iterator[Scores]:

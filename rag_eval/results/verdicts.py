@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.options.plan import Plan
-from rag_eval.samples import MetricId
+from rag_eval.plumbing.spelling import counted
+from rag_eval.samples import MetricId, NullReason
 
 NOT_JUDGED: Final = -1
 """In the place of a verdict: there is none, or a file does not say."""
@@ -27,8 +28,9 @@ class Verdicts:
         Score at or above the metric's threshold, or at or below where lower is better; any
         score where there is no threshold. False where null.
     passed : bool, shape (R,)
-        No metric failed (a null does not fail), and the composite reaches its threshold. Where no
-        metric has a part in the composite, one that has a threshold was measured, if any has one.
+        No metric failed (a null does not fail), and the composite reaches its threshold. Where it
+        has none, or no metric has a part in it, one that has a threshold was measured, if any has
+        one; or all that have one are null because the answer claims nothing.
     """
 
     composite: npt.NDArray[np.float64]
@@ -36,23 +38,114 @@ class Verdicts:
     passed: npt.NDArray[np.bool_]
 
 
-def judge_rows(scores: npt.NDArray[np.float64], plan: Plan) -> Verdicts:
-    """Verdicts on a score matrix of shape (R, M), columns as in ``plan.columns``."""
+def judge_rows(
+    scores: npt.NDArray[np.float64],
+    plan: Plan,
+    null_reasons: npt.NDArray[np.uint8] | None = None,
+) -> Verdicts:
+    """Verdicts on a score matrix of shape (R, M), columns as in ``plan.columns``.
+
+    ``null_reasons``, of the same shape, tell rows whose answer declines from those that were not
+    measured.
+    """
     measured = ~np.isnan(scores)
     metric_passed = _metric_passed(scores, measured, plan)
     composite = _composite(scores, measured, plan)
-    reached = composite >= plan.composite_threshold
-    if plan.metrics and not any(_in_composite(metric, plan) for metric in plan.metrics):
-        reached = _any_measured(measured, plan)
+    is_composed = any(_in_composite(metric, plan) for metric in plan.metrics)
+    if not plan.metrics:
+        reached = np.zeros(len(scores), np.bool_)
+    elif is_composed and plan.composite_threshold is not None:
+        reached = np.asarray(composite >= plan.composite_threshold, np.bool_)
+    else:
+        reached = _any_measured(measured, plan, is_composed)
+        if null_reasons is not None:
+            reached |= _only_refused(measured, null_reasons, plan)
     return Verdicts(composite, metric_passed, (metric_passed | ~measured).all(axis=1) & reached)
 
 
-def _any_measured(measured: npt.NDArray[np.bool_], plan: Plan) -> npt.NDArray[np.bool_]:
-    """Whether a row has a score that could have failed; True where no metric can fail a row."""
-    gating = [plan.thresholds[metric] is not None for metric in plan.columns]
-    if not any(gating):
-        return np.ones(len(measured), np.bool_)
-    return np.asarray(measured[:, gating].any(axis=1), np.bool_)
+def _any_measured(
+    measured: npt.NDArray[np.bool_], plan: Plan, is_composed: bool
+) -> npt.NDArray[np.bool_]:
+    """Whether a row has a score that could have failed.
+
+    Where no metric can fail a row, any score; and none where all are diagnostics.
+    """
+    gating = _gating(plan)
+    if gating.any():
+        return np.asarray(measured[:, gating].any(axis=1), np.bool_)
+    if is_composed:
+        return np.asarray(measured.any(axis=1), np.bool_)
+    return np.ones(len(measured), np.bool_)
+
+
+def _only_refused(
+    measured: npt.NDArray[np.bool_], null_reasons: npt.NDArray[np.uint8], plan: Plan
+) -> npt.NDArray[np.bool_]:
+    """Rows that claim nothing which could fail: what could is null for a refusal.
+
+    A ground truth that is not there takes nothing from it.
+    """
+    refused = null_reasons == NullReason.REFUSAL
+    truths = np.array(["ground_truth" in plan.specs[metric].fields for metric in plan.columns])
+    no_truth = (null_reasons == NullReason.MISSING_FIELD) & truths
+    gating = _gating(plan)
+    excused = (refused | no_truth)[:, gating].all(axis=1) & refused[:, gating].any(axis=1)
+    return np.asarray(excused & ~measured[:, gating].any(axis=1), np.bool_)
+
+
+@dataclass(slots=True)
+class Refusals:
+    """Answers that only decline, counted.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_answerable : int
+        Those where relevant contexts were retrieved and no ground truth declines as well, as far as
+        the metrics of the plan tell.
+    """
+
+    n_rows: int = 0
+    n_answerable: int = 0
+
+    def add(
+        self,
+        scores: npt.NDArray[np.float64],
+        null_reasons: npt.NDArray[np.uint8],
+        plan: Plan,
+    ) -> None:
+        """Look at some rows."""
+        reasons = dict(zip(plan.columns, null_reasons.T, strict=True))
+        found = [reasons[name] == NullReason.REFUSAL for name in _OF_ANSWER if name in reasons]
+        if not found or not found[0].any():
+            return
+        self.n_rows += int(found[0].sum())
+        if "context_relevance" in reasons:
+            relevant = scores[:, plan.columns.index("context_relevance")] > 0
+            answerable = found[0] & relevant
+            if "context_recall" in reasons:
+                answerable &= reasons["context_recall"] != NullReason.REFUSAL
+            self.n_answerable += int(answerable.sum())
+
+    @property
+    def notes(self) -> list[str]:
+        """What to tell about a run that has any."""
+        if not self.n_rows:
+            return []
+        text = counted(self.n_rows, "answer") + " only declined: nothing in it to be faithful"
+        if self.n_rows > 1:
+            text = text.replace("in it", "in them")
+        if self.n_answerable:
+            text += f"; {self.n_answerable:,} although relevant contexts were retrieved"
+        return [text]
+
+
+_OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
+
+
+def _gating(plan: Plan) -> npt.NDArray[np.bool_]:
+    """The columns that can fail a row."""
+    return np.array([plan.thresholds[metric] is not None for metric in plan.columns], np.bool_)
 
 
 def _in_composite(metric: MetricId, plan: Plan) -> bool:

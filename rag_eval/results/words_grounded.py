@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import Evidence, GroundedDetails
+from rag_eval.kernels.settings import SHIPPED_WEIGHTS, GroundedSettings
 from rag_eval.metrics.ids import ALL_METRIC_IDS
 from rag_eval.metrics.seven import GROUNDED_METRICS
 from rag_eval.plumbing.javascript_numbers import three_decimals
-from rag_eval.results.row import EvalSignal, SentenceEvidence, Words
+from rag_eval.results.row import EvalSignal, Losses, Refusal, SentenceEvidence, Words
 from rag_eval.results.words_overlap import SENTENCE_SIGNALS, chunk_signals, low_score
 from rag_eval.samples import MetricId
 
@@ -20,6 +21,11 @@ RELEVANT: Final = 0.30
 """Relevance from which a chunk counts as relevant."""
 SENTENCE_CUT: Final = 0.60
 """Support below which a sentence counts as not supported."""
+
+
+REFUSED_ALTHOUGH: Final = "Refused although relevant contexts were retrieved"
+"""What is said of an answer that declines where it need not have."""
+_OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 
 
 class Cause(IntEnum):
@@ -60,6 +66,7 @@ class RowFacts:
     answer: str
     truths: Sequence[str]
     n_chunks: int
+    has_fitted_weights: bool
 
     @property
     def truth(self) -> str:
@@ -74,20 +81,36 @@ def _evidence(sentences: Sequence[Evidence]) -> tuple[SentenceEvidence, ...]:
             | {
                 "missing_numbers": tuple(found.missing_numbers),
                 "missing_names": tuple(found.missing_names),
+                "far_names": tuple(found.far_names),
+                "losses": Losses.of(found.losses),
             }
         )
         for found in sentences
     )
 
 
-def missing_words(numbers: Sequence[str], names: Sequence[str], place: str) -> list[str]:
-    """``numbers in no chunk: 7, 9``, and the same of names, where there are any."""
-    kinds = {"numbers": numbers, "names": names}
-    return [f"{kind} in no {place}: {', '.join(some)}" for kind, some in kinds.items() if some]
+class Lacking(Protocol):
+    """A sentence with what the contexts do not have of it."""
+
+    @property
+    def missing_numbers(self) -> Sequence[str]: ...
+    @property
+    def contradiction(self) -> tuple[str, str] | None: ...
+    @property
+    def missing_names(self) -> Sequence[str]: ...
+    @property
+    def far_names(self) -> Sequence[tuple[str, str]]: ...
 
 
-def _missing(found: Evidence) -> list[str]:
-    return missing_words(found.missing_numbers, found.missing_names, "chunk")
+def missing_words(found: Lacking, place: str) -> list[str]:
+    """``50 here, 40 in the chunk``, ``numbers in no chunk: 7, 9``, and the same of names."""
+    opposed = found.contradiction
+    words = [] if opposed is None else [f"{opposed[0]} here, {opposed[1]} in the {place}"]
+    numbers = [number for number in found.missing_numbers if not opposed or number != opposed[0]]
+    kinds = {"numbers": numbers, "names": found.missing_names}
+    words += [f"{kind} in no {place}: {', '.join(some)}" for kind, some in kinds.items() if some]
+    far = ", ".join(f"{left} and {right}" for left, right in found.far_names)
+    return [*words, f"names far from each other: {far}"] if far else words
 
 
 def _window(found: Evidence) -> str:
@@ -101,7 +124,7 @@ def _window(found: Evidence) -> str:
 
 
 def _of_sentences(metric: MetricId, words: str, sentences: Sequence[Evidence], text: str) -> Words:
-    """One signal per sentence below the cut: best window, numbers and names that no chunk has."""
+    """One signal per sentence below the cut that claims something: what the chunks have of it."""
     signal, severity = SENTENCE_SIGNALS[metric]
     signals = tuple(
         EvalSignal(
@@ -109,31 +132,35 @@ def _of_sentences(metric: MetricId, words: str, sentences: Sequence[Evidence], t
             metric_id=metric,
             severity=severity,
             message=f"Sentence is carried to {three_decimals(found.support)} only "
-            f"({'; '.join([_window(found), *_missing(found)])}).",
+            f"({'; '.join([_window(found), *missing_words(found, 'chunk')])}).",
             evidence=text[slice(*found.span)],
             context_chunk_index=found.chunk,
         )
         for index, found in enumerate(sentences)
-        if found.support < SENTENCE_CUT
+        if found.support < SENTENCE_CUT and not found.no_claim
     )
     return words, signals, {"evidence": _evidence(sentences)}
 
 
 def _faithfulness(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
+    # Its one sentence may have another score than the answer.
+    weighed = ", with weights fitted to labels" if facts.has_fitted_weights else ""
     words = (
-        f"Support of {len(sentences)} answer sentence(s) by the contexts, by their content words: "
-        f"{three_decimals(score)}. A low score is strong evidence, a high one weak."
+        f"Support of {len(sentences)} answer sentence(s) by the contexts, by their content words"
+        f"{weighed}: {three_decimals(score)}. A low score is strong evidence, a high one weak."
     )
-    return _of_sentences("faithfulness", words, sentences, facts.answer)
+    explanation, signals, more = _of_sentences("faithfulness", words, sentences, facts.answer)
+    if facts.details.losses is not None:
+        more["losses"] = Losses.of(facts.details.losses)
+    return explanation, signals, more
 
 
 def _hallucination_rate(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
-    below = sum(found.support < SENTENCE_CUT for found in sentences)
     words = (
-        f"{below}/{len(sentences)} answer sentence(s) carried to less than 0.60 "
-        f"(score={three_decimals(score)}, 1 is no hallucination)."
+        f"{three_decimals(score)} of the answer's sentences carried to 0.60 or more (1 is no "
+        "hallucination; labels of citations do not count)."
     )
     return _of_sentences("hallucination_rate", words, sentences, facts.answer)
 
@@ -161,7 +188,8 @@ def _context_relevance(facts: RowFacts, score: float) -> Words:
 
 def _low(metric: MetricId, score: float) -> tuple[EvalSignal, ...]:
     # The default: thresholds of the caller move verdicts, not signals.
-    return low_score(metric, score, GROUNDED_METRICS[metric].threshold)
+    threshold = GROUNDED_METRICS[metric].threshold
+    return () if threshold is None else low_score(metric, score, threshold)
 
 
 def _context_precision(facts: RowFacts, score: float) -> Words:
@@ -205,7 +233,10 @@ _EXPLAINED: Final[dict[MetricId, Callable[[RowFacts, float], Words]]] = {
 
 
 def words_of_row(
-    details: GroundedDetails, batch: SampleBatch, metrics: Iterable[MetricId]
+    details: GroundedDetails,
+    batch: SampleBatch,
+    settings: GroundedSettings,
+    metrics: Iterable[MetricId],
 ) -> dict[MetricId, Words]:
     """Explanations, signals and details for the scores of some metrics of a batch of one row."""
     facts = RowFacts(
@@ -213,6 +244,7 @@ def words_of_row(
         answer=batch.answer.text(0),
         truths=batch.row_truth_texts(0),
         n_chunks=int(batch.row_contexts[1]),
+        has_fitted_weights=settings.weights != SHIPPED_WEIGHTS,
     )
     return {metric: _words(metric, facts) for metric in metrics}
 
@@ -223,13 +255,27 @@ def _words(metric: MetricId, facts: RowFacts) -> Words:
     if cause is not Cause.COUNTED:
         is_null = facts.details.reasons[number] != 0
         signals = () if is_null else _zero_signal(metric, cause)
-        return _CAUSES[cause], signals, _zero_details(metric, cause, facts)
+        return _cause_words(metric, cause, facts), signals, _zero_details(metric, cause, facts)
     score = facts.details.scores[number]
     if metric in _EXPLAINED:
         return _EXPLAINED[metric](facts, score)
     spec = GROUNDED_METRICS[metric]  # a diagnostic
     direction = "higher" if spec.higher_is_better else "lower"
     return f"{spec.summary}: {three_decimals(score)} ({direction} is better).", (), {}
+
+
+def _cause_words(metric: MetricId, cause: Cause, facts: RowFacts) -> str:
+    refusal = facts.details.refusal
+    if cause is Cause.REFUSAL and metric == "context_recall":
+        return "The ground truth only says that nothing is said: there is nothing to retrieve."
+    if cause is Cause.REFUSAL and refusal is not None and refusal[1]:
+        return f"{_CAUSES[cause]} {REFUSED_ALTHOUGH}."
+    return _CAUSES[cause]
+
+
+def refusal_of(details: GroundedDetails) -> Refusal | None:
+    """What the answer does, where it declines."""
+    return None if details.refusal is None else Refusal(*details.refusal)
 
 
 def _zero_signal(metric: MetricId, cause: Cause) -> tuple[EvalSignal, ...]:
@@ -240,7 +286,13 @@ def _zero_signal(metric: MetricId, cause: Cause) -> tuple[EvalSignal, ...]:
 
 
 def _zero_details(metric: MetricId, cause: Cause, facts: RowFacts) -> dict[str, Any]:
-    """Chunks without a word have a relevance of 0 each, where there is a question."""
+    """Chunks without a word have a relevance of 0 each, where there is a question.
+
+    The sentences of an answer that only refuses keep their evidence.
+    """
+    answer = facts.details.answer
+    if cause == Cause.REFUSAL and metric in _OF_ANSWER and answer is not None:
+        return {"evidence": _evidence(answer)}
     if metric in ("context_relevance", "context_precision") and cause == Cause.NO_CONTEXT:
         return {"chunk_scores": (0.0,) * facts.n_chunks}
     return {}

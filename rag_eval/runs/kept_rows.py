@@ -88,7 +88,8 @@ class KeptRows:
         metrics = self._plan.columns
         shape = (-1, len(metrics))
         scores = np.concatenate(self._scores).reshape(shape)
-        verdicts = judge_rows(scores, self._plan)
+        null_reasons = np.concatenate(self._null_reasons).reshape(shape)
+        verdicts = judge_rows(scores, self._plan, null_reasons)
         metric_passed = verdicts.metric_passed.astype(np.int8)
         metric_passed[np.isnan(scores)] = NOT_JUDGED
         for place, metric in enumerate(metrics):
@@ -99,7 +100,7 @@ class KeptRows:
             ids=self._ids,
             metrics=tuple(metrics),
             scores=scores,
-            null_reasons=np.concatenate(self._null_reasons).reshape(shape),
+            null_reasons=null_reasons,
             metric_passed=metric_passed,
             composite=verdicts.composite,
             passed=verdicts.passed.astype(np.int8),

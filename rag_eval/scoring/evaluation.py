@@ -44,7 +44,7 @@ def evaluate(
     metrics : iterable of str, optional
         Metric ids in snake_case or camelCase; the seven by default.
     **options : EvaluateOptions
-        ``profile`` ("overlap" or "grounded"), ``thresholds``, ``composite_threshold`` (0.6; 0.5 in
+        ``profile`` ("overlap" or "grounded"), ``thresholds``, ``composite_threshold`` (0.6; none in
         the grounded profile), ``composite_weights`` (1 each), ``heuristic``, ``language``,
         ``stemmer``, ``calibration``; see there.
 
@@ -52,7 +52,7 @@ def evaluate(
     -------
     EvalResult
         ``result.passed`` is true when no metric is below its threshold and the composite score,
-        the weighted mean of the scores that are not null, reaches its own.
+        the weighted mean of the scores that are not null, reaches its own, where it has one.
 
     Raises
     ------

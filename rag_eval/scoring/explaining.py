@@ -22,7 +22,14 @@ from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
 from rag_eval.results import words_overlap
 from rag_eval.results.judged import JudgedRowScores
-from rag_eval.results.row import ByMetric, CostTracker, EvalResult, MetricResult, Words
+from rag_eval.results.row import (
+    ByMetric,
+    CostTracker,
+    EvalResult,
+    MetricResult,
+    Refusal,
+    Words,
+)
 from rag_eval.results.verdicts import judge_rows
 from rag_eval.samples import MetricId, NullReason
 
@@ -66,6 +73,7 @@ class ScoredRow:
     computed: dict[MetricId, Computed]
     native_words: NativeWords
     language: str | None
+    refusal: Refusal | None = None
     found: Mapping[MetricId, Scored] = field(default_factory=dict)
     judged: JudgedRowScores = field(default_factory=dict)
 
@@ -84,7 +92,7 @@ class ScoredRow:
     def explained(self, evaluated_at: str) -> EvalResult:
         """The row's result, with an explanation and signals for each score."""
         plan = self.plan
-        verdicts = judge_rows(self.scores.reshape(1, -1), plan)
+        verdicts = judge_rows(self.scores.reshape(1, -1), plan, self._null_reasons())
         composite = float(verdicts.composite[0])
         words, cost = self._words()
         columns = zip(
@@ -104,7 +112,13 @@ class ScoredRow:
             evaluated_at=evaluated_at,
             signature=signature_of(plan),
             language=self.language,
+            refusal=self.refusal,
         )
+
+    def _null_reasons(self) -> npt.NDArray[np.uint8]:
+        """Why scores are null; shape (1, M)."""
+        reasons = [self.computed.get(metric) for metric in self.plan.columns]
+        return np.array([[0 if one is None else one.null_reason for one in reasons]], np.uint8)
 
     def _words(self) -> tuple[dict[MetricId, Words], CostTracker]:
         """The words for every column, and what judging the row took."""
@@ -154,7 +168,7 @@ def scored_row(
         Those that scorers read, where the sample does not have them all.
     """
     metrics = metric_numbers(plan.native_columns)
-    details, native_words, language = _details(batch, place, plan, metrics)
+    details, native_words, language, refusal = _details(batch, place, plan, metrics)
     computed: dict[MetricId, Computed] = {}
     for metric, number in zip(plan.native_columns, metrics.tolist(), strict=True):
         reason = NullReason(details.reasons[number])
@@ -177,6 +191,7 @@ def scored_row(
         computed,
         native_words,
         language,
+        refusal,
         found,
         judged or {},
     )
@@ -184,15 +199,17 @@ def scored_row(
 
 def _details(
     batch: SampleBatch, place: int, plan: Plan, metrics: npt.NDArray[np.int64]
-) -> tuple[kernels.RowDetails | kernels.GroundedDetails, NativeWords, str | None]:
-    """What kernels find in a row, the words for it, and the language it was read in."""
+) -> tuple[kernels.RowDetails | kernels.GroundedDetails, NativeWords, str | None, Refusal | None]:
+    """What kernels find in a row, the words for it, its language, and whether it declines."""
     settings = plan.settings
     if isinstance(settings, OverlapSettings):
         found = kernels.overlap_details(batch, place, settings, metrics)
-        return found, partial(words_overlap.words_of_row, found, batch, place, settings), None
+        words = partial(words_overlap.words_of_row, found, batch, place, settings)
+        return found, words, None, None
     from rag_eval.results import words_grounded
 
     # Of the row alone: the stems of a whole batch would be found anew for every row.
     batch = batch.row(place)
     details = kernels.grounded_details(batch, 0, settings, metrics)
-    return details, partial(words_grounded.words_of_row, details, batch), LISTED[details.language]
+    words = partial(words_grounded.words_of_row, details, batch, settings)
+    return details, words, LISTED[details.language], words_grounded.refusal_of(details)

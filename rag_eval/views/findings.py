@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from rag_eval.results.row import EvalResult, EvalSignal, MetricResult
-from rag_eval.results.words_grounded import missing_words
 from rag_eval.samples import MetricId
 from rag_eval.views.sentences import SentenceView, answer_sentences, truth_sentences
 
@@ -74,8 +73,7 @@ def _sentence_lines(
 
 def _sentence_line(sentence: SentenceView) -> str:
     head = "not supported" if sentence.level == "unsupported" else "weakly supported"
-    missing = missing_words(sentence.missing_numbers, sentence.missing_names, "context")
-    return "; ".join([f"{head} ({sentence.support:.2f}): “{sentence.text}”", *missing])
+    return "; ".join([f"{head} ({sentence.support:.2f}): “{sentence.text}”", *sentence.remarks])
 
 
 def _cut(lines: list[str]) -> list[str]:

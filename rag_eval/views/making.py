@@ -199,7 +199,7 @@ class RunWatch:
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Look at the rows of a block, whose first is row ``first_row`` of the run."""
-        verdicts = judge_rows(scored.scores, self._plan)
+        verdicts = judge_rows(scored.scores, self._plan, scored.null_reasons)
 
         def row(place: int) -> KeptRow:
             return KeptRow.of(scored, place, first_row, self._plan)

@@ -19,7 +19,7 @@ from rag_eval.kernels import scoring as kernels
 from rag_eval.kernels.scoring import metric_numbers
 from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.results.row import EvalResult, MetricResult, SentenceEvidence
-from rag_eval.results.words_grounded import SENTENCE_CUT
+from rag_eval.results.words_grounded import SENTENCE_CUT, missing_words
 from rag_eval.results.words_overlap import LOW_SUPPORT
 from rag_eval.samples import MetricId
 from rag_eval.views.texts import contexts_of, fields_of, text_of, truths_of
@@ -47,7 +47,8 @@ class SentenceView:
     support : float
         From 0 to 1, by the profile of the result.
     level : {"supported", "weak", "unsupported"}
-        Grounded: supported from 0.60 on, unsupported below 0.30. Overlap: unsupported where
+        Grounded: supported from 0.60 on, and where nothing is claimed; unsupported below 0.30.
+        Overlap: unsupported where
         hallucination_rate counts it (0.15 by default), weak where faithfulness warns of it (0.30).
     chunk : int or None
         The context that carries it best; None where none does.
@@ -55,6 +56,10 @@ class SentenceView:
         The best passage of that context, in code points; None where the whole context counts.
     missing_numbers, missing_names : tuple of str
         Those that no context has.
+    contradiction : (str, str) or None
+        The sentence's number, and the other one that stands in its place in the context.
+    far_names : tuple of (str, str)
+        Names that the contexts have, but not near each other.
     """
 
     text: str
@@ -65,11 +70,18 @@ class SentenceView:
     window: tuple[int, int] | None = None
     missing_numbers: tuple[str, ...] = ()
     missing_names: tuple[str, ...] = ()
+    contradiction: tuple[str, str] | None = None
+    far_names: tuple[tuple[str, str], ...] = ()
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Numbers and names that no context has."""
         return self.missing_numbers + self.missing_names
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the contexts have otherwise, or not at all: ``50 here, 40 in the context``."""
+        return tuple(missing_words(self, "context"))
 
 
 def answer_sentences(result: EvalResult) -> tuple[SentenceView, ...]:
@@ -130,16 +142,19 @@ def _fits(evidence: Sequence[SentenceEvidence], text: str, contexts: Sequence[st
 
 
 def _grounded_view(text: str, found: SentenceEvidence) -> SentenceView:
-    level: Level = "supported" if found.support >= SENTENCE_CUT else "weak"
+    carried = found.support >= SENTENCE_CUT or found.no_claim
+    level: Level = "supported" if carried else "weak"
     return SentenceView(
         text=text[slice(*found.span)],
         span=found.span,
         support=found.support,
-        level="unsupported" if found.support < _HARDLY else level,
+        level="unsupported" if found.support < _HARDLY and not carried else level,
         chunk=found.chunk,
         window=found.window,
         missing_numbers=found.missing_numbers,
         missing_names=found.missing_names,
+        contradiction=found.contradiction,
+        far_names=found.far_names,
     )
 
 

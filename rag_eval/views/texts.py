@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from rag_eval.results.row import EvalResult, MetricResult, sample_dict
 from rag_eval.samples import EvalSample, NullReason
@@ -43,6 +43,12 @@ def id_text(sample: Any) -> str | None:
 def row_name(number: int, known: str | None) -> str:
     """What people call the row with this number, which is from 0: the first is row 1."""
     return f"row {number + 1}" if known is None else f'row {number + 1} ("{known}")'
+
+
+DECLINES: Final = "declines to answer"
+"""What is said of a row whose answer does."""
+ALTHOUGH: Final = ", although relevant contexts were retrieved"
+"""... where it need not have."""
 
 
 def null_text(metric: MetricResult) -> str:

@@ -15,7 +15,7 @@ import rag_eval
 from rag_eval.errors import InputError
 from rag_eval.kernels.languages import LISTED
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.results.row import EvalResult, SentenceEvidence
+from rag_eval.results.row import EvalResult, Losses, SentenceEvidence
 from rag_eval.samples import NullReason
 from tests.oracle import grounded as oracle
 from tests.tables import every_row
@@ -39,6 +39,7 @@ ZEROS = {
     "empty answer": "The answer holds no word",
     "refusal": "The answer declines to answer",
 }
+REFUSED = ("The answer declines to answer", "The ground truth only says that nothing is said")
 
 
 def _load() -> dict[str, dict[str, Any]]:
@@ -84,6 +85,9 @@ def differences(sample: dict[str, Any], found: EvalResult, wanted: dict[str, Any
     agreeing |= {
         "language": found.language == listed(wanted["language"]),
         "chunk scores": chunk_scores_agree(found, wanted["chunk_scores"]),
+        "losses": found.metrics.faithfulness.losses == losses_of(wanted["losses"]),
+        "refusal": (None if found.refusal is None else found.refusal.to_dict())
+        == wanted["refusal"],
         "sentences": evidence_agrees(found, "faithfulness", wanted)
         and evidence_agrees(found, "hallucination_rate", wanted),
     }
@@ -101,6 +105,9 @@ def reason_agrees(
     result, reason = found.metrics[metric], wanted["reasons"].get(metric)
     if reason is None:
         return result.null_reason == NullReason.MEASURED and result.score is not None
+    if wanted[metric] is None and reason == "refusal":
+        declined = result.explanation.startswith(REFUSED)
+        return result.null_reason == NullReason.REFUSAL and declined
     if wanted[metric] is None:
         field, words = NULLS[reason]
         null = null_reason(sample, field)
@@ -137,7 +144,15 @@ def sentence_of(wanted: dict[str, Any]) -> SentenceEvidence:
         covered=wanted["covered"],
         missing_numbers=tuple(wanted["missing_numbers"]),
         missing_names=tuple(wanted["missing_names"]),
+        contradiction=None if wanted["contradiction"] is None else tuple(wanted["contradiction"]),
+        far_names=tuple(map(tuple, wanted["far_names"])),
+        no_claim=wanted["no_claim"],
+        losses=losses_of(wanted["losses"]),
     )
+
+
+def losses_of(wanted: dict[str, Any] | None) -> Losses | None:
+    return None if wanted is None else Losses(**wanted)
 
 
 # ----------------------------------------------------------------------------------------- tests
@@ -206,7 +221,7 @@ def test_a_language_that_is_none_is_refused(tag: str) -> None:
 def test_the_list_of_departures_is_closed() -> None:
     assert CASES.keys() >= set(EMPTY_LIST)
     assert all(case["sample"].get("language") not in NO_LANGUAGES for case in CASES.values())
-    assert len(CASES) == 423
+    assert len(CASES) == 558
     assert len(NAMES) == 422
     reasons = [case["expected"]["reasons"].values() for case in CASES.values()]
     assert set().union(*reasons) == {*NULLS, *ZEROS}

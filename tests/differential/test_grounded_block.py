@@ -110,6 +110,8 @@ def oracle_nulls(row: Sample, found: grounded.GroundedRow) -> list[NullReason]:
     return [
         NullReason.MEASURED
         if found.scores[metric] is not None
+        else NullReason.REFUSAL
+        if found.reasons[metric] == grounded.REFUSAL
         else null_reason(row, FIELD_OF_REASON[found.reasons[metric]])
         for metric in METRIC_IDS
     ]
@@ -158,6 +160,8 @@ def assert_equal_to_oracle(
     assert found.answer == evidence_of(wanted.answer_sentences)
     assert found.truth == evidence_of(wanted.truth_sentences)
     assert found.best_truth == wanted.best_truth
+    assert found.losses == wanted.losses
+    assert found.refusal == wanted.refusal
     assert_same_relevances(found.chunk_scores, wanted.chunk_scores)
     assert_same_relevances(found.precision_scores, wanted.precision_scores)
 
@@ -408,21 +412,25 @@ def test_only_the_rows_asked_for_are_written(begin: int, end: int) -> None:
     batch = packed(ROWS[:12])
     scores = np.full((12, 7), -7.0)
     reasons = np.full((12, 7), 77, np.uint8)
+    losses = np.full((12, 8), -7.0)
     chosen = GroundedSettings()
     grounded_block.score_block(
         *kernels._grounded_arguments(batch, chosen),
         *kernels._stem_arguments(batch, chosen),
+        np.array(chosen.weights),
         np.arange(7),
         12345,
         begin,
         end,
         scores,
         reasons,
+        losses,
     )
     outside = np.ones(12, bool)
     outside[begin:end] = False
     assert (scores[outside] == -7).all()
     assert (reasons[outside] == 77).all()
+    assert (losses[outside] == -7).all()
     assert_same_scores(scores[begin:end], corpus_scores()[begin:end])
     assert np.array_equal(reasons[begin:end] != 0, np.isnan(corpus_scores()[begin:end]))
 

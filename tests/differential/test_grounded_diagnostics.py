@@ -207,7 +207,8 @@ def test_self_knowledge(
     [
         ("It has 12 hens.", ["It has 13 hens."], None, 1.0),
         ("It has 12 hens.", ["It has twelve hens."], None, 0.0),
-        ("It has 12 or 13 of 12 hens.", ["It has 13 hens."], None, 1 / 2),  # once a sentence
+        ("It has 2.3 million hens.", ["2,300,000"], None, 0.0),
+        ("It has 12 or 13 of 12 hens.", ["It has 13 hens."], None, 2 / 3),  # each time
         ("It has 12. Yes, 12. Or 13.", ["It has 13 hens."], None, 2 / 3),
         ("It has 12 hens.", ["It has hens."], "Why 12?", 0.0),
         ("It has 1,200 hens and ½.", ["1200"], None, 1 / 2),

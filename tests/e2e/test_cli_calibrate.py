@@ -16,6 +16,8 @@ from click.testing import CliRunner, Result
 import rag_eval
 from rag_eval.calibration.fitting import Calibration, calibrate
 from rag_eval.cli.program import program
+from rag_eval.kernels.settings import LOSSES
+from tests import labelled_museums as museums
 
 # Every third answer is bad, and labelled so but for one of each kind.
 N_ROWS = 60
@@ -113,6 +115,86 @@ def test_json_and_the_file_hold_what_python_gives(
     assert Calibration.load(output) == found
     assert Calibration.from_dict(json.loads(done.stdout)) == found
     assert found.signature == batch().signature
+
+
+# ------------------------------------------------------------------------------------- weights
+
+
+@pytest.fixture
+def museum_run(tmp_path: Path) -> Path:
+    path = tmp_path / "museums.json"
+    rag_eval.evaluate_batch(museums.SAMPLES, ["faithfulness"], profile="grounded").to_json(path)
+    return path
+
+
+@pytest.fixture
+def museum_labels(tmp_path: Path) -> Path:
+    rows = zip(museums.SAMPLES, museums.LABELS, strict=True)
+    labels = [{"id": sample["id"], "label": label} for sample, label in rows]
+    return json_lines(tmp_path / "museum-labels.jsonl", labels)
+
+
+def test_weights_are_shown_with_what_they_gain(museum_run: Path, museum_labels: Path) -> None:
+    done = run(museum_run, museum_labels)
+    assert (done.exit_code, done.stderr) == (0, "")
+    found = Calibration.from_dict(
+        json.loads(run(museum_run, museum_labels, "--format", "json").stdout)
+    )
+    refit = found.refit
+    assert refit is not None
+    assert refit.used
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert done.stdout.startswith("faithfulness (grounded), logistic: 80 labels, 66% good\n")
+    assert ["AUROC", "on", "rows", "held", "out", f"{refit.shipped_auroc:.3f}", "–"] in lines
+    gain = ["gain", "of", "fitted", "weights", f"{refit.gain.estimate:+.3f}"]
+    assert [*gain, f"{refit.gain.low:.3f}", "to", f"{refit.gain.high:.3f}"] in lines
+    shown = {" ".join(line[:-2]): line[-1] for line in lines if len(line) > 2}
+    for name, weight in zip(LOSSES, refit.weights, strict=True):
+        assert shown[name.replace("_", " ")] == f"{weight:.2f}"
+
+
+def test_weights_left_as_they_are(tmp_path: Path, museum_run: Path, museum_labels: Path) -> None:
+    left = run(museum_run, museum_labels, "--no-refit")
+    assert "weight" not in left.stdout
+    coins = [
+        {"id": sample["id"], "label": int(number % 7 < 3)}
+        for number, sample in enumerate(museums.SAMPLES)
+    ]
+    done = run(museum_run, json_lines(tmp_path / "coins.jsonl", coins))
+    assert done.exit_code == 0
+    told = "the weights stay as shipped: fitted ones do not rank rows held out better\n"
+    assert done.stdout.endswith(told)
+    few = run(museum_run, json_lines(tmp_path / "few.jsonl", coins[:29]))
+    why = "the weights of faithfulness were not refitted: a refit takes 30 labelled rows, 8 of each"
+    assert f"note: {why} class\n" in few.stderr
+
+
+def test_a_calibration_with_weights_in_a_run(
+    tmp_path: Path, museum_run: Path, museum_labels: Path
+) -> None:
+    output = tmp_path / "c.json"
+    assert run(museum_run, museum_labels, "--output", output).exit_code == 0
+    found = Calibration.load(output)
+    data = json_lines(tmp_path / "samples.jsonl", museums.SAMPLES)
+    options = ["--metrics", "faithfulness", "--profile", "grounded", "--calibration", str(output)]
+    for arguments in (
+        ["score", str(data), str(tmp_path / "scores.csv")],
+        ["run", str(data), "--output", str(tmp_path / "again.json"), "--min-pass-rate", "0.5"],
+    ):
+        done = CliRunner().invoke(program, [*arguments, *options])
+        assert done.exit_code == 0, done.output
+    with (tmp_path / "scores.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    passed = [row["passed"] == "true" for row in rows]
+    assert passed == [float(row["faithfulness"]) >= found.threshold for row in rows]
+    assert sum(map(bool.__eq__, passed, museums.GOOD)) > 0.9 * len(rows)
+    again = rag_eval.BatchEvalResult.from_json(tmp_path / "again.json")
+    assert again.signature == found.signature
+    compared = CliRunner().invoke(
+        program, ["compare", str(museum_run), str(tmp_path / "again.json")]
+    )
+    assert compared.exit_code == 2
+    assert "faithfulness_weights" in compared.output
 
 
 def test_few_labels_come_with_a_warning(tmp_path: Path, scores: Path) -> None:

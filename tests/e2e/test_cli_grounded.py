@@ -170,7 +170,7 @@ def test_many_rows_with_several_golds(tmp_path: Path) -> None:
     assert done.exit_code == 0
     expected = library(rows)
     n_passed = int(expected.sample_passed.sum())
-    assert 0 < n_passed < 625
+    assert n_passed == 625  # the sound ones
     assert f"({n_passed}/1250) is at least 0.00" in done.stderr
     assert json.loads(done.stdout)["aggregates"] == expected.summary_dict()["aggregates"]
     assert expected.aggregates.context_recall.n == 750

@@ -16,8 +16,10 @@ from click.testing import CliRunner, Result
 
 from rag_eval.cli.program import program
 from rag_eval.jobs.file_run import run_file
+from rag_eval.metrics.seven import PROFILE_METRICS
 from rag_eval.results.batch_reading import read_row
 from rag_eval.results.reading import ResultFile
+from rag_eval.samples import Profile
 from rag_eval.views.result_rows import overview, rows_with_id
 from tests.fluent_judge import FluentJudge
 from tests.warm_processes import WarmProcess
@@ -57,8 +59,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["grounded.jsonl", "bare.json", "overlap.json.gz"])
 def test_the_whole_is_the_table_of_the_run_and_its_worst_rows(folder: Path, name: str) -> None:
-    options: dict[str, Any] = {} if name.startswith("overlap") else {"profile": "grounded"}
-    run = run_file(HANDBOOK, worst=3, **options)
+    profile: Profile = "overlap" if name.startswith("overlap") else "grounded"
+    run = run_file(HANDBOOK, worst=3, profile=profile)
     done = show(folder / name)
     assert done.exit_code == 0
     for metric, aggregate in run.result.aggregates.items():
@@ -66,7 +68,9 @@ def test_the_whole_is_the_table_of_the_run_and_its_worst_rows(folder: Path, name
         assert row.split()[1] == f"{aggregate.mean:.2f}"
         assert f"({aggregate.n}/66)" in row
         shown = [row.split()[-3], row.split()[-1]]
-        assert shown == [f"{aggregate.pass_rate:.2f}", f"{aggregate.null_rate:.2f}"]
+        decides = PROFILE_METRICS[profile][metric].threshold is not None
+        passed = f"{aggregate.pass_rate:.2f}" if decides else "–"
+        assert shown == [passed, f"{aggregate.null_rate:.2f}"]
     assert f"{folder / name}: 66 rows, {run.result.n_passed} passed\n" in done.stdout
     assert "verdict" not in done.stdout
     heads = [line for line in done.stdout.splitlines() if line.startswith("row ")]
@@ -108,16 +112,16 @@ def test_memory_does_not_grow_with_the_texts(tmp_path: Path) -> None:
 def test_a_row_is_shown_with_what_carries_each_sentence(folder: Path) -> None:
     text = show(folder / "grounded.jsonl", "hb-020").stdout
     lines = text.splitlines()
-    assert lines[0].startswith('row 20 ("hb-020")  composite 0.13  FAIL  profile grounded')
+    assert lines[0].startswith('row 20 ("hb-020")  composite 0.11  FAIL  profile grounded')
     assert "  Do I need a permit to film for publication?" in lines
-    assert "    1 ~ 0.47 [0]  Photography is not restricted, as long as you use" in text
-    assert "   t1 ✗ 0.29 [0]  Yes, a permit from the director's office" in text
+    assert "    1 ~ 0.42 [0]  Photography is not restricted, as long as you use" in text
+    assert "   t1 ✗ 0.25 [0]  Yes, a permit from the director's office" in text
     assert "numbers in no context: 80" in map(str.strip, lines)
     assert "«red torches may be used outdoors." in text
     assert "best match for 1, t1" in text
     assert len(re.findall(r"best match for t?\d", text)) == 1
-    assert "  ✗ faithfulness 0.466 (threshold 0.60)" in lines
-    assert "    - critical: Sentence is carried to 0.466 only" in text
+    assert "  ✗ faithfulness 0.416 (threshold 0.60)" in lines
+    assert "    - critical: Sentence is carried to 0.416 only" in text
     assert "found anew" not in text
     assert "\x1b" not in text
 
@@ -335,11 +339,11 @@ def on_a_terminal(*arguments: object, stream: str, **variables: str) -> tuple[st
 def test_colours_are_for_terminals_and_marks_for_all(folder: Path) -> None:
     row = ("show", folder / "grounded.jsonl", "hb-020")
     coloured, _ = on_a_terminal(*row, stream="stdout")
-    assert "\x1b[33m~ 0.47\x1b[0m" in coloured
+    assert "\x1b[33m~ 0.42\x1b[0m" in coloured
     assert "«\x1b[4;33mred torches" in coloured
     bare, _ = on_a_terminal(*row, stream="stdout", NO_COLOR="1")
     assert "\x1b[33m" not in bare
-    assert "~ 0.47 [0]" in bare
+    assert "~ 0.42 [0]" in bare
     dumb, _ = on_a_terminal(*row, stream="stdout", TERM="dumb")
     assert "\x1b" not in dumb
     assert "«red torches" in dumb

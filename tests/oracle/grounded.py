@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from tests.oracle.grounded_answers import correctness, is_refusal
+from tests.oracle.grounded_answers import correctness
 from tests.oracle.grounded_characters import fold
-from tests.oracle.grounded_claims import Chunks, Evidence, support
+from tests.oracle.grounded_claims import WEIGHTS, Chunks, Evidence, Losses, support
 from tests.oracle.grounded_markup import begins_with_label
+from tests.oracle.grounded_refusals import declines, only_refuses
 from tests.oracle.grounded_relevance import RELEVANT, Query, average_precision, relevance
 from tests.oracle.grounded_text import Text, clean, read, sentences, tokens
 from tests.oracle.grounded_words import Reading, detect, detect_language, stem
@@ -29,11 +30,11 @@ __all__ = [
 
 THRESHOLDS = {
     "faithfulness": 0.60,
-    "hallucination_rate": 0.70,
+    "hallucination_rate": 0.50,
     "context_recall": 0.60,
-    "context_relevance": 0.50,
-    "context_precision": 0.50,
-    "answer_relevance": 0.40,
+    "context_relevance": None,
+    "context_precision": None,
+    "answer_relevance": None,
     "answer_correctness": 0.40,
 }
 METRICS = tuple(THRESHOLDS)
@@ -48,13 +49,21 @@ EMPTY_ANSWER = "empty answer"
 REFUSAL = "refusal"
 
 
+class Refusal(NamedTuple):
+    """An answer that declines: it says nothing else; relevant chunks were there."""
+
+    only: bool
+    answerable: bool
+
+
 @dataclass
 class GroundedRow:
     """Scores by metric, None where there is nothing to measure, with reasons of nulls and zeros.
 
     Evidence is that of the answer's sentences and of the first best ground truth's, which is
-    ``best_truth`` of those given. ``chunk_scores`` are by the question, ``precision_scores`` as
-    context_precision has them: by the question read with its own first best ground truth.
+    ``best_truth`` of those given. ``losses`` are those of the answer as a whole. ``chunk_scores``
+    are by the question, ``precision_scores`` as context_precision has them: by the question read
+    with its own first best ground truth that claims something.
     """
 
     language: str
@@ -65,6 +74,8 @@ class GroundedRow:
     best_truth: int | None = None
     answer_sentences: list[Evidence] | None = None
     truth_sentences: list[Evidence] | None = None
+    losses: Losses | None = None
+    refusal: Refusal | None = None
 
     def give(self, score: float | None, reason: str | None, *metrics: str) -> None:
         for metric in metrics:
@@ -84,6 +95,10 @@ class ReadSample:
     truth_places: list[int]  # among those given
     chunks: list[Reading] | None
 
+    def claims(self) -> list[Reading]:
+        """The ground truths that do not only refuse, for which there is nothing to retrieve."""
+        return [truth for truth in self.truths if not only_refuses(truth)]
+
     def blocked(self) -> tuple[float | None, str] | None:
         """Score and reason of whatever needs chunks, when they cannot be measured."""
         if self.chunks is None:
@@ -93,16 +108,22 @@ class ReadSample:
         return None
 
 
-def evaluate(sample: Mapping[str, Any], language: str | None = None) -> GroundedRow:
-    """The language is the one given here, the sample's, or the detected one."""
+def evaluate(
+    sample: Mapping[str, Any], language: str | None = None, weights: Sequence[float] = WEIGHTS
+) -> GroundedRow:
+    """The language is the one given here, the sample's, or the detected one.
+
+    The weights are those of faithfulness.
+    """
     read_row = read_sample(sample, language or sample.get("language"))
     row = GroundedRow(read_row.language)
     chunks = Chunks(read_row.chunks or [])
-    _score_answer_support(row, read_row, chunks)
+    _score_answer_support(row, read_row, chunks, weights)
     _score_truth_support(row, read_row, chunks)
     _score_chunks(row, read_row)
     _score_answer_relevance(row, read_row)
     _score_correctness(row, read_row)
+    _find_refusal(row, read_row)
     row.scores = {metric: row.scores[metric] for metric in METRICS}
     return row
 
@@ -136,31 +157,49 @@ def _given_truths(given: str | Sequence[str | None] | None) -> Sequence[str | No
     return [given] if given is None or isinstance(given, str) else given
 
 
-def _score_answer_support(row: GroundedRow, sample: ReadSample, chunks: Chunks) -> None:
+def _score_answer_support(
+    row: GroundedRow, sample: ReadSample, chunks: Chunks, weights: Sequence[float]
+) -> None:
     metrics = ("faithfulness", "hallucination_rate")
     blocked = sample.blocked()
     if sample.answer is None or not sample.answer.norms:
         row.give(None, NO_ANSWER, *metrics)
+        return
+    if blocked is None:
+        found = support(sample.answer, chunks, sample.question, weights)
+        row.answer_sentences = found.sentences
+    if blocked is not None and blocked[1] == NO_CONTEXTS:
+        row.give(*blocked, *metrics)
+    elif only_refuses(sample.answer):
+        row.give(None, REFUSAL, *metrics)
     elif blocked is not None:
         row.give(*blocked, *metrics)
     else:
-        found = support(sample.answer, chunks, sample.question)
-        carried = [sentence for sentence in found.sentences if sentence.score >= SUPPORTED]
-        row.answer_sentences = found.sentences
+        row.losses = found.losses
         row.give(found.score, None, "faithfulness")
-        row.give(len(carried) / len(found.sentences), None, "hallucination_rate")
+        row.give(_share_carried(sample.answer, found.sentences), None, "hallucination_rate")
+
+
+def _share_carried(answer: Reading, sentences: Sequence[Evidence]) -> float:
+    """Labels of citations do not count, unless there is nothing else."""
+    pairs = zip(answer.text.sentences, sentences, strict=True)
+    counted = [found for sentence, found in pairs if not sentence.is_label] or sentences
+    return sum(found.score >= SUPPORTED for found in counted) / len(counted)
 
 
 def _score_truth_support(row: GroundedRow, sample: ReadSample, chunks: Chunks) -> None:
-    blocked = sample.blocked()
+    blocked, claims = sample.blocked(), sample.claims()
     if not sample.truths:
         row.give(None, NO_TRUTH, "context_recall")
+    elif not claims:
+        row.give(None, REFUSAL, "context_recall")
     elif blocked is not None:
         row.give(*blocked, "context_recall")
     else:
-        found = [support(truth, chunks, sample.question) for truth in sample.truths]
+        found = [support(truth, chunks, sample.question) for truth in claims]
         best = _first_best([one.score for one in found])
-        row.best_truth = sample.truth_places[best]
+        places = dict(zip(map(id, sample.truths), sample.truth_places, strict=True))
+        row.best_truth = places[id(claims[best])]
         row.truth_sentences = found[best].sentences
         row.give(found[best].score, None, "context_recall")
 
@@ -182,7 +221,7 @@ def _score_chunks(row: GroundedRow, sample: ReadSample) -> None:
         row.chunk_scores = relevance(Query(sample.question), chunks)
         relevant = [score for score in row.chunk_scores if score >= RELEVANT]
         row.give(len(relevant) / len(chunks), None, "context_relevance")
-        queries = [Query(sample.question, truth) for truth in sample.truths]
+        queries = [Query(sample.question, truth) for truth in sample.claims()]
         found = [relevance(query, chunks) for query in queries or [Query(sample.question)]]
         precisions = [average_precision(scores) for scores in found]
         row.precision_scores = found[_first_best(precisions)]
@@ -196,7 +235,7 @@ def _score_answer_relevance(row: GroundedRow, sample: ReadSample) -> None:
         row.give(None, NO_ANSWER, "answer_relevance")
     elif not sample.answer.norms:
         row.give(0.0, EMPTY_ANSWER, "answer_relevance")
-    elif is_refusal(sample.answer):
+    elif declines(sample.answer):
         row.give(0.0, REFUSAL, "answer_relevance")
     else:
         (score,) = relevance(Query(sample.question), [sample.answer])
@@ -214,3 +253,10 @@ def _score_correctness(row: GroundedRow, sample: ReadSample) -> None:
         answer, question = sample.answer, sample.question
         best = max(correctness(answer, truth, question) for truth in sample.truths)
         row.give(best, None, "answer_correctness")
+
+
+def _find_refusal(row: GroundedRow, sample: ReadSample) -> None:
+    if sample.answer is not None and declines(sample.answer):
+        relevant = any(score >= RELEVANT for score in row.chunk_scores or [])
+        claimed = len(sample.claims()) == len(sample.truths)
+        row.refusal = Refusal(only_refuses(sample.answer), claimed and relevant)

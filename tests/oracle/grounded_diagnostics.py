@@ -19,9 +19,8 @@ from tests.oracle.grounded import (
     ReadSample,
     read_sample,
 )
-from tests.oracle.grounded_claims import CHECKED, Chunks, is_number, support
+from tests.oracle.grounded_claims import Chunks, support
 from tests.oracle.grounded_relevance import RELEVANT, Query, relevance
-from tests.oracle.grounded_text import Sentence
 from tests.oracle.grounded_words import Reading
 
 NO_RELEVANT_CHUNK = "no relevant chunk"
@@ -145,44 +144,18 @@ def _self_knowledge(sample: ReadSample, found: Diagnosis) -> None:
 # -------------------------------------------------------------------------------------- figures
 
 
-def _known(sample: ReadSample) -> tuple[set[str], set[str]]:
-    """Words and stems of the chunks and the question."""
-    texts = [*(sample.chunks or []), *([sample.question] if sample.question else [])]
-    words = {word for text in texts for word in text.words}
-    return words, {stem for text in texts for stem in text.stems}
-
-
 def _numbers(sample: ReadSample, found: Diagnosis) -> None:
-    """A number counts once in each sentence that has it."""
+    """As faithfulness counts them."""
     assert sample.answer is not None
-    words, _ = _known(sample)
-    numbers = [
-        number
-        for sentence in sample.answer.text.sentences
-        for number in set(filter(is_number, _slice(sample.answer.words, sentence)))
-    ]
-    missing = [number for number in numbers if number not in words]
-    found.give("unsupported_numbers", len(missing), len(numbers), NO_NUMBERS)
+    numbers = support(sample.answer, Chunks(sample.chunks or []), sample.question).numbers
+    found.give("unsupported_numbers", numbers.wrong, numbers.n, NO_NUMBERS)
 
 
 def _names(sample: ReadSample, found: Diagnosis) -> None:
-    """A name counts each time; the word that opens a sentence is capitalised anyway."""
-    answer = sample.answer
-    assert answer is not None
-    _, stems = _known(sample)
-    names = [
-        stem
-        for stem, named, capital in zip(
-            answer.stems, answer.named, answer.text.capitals, strict=True
-        )
-        if named and capital == CHECKED
-    ]
-    missing = [stem for stem in names if stem not in stems]
-    found.give("unsupported_names", len(missing), len(names), NO_NAMES)
-
-
-def _slice(words: Sequence[str], sentence: Sentence) -> Sequence[str]:
-    return words[sentence.first : sentence.last]
+    """As faithfulness counts them: each time, the word that opens a sentence aside."""
+    assert sample.answer is not None
+    names = support(sample.answer, Chunks(sample.chunks or []), sample.question).names
+    found.give("unsupported_names", names.wrong, names.n, NO_NAMES)
 
 
 _SCORES = {

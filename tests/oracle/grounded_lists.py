@@ -24,5 +24,7 @@ _ENGLISH = _load("english.toml")
 
 NUMBER_WORDS: dict[str, str] = _ENGLISH["numbers"]
 KINDS = {kind: _words(text) for kind, text in _ENGLISH["kinds"].items()}
-REFUSALS: list[str] = _ENGLISH["phrases"]["refusals"]
+ORDINALS: dict[str, int] = _ENGLISH["ordinals"]
+MULTIPLIERS: dict[str, int] = _ENGLISH["multipliers"]  # powers of ten
+ROLES = {role: _words(text) for role, text in _ENGLISH["roles"].items()}
 ABBREVIATIONS = _words(_ENGLISH["phrases"]["abbreviations"])

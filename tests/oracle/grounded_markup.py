@@ -27,6 +27,7 @@ _BRACKETED = re.compile(
     rf"\[{_REFERENCE}(?: ?[,;–-] ?{_REFERENCE}){{0,30}}\]"
     "|【[0-9]{1,3}(?:[:†][^】\n]{0,60})?】"
 )
+_CITATIONS = re.compile(f"(?:[ \u00a0]{{0,2}}(?:{_BRACKETED.pattern}))+")
 _LABEL = re.compile(rf"{SPACE}*\[{_REFERENCE}\]")
 _ROUND = re.compile(
     "[ \u00a0]\\([1-9][0-9]?(?:, ?[1-9][0-9]?){0,9}\\)"
@@ -83,6 +84,11 @@ def _pieces(string: str) -> Iterator[Span]:
 def begins_with_label(chunk: str) -> bool:
     """A chunk that begins with ``[2]`` makes ``[2]`` in the other texts a word, not a citation."""
     return _LABEL.match(chunk) is not None
+
+
+def is_citation(text: str, begin: int, end: int) -> bool:
+    """Nothing stands there but square citations."""
+    return _CITATIONS.fullmatch(text, begin, end) is not None
 
 
 def lines(text: str) -> list[Span]:

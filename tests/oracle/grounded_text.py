@@ -16,7 +16,7 @@ from tests.oracle.grounded_characters import (
     kinds,
 )
 from tests.oracle.grounded_lists import ABBREVIATIONS
-from tests.oracle.grounded_markup import SPACE, Cleaned, Span, lines
+from tests.oracle.grounded_markup import SPACE, Cleaned, Span, is_citation, lines
 from tests.oracle.unicode17 import WHITESPACE
 
 # Patterns over kinds of characters, see `grounded_characters.kinds`.
@@ -36,6 +36,12 @@ _STOP = re.compile("[.!?…]|[。！？｡।॥؟۔։።။។]+")
 _BLANKS = re.compile(SPACE + "+")
 BEFORE_BLANK = frozenset(".!?…")
 CLOSING = frozenset("\"')]”’»›」』）】")
+# What opens a clause, whose first word may be capitalised as that of a sentence, and what may
+# stand between the two.
+CLAUSE_OPENERS = frozenset(":;–—•|：；")
+OPENING = frozenset("\"'“”‘’„«»([")
+HEADING_WORDS = range(2, 9)
+SMALL_WORD = 4  # characters; a longer one is capitalised in a heading
 LONGEST_ABBREVIATION = 7  # letters looked at; more are a word
 
 
@@ -46,19 +52,21 @@ class Token(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Characters ``begin:end`` and tokens ``first:last``."""
+    """Characters ``begin:end`` and tokens ``first:last``; a label is nothing but citations."""
 
     begin: int
     end: int
     first: int
     last: int
+    is_label: bool
 
 
 class Text:
     """A cleaned string with its tokens and sentences, all offsets into the cleaned text.
 
     ``runs`` are the tokens with glued runs left whole, ``capitals`` a number for each token: 2 in
-    a capitalised word, 1 in one that opens a sentence and so has to be, 0 in any other.
+    a capitalised word, 1 in one that opens a sentence or clause or is of a heading and so has to
+    be, 0 in any other.
     """
 
     def __init__(self, string: str, keep_square: bool = False) -> None:
@@ -67,7 +75,7 @@ class Text:
         scanner = _Scanner(self.text)
         self.tokens, self.runs = scanner.tokens, scanner.runs
         self.norms = [token.norm for token in self.tokens]
-        self.sentences = _with_tokens(sentence_spans(self.text), self.tokens)
+        self.sentences = _with_tokens(self.text, self.tokens)
         self.capitals = _capitals(self)
 
     def original(self, begin: int, end: int) -> Span:
@@ -98,7 +106,7 @@ def runs(string: str, keep_square: bool = False) -> list[str]:
 def sentences(string: str, keep_square: bool = False) -> list[tuple[int, int, int, int]]:
     """Offsets in the string as given, then first token and one past the last; none is empty."""
     text = read(string, keep_square)
-    return [(*text.original(begin, end), *words) for begin, end, *words in text.sentences]
+    return [(*text.original(s.begin, s.end), s.first, s.last) for s in text.sentences]
 
 
 def capitals(string: str, keep_square: bool = False) -> list[int]:
@@ -270,16 +278,17 @@ def _is_ascii_letter(ch: str) -> bool:
     return ch.isascii() and ch.isalpha()
 
 
-def _with_tokens(found: list[Span], all_tokens: list[Token]) -> list[Sentence]:
+def _with_tokens(text: str, all_tokens: list[Token]) -> list[Sentence]:
     """Sentences without a token are none; a token belongs where it begins."""
     kept: list[Sentence] = []
     at = 0
-    for begin, end in found:
+    for begin, end in sentence_spans(text):
         first = at
         while at < len(all_tokens) and all_tokens[at].begin < end:
             at += 1
         if at > first:
-            kept.append(Sentence(begin, end, first, at))
+            label = is_citation(text, begin, end)
+            kept.append(Sentence(begin, end, first, at, label))
     return kept
 
 
@@ -289,20 +298,53 @@ def _with_tokens(found: list[Span], all_tokens: list[Token]) -> list[Sentence]:
 def _capitals(text: Text) -> list[int]:
     levels = [0] * len(text.tokens)
     character_kinds = kinds(text.text)
-    for begin, end, first, last in text.sentences:
-        at = first
-        for opens, word in enumerate(_CASED_WORD.finditer(character_kinds, begin, end)):
-            word_end = word.start() + len(word[0].rstrip(".-'"))
-            level = _capital_level(text.text[word.start() : word_end], opens == 0)
-            while at < last and text.tokens[at].begin < word_end:
-                if text.tokens[at].begin >= word.start():
+    for sentence in text.sentences:
+        words = [found.span() for found in _CASED_WORD.finditer(character_kinds, *sentence[:2])]
+        heading_end = _heading_end(text.text, sentence, words)
+        at = sentence.first
+        for begin, end in words:
+            opens = (
+                begin == words[0][0]
+                or begin < heading_end
+                or _opens_clause(text.text, sentence.begin, begin)
+            )
+            word_end = begin + len(character_kinds[begin:end].rstrip(".-'"))
+            level = _capital_level(text.text[begin:word_end], opens)
+            while at < sentence.last and text.tokens[at].begin < word_end:
+                if text.tokens[at].begin >= begin:
                     levels[at] = level
                 at += 1
     return levels
 
 
+def _heading_end(text: str, sentence: Sentence, words: list[Span]) -> int:
+    """Where ``Less Flexible Hours:`` ends, before its colon; 0 without such a heading."""
+    last = next((i for i, (_, end) in enumerate(words) if _ends_heading(text, end, sentence)), -1)
+    heading = [text[begin:end] for begin, end in words[: last + 1]]
+    capitalised = [category(word[0]) == "Lu" for word in heading]
+    if len(heading) not in HEADING_WORDS or 2 * sum(capitalised) < len(heading):
+        return 0
+    long = [len(word) > SMALL_WORD for word in heading]
+    if any(is_long and not upper for is_long, upper in zip(long, capitalised, strict=True)):
+        return 0
+    return words[last][1]
+
+
+def _ends_heading(text: str, end: int, sentence: Sentence) -> bool:
+    if end == sentence.end or text[end] != ":":
+        return False
+    return end + 1 == sentence.end or text[end + 1] in WHITESPACE
+
+
+def _opens_clause(text: str, begin: int, word: int) -> bool:
+    at = word - 1
+    while at >= begin and (text[at] in OPENING or text[at] in WHITESPACE):
+        at -= 1
+    return at >= begin and text[at] in CLAUSE_OPENERS
+
+
 def _capital_level(word: str, opens: bool) -> int:
-    """A word that opens a sentence is capitalised of itself only when all of it is ("NASA")."""
+    """Where any word is capitalised, one is of itself only when all of it is ("NASA")."""
     if category(word[0]) != "Lu":
         return 0
     if opens and (len(word) == 1 or any(category(ch) in ("Ll", "Lt") for ch in word)):

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from tests.oracle.grounded_characters import category, spans, within
 from tests.oracle.grounded_lists import NUMBER_WORDS, STOP_WORDS
+from tests.oracle.grounded_numbers import Numbers
 from tests.oracle.grounded_text import Text, read
 
 UNDETERMINED = "und"
@@ -34,6 +35,7 @@ class Reading:
         )
         self.stems = [stem(word) for word in self.words] if english else self.words
         self.is_content = [word not in stop_words for word in self.words]
+        self.numbers = Numbers(self.words, english)
         self.named = [
             capital > 0 and len(word) > 1 and content
             for capital, word, content in zip(
@@ -41,11 +43,14 @@ class Reading:
             )
         ]
 
+    def meaning(self, first: int, last: int) -> list[str]:
+        """Stems of the content words of a run of tokens."""
+        return [self.stems[i] for i in range(first, last) if self.is_content[i]]
+
     def content_stems(self, first: int = 0, last: int | None = None) -> list[str]:
         """Stems of the content words of a run of tokens; of all its words when it has none."""
-        stems = self.stems[first:last]
-        flags = self.is_content[first:last]
-        return [word for word, content in zip(stems, flags, strict=True) if content] or stems
+        end = len(self.stems) if last is None else last
+        return self.meaning(first, end) or self.stems[first:end]
 
 
 # --------------------------------------------------------------------------------------- detection

@@ -22,6 +22,7 @@ from rag_eval import (
     MetricResult,
     MetricThresholds,
 )
+from rag_eval.calibration import Refit
 from rag_eval.calibration.fitting import Calibration
 from rag_eval.comparing import MetricChange, RunComparison
 
@@ -61,6 +62,10 @@ assert_type(calibration.threshold, float)
 assert_type(calibration.threshold_interval.low, float | None)
 assert_type(calibration.probabilities([0.5, 0.75]), npt.NDArray[np.float64])
 assert_type(calibration.probability(0.5), float | None)
+assert_type(calibration.weights, dict[str, float] | None)
+assert_type(
+    rag_eval.calibrate(batch, [1, 0], metric="faithfulness", refit=False).refit, Refit | None
+)
 
 comparison = rag_eval.compare("old.json", batch, slices=["topic"], margin={"faithfulness": 0.01})
 assert_type(comparison, RunComparison)

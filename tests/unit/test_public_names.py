@@ -200,7 +200,7 @@ print(*sys.modules)
 # ------------------------------------------------------------------------------- public paths
 
 PATHS = {
-    "rag_eval.calibration": "Calibration calibrate",
+    "rag_eval.calibration": "Calibration Refit calibrate",
     "rag_eval.distributed": "score_spark",
     "rag_eval.errors": "InputError",
     "rag_eval.kernels": "score_overlap score_grounded pack_texts",

@@ -201,6 +201,7 @@ def _parts(row: ViewedRow, limits: Limits) -> dict[str, Any]:
     return {
         "question": passage(text_of(result, "question"), "q"),
         "answer": passage(text_of(result, "answer"), "a"),
+        "refusal": result.refusal,
         "truth": passage(truth, "t"),
         "n_covered": sum(view.level == "supported" for view in covering),
         "n_truth_sentences": len(covering),

@@ -423,7 +423,7 @@ def test_page_says_what_was_measured_and_shows_no_row(monkeypatch: pytest.Monkey
     assert "| SQuAD F1 | 0.750 (" in text
     assert "Known sets that are not on this page: begin_wow," in text
     assert "| rapidfuzz | not installed: left out | MIT |" in text
-    assert "| wice | faithfulness | 0.7604 | 1.0000 | **differs** |" in text
+    assert "| wice | faithfulness | 0.7604 | 0.7730 | 1.0000 | **differs** |" in text
     assert "context_recall (stand-in), 1 set" in text
     assert text.count("\n## ") == len(set(text.split("\n## ")[1:]))
 
@@ -508,7 +508,8 @@ def test_grounded_agrees_with_people_as_its_definition_does(name: str) -> None:
         pytest.skip(f"{name}.jsonl.gz: {sets.absence()}")
     trial = of_metric(sets.load_trials(name, path), sets.KNOWN[name].metric)
     scored = scorers.profile_scores(trial, "grounded")
-    assert not np.isnan(scored).any()
+    # An answer that only declines has no faithfulness; it ranks with the worst.
+    scored = np.nan_to_num(scored, nan=0.0)
     measured = measures.auroc(np.array(trial.good), scored)
     tolerance = scorers.DEFINITION_TOLERANCE
     assert measured == pytest.approx(scorers.DEFINITION_AUROC[name], abs=tolerance)

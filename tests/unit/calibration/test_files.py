@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,11 @@ from hypothesis import strategies as st
 
 from rag_eval.calibration.files import read_calibrations, write_calibrations
 from rag_eval.calibration.fitting import Calibration, calibrate
+from rag_eval.calibration.refitting import refit_weights
 from rag_eval.errors import InputError
-from rag_eval.kernels.settings import OverlapSettings
+from rag_eval.kernels.settings import LOSSES, GroundedSettings, OverlapSettings
 from rag_eval.options.signature import Signature
+from rag_eval.stats.index_sources import Resampling
 from tests.tables import every_row
 
 SIGNATURE = Signature.of(("faithfulness",), OverlapSettings())
@@ -36,6 +40,24 @@ LOGISTIC = made(method="logistic", precision=0.6)
 RECALL = made("context_recall")
 
 
+def refitted(seed: int) -> Calibration:
+    """A calibration with weights that labels of these losses were fitted to."""
+    generator = np.random.default_rng(seed)
+    losses = generator.random((60, 8))
+    good = losses[:, 3] + generator.normal(0, 0.2, 60) < 0.5
+    found = refit_weights(losses, good, np.arange(60), Resampling(n_resamples=10))
+    settings = GroundedSettings(weights=found.weights)
+    return replace(
+        FAITHFULNESS,
+        signature=Signature.of(("faithfulness",), settings),
+        probability_map=found.probability_map,
+        refit=found,
+    )
+
+
+REFITTED = refitted(0)
+
+
 def written(folder: Path, value: object) -> Path:
     path = folder / "c.json"
     path.write_text(value if isinstance(value, str) else json.dumps(value))
@@ -45,7 +67,7 @@ def written(folder: Path, value: object) -> Path:
 # --------------------------------------------------------------------------------- round trip
 
 
-@every_row("calibration", [FAITHFULNESS, LOGISTIC])
+@every_row("calibration", [FAITHFULNESS, LOGISTIC, REFITTED])
 @every_row("name", ["c.json", "c.json.gz"])
 def test_round_trip(tmp_path: Path, calibration: Calibration, name: str) -> None:
     path = tmp_path / name
@@ -55,6 +77,7 @@ def test_round_trip(tmp_path: Path, calibration: Calibration, name: str) -> None
     scores = np.linspace(-1, 2, 301)
     assert (found.probabilities(scores) == calibration.probabilities(scores)).all()
     assert list(tmp_path.iterdir()) == [path]
+    assert pickle.loads(pickle.dumps(found)) == found
 
 
 def test_what_a_file_looks_like() -> None:
@@ -74,6 +97,7 @@ def test_what_a_file_looks_like() -> None:
         "nGroups",
         "nNull",
         "shareGood",
+        "refit",
     ]
     assert value["metricId"] == "faithfulness"
     assert value["signature"] == SIGNATURE.to_dict()
@@ -81,6 +105,33 @@ def test_what_a_file_looks_like() -> None:
     assert list(value["map"]) == ["scores", "probabilities"]
     assert list(LOGISTIC.to_dict()["map"]) == ["coefficient", "intercept"]
     assert json.loads(json.dumps(value)) == value
+
+
+def test_what_a_file_says_of_weights() -> None:
+    assert FAITHFULNESS.to_dict()["refit"] is None
+    assert FAITHFULNESS.weights is None
+    refit, found = REFITTED.to_dict()["refit"], REFITTED.refit
+    assert found is not None
+    assert refit == {
+        "used": True,
+        "weights": dict(zip([*LOSSES[:-1], "newName"], found.weights, strict=True)),
+        "slope": found.slope,
+        "intercept": found.intercept,
+        "shippedAuroc": found.shipped_auroc,
+        "refittedAuroc": found.refitted_auroc,
+        "gain": found.gain.to_dict(),
+    }
+    assert REFITTED.weights == dict(zip(LOSSES, found.weights, strict=True))
+    assert REFITTED.signature is not None
+    assert set(REFITTED.signature.options) == {"language", "stemmer", "faithfulness_weights"}
+
+
+def test_files_of_the_first_format_still_load(tmp_path: Path) -> None:
+    older = {**FAITHFULNESS.to_dict(), "formatVersion": 1}
+    del older["refit"]
+    assert Calibration.load(written(tmp_path, older)) == FAITHFULNESS
+    several = {"formatVersion": 1, "calibrations": {"faithfulness": older}}
+    assert read_calibrations(written(tmp_path, several)) == {"faithfulness": FAITHFULNESS}
 
 
 def test_a_failed_write_leaves_the_older_file(tmp_path: Path) -> None:
@@ -211,7 +262,7 @@ ISOTONIC = {"scores": [0.1, 0.2], "probabilities": [0.0, 1.0]}
 @every_row(
     ("path", "value", "message"),
     [
-        ("formatVersion", 2, "it has format version 2; this library reads 1"),
+        ("formatVersion", 3, "it has format version 3; this library reads 1 to 2: calibrate again"),
         ("formatVersion", True, "it has format version True"),
         ("formatVersion", "1", "it has format version '1'"),
         ("metricId", "faith", "unknown metric 'faith'"),
@@ -281,19 +332,66 @@ def test_a_falling_logistic_map_is_refused() -> None:
         Calibration.from_dict(broken)
 
 
+@every_row(
+    ("path", "value", "message"),
+    [
+        ("refit", 5, "Expected `object | null`, got `int` - at `$.refit`"),
+        ("refit", None, "refit: the weights are not those that the signature names"),
+        ("refit.used", False, "refit: the weights are not those that the signature names"),
+        ("refit.used", 1, "Expected `bool`, got `int` - at `$.refit.used`"),
+        ("refit.weights.window", 2.0, "Expected `float` <= 1.0 - at `$.refit.weights.window`"),
+        ("refit.weights.window", -0.1, "Expected `float` >= 0.0 - at `$.refit.weights.window`"),
+        ("refit.weights.skip", 0.9, "the weights from window to near must add up to 1"),
+        ("refit.weights.newName", 0.5, "refit: the weights are not those that the signature names"),
+        ("refit.weights.contradiction", float("nan"), "at `$.refit.weights.contradiction`"),
+        ("refit.weights.near", None, "Expected `float`, got `null` - at `$.refit.weights.near`"),
+        ("refit.weights.extra", 0.1, "Object contains unknown field `extra`"),
+        ("refit.slope", -1.0, "Expected `float` >= 0.0 - at `$.refit.slope`"),
+        ("refit.gain.low", None, "refit.gain: low and high must both be there, or both be null"),
+        ("refit.shippedAuroc", 1.5, "Expected `float` <= 1.0 - at `$.refit.shippedAuroc`"),
+        ("signature", None, "refit: only faithfulness under a signature has weights"),
+        ("metricId", "contextRecall", "refit: only faithfulness under a signature has weights"),
+        ("signature.options.faithfulness_weights", "0" * 12, "not those that the signature names"),
+        ("signature.options.faithfulness_weights", None, "not those that the signature names"),
+    ],
+)
+def test_each_field_of_weights_is_checked(path: str, value: object, message: str) -> None:
+    broken = copy.deepcopy(REFITTED.to_dict())
+    *parents, last = path.split(".")
+    place = broken
+    for name in parents:
+        place = place[name]
+    place[last] = value
+    with pytest.raises(InputError) as caught:
+        Calibration.from_dict(broken)
+    assert message in str(caught.value)
+
+
+def test_weights_of_no_calibration_are_refused() -> None:
+    """A signature that names weights, and nothing that says which."""
+    broken = FAITHFULNESS.to_dict()
+    broken["signature"] = REFITTED.to_dict()["signature"]
+    with pytest.raises(InputError, match="the weights are not those that the signature names"):
+        Calibration.from_dict(broken)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
     max_leaves=5,
 )
-PLACES = [(name,) for name in FAITHFULNESS.to_dict()] + [
-    (name, inner)
-    for name in ("signature", "map", "threshold", "balancedAccuracy")
-    for inner in FAITHFULNESS.to_dict()[name]
-]
+PLACES = (
+    [(name,) for name in FAITHFULNESS.to_dict()]
+    + [
+        (name, inner)
+        for name in ("signature", "map", "threshold", "balancedAccuracy")
+        for inner in FAITHFULNESS.to_dict()[name]
+    ]
+    + [("refit", inner) for inner in REFITTED.to_dict()["refit"]]
+)
 
 
-@given(st.sampled_from(PLACES), JSON, st.sampled_from([FAITHFULNESS, LOGISTIC]))
+@given(st.sampled_from(PLACES), JSON, st.sampled_from([FAITHFULNESS, LOGISTIC, REFITTED]))
 def test_no_value_does_worse_than_an_error(
     place: tuple[str, ...], value: object, calibration: Calibration
 ) -> None:

@@ -60,3 +60,36 @@ def test_speed_beside_plain_python_is_the_measured_one() -> None:
     ratio = measured("| 7 metrics, `overlap`, 1 thread, typical | ≥ 20 × plain Python |")[0]
     page = prose("how-to/migrate-from-rag-eval-node-ts.md")
     assert f"{ratio:.0f} times the speed of plain Python" in page
+
+
+REFITS = (ROOT / "benchmarks" / "validity" / "REFIT.md").read_text("utf-8")
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def test_what_a_calibration_gains_is_measured() -> None:
+    page = prose("meaning.md")
+    *_, balanced = [
+        _cells(line)
+        for line in REFITS.split("## Random labels")[0].splitlines()
+        if line.startswith("| 100 |")
+    ]
+    default, own, refit = (float(cell.split()[0]) for cell in balanced[2:5])
+    assert f"from {default:.3f} with the default threshold to {own:.3f} with a threshold" in page
+    assert f"of one's own and to {refit:.3f} with weights as well" in page
+    assert default < own < refit
+    better = {}
+    for size in (30, 100):
+        (table,) = re.findall(rf"With {size} labels:\n\n(.*?)\n\n", REFITS, re.DOTALL)
+        rows = [_cells(line) for line in table.splitlines()[2:]]
+        better[size] = sum(float(row[6].split()[0]) > float(row[5]) for row in rows), len(rows)
+    (few, n_sets), (more, _) = better[30], better[100]
+    assert (
+        f"is better than the default one on {few} of {n_sets} sets, with 100 labels on {more}."
+        in page
+    )
+    seconds = re.search(r"took (\d+\.\d+) s of one core", REFITS)
+    assert seconds is not None
+    assert float(seconds[1]) < 1

@@ -12,9 +12,16 @@ import pytest
 
 from tests.oracle import grounded_relevance
 from tests.oracle.grounded import METRICS, GroundedRow, evaluate
-from tests.oracle.grounded_answers import correctness, is_refusal, letter_trigrams
+from tests.oracle.grounded_answers import (
+    correctness,
+    letter_trigrams,
+    polarity,
+    stated_numbers,
+)
 from tests.oracle.grounded_characters import fold
-from tests.oracle.grounded_claims import Evidence, Window, best_window
+from tests.oracle.grounded_claims import WEIGHTS, Evidence, Losses, Window, best_window
+from tests.oracle.grounded_numbers import Numbers
+from tests.oracle.grounded_refusals import declines, only_refuses
 from tests.oracle.grounded_relevance import Query, asked_kind, average_precision, type_match
 from tests.oracle.grounded_text import capitals, clean, read, runs, sentences, tokens
 from tests.oracle.grounded_words import Reading, detect_language, stem
@@ -51,6 +58,8 @@ def test_vector(case: dict[str, Any]) -> None:
     found = row.answer_sentences
     assert (None if found is None else list(map(plain, found))) == expected["sentences"]
     assert (None if found is None else [s.score for s in found]) == expected["sentence_scores"]
+    assert (None if row.losses is None else row.losses._asdict()) == expected["losses"]
+    assert (None if row.refusal is None else row.refusal._asdict()) == expected["refusal"]
 
 
 def same_score(metric: str, found: float | None, wanted: float | None) -> bool:
@@ -65,11 +74,11 @@ def close(value: Any) -> Any:
 
 def plain(evidence: Evidence) -> dict[str, Any]:
     """As JSON has it, where a span is a list."""
-    return json.loads(json.dumps(evidence._asdict()))
+    return json.loads(json.dumps(evidence._asdict() | {"losses": evidence.losses._asdict()}))
 
 
 def test_there_are_all_vectors() -> None:
-    assert len({case["id"] for case in CASES}) == len(CASES) == 423
+    assert len({case["id"] for case in CASES}) == len(CASES) == 558
 
 
 ANSWERS = [case["sample"]["answer"] for case in CASES if case["expected"]["sentences"]]
@@ -78,8 +87,10 @@ ANSWERS = [case["sample"]["answer"] for case in CASES if case["expected"]["sente
 @every_row("text", ANSWERS)
 def test_a_text_carries_itself(text: str) -> None:
     row = evaluate({"answer": text, "contexts": [text], "ground_truth": text})
+    assert {sentence.score for sentence in row.answer_sentences or []} == {1.0}
     for metric in EXACT:
-        assert row.scores[metric] == 1.0
+        refuses = row.reasons.get(metric) == "refusal"
+        assert row.scores[metric] == (None if refuses else 1.0), metric
 
 
 # ------------------------------------------------------------------------------ folding and markup
@@ -273,6 +284,28 @@ def test_capitals() -> None:
     }
 
 
+@every_row(
+    "text, wanted",
+    [
+        ("so: Ana", [0, 1]),
+        ("so; “Ana NASA", [0, 1, 2]),
+        ("so — (NASA", [0, 2]),
+        ("so, Ana", [0, 2]),
+        ("so:\nAna", [0, 1]),
+        ("x Less Flexible Hours: Ana Bob", [0, 1, 1, 1, 1, 2]),  # seven letters and no capital
+        ("Less Flexible Hours:", [1, 1, 1]),
+        ("Less flexible Hours: Ana Bob", [1, 0, 2, 1, 2]),
+        ("Less of Hours: Ana", [1, 0, 1, 1]),
+        ("Ana of the old: Bob", [1, 0, 0, 0, 1]),
+        ("Hours:Ana: Bob", [1, 1, 1]),
+        ("A B C D E F G H: I", [1] * 8 + [1]),
+        ("A B C D E F G H Ike: I", [1, *[2] * 8, 1]),
+    ],
+)
+def test_capitals_where_any_word_has_one(text: str, wanted: list[int]) -> None:
+    assert capitals(text) == wanted
+
+
 # ---------------------------------------------------------------------------------------- languages
 
 
@@ -379,35 +412,50 @@ COMET: Sample = {
 }
 
 
+def score_of(*losses: float) -> Any:
+    """Of the eight losses, the last ones left out where they are 0."""
+    return close(1 - sum(weight * loss for weight, loss in zip(WEIGHTS, losses, strict=False)))
+
+
 def test_support_of_a_sentence() -> None:
     """Content: ana, ortiz, found, 12, comet, 1987; three of them in the first chunk.
 
-    Of its six pairs the chunks have (in, 1987). 12 is missing; Ana opens, so Ortiz is the name.
+    Of its six pairs the chunks have (in, 1987), of its five content pairs none. 12 is missing; Ana
+    opens, so Ortiz is the only name.
     """
     row = evaluate(COMET)
-    assert row.answer_sentences == [
-        Evidence(
-            span=(0, 34),
-            score=close(0.4 * 3 / 6 + 0.35 / 6 + 0.1 / 2 + 0.15),
-            chunk=0,
-            window=(4, 26),
-            covered=0.5,
-            missing_numbers=["12"],
-            missing_names=[],
-        )
-    ]
-    assert row.scores["faithfulness"] == row.answer_sentences[0].score
+    (found,) = row.answer_sentences or []
+    assert found == Evidence(
+        span=(0, 34),
+        score=score_of(3 / 6, 5 / 6, 1, 1 / 2),
+        chunk=0,
+        window=(4, 26),
+        covered=0.5,
+        missing_numbers=["12"],
+        contradiction=None,
+        missing_names=[],
+        far_names=[],
+        no_claim=False,
+        losses=Losses(0.5, 1 - 1 / 6, 1.0, 0.5, 0.0, 0.0, 0, 0),
+    )
+    assert row.losses == found.losses
+    assert row.scores["faithfulness"] == found.score
     assert row.scores["hallucination_rate"] == 0.0
 
 
+def figures(sample: Sample) -> list[tuple[list[str], list[str], int]]:
+    """Per sentence: missing numbers, missing names, and whether that costs a deduction."""
+    sentences = evaluate(sample).answer_sentences or []
+    return [(s.missing_numbers, s.missing_names, s.losses.new_name) for s in sentences]
+
+
 def test_the_question_vouches_for_numbers_and_names() -> None:
-    sample = {**COMET, "contexts": ["Comets."], "question": "Did Ortiz see twelve in 1987?"}
-    assert evaluate(COMET | {"contexts": ["Comets."]}).answer_sentences == [
-        Evidence((0, 34), close(0.4 / 6), 0, (0, 6), 1 / 6, ["12", "1987"], ["ortiz"])
-    ]
-    assert evaluate(sample).answer_sentences == [
-        Evidence((0, 34), close(0.4 / 6 + 0.1 + 0.15), 0, (0, 6), 1 / 6, [], [])
-    ]
+    unknown = {**COMET, "contexts": ["Comets."]}
+    assert figures(unknown) == [(["12", "1987"], ["ortiz"], 1)]
+    assert evaluate(unknown).scores["faithfulness"] == score_of(5 / 6, 1, 1, 1, 1, 0, 0, 1)
+    known = {**unknown, "question": "Did Ortiz see twelve in 1987?"}
+    assert figures(known) == [([], [], 0)]
+    assert evaluate(known).scores["faithfulness"] == score_of(5 / 6, 1, 1)
 
 
 def test_sentences_weigh_by_their_content() -> None:
@@ -415,13 +463,13 @@ def test_sentences_weigh_by_their_content() -> None:
     row = evaluate({"answer": "Comets burn. It did.", "contexts": ["Comets burn!"]})
     first, second = row.answer_sentences or []
     assert (first.score, first.chunk, first.window) == (1.0, 0, (0, 11))
-    assert (second.score, second.chunk, second.window) == (0.25, None, None)
-    assert row.scores["faithfulness"] == close((0.4 * 2 + 0.35 * 2) / 4 + 0.25)
+    assert (second.score, second.chunk, second.window) == (score_of(1, 1, 1), None, None)
+    assert row.scores["faithfulness"] == score_of(1 / 2, 1 / 2, 1 / 2)
     assert row.scores["hallucination_rate"] == 0.5
 
 
-def test_numbers_and_names_are_pooled() -> None:
-    """A number counts once in a sentence, a name each time: 1 of 2 and 2 of 4 are missing.
+def test_numbers_and_names_are_pooled_and_each_time_counts() -> None:
+    """1 of 3 numbers and 2 of 4 names are missing.
 
     In no language all words are content, so the sentences weigh 9 and 4.
     """
@@ -429,12 +477,137 @@ def test_numbers_and_names_are_pooled() -> None:
     row = evaluate({"answer": answer, "contexts": ["Bob, 7, so."], "language": "und"})
     first, second = row.answer_sentences or []
     assert (first.missing_numbers, first.missing_names) == ([], ["ann"])
-    assert first.score == close(0.4 * 3 / 7 + 0.1 + 0.15 / 3)
+    assert first.score == score_of(4 / 7, 1, 1, 0, 2 / 3, 0, 0, 1)
     assert (second.missing_numbers, second.missing_names) == (["8"], [])
-    assert second.score == close(0.4 * 2 / 4 + 0.15)
-    assert row.scores["faithfulness"] == close(
-        0.4 * (9 * 3 / 7 + 4 * 2 / 4) / 13 + 0.1 / 2 + 0.15 / 2
-    )
+    assert second.score == score_of(2 / 4, 1, 1, 1)
+    window = (9 * 4 / 7 + 4 * 2 / 4) / 13
+    assert row.scores["faithfulness"] == score_of(window, 1, 1, 1 / 3, 1 / 2, 0, 0, 1)
+
+
+def test_skip_pairs_have_one_content_word_between_them_at_most() -> None:
+    """Stop words count for none, and no pair goes over the end of a chunk."""
+    answer = {"answer": "red fox ran", "language": "en"}
+    for chunk, lost in [
+        ("red fox ran", 0),
+        ("red old fox of the ran", 0),
+        ("red old big fox ran", 1 / 2),
+        ("fox red ran", 1 / 2),
+        ("ran fox red", 1),
+        ("red. fox ran", 0),
+    ]:
+        found = evaluate({**answer, "contexts": [chunk]}).losses
+        assert found is not None
+        assert found.skip == lost, chunk
+    parted = evaluate({**answer, "contexts": ["red", "fox", "ran"]}).losses
+    assert parted is not None
+    assert parted.skip == 1
+
+
+@every_row(
+    "chunk, lost",
+    [
+        ("Ana met Bob.", 0),
+        ("Ana " + "x " * 19 + "Bob", 0),  # within 20 tokens
+        ("Bob " + "x " * 20 + "Ana", 1),
+        ("Ana Ana" + " x" * 30 + " Bob", 1),
+        ("Ana " * 61 + "x " * 30 + "Bob " * 60, 1),
+        ("Ana " * 61 + "x " * 30 + "Bob " * 61, 0),  # too often to look
+    ],
+)
+def test_names_are_near_each_other(chunk: str, lost: float) -> None:
+    row = evaluate({"answer": "So Ana met Bob.", "contexts": [chunk], "language": "en"})
+    (found,) = row.answer_sentences or []
+    assert found.losses.near == lost
+    assert found.far_names == ([("ana", "bob")] if lost else [])
+
+
+def test_names_in_two_chunks_are_far_and_unknown_ones_make_no_pair() -> None:
+    row = evaluate({"answer": "So Ana met Eve and Bob.", "contexts": ["Ana", "Bob"]})
+    (found,) = row.answer_sentences or []
+    assert (found.far_names, found.missing_names) == ([("ana", "bob")], ["eve"])
+    assert found.losses.near == 1
+
+
+def values(text: str, english: bool = True) -> dict[int, tuple[float, ...]]:
+    return Numbers(text.split(), english).values
+
+
+@every_row(
+    "text, english, wanted",
+    [
+        ("7 07 2.50", True, {0: (7,), 1: (7,), 2: (2.5,)}),
+        ("2.3 million", True, {0: (2300000,)}),
+        ("2.3 million", False, {0: (2.3,)}),
+        ("5k 5 k", True, {0: (5000, 5), 1: (5000, 5)}),
+        ("5k 5bn 5km", False, {0: (5,), 1: (5,), 2: (5,)}),
+        ("5th 5pm 5x", True, {0: (5,), 1: (5,)}),
+        ("third", True, {0: (3,)}),
+        ("third", False, {}),
+        ("1.234 1.234.567", False, {0: (1234, 1.234), 1: (1234567,)}),
+        ("1.234 1.234.567", True, {0: (1.234,)}),
+        ("123456789012345 1234567890123456", True, {0: (123456789012345,)}),
+        ("999999999999999 trillion", True, {0: (999999999999999e12,)}),
+    ],
+)
+def test_values(text: str, english: bool, wanted: dict[int, tuple[float, ...]]) -> None:
+    assert values(text, english) == wanted
+
+
+def test_ordinals() -> None:
+    assert Numbers(["1st", "third", "5", "5th", "5s"], True).ordinals == {0, 1, 3}
+
+
+@every_row(
+    "text, wanted",
+    [
+        ("235 000", [(0, 1, 235000)]),
+        ("1 234 567", [(0, 1, 1234), (0, 2, 1234567), (1, 2, 234567)]),
+        ("98 7", [(0, 1, 98.7)]),
+        ("98 7 million", [(0, 1, 98.7), (0, 1, 98700000)]),
+        ("1234 000", []),
+        ("98 x7", []),
+        ("12345678901234 12", []),
+    ],
+)
+def test_second_readings(text: str, wanted: list[tuple[int, int, float]]) -> None:
+    assert Numbers(text.split(), True).readings == wanted
+
+
+@every_row(
+    "answer, chunk, missing, opposed",
+    [
+        ("So 50 beds.", "It has 40 beds.", ["50"], ("50", "40")),
+        ("So 50 new beds.", "It has 40 old big beds.", ["50"], ("50", "40")),
+        ("So 50 very new beds.", "It has 40 beds.", ["50"], None),
+        ("So 50 beds.", "It has 40 x x x beds.", ["50"], None),
+        ("So 50 beds.", "In 1999 it had 40 beds.", ["50"], ("50", "40")),
+        ("So 50 beds, not 40.", "It has 40 beds.", ["50"], None),
+        ("So 50th bed.", "It has 40 beds.", ["50th"], None),
+        ("So the sixth bed.", "The fifth bed.", ["sixth"], ("sixth", "fifth")),
+        ("So 50 million beds.", "It has 40 million beds.", ["50"], ("50", "40")),
+        ("So 2.3 million beds.", "2,300,000 beds", [], None),
+        ("So 98. 7 beds.", "98.7 beds", [], None),
+        ("So 50 beds.", "x " * 40 + "40 beds", ["50"], ("50", "40")),
+        ("So 50 beds in Rome. So 7.", "beds Rome" + " x" * 60 + " 40 beds", ["50"], None),
+    ],
+)
+def test_numbers_of_the_chunks(
+    answer: str, chunk: str, missing: list[str], opposed: tuple[str, str] | None
+) -> None:
+    found = (evaluate({"answer": answer, "contexts": [chunk]}).answer_sentences or [])[0]
+    assert found.missing_numbers == missing
+    assert found.contradiction == opposed
+    assert found.losses.contradiction == (opposed is not None)
+
+
+def test_lead_ins_and_labels_claim_nothing() -> None:
+    """They score as ever; but labels are no sentence that could be a hallucination."""
+    answer = "These are my hens:\nDogs bark. [2]"
+    row = evaluate({"answer": answer, "contexts": ["[2] Dogs bark."], "language": "en"})
+    assert [s.no_claim for s in row.answer_sentences or []] == [True, False, True]
+    assert row.scores["hallucination_rate"] == 0.5
+    only = evaluate({"answer": "[2]", "contexts": ["[2] x"], "language": "en"})
+    assert only.scores["hallucination_rate"] == 1.0
 
 
 def test_a_sentence_of_one_word() -> None:
@@ -466,7 +639,7 @@ def test_the_first_of_equal_chunks_is_named() -> None:
 
 def test_chunks_with_labels_make_citations_words() -> None:
     cited = {"answer": "Dogs bark [2].", "contexts": ["Cats purr.", " [^2] Dogs bark."]}
-    assert evaluate(cited).scores["faithfulness"] == close(0.4 + 0.35 / 2 + 0.1 + 0.15)
+    assert evaluate(cited).scores["faithfulness"] == score_of(0, 1 / 2, 1 / 2)
     unlabelled = {**cited, "contexts": ["Cats purr.", "Dogs [2] bark."]}
     assert evaluate(unlabelled).scores["faithfulness"] == 1.0
 
@@ -563,42 +736,88 @@ def test_the_ground_truth_belongs_to_the_question_in_precision_alone() -> None:
 # ------------------------------------------------------------------------------------------ answers
 
 
-@pytest.mark.parametrize(
-    ("answer", "refused"),
+@every_row(
+    "answer, only, refused",
     [
-        ("I don't know. Ana did.", True),
-        ("Ana did. I don't know.", False),
-        ("Well, I’m sorry!", True),
-        ("I cannot say.", True),
-        ("I can't say.", True),
-        ("That is not mentioned here.", True),
-        ("It does contain it.", False),
-        ("Knot mentioned", False),
-        ("", False),
+        ("The passages do not say.", True, True),
+        ("The text does not contain this information.", True, True),
+        ("The treaty does not contain a clause on fishing.", False, False),
+        ("The text does not contain it.", False, False),
+        ("The provided text does not contain it.", True, True),
+        ("There is no information about it.", True, True),
+        ("No information is given.", True, True),
+        ("No personal information is stored.", False, False),
+        ("The passages contain no mention of it.", True, True),
+        ("It is not stated in the text.", True, True),
+        ("Well, I do not know.", True, True),
+        ("I cannot swim.", False, False),
+        ("I can't find it.", True, True),
+        ("I don't have enough context.", True, True),
+        ("I don't know, but it opened in 1990.", False, False),
+        ("Sorry, but I don't know.", True, True),
+        ("I am so sorry.", False, False),  # says nothing, but not that it says nothing
+        ("I don't know. Ana did.", False, True),
+        ("Ana did. I don't know.", False, False),
+        ("While the text does not say, Ana did.", False, False),
+        ("I don't know. [2]", True, True),
+        ("One two three four five six seven eight nine ten one two I do not know.", False, False),
+        ("", False, False),
     ],
 )
-def test_refusals(answer: str, refused: bool) -> None:
-    assert is_refusal(reading(answer)) == refused
-    assert not is_refusal(reading(answer, "de"))
+def test_refusals(answer: str, only: bool, refused: bool) -> None:
+    kept = Reading(read(answer, keep_square=True), "en")
+    assert (only_refuses(kept), declines(kept)) == (only, refused)
+    assert not declines(reading(answer, "de"))
 
 
-def test_letter_trigrams() -> None:
-    assert letter_trigrams(reading("A, b.")) == {" a ", "a b", " b "}
-    assert letter_trigrams(reading("日本語")) == {" 日本", "日本語", "本語 "}
-
-
-@pytest.mark.parametrize(
-    ("question", "score"),
+@every_row(
+    "text, wanted",
     [
-        (None, 2 / 3 + (5 / 12 - 2 / 3) / 2),
-        ("Is Paris in France?", 2 / 3 + (5 / 12 - 2 / 3) / 2),  # it leaves nothing on either side
-        ("Paris?", (5 / 12) / 2),  # it leaves France of the truth
+        ("Yes, it did.", 1),
+        ("True", 1),
+        ("No, it did not.", -1),
+        ("no", -1),
+        ("Incorrect.", -1),
+        ("No one did.", 0),
+        ("No 5", 0),
+        ("No five", -1),  # as it is written, it is no number
+        ("It did. Yes.", 0),
+        ("", 0),
     ],
 )
-def test_correctness(question: str | None, score: float) -> None:
-    """Recall 1/2, precision 1; 5 of the 12 letter trigrams; two tokens, so half and half."""
-    asked = None if question is None else reading(question)
-    assert correctness(reading("Paris"), reading("Paris France"), asked) == close(score)
+def test_polarity(text: str, wanted: int) -> None:
+    assert polarity(reading(text)) == wanted
+    assert polarity(reading(text, "de")) == 0
+
+
+def test_stated_numbers() -> None:
+    assert stated_numbers(reading("3 or ½, third")) == {3.0, "½"}
+    assert stated_numbers(reading("third")) == set()
+    assert stated_numbers(reading("98. 7")) == {98.0, 7.0, 98.7}
+
+
+@every_row(
+    "answer, truth, score",
+    [
+        ("Yes red", "Yes red", 1),
+        ("Yes red", "yep red", (1 / 2, lambda c: c + 0.4 * (1 - c))),
+        ("Yes red", "No red", (2 / 3, lambda c: c * 0.5)),
+        ("red 12", "red 13", (1 / 2, lambda c: c * 0.7)),
+        ("red 12", "red twelve 13", (4 / 5, lambda c: c)),
+        ("red ½", "red ¼", (1 / 2, lambda c: c * 0.7)),
+        ("I do not know", "There is no information.", 1),
+    ],
+)
+def test_yes_no_numbers_and_refusals_in_correctness(answer: str, truth: str, score: Any) -> None:
+    """What the definition does to the score of words and letters."""
+    given, wanted = reading(answer), reading(truth)
+    if not isinstance(score, tuple):
+        assert correctness(given, wanted, None) == score
+        return
+    f1, moved = score
+    trigrams = letter_trigrams(wanted)
+    share = len(trigrams & letter_trigrams(given)) / len(trigrams)
+    assert correctness(given, wanted, None) == close(moved(f1 + (share - f1) / 2))
 
 
 def test_letters_count_less_in_a_long_truth() -> None:
@@ -624,7 +843,8 @@ CHUNKS = ("context_relevance", "context_precision")
         ({"answer": None}, None, "no answer", (*SUPPORT, "answer_relevance", "answer_correctness")),
         ({"answer": "?"}, None, "no answer", SUPPORT),
         ({"answer": ""}, 0.0, "empty answer", ("answer_relevance", "answer_correctness")),
-        ({"answer": "I am sorry."}, 0.0, "refusal", ("answer_relevance",)),
+        ({"answer": "I don't know. Ana."}, 0.0, "refusal", ("answer_relevance",)),
+        ({"ground_truth": "I don't know."}, None, "refusal", ("context_recall",)),
         ({"contexts": None}, None, "no contexts given", (*SUPPORT, *CHUNKS, "context_recall")),
         ({"contexts": []}, 0.0, "no context", (*SUPPORT, *CHUNKS, "context_recall")),
         ({"contexts": ["?", None]}, 0.0, "no context", (*SUPPORT, *CHUNKS, "context_recall")),
@@ -664,6 +884,47 @@ def test_null_goes_before_zero(change: Sample, reason: str, metrics: tuple[str, 
     row = evaluate(NOTHING | change)
     assert [row.scores[metric] for metric in metrics] == [None] * len(metrics)
     assert {row.reasons[metric] for metric in metrics} == {reason}
+
+
+def test_an_answer_that_only_refuses_is_no_hallucination() -> None:
+    """Null for want of a claim, even where there is no chunk; its sentences keep their evidence."""
+    refused = NOTHING | {"answer": "I don't know."}
+    row = evaluate(refused)
+    assert {name: row.scores[name] for name in SUPPORT} == dict.fromkeys(SUPPORT)
+    assert row.reasons == {**dict.fromkeys(SUPPORT, "refusal"), "answer_relevance": "refusal"}
+    assert row.scores["answer_relevance"] == 0
+    assert row.losses is None
+    assert len(row.answer_sentences or []) == 1
+    assert row.refusal == (True, False)
+    assert evaluate(refused | {"contexts": []}).reasons["faithfulness"] == "refusal"
+    assert evaluate(refused | {"contexts": []}).answer_sentences is None
+    assert evaluate(refused | {"contexts": None}).reasons["faithfulness"] == "no contexts given"
+
+
+@every_row(
+    "truth, answerable",
+    [("Ana saw it.", True), (None, True), (["Ana saw it.", "I don't know."], False)],
+)
+def test_a_refusal_is_answerable_where_a_relevant_chunk_was_there(
+    truth: Any, answerable: bool
+) -> None:
+    sample = {"question": "Who saw Bob?", "contexts": ["Ana saw Bob."], "ground_truth": truth}
+    row = evaluate({**sample, "answer": "I don't know. Ana."})
+    assert row.refusal == (False, answerable)
+    irrelevant = {**sample, "answer": "I don't know.", "contexts": ["Hens."]}
+    assert evaluate(irrelevant).refusal == (True, False)
+
+
+def test_ground_truths_that_refuse_have_nothing_to_retrieve() -> None:
+    sample = {"question": "red fox", "contexts": ["blue hen", "red fox"], "answer": "x"}
+    truths = ["There is no information about it.", "blue hen"]
+    both, one = (evaluate({**sample, "ground_truth": t}) for t in (truths, truths[1:]))
+    assert both.scores["context_recall"] == one.scores["context_recall"] == 1.0
+    assert both.scores["context_precision"] == one.scores["context_precision"] == 1.0
+    assert both.best_truth == 1
+    none = evaluate({**sample, "ground_truth": truths[0]})
+    assert none.reasons["context_recall"] == "refusal"
+    assert none.scores["context_precision"] == 0.5
 
 
 def test_missing_fields_are_null() -> None:

@@ -36,7 +36,11 @@ KINDS: dict[str, list[str]] = {
     name.upper(): text.split() for name, text in ENGLISH["kinds"].items()
 }
 NUMBERS: dict[str, str] = ENGLISH["numbers"]
-REFUSALS: list[str] = ENGLISH["phrases"]["refusals"]
+ROLES: dict[str, list[str]] = {
+    name.upper(): text.split() for name, text in ENGLISH["roles"].items()
+}
+ORDINALS: dict[str, int] = ENGLISH["ordinals"]
+POWERS: dict[str, int] = ENGLISH["multipliers"]
 ABBREVIATIONS = frozenset(ENGLISH["phrases"]["abbreviations"].split())
 
 
@@ -46,17 +50,18 @@ int n_languages(void) { return N_LANGUAGES; }
 const char *code(int language) { return language_codes[language]; }
 int is_latin(int language) { return language_is_latin[language]; }
 int n_number_texts(void) { return N_NUMBER_TEXTS; }
-int n_phrases(void) { return N_REFUSAL_PHRASES; }
-const char *phrase(int number) { return refusal_phrases[number]; }
 int abbreviation(const char *letters, int size) { return is_abbreviation(letters, size); }
 int und_and_en(void) { return LANGUAGE_UND * 1000 + LANGUAGE_EN; }
-int facts(uint64_t head, uint64_t tail, int64_t size, uint64_t *languages, int *kinds,
-          const char **number) {
+int facts(uint64_t head, uint64_t tail, int64_t size, uint64_t *languages, uint64_t *roles,
+          int *kinds, const char **number, int *ordinal, int *power) {
     const word_facts_t *found = word_facts(head, tail, size);
     if (!found)
         return 0;
     *languages = found->stop_languages;
+    *roles = found->roles;
     *kinds = found->kinds;
+    *ordinal = found->ordinal;
+    *power = found->power;
     *number = found->number ? number_texts[found->number - 1] : NULL;
     return found->size == size;
 }
@@ -65,27 +70,34 @@ int facts(uint64_t head, uint64_t tail, int64_t size, uint64_t *languages, int *
 
 class Facts(NamedTuple):
     languages: frozenset[str]
-    kinds: frozenset[str]
-    number: str | None
+    kinds: frozenset[str] = frozenset()
+    number: str | None = None
+    roles: frozenset[str] = frozenset()
+    ordinal: int = 0
+    power: int = 0
 
 
 class Library:
     def __init__(self, library: Path) -> None:
         functions = ctypes.CDLL(str(library))
-        for name in ("code", "phrase"):
-            getattr(functions, name).restype = ctypes.c_char_p
+        functions.code.restype = ctypes.c_char_p
         self.call: Any = functions
         self.codes = [functions.code(n).decode() for n in range(functions.n_languages())]
         macros = re.findall(r"^#define WORD_(\w+) (0x\w+) /\*", HEADER.read_text("utf-8"), re.M)
         self.kinds = {name: int(mask, 16) for name, mask in macros}
+        shifts = re.findall(
+            r"^#define ROLE_(\w+) \(UINT64_C\(1\) << (\d+)\) /\*", HEADER.read_text("utf-8"), re.M
+        )
+        self.roles = {name: 1 << int(bit) for name, bit in shifts}
 
     def look_up(self, head: int, tail: int, size: int) -> Facts | None:
-        languages, kinds, number = ctypes.c_uint64(), ctypes.c_int(), ctypes.c_char_p()
+        languages, roles, number = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_char_p()
+        kinds, ordinal, power = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
         found = self.call.facts(
             ctypes.c_uint64(head),
             ctypes.c_uint64(tail),
             ctypes.c_int64(size),
-            *map(ctypes.byref, (languages, kinds, number)),
+            *map(ctypes.byref, (languages, roles, kinds, number, ordinal, power)),
         )
         if not found:
             return None
@@ -95,6 +107,9 @@ class Library:
             ),
             kinds=frozenset(name for name, mask in self.kinds.items() if kinds.value & mask),
             number=number.value.decode() if number.value is not None else None,
+            roles=frozenset(name for name, mask in self.roles.items() if roles.value & mask),
+            ordinal=ordinal.value,
+            power=power.value,
         )
 
     def facts(self, word: str) -> Facts | None:
@@ -114,12 +129,17 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 @pytest.fixture(scope="module")
 def known() -> dict[str, Facts]:
     """Every listed word with what the lists say of it."""
-    words = set(NUMBERS).union(*STOP_WORDS.values(), *KINDS.values())
+    words = {*NUMBERS, *ORDINALS, *POWERS}.union(
+        *STOP_WORDS.values(), *KINDS.values(), *ROLES.values()
+    )
     return {
         word: Facts(
             languages=frozenset(code for code, listed in STOP_WORDS.items() if word in listed),
             kinds=frozenset(name for name, listed in KINDS.items() if word in listed),
             number=NUMBERS.get(word),
+            roles=frozenset(name for name, listed in ROLES.items() if word in listed),
+            ordinal=ORDINALS.get(word, 0),
+            power=POWERS.get(word, 0),
         )
         for word in words
     }
@@ -153,6 +173,9 @@ def test_languages(library: Library) -> None:
 def test_kinds_have_a_bit_each(library: Library) -> None:
     assert library.kinds.keys() == KINDS.keys()
     assert sorted(library.kinds.values()) == [1 << bit for bit in range(8)]
+    assert library.roles.keys() == ROLES.keys()
+    assert sorted(library.roles.values()) == [1 << bit for bit in range(len(ROLES))]
+    assert len(ROLES) <= 64
 
 
 def test_every_word_is_found(library: Library, known: dict[str, Facts]) -> None:
@@ -170,7 +193,9 @@ def test_a_few_words(library: Library) -> None:
     in_three = library.facts("des")
     assert in_three
     assert in_three.languages == {"de", "fr", "ca"}
-    assert library.facts("therefore") == Facts(frozenset({"en"}), frozenset(), None)
+    assert library.facts("therefore") == Facts(frozenset({"en"}))
+    assert library.facts("tenth") == Facts(frozenset(), ordinal=10)
+    assert library.facts("unable") == Facts(frozenset(), roles=frozenset({"UNABLE"}))
 
 
 def test_words_are_in_normal_form_and_fit(known: dict[str, Facts]) -> None:
@@ -219,12 +244,6 @@ def test_empty_places_lead_nowhere(library: Library) -> None:
 
 def test_number_texts_are_used(library: Library) -> None:
     assert library.call.n_number_texts() == len(set(NUMBERS.values()))
-
-
-def test_refusals(library: Library) -> None:
-    phrases = [library.call.phrase(n).decode() for n in range(library.call.n_phrases())]
-    assert phrases == REFUSALS
-    assert all(phrase == " ".join(map(fold, phrase.split())) for phrase in phrases)
 
 
 def test_abbreviations(library: Library) -> None:

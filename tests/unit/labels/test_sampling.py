@@ -456,13 +456,12 @@ def test_rows_of_repeats_are_not_drawn_from(scores: Path, tmp_path: Path) -> Non
         sample_for_labels([scores, again], 10)
 
 
-def calibrated_run() -> ScoredRun:
+def calibrated_run(**options: Any) -> ScoredRun:
     """A run whose signature says that scores were calibrated."""
     from rag_eval.options.signature import Signature
 
-    signature = Signature(
-        "overlap", 1, "17.0.0", {"calibrations": {"faithfulness": "0123456789ab"}}
-    )
+    options = options or {"calibrations": {"faithfulness": "0123456789ab"}}
+    signature = Signature("overlap", 1, "17.0.0", options)
     return ScoredRun(
         name="calibrated",
         ids=[f"q{row}" for row in range(N)],
@@ -478,8 +477,10 @@ def calibrated_run() -> ScoredRun:
 
 def test_a_calibration_on_the_same_labels_is_refused(scores: Path, tmp_path: Path) -> None:
     run, labels = calibrated_run(), filled(labelled(scores))
-    with pytest.raises(InputError, match=r"were calibrated on labels.*--calibration-labels"):
-        estimate_labels(run, labels, metric="faithfulness")
+    fitted = calibrated_run(faithfulness_weights="0123456789ab")
+    for each in (run, fitted):
+        with pytest.raises(InputError, match=r"were calibrated on labels.*--calibration-labels"):
+            estimate_labels(each, labels, metric="faithfulness")
     with pytest.raises(InputError, match=r": 60 \('q.*agree too well"):
         estimate_labels(run, labels, metric="faithfulness", calibration_labels=labels)
     drawn = set(read_draw(labels).probabilities)

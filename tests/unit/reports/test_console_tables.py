@@ -114,7 +114,7 @@ def test_what_has_no_threshold_has_no_pass_rate(
     lines = printed(report, 200, monkeypatch)
     rows = {line.split()[0]: line.split() for line in lines if line.strip()}
     assert rows["unsupported_numbers"][-5:] == ["–", "–", "16", "0.24", "–"]
-    assert rows["faithfulness"][-5:] == ["0.6", "0.83", "0", "0.00", "FAIL"]
+    assert rows["faithfulness"][-5:] == ["0.6", "0.80", "1", "0.02", "FAIL"]
     scored = score_file(HANDBOOK, tmp_path / "s.jsonl", METRICS, profile="grounded")
     text = io.StringIO()
     print_score_file(scored, console_for(text))

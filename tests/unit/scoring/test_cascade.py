@@ -295,7 +295,8 @@ def test_a_column_of_verdicts_has_no_part_in_the_composite() -> None:
     verdicts = judge_rows(np.array([[0.7, 0.0], [0.7, 1.0], [NAN, 1.0]]), plan)
     assert verdicts.composite[:2].tolist() == [0.7, 0.7]
     assert np.isnan(verdicts.composite[2])
-    assert verdicts.passed.tolist() == [False, True, False]
+    # A row passes by one that decides; the composite score decides nothing here.
+    assert verdicts.passed.tolist() == [False, True, True]
 
 
 def test_rows_of_verdicts_alone_pass_by_these() -> None:

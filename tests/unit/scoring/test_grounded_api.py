@@ -29,7 +29,7 @@ from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.kernels import snowball
 from rag_eval.metrics.ids import ALL_METRIC_IDS, DIAGNOSTIC_IDS, METRIC_IDS
 from rag_eval.results.batch import BatchEvalResult
-from rag_eval.results.row import EvalSignal, MetricResult
+from rag_eval.results.row import EvalSignal, MetricResult, Refusal
 from rag_eval.results.summaries import compare_files
 from rag_eval.samples import EvalSample, MetricId, NullReason
 from tests.tables import every_row
@@ -50,11 +50,11 @@ INVENTED: Sample = {**FULL, "answer": "In 2020 Tom Reed sold 17 boats in Lagos."
 
 THRESHOLDS = {
     "faithfulness": 0.60,
-    "hallucination_rate": 0.70,
+    "hallucination_rate": 0.50,
     "context_recall": 0.60,
-    "context_relevance": 0.50,
-    "context_precision": 0.50,
-    "answer_relevance": 0.40,
+    "context_relevance": None,
+    "context_precision": None,
+    "answer_relevance": None,
     "answer_correctness": 0.40,
 }
 LOWER_IS_BETTER = (
@@ -104,31 +104,32 @@ def test_the_seven_metrics_and_their_thresholds() -> None:
     assert {name: found.threshold for name, found in result.metrics.items()} == THRESHOLDS
     measured = [score for score in scores(result).values() if score is not None]
     assert result.composite_score == pytest.approx(math.fsum(measured) / 7)
-    assert [name for name, found in result.metrics.items() if not found.passed] == [
-        "faithfulness",
-        "hallucination_rate",
-    ]
+    passed = {name: found.passed for name, found in result.metrics.items()}
+    assert [name for name, held in passed.items() if held is False] == ["faithfulness"]
+    assert {name for name, held in passed.items() if held is None} == {
+        name for name, threshold in THRESHOLDS.items() if threshold is None
+    }
     assert not result.passed
     assert rag_eval.evaluate(SOUND, profile="grounded").passed
 
 
-def test_the_composite_passes_from_one_half_on() -> None:
+def test_the_composite_decides_only_where_it_is_given_a_threshold() -> None:
     composite = rag_eval.evaluate(FULL, profile="grounded").composite_score
     assert composite is not None
     low = dict.fromkeys(METRIC_IDS, 0.0)
     assert evaluate(FULL, None, thresholds=low).passed
     for bar, passed in ((composite, True), (math.nextafter(composite, 1), False), (None, True)):
         assert evaluate(FULL, None, thresholds=low, composite_threshold=bar).passed is passed
-    # Of the other profile's 0.6 this one falls short.
+    # It is 0.5, of which the other profile's 0.6 would be too much.
     half: Any = {"metrics": ["hallucination_rate"], "thresholds": {"hallucination_rate": 0.5}}
     assert evaluate(FULL, **half).passed
     assert not evaluate(FULL, **half, composite_threshold=0.6).passed
 
 
 def test_thresholds_given_win() -> None:
-    result = evaluate(FULL, thresholds={"faithfulness": 0.5, "noiseSensitivity": 0.1})
+    result = evaluate(FULL, thresholds={"faithfulness": 0.4, "noiseSensitivity": 0.1})
     assert (result.metrics.faithfulness.threshold, result.metrics.faithfulness.passed) == (
-        0.5,
+        0.4,
         True,
     )
     assert result.metrics.noise_sensitivity.threshold == 0.1
@@ -278,7 +279,8 @@ def test_a_field_without_a_word_has_nothing_to_measure(
     for metric, words in nulls.items():
         found = result.metrics[metric]
         if name == "answer" and metric in ("answer_relevance", "answer_correctness"):
-            assert (found.score, found.explanation, found.passed) == (0.0, EMPTY, False)
+            fails = None if THRESHOLDS[metric] is None else False
+            assert (found.score, found.explanation, found.passed) == (0.0, EMPTY, fails)
             continue
         assert (found.score, found.explanation, found.passed) == (None, words, None)
         assert found.null_reason is NullReason.NOTHING_TO_MEASURE
@@ -298,7 +300,8 @@ def test_no_contexts_are_not_the_same_as_none_retrieved() -> None:
         result = evaluate({**FULL, "contexts": contexts})
         for metric in metrics:
             found = result.metrics[metric]
-            assert (found.score, found.passed, found.explanation) == (0.0, False, NO_CONTEXT)
+            fails = None if THRESHOLDS[metric] is None else False
+            assert (found.score, found.passed, found.explanation) == (0.0, fails, NO_CONTEXT)
             (signal,) = found.signals
             assert signal.id == f"{metric.replace('_', '-')}-no-context"
             assert (signal.severity, signal.message) == ("warning", NO_CONTEXT)
@@ -333,9 +336,44 @@ def test_an_answer_that_has_nothing_to_count() -> None:
 
 def test_a_refusal_is_irrelevant() -> None:
     found = only({**FULL, "answer": "I don't know."}, "answer_relevance")
-    assert (found.score, found.passed) == (0.0, False)
-    assert found.explanation == "The answer declines to answer."
+    assert (found.score, found.passed) == (0.0, None)
+    assert found.explanation == (
+        "The answer declines to answer. Refused although relevant contexts were retrieved."
+    )
     assert [signal.id for signal in found.signals] == ["answer-relevance-refusal"]
+
+
+def test_an_answer_that_only_refuses_is_null_and_no_failure() -> None:
+    """Nothing to measure, and that is no fault: the row passes where nothing else fails it."""
+    refused = {**FULL, "answer": "I don't know.", "contexts": ["Bus 92 is slower."]}
+    result = evaluate(without(refused, "ground_truth"), None)
+    assert result.refusal == Refusal(only=True, answerable=False)
+    for metric in ("faithfulness", "hallucination_rate"):
+        found = result.metrics[metric]
+        assert (found.score, found.passed) == (None, None)
+        assert found.null_reason is NullReason.REFUSAL
+        assert found.explanation == "The answer declines to answer."
+        assert [one.span for one in found.evidence or ()] == [(0, 13)]
+    assert result.metrics.faithfulness.losses is None
+    assert result.passed
+    assert evaluate(refused, None).passed is False  # it does not agree with the ground truth
+    assert batch([without(refused, "ground_truth")], None).n_passed == 1
+    # A row of which nothing was measured for another reason does not pass.
+    assert not evaluate(without(refused, "ground_truth", "contexts"), None).passed
+    there = evaluate({**FULL, "answer": "I don't know. Marsh."})
+    assert there.refusal == Refusal(only=False, answerable=True)
+    assert evaluate(FULL).refusal is None
+
+
+def test_the_verdict_on_a_refusal_is_kept_by_files(tmp_path: Path) -> None:
+    refused = {**without(FULL, "ground_truth"), "answer": "I don't know."}
+    for details in (False, True):
+        batch([refused], None).to_json(tmp_path / "r.json", details=details)
+        again = BatchEvalResult.from_json(tmp_path / "r.json")
+        assert again.n_passed == 1
+        assert again.results[0].metrics.faithfulness.null_reason is NullReason.REFUSAL
+    assert again.results[0].refusal == Refusal(only=True, answerable=True)
+    assert again.results[0].to_dict(details=True)["refusal"] == {"only": True, "answerable": True}
 
 
 # -------------------------------------------------------------------------------- ground truths
@@ -653,9 +691,9 @@ def test_an_evaluator_of_the_profile() -> None:
 def test_the_signature_names_profile_language_and_stemmer() -> None:
     signature = evaluate(FULL).signature
     assert signature is not None
-    assert (signature.profile, signature.version) == ("grounded", 1)
+    assert (signature.profile, signature.version) == ("grounded", 3)
     assert signature.options == {"language": "detected", "stemmer": "light"}
-    assert str(signature) == "grounded:1|unicode:17.0.0|language:detected|stemmer:light"
+    assert str(signature) == "grounded:3|unicode:17.0.0|language:detected|stemmer:light"
     assert signature == batch([FULL], threads=2).signature
     snowball_ = evaluate(FULL, language="de-AT", stemmer="snowball").signature
     assert snowball_ is not None
@@ -742,8 +780,8 @@ def test_signals_of_sentences_that_are_not_carried() -> None:
         signal = signal_of(metric)
         assert (signal.id, signal.metric_id, signal.severity) == (name, metric, severity)
         assert signal.message == (
-            "Sentence is carried to 0.200 only (best window: chunk 0, characters 56 to 79, with "
-            "50 % of its content words; numbers in no chunk: 1300; names in no chunk: paris)."
+            "Sentence is carried to 0.080 only (best window: chunk 0, characters 56 to 79, with "
+            "50 % of its content words; 1300 here, 1204 in the chunk; names in no chunk: paris)."
         )
         assert FULL["contexts"][0][56:79] == "enrolled 1,204 patients"
         assert signal.evidence == "It enrolled 1,300 patients in Paris."
@@ -766,8 +804,7 @@ def test_signals_of_chunks_and_low_scores() -> None:
     assert (signal.id, signal.severity) == ("context-relevance-irrelevant-chunks", "info")
     assert signal.message == "Context chunk(s) with relevance below 0.30: indices [1]."
     late = {**FULL, "contexts": ["Bus 92 is slower.", "It rains.", FULL["contexts"][0]]}
-    assert signal_of("context_precision", late).id == "context-precision-low"
-    assert signal_of("answer_relevance", INVENTED).id == "answer-relevance-low"
+    assert only(late, "context_precision").signals == ()  # it has no threshold
     correctness = signal_of("answer_correctness", INVENTED)
     assert (correctness.id, correctness.severity) == ("answer-correctness-low", "warning")
     # Thresholds move verdicts, not signals.
@@ -791,7 +828,9 @@ def test_chunk_and_sentence_scores() -> None:
         assert found.sentence_scores == tuple(one.support for one in found.evidence)
     faithfulness = result.metrics.faithfulness
     assert faithfulness.sentence_scores is not None
-    assert faithfulness.score == pytest.approx(sum(faithfulness.sentence_scores) / 2, abs=0.01)
+    assert faithfulness.sentence_scores == pytest.approx((0.96, 0.08))
+    assert faithfulness.losses is not None
+    assert (faithfulness.losses.number, faithfulness.losses.contradiction) == (1, 1)
     assert faithfulness.evidence == result.metrics.hallucination_rate.evidence
     assert result.metrics.answer_correctness.evidence is None
     assert result.metrics.answer_correctness.sentence_scores is None
@@ -945,7 +984,8 @@ def test_result_files_and_back(tmp_path: Path, details: bool) -> None:
         for found, row in zip(again.results, result.results, strict=True):
             assert found.to_dict(details) == json.loads(json.dumps(row.to_dict(details)))
             for metric, one in row.metrics.items():
-                kept = one if details else replace(one, evidence=None, chunk_scores=None)
+                plain = {"evidence": None, "chunk_scores": None, "losses": None}
+                kept = one if details else replace(one, **plain)
                 assert found.metrics[metric] == kept
     lines = (result.to_jsonl(details=details) or "").splitlines()
     assert [json.loads(line) for line in lines] == json.loads(
@@ -956,19 +996,25 @@ def test_result_files_and_back(tmp_path: Path, details: bool) -> None:
 def test_details_in_the_schema() -> None:
     plain = evaluate(FULL).to_dict()
     full = evaluate(FULL).to_dict(details=True)
-    keys = {"sentenceScores", "evidence", "chunkScores"}
+    keys = {"sentenceScores", "evidence", "chunkScores", "losses"}
     assert not any(keys & set(metric) for metric in plain["metrics"].values())
     faithfulness = full["metrics"]["faithfulness"]
     assert faithfulness["sentenceScores"] == [one["support"] for one in faithfulness["evidence"]]
+    lost = {"window": 0.5, "bigram": 1, "skip": 1, "number": 1, "name": 1, "near": 0}
     assert faithfulness["evidence"][1] == {
         "span": [31, 67],
-        "support": 0.2,
+        "support": pytest.approx(0.08),
         "chunk": 0,
         "window": [56, 79],
         "covered": 0.5,
         "missingNumbers": ["1300"],
         "missingNames": ["paris"],
+        "contradiction": ["1300", "1204"],
+        "farNames": [],
+        "noClaim": False,
+        "losses": {**lost, "contradiction": 1, "newName": 1},
     }
+    assert set(faithfulness["losses"]) == set(faithfulness["evidence"][1]["losses"])
     assert len(full["metrics"]["contextPrecision"]["chunkScores"]) == 2
     assert not keys & set(full["metrics"]["answerCorrectness"])
     assert full["language"] == "en"
@@ -1069,7 +1115,7 @@ def labelled() -> BatchEvalResult:
 
 @pytest.fixture(scope="module")
 def calibration(labelled: BatchEvalResult) -> Calibration:
-    return calibrate(labelled, [1, 0] * 20, metric="faithfulness")
+    return calibrate(labelled, [1, 0] * 20, metric="faithfulness", refit=False)
 
 
 @pytest.fixture

@@ -62,7 +62,8 @@ def labels_of(n: int) -> bool:
 @pytest.fixture(scope="module")
 def calibration() -> Calibration:
     scored = rag_eval.evaluate_batch(SAMPLES, ["faithfulness"], profile="grounded")
-    return calibrate(scored, [labels_of(n) for n in range(len(SAMPLES))], metric="faithfulness")
+    labels = [labels_of(n) for n in range(len(SAMPLES))]
+    return calibrate(scored, labels, metric="faithfulness", refit=False)
 
 
 # ------------------------------------------------------------------------------- llm and hybrid

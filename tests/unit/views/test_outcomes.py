@@ -306,7 +306,7 @@ def test_sentences_of_answer_and_ground_truth_are_told_with_what_is_missing() ->
             "names in no context: baker"
         ],
         "ground truth": [
-            "not supported (0.10): “Nobody sings in Rome.”; names in no context: rome"
+            "not supported (0.08): “Nobody sings in Rome.”; names in no context: rome"
         ],
     }
 
