@@ -36,7 +36,7 @@ def load_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> G
     ----------
     source : path, mapping or list
         A ``.json``, ``.yaml`` or ``.yml`` file (YAML needs the extra ``yaml``), or a folder of
-        them with omk's samples. The schema is told by its content: ``cases`` is HazelJS's,
+        them with omk's samples. The schema is detected: ``cases`` is HazelJS's,
         ``test_cases`` Regtrace's, ``samples`` or a bare list omk's.
 
     Raises
