@@ -15,7 +15,7 @@ import rich_click as click
 from rag_eval.cli.groups import CommandGroup
 from rag_eval.errors import InputError
 
-_EXIT_CODES: Final = "Exit codes: 0 written · 2 the file is there already, or cannot be written"
+_EXIT_CODES: Final = "Exit codes: 0 written · 2 the file already exists, or cannot be written"
 _DATA: Final = "samples.jsonl"
 _PLACE: Final = re.compile(r"@([A-Z]+)@")
 _BASELINE: Final = "rag-eval-baseline.json"
@@ -132,13 +132,15 @@ def _written(directory: str, name: str, text: str, force: bool) -> Path:
 
     path = Path(directory, name)
     if not Path(directory).is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {directory}; make it first")
+        raise InputError(
+            f"cannot write {path}: the folder {directory} does not exist; create it first"
+        )
     if not followed(path).is_relative_to(followed(Path(directory))):
         raise InputError(
             f"cannot write {path}: a link in the repository leads out of it, to {followed(path)}"
         )
     if path.exists() and not force:
-        raise InputError(f"{path} is there already; --force writes over it")
+        raise InputError(f"{path} already exists; to overwrite it, add --force")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -56,6 +56,16 @@ COMMANDS: Final = {
     "row.",
     "validate": "List every sample in DATA that cannot be scored, each with its first fault.",
 }
+# What to give where an argument is missing.
+_MEANT: Final = {
+    "DATA": ", the file of samples",
+    "SRC": ", the file of samples",
+    "DST": ", the file to write the scores to, such as scores.csv",
+    "RESULT": ", the result file",
+    "SCORES": ", the file of scores",
+    "LABELS": ", the file of labels",
+    "N": ", the number of rows to draw",
+}
 _LISTING: Final = "rag_eval.listing"
 # What other tools call these.
 _GUESSED: Final = {
@@ -191,7 +201,9 @@ def _usage_text(error: click.UsageError) -> str:
         known = [name for flag in error.ctx.command.params for name in flag.opts]
         meant = hint(error.option_name, known)
         if not meant and error.ctx.command is program:
-            meant = ". Flags of a command stand after its name"
+            meant = (
+                ". The options of a command follow its name: rag-eval run DATA --profile grounded"
+            )
         return f"No such option {error.option_name!r}{meant}{where}"
     return error.format_message().rstrip(".") + _what_to_give(error) + where
 
@@ -203,9 +215,15 @@ def _what_to_give(error: click.UsageError) -> str:
         return ""
     usage = f"{error.ctx.command_path} {' '.join(command.collect_usage_pieces(error.ctx))}"
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Argument):
-        given = error.ctx.params.get("store")
-        taken = f"; --store took {given!r} for its file: let it stand last" if given else ""
-        return f"; wanted: {usage}{taken}"
+        if not isinstance(error, click.MissingParameter):
+            return f"; usage: {usage}"
+        if store := error.ctx.params.get("store"):
+            return (
+                f": --store took {store!r} as its own value. Put --store after the file: "
+                f"{error.ctx.command_path} {store} --store"
+            )
+        meant = _MEANT.get(error.param.metavar or "", "")
+        return f"{meant}; usage: {usage}"
     parameter = error.param if isinstance(error, click.BadParameter) else None
     if parameter is not None and isinstance(parameter.type, click.Choice):
         given = re.match(r"'(.*)' is not one of", error.message)
@@ -214,7 +232,9 @@ def _what_to_give(error: click.UsageError) -> str:
         text = (error.param.help or "").rstrip(".")
         return f": {text[:1].lower()}{text[1:]}" if text else ""
     if error.message.startswith("Got unexpected extra argument"):
-        return f'; wanted: {usage}. Several files are one pattern in quotes: "runs/*.jsonl"'
+        return (
+            f'; usage: {usage}. To read several files, give one pattern in quotes: "runs/*.jsonl"'
+        )
     return ""
 
 

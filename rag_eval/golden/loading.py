@@ -158,8 +158,8 @@ def _json(text: str, path: Path) -> Any:
     except JsonFault as fault:
         hint = ""
         if path.suffix.lower() in (".jsonl", ".ndjson", ".csv"):
-            hint = f"; a golden dataset is one document, and samples go to rag-eval run {path}"
-        raise InputError(f"{path}: {fault}{hint}") from None
+            hint = f". To score samples: rag-eval run {path}"
+        raise InputError(f"{path} is not a golden dataset: {fault}{hint}") from None
     if document.repeated_keys:
         raise InputError(f"{path}: an object has the key {document.repeated_keys[0]!r} twice")
     return document.value

@@ -54,8 +54,8 @@ def checked_output(output: str | Path | None, data: Iterable[str | Path]) -> Pat
     path = Path(output)
     if not path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
         raise InputError(
-            f"{path}: cannot tell the format from the name; wanted .json or .jsonl, either "
-            "also .gz; rag-eval score writes .csv and .parquet"
+            f"cannot write results to {path}: the name must end in .json or .jsonl (also .json.gz "
+            "or .jsonl.gz). For a table of scores, .csv or .parquet: rag-eval score SRC DST"
         )
     check_target(path, data)
     check_folder(path)
@@ -65,7 +65,9 @@ def checked_output(output: str | Path | None, data: Iterable[str | Path]) -> Pat
 def check_folder(path: Path) -> None:
     """Raise an error for a file in a missing folder."""
     if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+        raise InputError(
+            f"cannot write {path}: the folder {path.parent} does not exist; create it first"
+        )
 
 
 def check_target(path: Path, data: Iterable[str | Path]) -> None:

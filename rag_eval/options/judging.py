@@ -253,10 +253,11 @@ def _judges(
     if one is not None and several is not None:
         raise InputError("judge and judges exclude each other")
     if one is None and several is None:
+        asking = _asking(options, mode, judged)
         raise UnsupportedModeError(
-            f"{_asking(options, mode, judged)} needs a judge and none was given: on the command "
-            "line --judge openai:MODEL or RAG_EVAL_JUDGE, in Python judge=..., an address such as "
-            "'openai:MODEL' or a function from prompt to reply; or leave it out to score natively"
+            f"{asking} needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE (in Python: "
+            "judge='openai:MODEL', or a function that takes a prompt and returns the reply). To "
+            f"score without a judge, leave out {asking}"
         )
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")

@@ -16,13 +16,15 @@ import msgspec
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import ByteFile, file_bytes, opened_bytes, plain_name, source_name
 from rag_eval.inputs.file_states import unchanged
+from rag_eval.inputs.schemas.synonyms import meaning_of
 from rag_eval.inputs.tables import rows_of, table_rows
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.descriptors import descriptor_of, is_standard_input
 
 COLUMN_FILES: Final = (".parquet", ".arrow", ".feather")
 _TABLE_FILES: Final = (".jsonl", ".ndjson", ".csv")
-HOW_TO: Final = "rag-eval run --output FILE writes a result file"
+HOW_TO: Final = "to write a result file: rag-eval run DATA --output results.json"
 
 # A file as this library writes it, a row a line: of a hundred thousand rows with their texts the
 # whole would not fit in half a gigabyte.
@@ -112,7 +114,7 @@ class ResultFile:
         place = ""
         for place, row in self.rows():
             if not isinstance(row.get("metrics"), Mapping):
-                raise self._scores_alone(f"{self.source}, {place}")
+                raise self._without_metrics(place, row)
             yield place, row
         if not place and self.is_baseline:
             raise self._scores_alone(self.source)
@@ -150,11 +152,14 @@ class ResultFile:
             return SummaryAloneError(f"{self.source} has a summary and no rows; {HOW_TO}")
         return InputError(f"{self.source} has no rows; {HOW_TO}")
 
+    def _without_metrics(self, place: str, row: Mapping[str, Any]) -> InputError:
+        fields = {meaning.field for name in row if (meaning := meaning_of(name)) is not None}
+        if fields & {"question", "answer", "contexts"} and not any(map(_is_metric, row)):
+            return samples_not_scores(self.source)
+        return self._scores_alone(f"{self.source}, {place}")
+
     def _scores_alone(self, where: str) -> InputError:
-        return InputError(
-            f"{where}: no metrics with explanations: samples have none, and scores alone are not "
-            f"enough here; {HOW_TO}"
-        )
+        return InputError(f"{where} has no metrics with explanations; {HOW_TO}")
 
     # --------------------------------------------------------------------------------- forms
 
@@ -203,12 +208,12 @@ class ResultFile:
         next(lines)
         for number, line in enumerate(lines):
             if line.startswith(_END):
-                self.said.update(_value(b"{" + line[len(_END) :], f"{self.source}, its summary"))
+                self.said.update(_value(b"{" + line[len(_END) :], f"{self.source}, the summary"))
                 return
             yield f"results[{number}]", line.rstrip().removesuffix(b",")
         raise InputError(
-            f"{self.source} is not JSON: it ends before its summary; if it was "
-            "cut off, write it again"
+            f"{self.source} is not valid JSON: it ends before its summary. If the file was cut "
+            "off, write it again"
         )
 
     def _document(self, data: bytes) -> _Undecoded:
@@ -255,6 +260,21 @@ class ResultFile:
         return _value(value, f"{self.source}, {name}") if isinstance(value, msgspec.Raw) else value
 
 
+def samples_not_scores(source: str) -> InputError:
+    """What to raise where scores are needed and ``source`` has the samples."""
+    return InputError(
+        f"{source} holds samples, not scores. Score them with rag-eval run {source} --output "
+        f"results.json, then give results.json instead of {source}"
+    )
+
+
+def _is_metric(name: str) -> bool:
+    try:
+        return bool(to_metric_id(name))
+    except InputError:
+        return False
+
+
 def _is_row(line: bytes) -> bool:
     """Whether a line is a row by itself, and not a whole file."""
     try:
@@ -271,5 +291,7 @@ def _value(data: Any, where: str) -> Any:
         except msgspec.DecodeError:
             return json_text.loads(bytes(data))  # escapes of lone surrogates
     except (ValueError, RecursionError) as error:
-        cut = f"{where} is not JSON: {error}; if the file was cut off, write it again"
-        raise InputError(cut) from None
+        fault = json_text.syntax_fault(error)
+        raise InputError(
+            f"{where} is not valid JSON: {fault}. If the file was cut off, write it again"
+        ) from None

@@ -55,8 +55,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_one_broken_line_is_named(large: Path, tmp_path: Path) -> None:
     message = refused(large, tmp_path / "s.jsonl", *FAITH)
     assert (
-        message == f"{large}, line 160001: is not JSON: Unterminated string starting at column 25; "
-        f"it ends in the middle, as in a file that was cut off: write or copy it again"
+        message == f"{large}, line 160001: not valid JSON: the string that starts at column 25 is "
+        "not closed. The file seems to be cut off; write or copy it again"
     )
     done = invoke("run", large, *FAITH)
     assert (done.exit_code, done.stderr) == (2, f"error: {message}\n")

@@ -295,10 +295,10 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("s.json", "", "s.json is not JSON"),
-        ("s.json", "{", "s.json is not JSON"),
+        ("s.json", "", "s.json is not valid JSON"),
+        ("s.json", "{", "s.json is not valid JSON"),
         ("s.json", '{"results":' * 100_000, "s.json is no"),
-        ("s.json", '{"x":' * 100_000, "s.json is not JSON"),
+        ("s.json", '{"x":' * 100_000, "s.json is not valid JSON"),
         ("s.json", "[]", "s.json has no rows"),
         ("s.json", "{}", "s.json is no result file: it has neither results nor aggregates"),
         ("s.json", '{"results": [{}]}', "s.json, results[0]: wanted a sample and its metrics"),
@@ -325,7 +325,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ("s.jsonl", '{"id": "a", "score": "inf"}', "score must be finite, got 'inf'"),
         ("s.jsonl", '{"id": "a", "score": 1e999}', "score is Infinity; wanted a finite number"),
         ("s.jsonl", '{"id": "a", "score": "1e999"}', "score must be finite, got '1e999'"),
-        ("s.jsonl", "{", "s.jsonl, line 1: is not JSON"),
+        ("s.jsonl", "{", "s.jsonl, line 1: not valid JSON"),
         ("s.jsonl", '{"sample": {}, "metrics": {}}', "s.jsonl, line 1: id is missing"),
         (
             "s.jsonl",
@@ -360,7 +360,9 @@ def test_files_that_cannot_be_read(tmp_path: Path, scores: Path, labels: Path) -
     fails(run(scores, tmp_path / "none.csv"), "none.csv: No such file or directory")
     broken = tmp_path / "s.csv.gz"
     broken.write_bytes(gzip.compress(b"id,score\n")[:-9])
-    fails(run(broken, labels), "s.csv.gz: the gzip data ends in the middle; the file is truncated")
+    fails(
+        run(broken, labels), "s.csv.gz: the gzip data ends too early. The file seems to be cut off"
+    )
     latin = tmp_path / "l.csv"
     latin.write_bytes("id,label\né,1\n".encode("latin-1"))
     fails(run(scores, latin), "l.csv, line 2: is not UTF-8: 0xe9")

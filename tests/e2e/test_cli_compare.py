@@ -104,7 +104,7 @@ def test_rows_are_counted_and_not_read(tmp_path: Path, old: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is not JSON"),
+        ("", "is not valid JSON"),
         ("[]", "has no rows"),
         ("{}", "is no result file: it has neither results nor aggregates"),
         ('{"aggregates": {"faithfulness": {}}}', "is no result file"),

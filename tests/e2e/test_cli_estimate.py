@@ -158,7 +158,7 @@ def test_few_labels_are_warned_of(scores: Path, tmp_path: Path) -> None:
         ({"design": "worst-first"}, "chosen by 'worst-first', not at random"),
         (
             {"inclusion_probability": ""},
-            "inclusion_probability is missing, so it is unknown",
+            "inclusion_probability is missing. An estimate needs labels",
         ),
         ({"ids_digest": "ids-0"}, "the labelled rows were drawn from other rows"),
         ({"design": "\x1b[31mred"}, "chosen by"),

@@ -578,7 +578,9 @@ def test_a_summary_that_could_not_be_written_is_refused_first(tmp_path: Path) ->
     target = tmp_path / "s.csv"
     assert "is the sample file itself" in refused(data, target, "--summary", data)
     assert "wanted a name that ends in .json" in refused(data, target, "--summary", target)
-    assert "there is no folder" in refused(data, target, "--summary", tmp_path / "no" / "s.json")
+    assert "does not exist; create it first" in refused(
+        data, target, "--summary", tmp_path / "no" / "s.json"
+    )
     assert data.read_bytes() == before
     assert list(tmp_path.iterdir()) == [data]
 

@@ -212,13 +212,13 @@ def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", "{", "is not JSON"),
+        ("a.json", "{", "is not valid JSON"),
         ("a.json", "[]", "has no rows"),
         ("a.json", '{"aggregates": {}}', "has a summary and no rows"),
         ("a.json", '{"results": 3}', "results: wanted a list of objects, got 3"),
         ("a.jsonl", '{"id": "q", "faithfulness": 1}', "line 1"),
         ("a.jsonl", '{"metrics": {}}', "row 1: is no row of a result: compositeScore: wanted"),
-        ("a.csv", "id\nq\n", 'line 2 ("q"): no metrics with explanations'),
+        ("a.csv", "id\nq\n", 'line 2 ("q") has no metrics with explanations'),
         ("a.txt", "", "cannot tell the format"),
     ],
 )

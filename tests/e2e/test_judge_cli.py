@@ -637,7 +637,7 @@ def test_a_judge_that_would_not_be_asked_is_refused(data: Path) -> None:
     address = "http://127.0.0.1:9/v1#m"
     assert "--judge has no effect without --mode" in refused("run", data, "--judge", address)
     assert "--dry-run has no effect without --mode" in refused("run", data, "--dry-run")
-    assert "needs a judge and none was given" in refused("run", data, "--mode", "llm")
+    assert "needs a judge. Add --judge openai:MODEL" in refused("run", data, "--mode", "llm")
 
 
 @pytest.mark.parametrize(

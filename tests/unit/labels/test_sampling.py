@@ -418,7 +418,7 @@ def test_labels_without_the_record_of_their_draw_are_refused(tmp_path: Path, nam
     rows = read_table(filled(labelled(scores)))
     without = [{key: value for key, value in row.items() if key != name} for row in rows]
     with pytest.raises(
-        InputError, match=f"{name} is missing, .* draw rows: .* labels sample N SCORES"
+        InputError, match=f"{name} is missing. .*draw rows with rag-eval labels sample N SCORES"
     ):
         estimate(scores, write_csv(tmp_path / "without.csv", without))
 

@@ -718,7 +718,7 @@ def test_going_on_after_skipped_rows_takes_the_same_flag(data: Path, target: Pat
 
 
 BAD_LINES = [
-    ("no JSON", "is not JSON"),
+    ("no JSON", "not valid JSON"),
     ('{"id": "x", "question": "q", "answer": 5}', "contexts is missing; wanted a list of str"),
 ]
 
@@ -767,7 +767,8 @@ def test_a_file_that_is_cut_off_is_not_passed_over_with_its_bad_rows(
     with pytest.raises(InputError) as caught:
         score(packed, target, skip_invalid=True)
     found = re.fullmatch(
-        rf"{packed}: the gzip data ends in the middle; the file is truncated; the first (\d+) rows "
+        rf"{packed}: the gzip data ends too early. The file seems to be cut off; write or copy it "
+        rf"again; the first (\d+) rows "
         rf"are kept in {folder_of(target)}: continue with --resume, or start over with --restart",
         str(caught.value),
     )

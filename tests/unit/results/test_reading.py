@@ -49,9 +49,9 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
             "standard input holds gzip: unpack it on the way, with gzip -dc",
         ),
         (zstd().compress(b"{}"), "standard input holds zstd: unpack it on the way, with zstd -dc"),
-        (b"", "standard input is not JSON"),
-        (b"\n\n{", "standard input is not JSON"),
-        (b'{"id": 1', "standard input is not JSON"),
+        (b"", "standard input is not valid JSON"),
+        (b"\n\n{", "standard input is not valid JSON"),
+        (b'{"id": 1', "standard input is not valid JSON"),
         (b"id,name\n1,x\n", "standard input: no column is named like a metric"),
     ],
 )

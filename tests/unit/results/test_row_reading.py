@@ -183,7 +183,7 @@ def test_a_file_that_is_packed_or_nested_beyond_reading_is_no_traceback(tmp_path
     (tmp_path / "a.json.gz").write_bytes(header + b"\xff" * 20)  # no kind of block
     with pytest.raises(InputError, match=r"a\.json\.gz is not sound gzip data"):
         read_batch(tmp_path / "a.json.gz")
-    with pytest.raises(InputError, match="is not JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         read_batch(b'{"aggregates":' + b"[" * 100_000)
 
 

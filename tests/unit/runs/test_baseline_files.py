@@ -221,7 +221,7 @@ def test_what_was_edited_by_hand_is_told_by_its_place(
 def test_conflict_marks_of_a_merge_are_told(path: Path) -> None:
     write_baseline_file(a_run(), path)
     path.write_text(path.read_text().replace('"rows":[\n', '"rows":[\n<<<<<<< HEAD\n'))
-    with pytest.raises(InputError, match=r"baseline.json is not JSON: .* line \d+"):
+    with pytest.raises(InputError, match=r"baseline.json is not valid JSON: .* line \d+"):
         read_run(path)
 
 

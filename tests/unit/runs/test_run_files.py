@@ -380,11 +380,11 @@ def test_bad_result_rows(tmp_path: Path, row: Any, message: str) -> None:
     [
         ("t.txt", "", "cannot tell the format from the name"),
         ("t.jsonl", "", "has no rows"),
-        ("t.json", "{", "is not JSON"),
+        ("t.json", "{", "is not valid JSON"),
         ("t.json", "7", "is no result file"),
         ("t.json", "{}", "neither results nor aggregates"),
         ("t.json", '{"results": 3}', "is no result file"),
-        ("t.json", '{"results":[\n{"sample"', r"results\[0\] is not JSON"),
+        ("t.json", '{"results":[\n{"sample"', r"results\[0\] is not valid JSON"),
         ("t.json", '{"results":[\n3\n],"aggregates":{}}', r"results\[0\]: wanted an object"),
         ("t.json", '{"results":[\n{"sample":{"id":1},"metrics":{}}\n', "ends before its summary"),
         ("t.json", '{"results":[\n],"aggregates":{}}', "has a summary and no rows"),
@@ -436,7 +436,7 @@ def test_a_truncated_file(tmp_path: Path) -> None:
     result().to_jsonl(tmp_path / "r.jsonl")
     packed = gzip.compress((tmp_path / "r.jsonl").read_bytes())
     (tmp_path / "r.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InputError, match="the file is truncated"):
+    with pytest.raises(InputError, match="The file seems to be cut off"):
         read_run(tmp_path / "r.jsonl.gz")
 
 

@@ -365,7 +365,7 @@ def test_threads_and_concurrency_are_whole_numbers_from_one_on(name: str, value:
 
 @every_row("mode", ["llm", "hybrid"])
 def test_a_mode_that_needs_a_judge(mode: Any) -> None:
-    with pytest.raises(UnsupportedModeError, match=f"mode='{mode}' needs a judge and none was"):
+    with pytest.raises(UnsupportedModeError, match=f"mode='{mode}' needs a judge. Add --judge"):
         rag_eval.evaluate(GOOD, mode=mode)
     with pytest.raises(UnsupportedModeError, match="leave it out to score natively"):
         rag_eval.evaluate_batch([], mode=mode)

@@ -1168,8 +1168,8 @@ def test_calibrations_that_do_not_fit(tmp_path: Path, calibration: Calibration) 
             assert difference in found
     broken = tmp_path / "c.json"
     for text, message in (
-        ("{", f"{broken} is not JSON"),
-        ("[]", f"{broken} is no calibration: it holds no JSON object"),
+        ("{", f"{broken} is not a calibration file: it is not valid JSON"),
+        ("[]", f"{broken} is not a calibration file: it holds no JSON object"),
         ("{}", f"{broken} is no calibration: Object missing required field"),
         (json.dumps({**calibration.to_dict(), "formatVersion": 99}), "has format version 99"),
     ):

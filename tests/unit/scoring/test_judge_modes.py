@@ -121,7 +121,10 @@ def test_metric_modes_say_who_scores_what() -> None:
 @every_row(
     ("options", "message"),
     [
-        ({"mode": "llm"}, "needs a judge and none was given"),
+        (
+            {"mode": "llm"},
+            "mode='llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE",
+        ),
         ({"mode": "fast"}, "mode must be 'heuristic', 'llm', 'hybrid' or 'cascade', got 'fast'"),
         ({"mode": "llm", "judge": 7}, "judge must be a function from prompt to reply"),
         ({"mode": "llm", "judges": []}, "judges must be a list of judges"),
