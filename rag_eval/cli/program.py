@@ -32,9 +32,9 @@ _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE end
 # Their first sentences; each has a module of its name, which is imported when it is asked for.
 COMMANDS: Final = {
     "baseline": "Choose the baseline for later runs: a run in a store, or a file to commit.",
-    "cache": "Show or forget the replies of judges that are kept from run to run.",
-    "calibrate": "Find the threshold of a metric, and what its scores mean, from labels that "
-    "people gave.",
+    "cache": "Show or delete the cached replies of LLM judges.",
+    "calibrate": "Find the threshold of a metric, and the meaning of its scores, from human "
+    "labels.",
     "compare": "Compare two runs row by row: how much each mean changed, and whether that is "
     "chance.",
     "estimate": "Estimate the mean label of all rows, from the scores of all rows and labels of a "
@@ -42,18 +42,16 @@ COMMANDS: Final = {
     "gate": "Decide whether a run passes: check it against limits and compare it with baselines.",
     "golden": "Run, check, compare, split and clean golden datasets.",
     "history": "List the runs that were saved by run --store, newest first.",
-    "init": "Write a workflow for a build server: each change is scored and compared with "
-    "a baseline.",
+    "init": "Write a CI workflow that scores each change and compares it with a baseline.",
     "judge": "Look at a judge before its scores are relied on.",
     "labels": "Label samples by hand, check the labels, and compare scores with them.",
-    "metrics": "List the metrics: kind, cost, range, direction, and the fields of a sample that "
+    "metrics": "List the metrics with kind, cost, range, direction, and the fields of a sample "
     "they need.",
-    "report": "Write reports of RESULT, any file that show reads: nothing is scored again.",
+    "report": "Write reports of RESULT, any file that show reads, without scoring again.",
     "run": "Score every sample in DATA, print statistics per metric, and check the gates that you "
     "set.",
     "score": "Score every sample in SRC and write a row of scores for each to DST.",
-    "show": "Look at a result file: its statistics and worst rows, or all there is to say of one "
-    "row.",
+    "show": "Show a result file: its statistics and worst rows, or all details of one row.",
     "validate": "List every sample in DATA that cannot be scored, each with its first fault.",
 }
 # What to give where an argument is missing.

@@ -50,7 +50,7 @@ def test_info_as_json(filled: Path) -> None:
 
 def test_clearing_forgets_every_reply(filled: Path) -> None:
     done = cache("clear", "--cache-file", filled)
-    assert (done.exit_code, done.stdout) == (0, f"forgot 3 replies in {filled}\n")
+    assert (done.exit_code, done.stdout) == (0, f"deleted 3 replies in {filled}\n")
     assert "0 replies" in cache("info", "--cache-file", filled).stdout
     with JudgeCache(filled) as kept:
         assert kept.get(b"1") is None
@@ -59,7 +59,7 @@ def test_clearing_forgets_every_reply(filled: Path) -> None:
 def test_a_cache_that_is_not_there_is_empty_and_not_made(tmp_path: Path) -> None:
     path = tmp_path / "none.sqlite"
     assert cache("info", "--cache-file", path).stdout == f"{path}\n0 replies, 0.0 MB\n"
-    assert cache("clear", "--cache-file", path).stdout == f"forgot 0 replies in {path}\n"
+    assert cache("clear", "--cache-file", path).stdout == f"deleted 0 replies in {path}\n"
     assert not path.exists()
 
 

@@ -182,7 +182,7 @@ def test_unknown_ids_and_numbers(folder: Path) -> None:
     assert "bare.json has no row 67; the last row is 66" in refused(
         folder / "bare.json", "--row", 67
     )
-    assert "row 4 does not have the id 'hb-020'; it is that of 20" in refused(
+    assert "row 4 does not have the id 'hb-020'; rows with it: 20" in refused(
         folder / "bare.json", "hb-020", "--row", 4
     )
     assert "\\x1b" in refused(folder / "bare.json", "\x1b[2J")

@@ -390,7 +390,7 @@ def test_the_usual_cache_is_shown_and_cleared(
     assert done.exit_code in (0, 1), done.output
     info = invoke("cache", "info", "--format", "json", RAG_EVAL_CACHE=place)
     assert (json.loads(info.stdout)["entries"], json.loads(info.stdout)["path"]) == (24, place)
-    assert "forgot 24 replies" in invoke("cache", "clear", RAG_EVAL_CACHE=place).stdout
+    assert "deleted 24 replies" in invoke("cache", "clear", RAG_EVAL_CACHE=place).stdout
     invoke("run", data, *llm(server), *FAITH, "--cache", RAG_EVAL_CACHE=place)
     assert server.n_requests == 48
 
