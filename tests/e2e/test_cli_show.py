@@ -186,7 +186,7 @@ def test_unknown_ids_and_numbers(folder: Path) -> None:
         folder / "bare.json", "hb-020", "--row", 4
     )
     assert "\\x1b" in refused(folder / "bare.json", "\x1b[2J")
-    assert "leave out ID" in refused(folder / "bare.json", "hb-020", "--worst", 1)
+    assert "remove ID and --row" in refused(folder / "bare.json", "hb-020", "--worst", 1)
     assert "give its ID" in refused(folder / "bare.json", "--full")
 
 
