@@ -120,7 +120,8 @@ def compare_label_files(
     if not any(name in column.scores for name in found.ids):
         raise InputError(
             f"labels and scores share no id: {found.name} has {some_names(found.ids)}, "
-            f"{column.name} has {some_names(column.scores)}"
+            f"{column.name} has {some_names(column.scores)}; give labels of the samples that were "
+            "scored"
         )
     return compare_labels(found, column, **options)
 

@@ -88,7 +88,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
     except InputError:
         raise
     except ValueError as error:  # also of an integer of 5,000 digits
-        raise InputError(f"{file} is not TOML: {error}{_quotes_hint(error)}") from None
+        raise InputError(f"{file} is not valid TOML: {error}{_quotes_hint(error)}") from None
     except RecursionError:
         raise InputError(f"{file}: nested more than {_MOST_DEPTH} deep") from None
     if is_deeper(content, _MOST_DEPTH):
@@ -101,7 +101,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 def _quotes_hint(error: ValueError) -> str:
     unquoted = str(error).startswith("Invalid value")
-    return """; texts stand in quotes: profile = "grounded\"""" if unquoted else ""
+    return """. Strings need quotes: profile = "grounded\"""" if unquoted else ""
 
 
 def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _options_of(
             hint = suggestion(name, (one for one in near if one not in _REFUSED))
             raise InputError(f"unknown key {glance(key)}{hint}")
         if name not in taken:
-            raise InputError(f"{key} is no option of judging; write it above the first [table]")
+            raise InputError(f"{key} is not a judge option; move it above the first [table]")
         if name in options:
             raise InputError(f"{name} is given twice")
         kind = _KNOWN[name].kind

@@ -83,9 +83,9 @@ def _chosen(spec: Metric, given: Mapping[str, Any]) -> ChosenScorer:
     missing = [name for name in spec.required_options if options.get(name) is None]
     if missing:
         raise InputError(
-            f"{spec.id} needs the option {missing[0]}: "
-            f"scorer_options={{{spec.id!r}: {{{missing[0]!r}: ...}}}}, on the command line "
-            f"--scorer-options '{spec.id}={{\"{missing[0]}\": ...}}'"
+            f"{spec.id} needs the option {missing[0]!r}: "
+            f"--scorer-options '{spec.id}={{\"{missing[0]}\": ...}}' (in Python: "
+            f"scorer_options={{{spec.id!r}: {{{missing[0]!r}: ...}}}})"
         )
     try:
         scorer = spec.scorer(**options)

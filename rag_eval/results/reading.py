@@ -177,8 +177,8 @@ class ResultFile:
         if name.endswith(_TABLE_FILES):
             return table_rows(given)
         raise InputError(
-            f"{given}: cannot tell the format from the name; wanted {', '.join(_TABLE_FILES)} or "
-            ".json (also with .gz or .zst), .parquet or .arrow"
+            f"{given}: unknown file format. The name must end in {', '.join(_TABLE_FILES)}, .json "
+            "(also with .gz or .zst), .parquet or .arrow"
         )
 
     def _json(self, path: str | Path) -> _Undecoded:

@@ -159,8 +159,9 @@ def check_signatures(
     differences = current.differences(theirs, compared)
     if differences:
         raise SignatureMismatchError(
-            "the baseline was scored under other settings (here " + "; ".join(differences) + "); "
-            f"score both under the same settings, or accept it with {_ACCEPT}"
+            "this run and the baseline were scored with different settings (here "
+            + "; ".join(differences)
+            + f"). Use the same settings for both, or accept the difference with {_ACCEPT}"
         )
     return None
 

@@ -318,7 +318,7 @@ def check_differences(old: str, new: str, differences: Sequence[str], *, force: 
     """
     if differences and not force:
         raise SignatureMismatchError(
-            f"{new} was scored under other settings than {old} ({'; '.join(differences)}); "
-            "score both under the same settings, or compare them all the same with --force "
-            "(force=True)"
+            f"{new} and {old} were scored with different settings ({'; '.join(differences)}). Use "
+            "the same settings for both, or add --force (in Python: force=True) to compare them "
+            "anyway"
         )

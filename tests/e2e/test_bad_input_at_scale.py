@@ -199,7 +199,7 @@ def test_a_column_of_a_name_that_is_nearly_ours(tmp_path: Path) -> None:
         "(did you mean --map answer=anwser?)"
     )
     message = refused(data, tmp_path / "s.jsonl", "--quiet", "--map", "answer=answr")
-    assert "there is no 'answr'; did you mean 'anwser'" in message
+    assert "the samples have no field 'answr'; did you mean 'anwser'" in message
     done = invoke("score", data, tmp_path / "s.jsonl", "--quiet", "--map", "answer=anwser")
     assert done.exit_code == 0
 

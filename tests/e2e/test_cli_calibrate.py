@@ -343,7 +343,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ("s.csv", 'id,score\na,"1\n', "s.csv, line 2: is not CSV: unexpected end of data"),
         ("s.csv", "id,score\n\nq1,x\n", "s.csv, line 3 (\"q1\"): score must be a number, got 'x'"),
         ("s.parquet", "", "s.parquet is not sound Parquet"),
-        ("s.txt", "", "cannot tell the format from the name"),
+        ("s.txt", "", "unknown file format. The name must end in"),
     ],
 )
 def test_files_without_scores(

@@ -637,8 +637,8 @@ def test_nothing_but_bad_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("s.txt", "cannot tell the format from the name; wanted .jsonl, .ndjson, .csv, .parquet"),
-        ("s", "cannot tell the format from the name"),
+        ("s.txt", "unknown file format. The name must end in .jsonl, .ndjson, .csv, .parquet"),
+        ("s", "unknown file format. The name must end in"),
         ("s.parquet.gz", "files are packed inside; leave out .gz"),
         ("data.jsonl", "is the sample file itself"),
         (".", "it is a folder"),

@@ -219,7 +219,7 @@ def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
         ("a.jsonl", '{"id": "q", "faithfulness": 1}', "line 1"),
         ("a.jsonl", '{"metrics": {}}', "row 1: is no row of a result: compositeScore: wanted"),
         ("a.csv", "id\nq\n", 'line 2 ("q") has no metrics with explanations'),
-        ("a.txt", "", "cannot tell the format"),
+        ("a.txt", "", "unknown file format"),
     ],
 )
 def test_files_that_are_no_results(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -148,9 +148,20 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     # Files
     ("run sample.jsonl", ["cannot read sample.jsonl: No such file", "mean 'samples.jsonl'?"]),
     ("run runs/samples.jsonl", ["cannot read runs/samples.jsonl", "there is no folder runs"]),
-    ("run '*.json1'", ["*.json1: no file has such a name", "check the pattern"]),
-    ("run data", ["data is a folder without files of samples", "name such a file"]),
-    ("run notes.txt", ["notes.txt: cannot tell the format", ".csv", "rename or convert"]),
+    ("run '*.json1'", "no file matches the pattern '*.json1'; check the pattern and the folder"),
+    (
+        "run data",
+        "the folder data contains no sample files (.jsonl, .ndjson, .json, .csv, .tsv, "
+        ".xlsx, .parquet, .arrow, .feather); give a sample file, or a folder that "
+        "contains some",
+    ),
+    (
+        "run notes.txt",
+        "notes.txt: unknown file format. The name must end in .jsonl, .ndjson, .json, "
+        ".csv, .tsv, .xlsx, .parquet, .arrow or .feather (text formats may be "
+        "compressed: .gz or .zst). Rename or convert the file, or give - to read JSON "
+        "Lines from standard input",
+    ),
     ("run empty.jsonl", ["empty.jsonl holds no samples", "a question, an answer and contexts"]),
     (
         "run cut.jsonl",
@@ -191,9 +202,17 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("run hole.jsonl", ['line 2 ("q2"): answer is missing', "--skip-invalid"]),
     ("run number.jsonl", ['line 2 ("q2"): answer must be a str, got int', "--skip-invalid"]),
     ("run objects.jsonl", ["contexts[0] must be a str", "'doc_id'", "contexts[].KEY"]),
-    ("run samples.jsonl --map answer=respnse", ["there is no 'respnse'", "question, answer"]),
+    (
+        "run samples.jsonl --map answer=respnse",
+        "mapping answer=respnse: the samples have no field 'respnse' (fields are id, "
+        "question, answer, contexts, ground_truth)",
+    ),
     ("run samples.jsonl --map answer", ["FIELD=COLUMN, such as question=user_input", "'answer'"]),
-    ("run samples.jsonl --map anser=answer", ["unknown field 'anser'", "mean 'answer'?"]),
+    (
+        "run samples.jsonl --map anser=answer",
+        "mapping anser=answer: unknown field 'anser'; did you mean 'answer'? (fields are "
+        "question, answer, contexts, ground_truth, id, language, metadata)",
+    ),
     ("run samples.jsonl --schema raga", ["'raga' is not one of", "Did you mean 'ragas'?"]),
     ("run today.json", ["today.json", "holds results, not samples", "rag-eval show today.json"]),
     # Metrics, shares, settings
@@ -218,11 +237,24 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         ["'groundet' is not one of 'overlap'", "Did you mean 'grounded'?"],
     ),
     ("run samples.jsonl --language de", ["language needs", "(--profile grounded)"]),
-    ("run samples.jsonl --metrics omk.contains", ["needs the option value", "--scorer-options"]),
+    (
+        "run samples.jsonl --metrics omk.contains",
+        "omk.contains needs the option 'value': --scorer-options "
+        "'omk.contains={\"value\": ...}' (in Python: scorer_options={'omk.contains': "
+        "{'value': ...}})",
+    ),
     ("run samples.jsonl --config typo.toml", ["typo.toml: unknown key 'profil'", "'profile'?"]),
-    ("run samples.jsonl --config bare.toml", ["bare.toml is not TOML", 'profile = "grounded"']),
+    (
+        "run samples.jsonl --config bare.toml",
+        "bare.toml is not valid TOML: Invalid value (at line 1, column 11). Strings need "
+        'quotes: profile = "grounded"',
+    ),
     ("run samples.jsonl --config judge.toml", ["judge.toml: [judge] retries", "got 'many'"]),
-    ("run samples.jsonl --config misplaced.toml", ["min_pass_rate", "above the first [table]"]),
+    (
+        "run samples.jsonl --config misplaced.toml",
+        "misplaced.toml: [judge] min_pass_rate is not a judge option; move it above the "
+        "first [table]",
+    ),
     (
         "run samples.jsonl --calibration labels.csv",
         "labels.csv is not a calibration file: it is not valid JSON (Expecting value at "
@@ -263,7 +295,12 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     ("run samples.jsonl --output samples.jsonl", ["the sample file itself", "another name"]),
     ("run samples.jsonl --html report.pdf", ["report.pdf ends in .pdf", ".html", "a browser"]),
-    ("score samples.jsonl out.txt", ["out.txt: cannot tell the format", ".csv, .parquet"]),
+    (
+        "score samples.jsonl out.txt",
+        "out.txt: unknown file format. The name must end in .jsonl, .ndjson, .csv, "
+        ".parquet or .arrow (text formats may be compressed: .gz or .zst). To write JSON "
+        "Lines to standard output, give -",
+    ),
     (
         "labels sample 3 today.json -o labels.csv",
         "labels.csv already exists, and labels in it would be lost; choose another file name",
@@ -280,7 +317,9 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "run samples.jsonl --baseline grounded.json",
-        ["profile: overlap, not grounded", "the same settings", "--allow-signature-mismatch"],
+        "this run and the baseline were scored with different settings (here profile: "
+        "overlap, not grounded). Use the same settings for both, or accept the "
+        "difference with --allow-signature-mismatch (allow_signature_mismatch=True)",
     ),
     (
         "gate samples.jsonl --baseline today.json",
@@ -298,7 +337,12 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "rag-eval gate has nothing to check: give --baseline, --store or a limit such as "
         "--min-mean faithfulness=0.7",
     ),
-    ("gate today.json --baseline grounded.json", ["not grounded", "the same settings", "--force"]),
+    (
+        "gate today.json --baseline grounded.json",
+        "today.json and grounded.json were scored with different settings (profile: "
+        "overlap, not grounded). Use the same settings for both, or add --force (in "
+        "Python: force=True) to compare them anyway",
+    ),
     ("gate today.json --baseline other.json", ["no id is in both", "'z1'", "the same samples"]),
     ("gate today.json --run latest", "--run needs --store"),
     (
@@ -325,7 +369,11 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "twice.json: id 'q1' occurs in rows 1 and 2. Give every sample its own id. To "
         "compare repeated runs, save each run in its own file",
     ),
-    ("compare today.json today.json --slice topic", ["field 'topic'", "of their metadata"]),
+    (
+        "compare today.json today.json --slice topic",
+        "no row of today.json or today.json has a field 'topic'. Give a field of the "
+        "samples or of their metadata, or a column of a score file",
+    ),
     (
         "history",
         "there is no run store .rag_eval/runs.db; create one with: rag-eval run DATA --store",
@@ -354,10 +402,7 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "N SCORES --output NEW_FILE, then label them",
     ),
     ("estimate today.json draw.csv --metric relevance", ["relevance", "answer_relevance"]),
-    (
-        "labels sample 100 today.json -o d.csv",
-        ["cannot draw 100 rows: today.json has 6", "no more"],
-    ),
+    ("labels sample 100 today.json -o d.csv", "cannot draw 100 rows: today.json has only 6"),
     (
         "labels compare labels.csv today.json",
         "give the metric that the labels are about (--metric)",
@@ -365,7 +410,7 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     (
         "labels compare others.csv today.json --metric faithfulness",
         "labels and scores share no id: others.csv has 'x1', 'x2', today.json has 'q1', "
-        "'q2', 'q3', …",
+        "'q2', 'q3', …; give labels of the samples that were scored",
     ),
     (
         "calibrate today.json words.csv --metric faithfulness",
@@ -373,7 +418,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "calibrate today.json verdicts.csv --metric faithfulness",
-        ["verdicts.csv, line 2", "no field 'label' (fields: id, verdict)", "--label-field"],
+        "verdicts.csv, line 2 (\"q1\"): no field 'label' (fields: id, verdict). If it "
+        "has another name: --label-field FIELD",
     ),
     (
         "golden run samples.jsonl",
@@ -428,14 +474,26 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
     ("evaluate_batch([{'question': 'q', 'anwser': 'a', 'contexts': ['c']}])", ["answer", "anwser"]),
     ("evaluate_batch([('q', 'a')])", ["sample 0 must be a dict", "got tuple"]),
     ("evaluate_batch(rows, treads=2)", ["no option 'treads'", "mean 'threads'?"]),
-    ("evaluate_batch(rows, mapping={'answer': 'respnse'})", ["no 'respnse'", "question, answer"]),
+    (
+        "evaluate_batch(rows, mapping={'answer': 'respnse'})",
+        "mapping answer=respnse: the samples have no field 'respnse' (fields are id, "
+        "question, answer, contexts, ground_truth)",
+    ),
     ("evaluate_batch(rows, schema='raga')", ["unknown schema 'raga'", "mean 'ragas'?"]),
     ("evaluate_batch(rows).to_html('r.pdf')", ["r.pdf ends in .pdf", ".html"]),
     ("without('pandas', lambda: evaluate_batch(rows).to_pandas())", ["pip install", "pandas"]),
     ("without('polars', lambda: evaluate_batch(rows).to_polars())", ["pip install", "polars"]),
-    ("run_file(rows)", ["must be the name of a file", "got dict", "evaluate_batch(samples)"]),
+    (
+        "run_file(rows)",
+        "data must be a file name or a list of file names, got dict. To score samples in "
+        "memory: evaluate_batch(samples)",
+    ),
     ("run_file('sample.jsonl')", ["cannot read sample.jsonl", "mean 'samples.jsonl'?"]),
-    ("compare(rows, rows)", ["must be a file or a result", "evaluate_batch(samples)"]),
+    (
+        "compare(rows, rows)",
+        "a run must be a file name or a result, got dict. To make a result from samples: "
+        "evaluate_batch(samples)",
+    ),
     ("create_evaluator(metrics=['relevance'])", ["'relevance'", "mean 'answer_relevance'?"]),
 ]
 

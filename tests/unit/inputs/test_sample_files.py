@@ -234,7 +234,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot read .*none\.jsonl: No such file"):
         read(tmp_path / "none.jsonl")
     (tmp_path / "folder.jsonl").mkdir()
-    with pytest.raises(InputError, match="is a folder without files of samples"):
+    with pytest.raises(InputError, match=r"the folder .* contains no sample files"):
         read(tmp_path / "folder.jsonl")
 
 

@@ -237,7 +237,7 @@ def test_labels_are_never_written_over(scores: Path, tmp_path: Path) -> None:
 @every_row(
     ("options", "message"),
     [
-        ({"n": N + 1}, f"cannot draw {N + 1} rows: .* has {N}"),
+        ({"n": N + 1}, f"cannot draw {N + 1} rows: .* has only {N}"),
         ({"n": 0}, "n must be a whole number of at least 1"),
         ({"design": "worst"}, "design must be 'uniform', 'proportional' or 'strata'"),
         ({"design": "strata"}, "design 'strata' needs by"),

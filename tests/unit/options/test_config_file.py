@@ -104,9 +104,15 @@ def test_empty(tmp_path: Path) -> None:
         ("thresholds = { faithfullness = 1 }", "did you mean 'faithfulness'"),
         ("thresholds = { answerRelevance = 1, answer_relevance = 0 }", "given twice"),
         ("[heuristic]\nngram_size = 1", "did you mean 'ngram_sizes'"),
-        ("a = ", "is not TOML"),
-        ("[judge]\nretries = '5'", r"\[judge\] retries must be a whole number from 0 on, got '5'"),
-        ("[judge]\nretries = -1", r"\[judge\] retries must be a whole number from 0 on, got -1"),
+        ("a = ", "is not valid TOML"),
+        (
+            "[judge]\nretries = '5'",
+            r"\[judge\] retries must be a whole number of at least 0, got '5'",
+        ),
+        (
+            "[judge]\nretries = -1",
+            r"\[judge\] retries must be a whole number of at least 0, got -1",
+        ),
         ("[judge]\ncall_timeout = 0", r"\[judge\] call_timeout_s must be above 0, got 0"),
         ("[judge]\nretrys = 1", r"\[judge\] unknown key 'retrys'; did you mean 'retries'"),
         (
@@ -116,10 +122,10 @@ def test_empty(tmp_path: Path) -> None:
         ("[judge]\napi_key = 'k'", r"\[judge\] api_key is not for a configuration file"),
         (
             "[judge]\nworst = 3",
-            r"\[judge\] worst is no option of judging; write it above the first \[table\]",
+            r"\[judge\] worst is not a judge option; move it above the first \[table\]",
         ),
         ("retries = 1\n[judge]\nretries = 2", r"\[judge\] retries is given twice"),
-        ("[run]\nworst = -1", r"\[run\] worst must be a whole number from 0 on, got -1"),
+        ("[run]\nworst = -1", r"\[run\] worst must be a whole number of at least 0, got -1"),
         (
             "judge = 'openai:m'",
             "judge is not for a configuration file: the judge comes from --judge",

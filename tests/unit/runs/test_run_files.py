@@ -378,7 +378,7 @@ def test_bad_result_rows(tmp_path: Path, row: Any, message: str) -> None:
 @every_row(
     ("name", "text", "message"),
     [
-        ("t.txt", "", "cannot tell the format from the name"),
+        ("t.txt", "", "unknown file format. The name must end in"),
         ("t.jsonl", "", "has no rows"),
         ("t.json", "{", "is not valid JSON"),
         ("t.json", "7", "is no result file"),
@@ -405,7 +405,7 @@ def test_files_that_hold_no_run(tmp_path: Path, name: str, text: str, message: s
         ("none.jsonl", "cannot read none.jsonl"),
         ("none-*.jsonl", "no file matches"),
         ([], "give at least one run"),
-        (7, "a run must be a file or a result, got int"),
+        (7, "a run must be a file name or a result, got int"),
     ],
 )
 def test_sources_that_are_none(source: Any, message: str) -> None:
