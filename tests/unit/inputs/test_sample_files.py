@@ -225,7 +225,9 @@ def test_no_gzip_data(tmp_path: Path, damage: bytes | None) -> None:
 
 @pytest.mark.parametrize("name", ["d.txt", "d", "d.gz", "d.jsonl.zip"])
 def test_unknown_suffix(tmp_path: Path, name: str) -> None:
-    wanted = r"wanted \.jsonl, .* or \.feather, text also with \.gz or \.zst"
+    wanted = (
+        r"must end in \.jsonl, .* or \.feather \(text formats may be compressed: \.gz or \.zst\)"
+    )
     with pytest.raises(InputError, match=wanted):
         read(tmp_path / name)
 
