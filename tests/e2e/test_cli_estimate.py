@@ -194,7 +194,7 @@ def test_a_table_is_not_drawn_over(scores: Path, labels: Path) -> None:
     before = labels.read_bytes()
     done = invoke("labels", "sample", 10, scores, "-o", labels)
     assert done.exit_code == 2
-    assert "already exists and may contain labels" in done.stderr
+    assert "already exists, and labels in it would be lost" in done.stderr
     assert labels.read_bytes() == before
 
 
