@@ -76,7 +76,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
         with file.open("rb") as opened:
             data = opened.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
-            raise InputError(f"{file} has more than {_MOST_BYTES:,} bytes, which no options need")
+            raise InputError(f"{file} is larger than {_MOST_BYTES:,} bytes")
         text = data.decode("utf-8-sig")
         if _LONG_KEY.search(text):
             raise InputError(f"{file}: a key has more than {_MOST_PARTS} parts")
@@ -133,7 +133,7 @@ def _options_of(
         spelt = snake_case(key).replace("-", "_")
         name = _AS_FLAGS.get(spelt, spelt)
         if name in _REFUSED:
-            raise InputError(f"{key} is not for a configuration file: {_REFUSED[name]}")
+            raise InputError(f"{key} is not allowed in a configuration file: {_REFUSED[name]}")
         if name not in _KNOWN:
             near = [*taken, *(flag for flag, option in _AS_FLAGS.items() if option in taken)]
             hint = suggestion(name, (one for one in near if one not in _REFUSED))
@@ -165,6 +165,6 @@ def _check_scorers(scorer_options: Mapping[str, Any]) -> None:
     for name in scorer_options:
         if needs_judge(to_metric_id(name)):
             raise InputError(
-                f"scorer_options[{name!r}] is not for a configuration file: what a judge is asked "
-                "comes from --scorer-options"
+                f"scorer_options[{name!r}] is not allowed in a configuration file: options "
+                "of a judge must be given with --scorer-options"
             )

@@ -36,10 +36,10 @@ _DOCUMENT: Final = {"results", "aggregates", "baseline"}
 
 # What else comes through a pipe; both need a file, or to be unpacked by another program.
 _NOT_TEXT: Final = {
-    b"PAR1": "Parquet, which is read from a file alone: name that file",
-    b"ARRO": "Arrow, which is read from a file alone: name that file",
-    b"\x1f\x8b": "gzip: unpack it on the way, with gzip -dc",
-    b"\x28\xb5\x2f\xfd": "zstd: unpack it on the way, with zstd -dc",
+    b"PAR1": "Parquet, which can only be read from a file: give its name",
+    b"ARRO": "Arrow, which can only be read from a file: give its name",
+    b"\x1f\x8b": "gzip data: unpack it first, with gzip -dc",
+    b"\x28\xb5\x2f\xfd": "zstd data: unpack it first, with zstd -dc",
 }
 
 _Undecoded: TypeAlias = Iterator[tuple[str, Any]]
@@ -98,7 +98,7 @@ class ResultFile:
         for place, row in self._undecoded():
             found = row if type(row) is dict else _value(row, f"{self.source}, {place}")
             if not isinstance(found, dict):
-                raise InputError(f"{self.source}, {place}: wanted an object, got {glance(found)}")
+                raise InputError(f"{self.source}, {place}: must be an object, got {glance(found)}")
             yield place, found
 
     def result_rows(self, *, needed: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -149,7 +149,7 @@ class ResultFile:
     def without_rows(self) -> InputError:
         """What to raise where rows are needed."""
         if "aggregates" in self.said:
-            return SummaryAloneError(f"{self.source} has a summary and no rows; {HOW_TO}")
+            return SummaryAloneError(f"{self.source} has a summary but no rows; {HOW_TO}")
         return InputError(f"{self.source} has no rows; {HOW_TO}")
 
     def _without_metrics(self, place: str, row: Mapping[str, Any]) -> InputError:
@@ -192,7 +192,7 @@ class ResultFile:
         """A pipe or a text, whose form is told by how it begins."""
         for mark, what in _NOT_TEXT.items():
             if data.startswith(mark):
-                raise InputError(f"{self.source} holds {what}")
+                raise InputError(f"{self.source} contains {what}")
         if data.startswith(_HEAD):
             return self._lines(ByteFile.of(data, self.source))
         if data[:64].lstrip()[:1] not in b"{[":
@@ -231,7 +231,7 @@ class ResultFile:
         if isinstance(found, dict):
             name, rows = self._rows_beside(found)
         elif not isinstance(found, list):
-            raise InputError(f"{self.source} is no result file: it holds no rows; {HOW_TO}")
+            raise InputError(f"{self.source} is not a result file: it has no rows; {HOW_TO}")
         del found, data
         for number, row in enumerate(rows):
             yield f"{name}[{number}]", row
@@ -246,14 +246,14 @@ class ResultFile:
         self.said.update({name: self._plain(name, value) for name, value in found.items()})
         if rows is None:
             raise InputError(
-                f"{self.source} is no {what}: it has neither results nor aggregates; {HOW_TO}"
+                f"{self.source} is not a {what}: it has neither results nor aggregates; {HOW_TO}"
             )
         try:
             return name, rows if isinstance(rows, list) else _decode_list(rows)
         except (TypeError, ValueError):
             given = glance(self._plain(name, rows))
             raise InputError(
-                f"{self.source} is no {what}: {name}: wanted a list of objects, got {given}"
+                f"{self.source} is not a {what}: {name} must be a list of objects, got {given}"
             ) from None
 
     def _plain(self, name: str, value: Any) -> Any:

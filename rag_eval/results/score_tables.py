@@ -112,8 +112,8 @@ class FlatRows:
 def missing_id(source: str, place: str, id_field: str) -> MissingIdsError:
     """What to raise for a row without an id, where ids are needed."""
     return MissingIdsError(
-        f"{source}, {place}: {id_field} is missing; rows are paired by it, so give each sample "
-        "one, or name the field that holds it (id_field)"
+        f"{source}, {place}: {id_field} is missing, but rows are paired by it: give each sample "
+        "one, or name the field that has it (id_field)"
     )
 
 
@@ -147,8 +147,8 @@ def _flat_columns(file: ScoreSource, names: Sequence[str]) -> FlatColumns:
         raise samples_not_scores(file.source)
     if not scores:
         raise InputError(
-            f"{file.source}: no column is named like a metric (columns: {shown_names(names)})"
-            f"{unscored or '; if scores have other names, name them (metrics)'}"
+            f"{file.source}: no column has the name of a metric (columns: {shown_names(names)})"
+            f"{unscored or '; if the score columns have other names, name them (metrics)'}"
         )
 
     def known(name: str) -> str | None:
