@@ -67,7 +67,8 @@ class JudgeOptions(TypedDict, total=False):
             "rows whose native score by {profile=grounded} is inconclusive.",
             default="heuristic",
             more="A hybrid uses the judge for the metrics of {metric_modes}, by default "
-            "faithfulness, answer_relevance and hallucination_rate. A cascade implies {profile=grounded}.",
+            "faithfulness, answer_relevance and hallucination_rate. A cascade implies "
+            "{profile=grounded}.",
             noted=True,
         ),
     ]

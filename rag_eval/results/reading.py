@@ -98,7 +98,7 @@ class ResultFile:
         for place, row in self._undecoded():
             found = row if type(row) is dict else _value(row, f"{self.source}, {place}")
             if not isinstance(found, dict):
-                raise InputError(f"{self.source}, {place}: must be an object, got {glance(found)}")
+                raise InputError(f"{self.source}, {place} must be an object, got {glance(found)}")
             yield place, found
 
     def result_rows(self, *, needed: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:

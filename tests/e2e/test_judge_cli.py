@@ -668,7 +668,9 @@ def test_a_configuration_file_cannot_name_files_of_replies_or_prompts(
 ) -> None:
     config = tmp_path / "rag-eval.toml"
     config.write_text(f'{key} = "x"')
-    with pytest.raises(InputError, match=f"{key} is not for a configuration file: .* from --"):
+    with pytest.raises(
+        InputError, match=f"{key} is not allowed in a configuration file: .* from --"
+    ):
         read_config(config)
 
 

@@ -152,5 +152,5 @@ def test_options_of_scorers_are_taken_but_for_those_of_judges(tmp_path: Path) ->
     path.write_text('metrics = ["ir.rbp"]\n[scorer_options."ir.rbp"]\npersistence = 0.5\n')
     assert read_config(path)["scorer_options"] == {"ir.rbp": {"persistence": 0.5}}
     path.write_text('[scorer_options."mastra.noise_sensitivity"]\nnoise_type = "x"\n')
-    with pytest.raises(InputError, match="what a judge is asked comes from --scorer-options"):
+    with pytest.raises(InputError, match="options of a judge must be given with --scorer-options"):
         read_config(path)

@@ -574,7 +574,7 @@ PREPARED: list[tuple[Callable[[Path, Path], None], str]] = [
     (link_to_nothing, " is a symbolic link and not a folder"),
     (a_file, " is a file and not a folder"),
     (linked_journal, "/journal is a symbolic link and not a file"),
-    (hard_linked_journal, "/journal is a hard link to a file that has another name, too"),
+    (hard_linked_journal, "/journal is a hard link to a file with another name"),
     (linked_part, "/000000.rows.tmp is a symbolic link and not a file"),
     (linked_result, "/assembled is a symbolic link and not a file"),
     (journal_without_end, "/journal is a named pipe and not a file"),
@@ -601,7 +601,7 @@ def test_what_others_have_prepared_is_refused_and_nothing_is_written_through_it(
         with pytest.raises(InputError) as caught:
             score(data, target, **options)
         assert str(caught.value) == (
-            f"{folder_of(target)}{what}; rows are kept only in files of your own: remove it, or "
+            f"{folder_of(target)}{what}; rows are kept only in files that you own: remove it, or "
             "choose another DST"
         )
     assert list(elsewhere.parent.iterdir()) == [elsewhere]

@@ -169,7 +169,7 @@ def test_scorers_keep_their_scores_beside_a_cascade() -> None:
     [
         ({"metric_modes": {TONE: "llm"}}, "cannot have regtrace.tone: no judge is asked about"),
         ({"cascade_band": {TONE: (0, 1)}}, "cascade_band names regtrace.tone, which is not judged"),
-        ({"metrics": [TONE]}, "mode='cascade' judges none of the metrics asked for"),
+        ({"metrics": [TONE]}, "mode='cascade' judges none of the requested metrics"),
     ],
 )
 def test_a_cascade_cannot_judge_them(options: dict[str, Any], message: str) -> None:

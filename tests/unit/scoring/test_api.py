@@ -1089,7 +1089,7 @@ def test_a_baseline_of_other_settings_is_refused_unless_forced() -> None:
             [OTHER], baseline_result=baseline, allow_signature_mismatch=True
         )
         assert forced.regressions
-        assert forced.notes == ["settings of the baseline were not checked"]
+        assert forced.notes == ["the settings of the baseline were not checked"]
         # What no compared metric reads does not matter.
         assert rag_eval.evaluate_batch([OTHER], ["faithfulness"], baseline_result=baseline)
 
@@ -1107,7 +1107,7 @@ def test_a_baseline_without_a_signature_gives_a_note() -> None:
     assert [row.metric_id for row in result.regressions or []] == ["faithfulness"]
     (note,) = result.notes
     assert "no signature" in note
-    assert "unverified" in note
+    assert "it is assumed to use profile overlap" in note
     assert result.summary_dict()["notes"] == [note]
 
 
