@@ -117,9 +117,9 @@ def test_empty(tmp_path: Path) -> None:
         ("[judge]\nretrys = 1", r"\[judge\] unknown key 'retrys'; did you mean 'retries'"),
         (
             "[judge]\nmodel = 'm'",
-            r"\[judge\] model is not for a configuration file: the judge comes",
+            r"\[judge\] model is not allowed in a configuration file: the judge is set by",
         ),
-        ("[judge]\napi_key = 'k'", r"\[judge\] api_key is not for a configuration file"),
+        ("[judge]\napi_key = 'k'", r"\[judge\] api_key is not allowed in a configuration file"),
         (
             "[judge]\nworst = 3",
             r"\[judge\] worst is not a judge option; move it above the first \[table\]",
@@ -128,9 +128,9 @@ def test_empty(tmp_path: Path) -> None:
         ("[run]\nworst = -1", r"\[run\] worst must be a whole number of at least 0, got -1"),
         (
             "judge = 'openai:m'",
-            "judge is not for a configuration file: the judge comes from --judge",
+            "judge is not allowed in a configuration file: the judge is set by --judge",
         ),
-        ("[run]\njudge = 'openai:m'", r"\[run\] judge is not for a configuration file"),
+        ("[run]\njudge = 'openai:m'", r"\[run\] judge is not allowed in a configuration file"),
     ],
 )
 def test_mistakes(tmp_path: Path, text: str, message: str) -> None:

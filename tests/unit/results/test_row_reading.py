@@ -343,4 +343,4 @@ def test_regressions_of_the_other_library_are_read(whole: dict[str, Any]) -> Non
     assert second.to_dict() == {**unknown, "baselineMean": None}
     for name, value in (("regressed", "yes"), ("delta", "0.5"), ("metricId", 3)):
         broken = {**row, name: value}
-        assert f"regressions[0].{name}: wanted" in refused({**whole, "regressions": [broken]})
+        assert f"regressions[0].{name} must be" in refused({**whole, "regressions": [broken]})
