@@ -53,7 +53,7 @@ class MissingIdsError(InputError):
 
 
 class SummaryAloneError(MissingIdsError):
-    """A file has a summary and no rows."""
+    """A file has a summary but no rows."""
 
 
 class ResultFile:

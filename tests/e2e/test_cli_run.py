@@ -639,7 +639,7 @@ def test_baseline_of_other_settings(tmp_path: Path, good: Path) -> None:
     assert "claim_support_threshold: 0.9, not 0.15" in done.stderr
     forced = run(*arguments, "--allow-signature-mismatch")
     assert forced.exit_code == 0
-    assert "note: settings of the baseline were not checked" in forced.stderr
+    assert "note: the settings of the baseline were not checked" in forced.stderr
     other = run(good, *FAITH, "--baseline", before)
     assert "has none of the metrics of this run; it has hallucination_rate" in other.stderr
 

@@ -214,7 +214,7 @@ def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
     [
         ("a.json", "{", "is not valid JSON"),
         ("a.json", "[]", "has no rows"),
-        ("a.json", '{"aggregates": {}}', "has a summary and no rows"),
+        ("a.json", '{"aggregates": {}}', "has a summary but no rows"),
         ("a.json", '{"results": 3}', "results: wanted a list of objects, got 3"),
         ("a.jsonl", '{"id": "q", "faithfulness": 1}', "line 1"),
         ("a.jsonl", '{"metrics": {}}', "row 1: is no row of a result: compositeScore: wanted"),
