@@ -300,7 +300,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ("s.json", '{"results":' * 100_000, "s.json is no"),
         ("s.json", '{"x":' * 100_000, "s.json is not valid JSON"),
         ("s.json", "[]", "s.json has no rows"),
-        ("s.json", "{}", "s.json is no result file: it has neither results nor aggregates"),
+        ("s.json", "{}", "s.json is not a result file: it has neither results nor aggregates"),
         ("s.json", '{"results": [{}]}', "s.json, results[0]: wanted a sample and its metrics"),
         (
             "s.json",

@@ -106,10 +106,10 @@ def test_rows_are_counted_and_not_read(tmp_path: Path, old: Path) -> None:
     [
         ("", "is not valid JSON"),
         ("[]", "has no rows"),
-        ("{}", "is no result file: it has neither results nor aggregates"),
-        ('{"aggregates": {"faithfulness": {}}}', "is no result file"),
-        ('{"aggregates": {"faithfulness": {"mean": "x"}}}', "is no result file"),
-        ('{"aggregates": {"faithfulness": 3}}', "is no result file"),
+        ("{}", "is not a result file: it has neither results nor aggregates"),
+        ('{"aggregates": {"faithfulness": {}}}', "is not a result file"),
+        ('{"aggregates": {"faithfulness": {"mean": "x"}}}', "is not a result file"),
+        ('{"aggregates": {"faithfulness": 3}}', "is not a result file"),
         ('{"aggregates": {}}', "have no metric in common"),
     ],
 )

@@ -52,11 +52,11 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
             zstd().compress(b"{}"),
             "standard input contains zstd data: unpack it first, with zstd -dc",
         ),
-        (zstd().compress(b"{}"), "standard input holds zstd: unpack it on the way, with zstd -dc"),
+        (zstd().compress(b"{}"), "standard input contains zstd data: unpack it first, with zstd -dc"),
         (b"", "standard input is not valid JSON"),
         (b"\n\n{", "standard input is not valid JSON"),
         (b'{"id": 1', "standard input is not valid JSON"),
-        (b"id,name\n1,x\n", "standard input: no column is named like a metric"),
+        (b"id,name\n1,x\n", "standard input: no column has the name of a metric"),
     ],
 )
 def test_what_a_pipe_cannot_hold(
