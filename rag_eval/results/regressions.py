@@ -168,7 +168,7 @@ def check_signatures(
 
 def unknown_settings(name: str) -> str:
     """What to say about a table of scores without a signature."""
-    return f"{name} has no signature, so its settings may differ"
+    return f"{name} has no signature, so the settings cannot be checked"
 
 
 def compare_means(

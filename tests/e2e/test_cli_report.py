@@ -163,7 +163,10 @@ def test_a_summary_without_rows_makes_no_report(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text(done.stdout)
     found = run("report", "summary.json", "--html", "page.html", cwd=tmp_path)
     assert found.exit_code == 2
-    assert "summary.json has a summary but no rows; rag-eval run --output" in found.stderr
+    assert (
+        "summary.json has a summary but no rows; to write a result file: rag-eval run"
+        in found.stderr
+    )
     assert not (tmp_path / "page.html").exists()
 
 

@@ -405,7 +405,7 @@ class Use(NamedTuple):
     refused: Mapping[str, str] = MappingProxyType({})
 
 
-NEEDS_ROWS: Final = {SUMMARY: "has a summary but no rows; rag-eval run --output FILE writes"}
+NEEDS_ROWS: Final = {SUMMARY: "has a summary but no rows; to write a result file: rag-eval run"}
 ALONE: Final = "has no metrics with explanations; to write a result file: rag-eval run"
 NEEDS_TEXTS: Final = {**NEEDS_ROWS, SCORES: ALONE, BASELINE: ALONE}
 USES: Final = {
