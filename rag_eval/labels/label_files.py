@@ -136,6 +136,8 @@ def _column(scores: Any, metric: str | None, variant: str | None, id_field: str)
             )
         return column_of_omk_report(scores, variant or None)
     if metric is None:
-        raise InputError("give the metric that the labels are about (--metric)")
+        raise InputError(
+            "give the metric that the labels are about, for example --metric faithfulness"
+        )
     run = read_run(scores, id_field=id_field, metrics=[metric], repeats=True)
     return column_of_run(run, run.metrics[0])

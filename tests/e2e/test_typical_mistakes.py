@@ -405,7 +405,7 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("labels sample 100 today.json -o d.csv", "cannot draw 100 rows: today.json has only 6"),
     (
         "labels compare labels.csv today.json",
-        "give the metric that the labels are about (--metric)",
+        "give the metric that the labels are about, for example --metric faithfulness",
     ),
     (
         "labels compare others.csv today.json --metric faithfulness",
