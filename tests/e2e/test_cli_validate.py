@@ -53,7 +53,8 @@ def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
     done = validate(data)
     assert done.exit_code == 2
     assert done.stdout.splitlines() == [
-        "line 2 (\"q2\"): answer is missing (there is 'answr'?); wanted a str",
+        "line 2 (\"q2\"): answer is missing (did you mean the field 'answr'? Rename or map it); "
+        "wanted a str",
         'line 3 ("q3"): answer must be a str, got int',
         f"line 4: {UNREADABLE}",
         "line 5: contexts[1] must be a str, got NoneType",

@@ -471,7 +471,11 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
     ("evaluate_batch('samples.jsonl')", ["got str", "run_file('samples.jsonl')"]),
     ("evaluate_batch({'question': ['q']})", ["got dict of columns", "pandas.DataFrame(samples)"]),
     ("evaluate_batch(rows[0])", ["got dict", "evaluate(sample)", "[sample]"]),
-    ("evaluate_batch([{'question': 'q', 'anwser': 'a', 'contexts': ['c']}])", ["answer", "anwser"]),
+    (
+        "evaluate_batch([{'question': 'q', 'anwser': 'a', 'contexts': ['c']}])",
+        "sample 0: answer is missing (did you mean the field 'anwser'? Rename or map "
+        "it); wanted a str",
+    ),
     ("evaluate_batch([('q', 'a')])", ["sample 0 must be a dict", "got tuple"]),
     ("evaluate_batch(rows, treads=2)", ["no option 'treads'", "mean 'threads'?"]),
     (

@@ -70,11 +70,12 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ({**GOOD, "contexts": None}, "contexts is missing; wanted a list of str"),
     (
         {**without(GOOD, "question"), "qestion": "What?"},
-        "question is missing (there is 'qestion'?); wanted a str",
+        "question is missing (did you mean the field 'qestion'? Rename or map it); wanted a str",
     ),
     (
         {**without(GOOD, "contexts"), "context": ["x"]},
-        "contexts is missing (there is 'context'?); wanted a list of str",
+        "contexts is missing (did you mean the field 'context'? Rename or map it); "
+        "wanted a list of str",
     ),
     ({**GOOD, "question": 5}, "question must be a str, got int"),
     ({**GOOD, "question": 0}, "question must be a str, got int"),
