@@ -96,7 +96,8 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ({**GOOD, "groundTruth": 5}, "ground_truth must be a str, got int"),
     (
         {**GOOD, "groundTruth": ["a", "b"]},
-        "ground_truth is a list of 2; the overlap profile takes one str",
+        "ground_truth is a list of 2; the overlap profile takes one str, "
+        "--profile grounded the best of several",
     ),
     (
         {**GOOD, "ground_truth": "Lyon."},
