@@ -170,8 +170,9 @@ def _object(index: int, text: str) -> dict[str, Any]:
     try:
         value = json_text.loads(text)
     except (ValueError, RecursionError) as error:
+        fault = json_text.syntax_fault(error)
         raise InputError(
-            f"sample {index} is a str that is not JSON ({error}); wanted a JSON object"
+            f"sample {index} is a str that is not valid JSON ({fault}); wanted a JSON object"
         ) from None
     if not isinstance(value, dict):
         raise InputError(

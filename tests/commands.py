@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from rag_eval.cli.program import program
 
 # How messages end that name a bad row, and data without one.
-LEAVE_OUT = "; to leave such rows out: --skip-invalid (skip_invalid=True in Python)"
+LEAVE_OUT = ". To skip such rows, add --skip-invalid (in Python: skip_invalid=True)"
 WANTED_SAMPLES = "; wanted one row or JSON object for each, with a question, an answer and contexts"
 
 

@@ -20,9 +20,9 @@ def difference_table(n_replicates: int, seed: int) -> Section:
     lines = [
         "### Differences of two systems",
         "",
-        "Both systems answer the same 1,000 rows, and people label both answers of n rows as good",
-        "or bad. In the population 0.70 and 0.65 of the answers are good; labels of a row correlate",
-        "by r.",
+        "Both systems answer the same 1,000 rows, and people label both answers of n rows as",
+        "good or bad. In the population 0.70 and 0.65 of the answers are good; labels of a row",
+        "correlate by r.",
         "",
         "| r | n | covers rows | covers population | mean width | of labels alone | flagged |",
         "|---|---|---|---|---|---|---|",

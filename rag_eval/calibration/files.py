@@ -193,9 +193,7 @@ def calibration_from_dict(value: object, source: str = "calibration") -> Calibra
         raise InputError(f"{source} is no calibration: {error}") from None
 
 
-_MADE_BY: Final = (
-    "a calibration is what rag-eval calibrate SCORES LABELS --metric METRIC --output FILE writes"
-)
+_MADE_BY: Final = "make one with: rag-eval calibrate SCORES LABELS --metric METRIC --output FILE"
 
 
 def _file_object(path: str | Path) -> Mapping[str, Any]:
@@ -203,9 +201,12 @@ def _file_object(path: str | Path) -> Mapping[str, Any]:
     try:
         value = json_text.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}; {_MADE_BY}") from None
+        fault = json_text.syntax_fault(error)
+        raise InputError(
+            f"{path} is not a calibration file: it is not valid JSON ({fault}); {_MADE_BY}"
+        ) from None
     if not isinstance(value, Mapping):
-        raise InputError(f"{path} is no calibration: it holds no JSON object; {_MADE_BY}")
+        raise InputError(f"{path} is not a calibration file: it holds no JSON object; {_MADE_BY}")
     return value
 
 

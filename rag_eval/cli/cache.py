@@ -1,4 +1,4 @@
-"""``rag-eval cache``: what is kept of a judge's replies, and forgetting it."""
+"""``rag-eval cache``: show or delete cached replies of LLM judges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ cache_flag = click.option(
     "--cache-file",
     "file",
     metavar="FILE",
-    help="The file of the cache [$RAG_EVAL_CACHE, or judge.sqlite in ~/.cache/rag_eval].",
+    help="Cache file [$RAG_EVAL_CACHE, or judge.sqlite in ~/.cache/rag_eval].",
 )
 
 
@@ -28,7 +28,7 @@ cache_flag = click.option(
     guessed={"show": "info", "list": "info", "delete": "clear", "purge": "clear"},
 )
 def cache_command() -> None:
-    """Show or forget the replies of judges that are kept from run to run.
+    """Show or delete the cached replies of LLM judges.
 
     \b
     Examples:
@@ -38,14 +38,14 @@ def cache_command() -> None:
 
 
 @cache_command.command(
-    "info", epilog="Exit codes: 0 printed · 2 FILE is no cache, or cannot be read"
+    "info", epilog="Exit codes: 0 printed · 2 FILE is not a cache, or cannot be read"
 )
 @cache_flag
 @format_flag("table", "json")
 def info_command(file: str | None, form: str) -> None:
-    """Print how many replies are kept, since when, and the room they take.
+    """Show the number, age and size of the cached replies.
 
-    A cache that is not there yet is an empty one; none is made.
+    A cache that does not exist yet counts as empty; it is not created.
 
     \b
     Examples:
@@ -64,11 +64,11 @@ def info_command(file: str | None, form: str) -> None:
 
 
 @cache_command.command(
-    "clear", epilog="Exit codes: 0 nothing is kept any more · 2 FILE is no cache, or is in use"
+    "clear", epilog="Exit codes: 0 the cache is empty · 2 FILE is not a cache, or is in use"
 )
 @cache_flag
 def clear_command(file: str | None) -> None:
-    """Forget every reply; runs after this ask their judge anew.
+    """Delete all replies; later runs call their judge again.
 
     \b
     Examples:
@@ -81,7 +81,7 @@ def clear_command(file: str | None) -> None:
     path = _path(file)
     with existing_cache(path) as connection:
         n_rows = 0 if connection is None else clear_rows(connection)
-    print(f"forgot {n_rows:,} {_replies(n_rows)} in {plain_text(str(path))}")
+    print(f"deleted {n_rows:,} {_replies(n_rows)} in {plain_text(str(path))}")
 
 
 def _path(file: str | None) -> Path:

@@ -1,4 +1,4 @@
-"""``rag-eval calibrate``: a threshold and probabilities from a few labels."""
+"""``rag-eval calibrate``: find a threshold and probabilities from a few labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rag_eval.cli.printing import print_found, print_warnings
 @click.command(
     "calibrate",
     epilog="Exit codes: 0 calibrated · 2 bad input or usage, "
-    f"or a precision that no threshold reaches · {ENDED_CODES}",
+    f"or no threshold reaches the precision · {ENDED_CODES}",
 )
 @click.argument("scores", metavar="SCORES")
 @click.argument("labels", metavar="LABELS")
@@ -24,45 +24,42 @@ from rag_eval.cli.printing import print_found, print_warnings
     metavar="METRIC",
     required=True,
     shell_complete=completed_metric,
-    help="The metric whose scores are calibrated.",
+    help="Metric whose scores to calibrate.",
 )
 @click.option(
     "--method",
     type=click.Choice(["isotonic", "logistic"]),
-    help="Form of the map from scores to probabilities; logistic does with fewer labels "
-    "[logistic where weights were fitted, else isotonic].",
+    help="Map from scores to probabilities; logistic needs fewer labels "
+    "[logistic with fitted weights, else isotonic].",
 )
-@click.option(
-    "--no-refit", is_flag=True, help="Leave the weights of faithfulness as they are shipped."
-)
+@click.option("--no-refit", is_flag=True, help="Keep the shipped weights of faithfulness.")
 @click.option(
     "--precision",
     type=A_SHARE,
     metavar="P",
-    help="Take the lowest threshold from which at least this share of the passing rows is good "
-    "[the threshold of the highest balanced accuracy].",
+    help="Use the lowest threshold with at least this share of good rows among the passing rows "
+    "[the threshold with the highest balanced accuracy].",
 )
 @ID_FIELD
 @field_flag("label", "Field of LABELS that holds 1 for a good row and 0 for a bad one.")
 @click.option(
     "--group-field",
     metavar="NAME",
-    help="Field of LABELS that names what a row belongs to, such as its question or document "
-    "[each row by itself].",
+    help="Field of LABELS whose equal values mark rows that belong together, such as a question or "
+    "a document [rows are independent].",
 )
 @click.option(
     "--output", metavar="FILE", help="Write the calibration to FILE, for use with other scores."
 )
-@format_flag("table", "json", text="Form of the calibration on stdout.")
+@format_flag("table", "json", text="Format of the calibration on stdout.")
 def calibrate_command(scores: str, labels: str, form: str, **options: Any) -> None:
-    """Find the threshold of a metric, and what its scores mean, from labels that people gave.
+    """Find the threshold of a metric, and the meaning of its scores, from human labels.
 
-    SCORES is any file that compare reads; in a table with an id and a score per row, the column of
-    scores is called like the metric, or score. LABELS is a .jsonl or .csv file, also .gz, with the
-    id and the label of some of these rows: 1 where a person calls the answer good, else 0. Some
-    hundred labels give a sound threshold; under 30 there is a warning. Rows of one question or
-    document are alike: name the field that tells them apart with --group-field, or the intervals
-    come out too narrow.
+    SCORES is any file that rag-eval compare reads; in a table, the column of scores is named after
+    the metric, or score. LABELS is a .jsonl or .csv file (also .gz) with the id and the label of
+    some of these rows: 1 for a good answer, 0 for a bad one. About a hundred labels give a reliable
+    threshold; below 30 there is a warning. Rows of the same question or document are not
+    independent: name their common field with --group-field, otherwise the intervals are too narrow.
 
     Of faithfulness in the grounded profile the weights are fitted to the labels too, from 30 labels
     on, 8 of each class, where SCORES holds the texts, as the output of run does. Rows held out

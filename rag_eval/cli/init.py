@@ -1,4 +1,4 @@
-"""``rag-eval init``: a workflow that scores every pull request, ready to be committed."""
+"""``rag-eval init``: write a CI workflow that scores every pull request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import rich_click as click
 from rag_eval.cli.groups import CommandGroup
 from rag_eval.errors import InputError
 
-_EXIT_CODES: Final = "Exit codes: 0 written · 2 the file is there already, or cannot be written"
+_EXIT_CODES: Final = "Exit codes: 0 written · 2 the file already exists, or cannot be written"
 _DATA: Final = "samples.jsonl"
 _PLACE: Final = re.compile(r"@([A-Z]+)@")
 _BASELINE: Final = "rag-eval-baseline.json"
@@ -26,12 +26,12 @@ _data_flag = click.option(
     metavar="FILE",
     default=_DATA,
     show_default=True,
-    help="The samples to score, from the top of the repository.",
+    help="Samples to score, relative to the root of the repository.",
 )
 _directory_flag = click.option(
-    "--directory", metavar="DIR", default=".", show_default=True, help="The top of the repository."
+    "--directory", metavar="DIR", default=".", show_default=True, help="Root of the repository."
 )
-_force_flag = click.option("--force", is_flag=True, help="Write over a file that is there.")
+_force_flag = click.option("--force", is_flag=True, help="Overwrite an existing file.")
 
 
 @click.group(
@@ -40,9 +40,9 @@ _force_flag = click.option("--force", is_flag=True, help="Write over a file that
     guessed={"gh": "github", "actions": "github", "gitlab-ci": "gitlab"},
 )
 def init_command() -> None:
-    """Write a workflow for a build server: each change is scored and compared with a baseline.
+    """Write a CI workflow that scores each change and compares it with a baseline.
 
-    Then it says what is left to do: samples and a baseline to commit.
+    Afterwards the next steps are printed: which samples and which baseline to commit.
 
     \b
     Examples:
@@ -59,18 +59,18 @@ def init_command() -> None:
     metavar="NAME",
     default="main",
     show_default=True,
-    help="The default branch; pushes to it are scored, too.",
+    help="Default branch; pushes to it are scored too.",
 )
 @_directory_flag
 @_force_flag
 def github_command(data: str, branch: str, directory: str, force: bool) -> None:
     """Write .github/workflows/rag-eval.yml for GitHub Actions.
 
-    It runs on pull requests, those of forks among them, and on pushes to the default branch. It
-    scores DATA with the grounded profile, shows what failed beside the change and on the page of
-    the run, and keeps the HTML report. Once rag-eval-baseline.json is committed, a later step fails
-    when scores regressed against it; until then nothing fails. The workflow may read the repository
-    and no more, needs no key, and names each action by its commit.
+    The workflow runs on pull requests, including those from forks, and on pushes to the default
+    branch. It scores DATA with the profile grounded, shows failed rows beside the change and in the
+    summary of the run, and keeps the HTML report. Once rag-eval-baseline.json is committed, a later
+    step fails if scores regressed against it; until then nothing fails. The workflow has read
+    access only, needs no key, and pins each action to a commit.
 
     \b
     Examples:
@@ -89,8 +89,9 @@ def github_command(data: str, branch: str, directory: str, force: bool) -> None:
 def gitlab_command(data: str, directory: str, force: bool) -> None:
     """Write .gitlab/rag-eval.yml for GitLab CI.
 
-    A job for merge requests and the default branch: scores as test results, rows that failed as
-    findings of code quality, the HTML report as an artifact. Include it in .gitlab-ci.yml.
+    The job runs for merge requests and the default branch. It shows scores as test results and
+    failed rows as code quality findings, and keeps the HTML report as an artifact. Include the file
+    in .gitlab-ci.yml.
 
     \b
     Examples:
@@ -132,13 +133,15 @@ def _written(directory: str, name: str, text: str, force: bool) -> Path:
 
     path = Path(directory, name)
     if not Path(directory).is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {directory}; make it first")
+        raise InputError(
+            f"cannot write {path}: the folder {directory} does not exist; create it first"
+        )
     if not followed(path).is_relative_to(followed(Path(directory))):
         raise InputError(
             f"cannot write {path}: a link in the repository leads out of it, to {followed(path)}"
         )
     if path.exists() and not force:
-        raise InputError(f"{path} is there already; --force writes over it")
+        raise InputError(f"{path} already exists; to overwrite it, add --force")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -153,7 +156,7 @@ def _print_next_steps(path: Path, data: str, include: str) -> None:
 
     shown = plain_text(shlex.quote(data))
     steps = [
-        f"see that {shown} is in the repository, or let a step of the workflow write it",
+        f"commit the samples in {shown}, or let a step of the workflow write them",
         f"score them here first: rag-eval run {shown} --profile grounded --output results.json",
         f"make these scores the baseline: rag-eval baseline export {_BASELINE} --from results.json",
         f"commit {plain_text(str(path))} and {_BASELINE}",

@@ -11,7 +11,7 @@ from rag_eval.cli.groups import CommandGroup
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.printing import print_json
 from rag_eval.cli.scoring_flags import options_of, scoring_flags
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, UnsupportedModeError
 from rag_eval.options.file_types import JudgeCheckOptions
 
 
@@ -66,14 +66,15 @@ def debias_check_command(data: str, **flags: Any) -> int:
     if len(metrics) != 1:
         raise InputError(f"--metrics must name one metric, got {', '.join(metrics)}")
     options.pop("dry_run", None)
-    found = check_judge(
-        data,
-        metrics[0],
-        n_rows=n_rows,
-        n_shuffles=n_shuffles,
-        seed=seed,
-        **options,
-    )
+    try:
+        found = check_judge(
+            data, metrics[0], n_rows=n_rows, n_shuffles=n_shuffles, seed=seed, **options
+        )
+    except UnsupportedModeError:
+        raise InputError(
+            "rag-eval judge debias-check needs a judge. Add --judge openai:MODEL or set "
+            "RAG_EVAL_JUDGE"
+        ) from None
     if form == "json":
         print_json(found.to_dict())
     else:

@@ -1,4 +1,4 @@
-"""``rag-eval metrics``: what can be scored, and by what rule."""
+"""``rag-eval metrics``: list the metrics and their definitions."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from rag_eval.metrics.registry import to_metric_id
 from rag_eval.samples import PROFILES, Profile
 
 
-@click.command("metrics", epilog="Exit codes: 0 printed · 2 there is no such metric")
+@click.command("metrics", epilog="Exit codes: 0 printed · 2 unknown metric")
 @click.argument("ids", metavar="[METRIC…]", nargs=-1, shell_complete=completed_metrics)
 @click.option(
     "--family",
     type=click.Choice(FAMILY_NAMES),
     metavar="FAMILY",
-    help="Those of one tool alone: mastra, hazel, regtrace or omk; ir: measures of retrieval, "
-    "rag_eval: of this library, own: of a module of yours.",
+    help="Only metrics of one family: mastra, hazel, regtrace or omk (tools), ir (retrieval), "
+    "rag_eval (this library), own (your modules).",
 )
 @click.option(
     "--kind",
     type=click.Choice(["deterministic", "statistical", "judged"]),
     metavar="KIND",
-    help="Those of one kind alone: deterministic, statistical, or judged, which need a judge.",
+    help="Only metrics of one kind: deterministic, statistical, or judged (by an LLM judge).",
 )
 @click.option(
     "--profile",
     type=click.Choice(PROFILES),
     default="overlap",
     show_default=True,
-    help="By the rules of which profile the metrics of this library are told.",
+    help="Profile for which the metrics of this library are described.",
 )
-@format_flag("table", "json", "ids", text="Form of the output; ids: one a line.")
+@format_flag("table", "json", "ids", text="Output format; ids: one per line.")
 def metrics_command(
     ids: tuple[str, ...], family: str | None, kind: str | None, profile: Profile, form: str
 ) -> None:
-    """List the metrics: kind, cost, range, direction, and the fields of a sample that they need.
+    """List the metrics with kind, cost, range, direction, and the fields of a sample they need.
 
-    With METRIC all that is known of these. Measures of retrieval have any cutoff; the list has the
-    usual ones. A star says that a judge can score a metric as well.
+    With METRIC, all details of these metrics are shown. Retrieval measures take any cutoff; the
+    list has the usual ones. A star marks metrics that an LLM judge can score too.
 
     \b
     Examples:

@@ -32,9 +32,9 @@ _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE end
 # Their first sentences; each has a module of its name, which is imported when it is asked for.
 COMMANDS: Final = {
     "baseline": "Choose the baseline for later runs: a run in a store, or a file to commit.",
-    "cache": "Show or forget the replies of judges that are kept from run to run.",
-    "calibrate": "Find the threshold of a metric, and what its scores mean, from labels that "
-    "people gave.",
+    "cache": "Show or delete the cached replies of LLM judges.",
+    "calibrate": "Find the threshold of a metric, and the meaning of its scores, from human "
+    "labels.",
     "compare": "Compare two runs row by row: how much each mean changed, and whether that is "
     "chance.",
     "estimate": "Estimate the mean label of all rows, from the scores of all rows and labels of a "
@@ -42,19 +42,27 @@ COMMANDS: Final = {
     "gate": "Decide whether a run passes: check it against limits and compare it with baselines.",
     "golden": "Run, check, compare, split and clean golden datasets.",
     "history": "List the runs that were saved by run --store, newest first.",
-    "init": "Write a workflow for a build server: each change is scored and compared with "
-    "a baseline.",
+    "init": "Write a CI workflow that scores each change and compares it with a baseline.",
     "judge": "Look at a judge before its scores are relied on.",
     "labels": "Label samples by hand, check the labels, and compare scores with them.",
-    "metrics": "List the metrics: kind, cost, range, direction, and the fields of a sample that "
+    "metrics": "List the metrics with kind, cost, range, direction, and the fields of a sample "
     "they need.",
-    "report": "Write reports of RESULT, any file that show reads: nothing is scored again.",
+    "report": "Write reports of RESULT, any file that show reads, without scoring again.",
     "run": "Score every sample in DATA, print statistics per metric, and check the gates that you "
     "set.",
     "score": "Score every sample in SRC and write a row of scores for each to DST.",
-    "show": "Look at a result file: its statistics and worst rows, or all there is to say of one "
-    "row.",
+    "show": "Show a result file: its statistics and worst rows, or all details of one row.",
     "validate": "List every sample in DATA that cannot be scored, each with its first fault.",
+}
+# What to give where an argument is missing.
+_MEANT: Final = {
+    "DATA": ", the file of samples",
+    "SRC": ", the file of samples",
+    "DST": ", the file to write the scores to, such as scores.csv",
+    "RESULT": ", the result file",
+    "SCORES": ", the file of scores",
+    "LABELS": ", the file of labels",
+    "N": ", the number of rows to draw",
 }
 _LISTING: Final = "rag_eval.listing"
 # What other tools call these.
@@ -191,7 +199,9 @@ def _usage_text(error: click.UsageError) -> str:
         known = [name for flag in error.ctx.command.params for name in flag.opts]
         meant = hint(error.option_name, known)
         if not meant and error.ctx.command is program:
-            meant = ". Flags of a command stand after its name"
+            meant = (
+                ". The options of a command follow its name: rag-eval run DATA --profile grounded"
+            )
         return f"No such option {error.option_name!r}{meant}{where}"
     return error.format_message().rstrip(".") + _what_to_give(error) + where
 
@@ -203,9 +213,15 @@ def _what_to_give(error: click.UsageError) -> str:
         return ""
     usage = f"{error.ctx.command_path} {' '.join(command.collect_usage_pieces(error.ctx))}"
     if isinstance(error, click.BadParameter) and isinstance(error.param, click.Argument):
-        given = error.ctx.params.get("store")
-        taken = f"; --store took {given!r} for its file: let it stand last" if given else ""
-        return f"; wanted: {usage}{taken}"
+        if not isinstance(error, click.MissingParameter):
+            return f"; usage: {usage}"
+        if store := error.ctx.params.get("store"):
+            return (
+                f": --store took {store!r} as its own value. Put --store after the file: "
+                f"{error.ctx.command_path} {store} --store"
+            )
+        meant = _MEANT.get(error.param.metavar or "", "")
+        return f"{meant}; usage: {usage}"
     parameter = error.param if isinstance(error, click.BadParameter) else None
     if parameter is not None and isinstance(parameter.type, click.Choice):
         given = re.match(r"'(.*)' is not one of", error.message)
@@ -214,7 +230,9 @@ def _what_to_give(error: click.UsageError) -> str:
         text = (error.param.help or "").rstrip(".")
         return f": {text[:1].lower()}{text[1:]}" if text else ""
     if error.message.startswith("Got unexpected extra argument"):
-        return f'; wanted: {usage}. Several files are one pattern in quotes: "runs/*.jsonl"'
+        return (
+            f'; usage: {usage}. To read several files, give one pattern in quotes: "runs/*.jsonl"'
+        )
     return ""
 
 

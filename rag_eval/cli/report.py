@@ -1,4 +1,4 @@
-"""``rag-eval report``: reports of a run that was written to a file earlier."""
+"""``rag-eval report``: write reports of an earlier run from its result file."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _GATES: Final = declared(RunOptions)
 
 
 @click.command(
-    "report", epilog="Exit codes: 0 written · 2 no result file, or a file cannot be written"
+    "report", epilog="Exit codes: 0 written · 2 not a result file, or a file cannot be written"
 )
 @click.argument("result", metavar="RESULT")
 @report_flags
 @click.option(
-    "--baseline", metavar="FILE", help="Show what changed against this earlier run, row by row."
+    "--baseline", metavar="FILE", help="Show what changed since this earlier run, row by row."
 )
 @click.option(
     "--slice-by",
     "slice_by",
     multiple=True,
     metavar="FIELD",
-    help="Show the means of the rows with each value of this field, too (again for more).",
+    help="Also show means for each value of this field (repeatable).",
 )
 @flag_of(_GATES["min_pass_rate"])
 @flag_of(_GATES["min_mean"])
 @flag_of(_GATES["max_mean"])
-@click.option("--force", is_flag=True, help="Compare with a baseline of other settings as well.")
+@click.option("--force", is_flag=True, help="Compare even if the settings of the baseline differ.")
 def report_command(result: str, **flags: Any) -> None:
-    """Write reports of RESULT, any file that show reads: nothing is scored again.
+    """Write reports of RESULT, any file that show reads, without scoring again.
 
-    The same reports can be written by run itself. They have a verdict when you set gates. It is
-    shown and not the exit code: rag-eval gate decides. Without any file a summary in Markdown goes
-    to stdout.
+    rag-eval run can write the same reports. If you set gates, the reports show a verdict, but it
+    does not change the exit code; use rag-eval gate for that. Without an output file, a Markdown
+    summary is printed.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``rag-eval show``: a result file, or one row of it with what carries its answer."""
+"""``rag-eval show``: a result file, or one row of it with the evidence for its answer."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _WORST: Final = 3
     "number",
     type=int,
     metavar="N",
-    help="The row with this number, from 1; with ID, that one of several with the id.",
+    help="Row with this number, from 1; with ID, one of several rows with this id.",
 )
 @click.option(
     "--worst",
     type=click.IntRange(0),
     metavar="N",
-    help=f"Without ID: how many of the rows that score lowest [{_WORST}].",
+    help=f"Without ID: number of lowest-scoring rows to show [{_WORST}].",
 )
-@click.option("--full", is_flag=True, help="Every text to its end; long ones are cut otherwise.")
+@click.option("--full", is_flag=True, help="Show texts in full; otherwise long texts are cut.")
 @format_flag(
-    "table", "json", text="Form of stdout; json gives rows as they are in the file, one a line."
+    "table", "json", text="Output format; json prints rows as they are in the file, one per line."
 )
 @ID_FIELD
 def show_command(
@@ -50,17 +50,17 @@ def show_command(
     form: str,
     id_field: str,
 ) -> int:
-    """Look at a result file: its statistics and worst rows, or all there is to say of one row.
+    """Show a result file: its statistics and worst rows, or all details of one row.
 
-    RESULT is what rag-eval run --output or --format jsonl wrote, .json or .jsonl, also .gz or .zst,
-    a result of rag-eval-node-ts, or - for either on standard input. Without ID the table of the run
-    is shown, its verdict, and the rows that score lowest, by their ids. With ID, or --row, that
-    row: each sentence of the answer with its support and the chunk that carries it best, numbers
-    and names that no chunk has, how far the chunks cover the ground truth, the chunks with their
-    best passages marked, and every metric with its explanation, findings, and what a judge said.
+    RESULT is a file from rag-eval run --output or --format jsonl (.json or .jsonl, also .gz or
+    .zst), a result of rag-eval-node-ts, or - for standard input. Without ID, this shows the table
+    of the run, its verdict, and the ids of the lowest-scoring rows. With ID or --row, it shows one
+    row: each sentence of the answer with its support and its best context, numbers and names that
+    no context has, how well the contexts cover the ground truth, the contexts with their best
+    passages marked, and every metric with its explanation, findings and the judge's reply.
 
-    Support is that of the run where it was written with --details, and is found anew from the texts
-    where not. A file of lines is read line by line and may be of any size.
+    If the run was written with --details, the support is that of the run; otherwise it is
+    recomputed from the texts. A .jsonl file is read line by line and may have any size.
 
     \b
     Examples:
@@ -79,11 +79,11 @@ def show_command(
     file = ResultFile(result)
     if row_id is None and number is None:
         if full:
-            raise InputError("--full shows the whole of one row: give its ID, or --row")
+            raise InputError("--full shows one row: give its ID or --row")
         _show_all(file, result, _WORST if worst is None else worst, form)
         return 0
     if worst is not None:
-        raise InputError("--worst is about all rows: leave out ID and --row")
+        raise InputError("--worst applies to all rows: remove ID and --row")
     rows = _chosen(file, row_id, number, id_field)
     for place, row in enumerate(rows):
         _show_row(row, form, id_field, full=full, is_first=place == 0)
@@ -105,7 +105,7 @@ def _chosen(
         rows = [row for row in rows if row.number == number]
         if not rows:
             raise InputError(
-                f"row {number + 1} does not have the id {row_id!r}; it is that of {numbers}"
+                f"row {number + 1} does not have the id {row_id!r}; rows with it: {numbers}"
             )
     elif len(rows) > 1:
         text = f"{len(rows):,} rows have this id: {numbers}; --row N shows one of them"

@@ -188,7 +188,7 @@ def _values(name: str, ids: Sequence[str], *runs: tuple[ScoredRun, Whole]) -> li
     if all(value is None for value in found):
         old, new = (run.name for run, _ in runs)
         raise InputError(
-            f"neither {old} nor {new} has a row with a field {name!r}; "
-            "wanted one of the samples or of their metadata, in a file of scores one of its columns"
+            f"no row of {old} or {new} has a field {name!r}. Give a field of the samples or of "
+            "their metadata, or a column of a score file"
         )
     return found

@@ -1,4 +1,4 @@
-"""A result and what its scores have to reach in; each bar with what was found, held or not, out."""
+"""A result and thresholds for its scores in; the outcome of each threshold out."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ COMPOSITE: Final = "composite"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarOutcome:
-    """One bar of one sample.
+    """The outcome of one threshold for one sample.
 
     Attributes
     ----------
     metric : MetricId or "composite"
     held : bool
-        Never where there is no score.
+        False without a score.
     found : float or None
     wanted : float
     rises : bool
-        Higher is better: the bar is the least score that may be, else the largest.
+        Higher is better: the threshold is the lowest allowed score, otherwise the highest.
     null_reason : str
-        Why there is no score, ``missing_field`` for one; empty where there is.
+        Why there is no score, such as ``missing_field``; empty if there is one.
     explanation : str
-        How the score came about, in words.
+        The explanation of the score.
     """
 
     metric: str
@@ -53,7 +53,7 @@ class BarOutcome:
 
 
 def checked_bars(given: Mapping[str, object], owner: str) -> dict[str, float]:
-    """Bars by the ids of their metrics, ``composite`` last.
+    """Thresholds by metric id, ``composite`` last.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def checked_bars(given: Mapping[str, object], owner: str) -> dict[str, float]:
 
 
 def check_bars(result: EvalResult, bars: Mapping[str, float]) -> list[BarOutcome]:
-    """The outcome of every bar, in their order."""
+    """The outcome of every threshold, in the given order."""
     return [
         _composite_outcome(result, bar) if name == COMPOSITE else _outcome(result, name, bar)
         for name, bar in bars.items()

@@ -46,7 +46,7 @@ class GoldenCase:
     tags : tuple of str
     description, system_prompt : str or None
     actual_output : str or None
-        An output that was recorded; it stands in where there is no runner.
+        A recorded output, which is used without a runner.
     source : mapping
         The case as the file has it.
     """

@@ -36,7 +36,7 @@ def load_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> G
     ----------
     source : path, mapping or list
         A ``.json``, ``.yaml`` or ``.yml`` file (YAML needs the extra ``yaml``), or a folder of
-        them with omk's samples. The schema is told by its content: ``cases`` is HazelJS's,
+        them with omk's samples. The schema is detected: ``cases`` is HazelJS's,
         ``test_cases`` Regtrace's, ``samples`` or a bare list omk's.
 
     Raises
@@ -158,8 +158,8 @@ def _json(text: str, path: Path) -> Any:
     except JsonFault as fault:
         hint = ""
         if path.suffix.lower() in (".jsonl", ".ndjson", ".csv"):
-            hint = f"; a golden dataset is one document, and samples go to rag-eval run {path}"
-        raise InputError(f"{path}: {fault}{hint}") from None
+            hint = f". To score samples: rag-eval run {path}"
+        raise InputError(f"{path} is not a golden dataset: {fault}{hint}") from None
     if document.repeated_keys:
         raise InputError(f"{path}: an object has the key {document.repeated_keys[0]!r} twice")
     return document.value

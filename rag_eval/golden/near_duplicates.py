@@ -40,7 +40,7 @@ class NearDuplicate(JsonRecord):
     ----------
     id : str
     of : str
-        The earlier case that is most like it, among those that are no duplicates themselves.
+        The most similar earlier case that is not a duplicate itself.
     similarity : float
         In (0, 1].
     same_expectation : bool
@@ -132,7 +132,7 @@ def _grams(text: str, n: int) -> list[str]:
 
 
 def _nearest_earlier(rows: csr_array, threshold: float) -> dict[int, tuple[int, float]]:
-    """By row, the earlier row that is nearest among those that are near to none, and how near."""
+    """For each row the most similar earlier row that is not a duplicate itself, and how similar."""
     import numpy as np
 
     prefixes = _prefixes(rows, threshold)

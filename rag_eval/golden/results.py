@@ -50,7 +50,7 @@ class CaseResult:
         The mean of its signals, in [0, 1]; 1 where nothing was expected, 0 with an error.
     passed : bool
     error : str or None
-        Why there is no output, or none that could be scored.
+        Why there is no output, or why it could not be scored.
     signals : tuple of CaseSignal
     output : CaseOutput or None
     weight : float
@@ -86,7 +86,7 @@ class EvalRunResult:
     case_results : tuple of CaseResult
         In the order of the cases.
     average : float
-        Of the scores, by the weights of the cases; 0 for none.
+        Mean of the scores, weighted by the cases' weights; 0 without cases.
     min_average_score : float
         What every case and the average had to reach.
     passed : bool

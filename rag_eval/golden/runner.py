@@ -24,7 +24,7 @@ from rag_eval.golden.results import CaseResult, EvalRunResult, run_result
 from rag_eval.plumbing.checked_values import is_number
 
 CaseRunner: TypeAlias = Callable[[Mapping[str, Any]], Any]
-"""Takes ``{"id", "input", "metadata", "contexts", "system_prompt", "tags"}``, gives an output.
+"""Takes ``{"id", "input", "metadata", "contexts", "system_prompt", "tags"}``, returns an output.
 
 A plain function or a coroutine function. The output is a text, or a mapping with ``output``,
 ``tool_calls`` and ``retrieved_ids`` (or in camelCase).
@@ -56,7 +56,7 @@ def run_golden_dataset(
     ----------
     dataset : GoldenDataset, mapping or path
     runner : callable
-        See :data:`CaseRunner`. It is not told what is expected.
+        See :data:`CaseRunner`. It does not get the expectations.
     concurrency : int, default 1
         Cases at once.
     min_average_score : float, default 0.7
@@ -160,7 +160,7 @@ def _is_quick(case: GoldenCase, output: CaseOutput) -> bool:
 
 
 def _given(case: GoldenCase) -> dict[str, Any]:
-    """What a runner is told of a case: all but what is expected."""
+    """The fields of a case that a runner gets: all except the expectations."""
     return {
         "id": case.id,
         "input": case.input,
@@ -172,7 +172,7 @@ def _given(case: GoldenCase) -> dict[str, Any]:
 
 
 def _timed(output: CaseOutput, seconds: float) -> CaseOutput:
-    """The output with the time that it took, unless the runner told it."""
+    """The output with its duration, unless the runner gave one."""
     return replace(output, fields={"latency_ms": seconds * 1000.0, **output.fields})
 
 

@@ -19,6 +19,8 @@ from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.plumbing.extras import zstd
 from rag_eval.plumbing.unreadable import unreadable
 
+CUT_OFF: Final = ". The file seems to be cut off; write or copy it again"
+
 PACKED: Final = (".gz", ".zst")
 CHUNK_BYTES: Final = 1 << 20
 # A few kilobytes of gzip unpack to any number of bytes without a line end among them.
@@ -252,10 +254,7 @@ class ByteFile:
 def _read_error(error: Exception, source: str) -> Exception:
     if isinstance(error, EOFError):
         packing = "zstd" if source.lower().endswith(".zst") else "gzip"
-        return InputError(
-            f"{source}: the {packing} data ends in the middle; the file is truncated: "
-            "write or copy it again"
-        )
+        return InputError(f"{source}: the {packing} data ends too early{CUT_OFF}")
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
         return InputError(f"{source} is not sound gzip data: {error}")
     if type(error).__name__ == "ZstdError":

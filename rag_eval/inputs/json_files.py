@@ -12,12 +12,13 @@ import msgspec
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
-from rag_eval.inputs.byte_files import ByteFile, plain_name
+from rag_eval.inputs.byte_files import CUT_OFF, ByteFile, plain_name
 from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
 from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
 from rag_eval.inputs.samples import SampleLike
 from rag_eval.inputs.schemas.documents import rows_of_document
 from rag_eval.inputs.schemas.fields import FieldMap
+from rag_eval.plumbing import json_text
 
 LineRows: TypeAlias = Generator[RowBlock | JsonBlock, None, None]
 
@@ -287,7 +288,7 @@ def _decode_leniently(
     except RecursionError:
         fault = "is nested too deeply"
     except ValueError as error:
-        fault = bad_byte or _syntax_fault(error) + _line_hint(text, error)
+        fault = bad_byte or f"not valid JSON: {_line_fault(text, error)}"
     else:
         fault = ""
         if bad_byte:
@@ -320,31 +321,25 @@ def _has_bad_byte(text: str) -> bool:
     return any("\udc80" <= character <= "\udcff" for character in text)
 
 
-def _line_hint(line: str, error: ValueError) -> str:
-    """What a line that is no JSON nearly always is."""
+def _line_fault(line: str, error: ValueError) -> str:
+    """What is wrong with a line that is not JSON, and what to do about it."""
     line = line.strip()
     if line in ("[", "{", "[{"):
-        return "; one JSON document over several lines is for a file whose name ends in .json"
+        return (
+            "every line must be a whole JSON object. If the file is one JSON document over "
+            "several lines, rename it to end in .json"
+        )
     if line.startswith(("{'", "[{'")):
-        return "; a dict as Python prints it is no JSON: write it with json.dumps"
-    return _cut_hint(error)
+        return "this looks like a printed Python dict. Write each row with json.dumps(row)"
+    return json_text.syntax_fault(error) + _cut_hint(error)
 
 
 def _cut_hint(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError) and (
         error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
     ):
-        return "; it ends in the middle, as in a file that was cut off: write or copy it again"
+        return CUT_OFF
     return ""
-
-
-def _syntax_fault(error: ValueError) -> str:
-    if not isinstance(error, json.JSONDecodeError):
-        return f"is not JSON: {error}"
-    where = f"column {error.colno}"
-    return f"is not JSON: {error.msg.removesuffix(' at')} at " + (
-        where if error.lineno == 1 else f"line {error.lineno}, {where}"
-    )
 
 
 def non_finite_fault(value: object) -> str:
@@ -480,5 +475,6 @@ def _array_leniently(data: bytes, file: ByteFile) -> Any:
             if rows is not None:
                 file.remarks.append(f"rows: {len(rows):,} lines of JSON")
                 return rows
-            hint = "; one sample per line belongs in a .jsonl file"
-        raise InputError(f"{source} {_syntax_fault(error)}{hint}") from None
+            hint = ". If the file has one sample per line, rename it to end in .jsonl"
+        fault = json_text.syntax_fault(error)
+        raise InputError(f"{source} is not valid JSON: {fault}{hint}") from None

@@ -431,7 +431,7 @@ def _split(block: RowBlock | JsonBlock, separator: str) -> RowBlock:
 def _paths(data: DataSource) -> list[str | Path]:
     if isinstance(data, Mapping) or not isinstance(data, (str, Path, Sequence)):
         raise InputError(
-            f"data must be the name of a file, or a list of names, got {type(data).__name__}. To "
+            f"data must be a file name or a list of file names, got {type(data).__name__}. To "
             "score samples in memory: evaluate_batch(samples)"
         )
     if not isinstance(data, (str, Path)):
@@ -445,7 +445,7 @@ def _paths(data: DataSource) -> list[str | Path]:
         return [data]
     found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # may be absolute
     if not found:
-        raise InputError(f"{text}: no file has such a name; check the pattern and the folder")
+        raise InputError(f"no file matches the pattern {text!r}; check the pattern and the folder")
     return list(found)
 
 
@@ -460,8 +460,8 @@ def _files_in(folder: Path) -> list[str | Path]:
     )
     if not found:
         raise InputError(
-            f"{folder} is a folder without files of samples ({', '.join(KNOWN)}); "
-            "name such a file, or the folder that has them"
+            f"the folder {folder} contains no sample files ({', '.join(KNOWN)}); give a sample "
+            "file, or a folder that contains some"
         )
     return list(found)
 
@@ -476,9 +476,9 @@ def _list_name(data: DataSource) -> str:
 def _check_name(path: str | Path) -> None:
     if not is_standard_input(path) and not plain_name(path).endswith(KNOWN):
         raise InputError(
-            f"{path}: cannot tell the format from the name; wanted {', '.join(KNOWN[:-1])} or "
-            f"{KNOWN[-1]}, text also with .gz or .zst, or - for JSON lines on standard input; "
-            "rename or convert the file"
+            f"{path}: unknown file format. The name must end in {', '.join(KNOWN[:-1])} or "
+            f"{KNOWN[-1]} (text formats may be compressed: .gz or .zst). Rename or convert the "
+            "file, or give - to read JSON Lines from standard input"
         )
 
 

@@ -369,7 +369,7 @@ def _near(sample: SampleLike, name: str) -> str:
     unknown = [key for key in sample if isinstance(key, str) and key not in TEXT_FIELDS]
     hint = suggestion(name, unknown)
     if hint:
-        return hint.replace("; did you mean", " (there is") + ")"
+        return hint.replace("; did you mean", " (did you mean the field") + " Rename or map it)"
     strange = [key for key in unknown if key not in _OTHER_FIELDS]
     # Many strange fields are those of a scorer or of another tool, and tell nothing.
     if not strange or len(strange) > _MOST_NAMED:

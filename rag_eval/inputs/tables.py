@@ -37,8 +37,8 @@ def table_rows(path: str | Path) -> Iterator[tuple[str, dict[str, Any]]]:
         (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
     ):
         raise InputError(
-            f"{path}: cannot tell the format from the name; wanted .csv, .tsv, .jsonl or .json, "
-            "also with .gz or .zst"
+            f"{path}: unknown file format. The name must end in .csv, .tsv, .jsonl, .ndjson or "
+            ".json (also with .gz or .zst)"
         )
     with unchanged(path), opened_bytes(path) as file:
         yield from rows_of(file, path)
@@ -89,7 +89,9 @@ def cell_of(row: Mapping[str, Any], field: str, where: str) -> Any:
         names = list(row)[:_SHOWN_FIELDS]
         fields = ", ".join(names) + (", …" if len(row) > _SHOWN_FIELDS else "")
         hint = suggestion(field, row)
-        other = f"; another is named by --{field}-field" if field in ("id", "label") else ""
+        other = (
+            f". If it has another name: --{field}-field FIELD" if field in ("id", "label") else ""
+        )
         raise InputError(f"{where}: no field {field!r}{hint} (fields: {fields or 'none'}){other}")
     return row[field]
 

@@ -1,4 +1,4 @@
-"""Whole jobs in constant memory: files scored, runs reported, judges checked and estimated."""
+"""Whole jobs in constant memory: score files, run gates, check judges, estimate costs."""
 
 from __future__ import annotations
 

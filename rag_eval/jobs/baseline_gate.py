@@ -1,4 +1,4 @@
-"""A run's baseline and a policy.  In: scored blocks and a summary.  Out: the verdict against it."""
+"""Scored blocks, a summary and a baseline in; the verdict by a policy out."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _TESTED: Final = ("policy", "margin", "alpha", "care")
 class BaselineGate:
     """Compares a run with its baseline, by the policies of ``rag-eval gate``.
 
-    Means are enough for policy ``node``. For others the rows are kept while they are scored, their
-    texts are not: some 10 bytes a score.
+    Policy ``node`` only needs means. For others the scores of all rows are kept while scoring,
+    about 10 bytes per score.
 
     Attributes
     ----------
     source : ResultFile, BatchEvalResult or mapping
-        The baseline as it was read.
+        The baseline as given.
 
     Raises
     ------
     InputError
-        Before any work, for a baseline that cannot be read or compared, and options that do not fit
-        the policy.
+        Before any work, for a baseline that cannot be read or compared, or options that do not
+        fit the policy.
     """
 
     def __init__(self, plan: Plan, options: Mapping[str, Any]) -> None:
@@ -68,17 +68,17 @@ class BaselineGate:
         self._rows = KeptRows(plan)
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
-        """Keep the scores of a block, where rows are compared."""
+        """Keep the scores of a block, if rows are compared."""
         if self._baseline is not None:
             self._rows.add(scored)
 
     def compared(self, result: BatchSummary, name: str) -> tuple[BatchSummary, GateReport | None]:
-        """The summary, by policy ``node`` with its regressions; else a report beside it.
+        """The summary, with regressions for policy ``node``; for others a report beside it.
 
         Raises
         ------
         InputError
-            When no row of the run is one of the baseline.
+            When run and baseline have no row in common.
         """
         if self._baseline is None:
             return compared(result, self._means, self._plan.columns, self._threshold), None
@@ -100,7 +100,7 @@ def _check_options(policy: str, options: Mapping[str, Any]) -> None:
 
 
 def _with_rows(given: Any, policy: str) -> ScoredRun:
-    """The baseline row by row."""
+    """The baseline with its rows."""
     try:
         if not isinstance(given, (ResultFile, BatchEvalResult)):
             raise InputError("a mapping as baseline has a summary but no rows")

@@ -1,4 +1,4 @@
-"""What became of files: the reports of run_file and of score_file."""
+"""The reports of run_file and score_file."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """What became of the rows of files, whatever was made of them.
+    """What run_file and score_file report about the rows of files.
 
     Attributes
     ----------
     source : str
-        The data, as messages call it.
+        Name of the data in messages.
     result : BatchSummary
-        Statistics of all rows; ``result.notes`` is what a reader of them should know.
+        Statistics of all rows; ``result.notes`` has remarks for the reader.
     n_skipped : int
-        Rows left out as invalid; no denominator counts them.
+        Invalid rows that were skipped; they are in no denominator.
     faults : list of RowFault
-        The first ten of them.
+        The first ten invalid rows.
     interrupted : bool
-        Ctrl-C came, or the judge could not be asked any more: only the first ``result.n_rows`` rows
-        were scored.
+        Whether the run was stopped by Ctrl-C or because the judge became unavailable; only the
+        first ``result.n_rows`` rows were scored.
     unavailable : str
-        Why the judge could not be asked any more; empty where it could.
+        Why the judge became unavailable; empty otherwise.
     changed_input : list of str
-        What became of files since they were opened, a sentence each; empty where nothing did.
+        Changes of files since they were opened, one sentence each.
     thresholds : mapping of float or None
-        Per metric; None for those that neither pass nor fail.
+        Per metric; None for metrics without a threshold.
     remarks : list of str
-        How rows were found in the files, where that is not their plain form.
+        How rows were found in files with an unusual layout.
     fields : list of FoundFields
-        Which columns of each file are which field.
+        The column for each field, per file.
     unmeasured : list of MetricId
-        Metrics that had to be measured, and are null in every row because the data lacks a field.
+        Requested metrics that are null in every row because the data lacks a field.
     """
 
     source: str
@@ -66,36 +66,36 @@ class FileReport:
     unmeasured: list[MetricId] = field(default_factory=list)
 
     def _ending(self) -> dict[str, Any]:
-        """How the run ended, where that was not as it should."""
+        """Fields that mark an incomplete run or changed input; empty otherwise."""
         ending = {"interrupted": self.interrupted, "inputChanged": bool(self.changed_input)}
         return {name: True for name, found in ending.items() if found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport(FileReport):
-    """What a run found: a :class:`FileReport`, and what came of its scores.
+    """The report of a run: a :class:`FileReport` with gates, verdict and outputs.
 
     Attributes
     ----------
     gates : list of GateOutcome
-        Empty where no gate was set.
+        Empty if no gate was set.
     worst : list of WorstRow
-        The worst first.
+        Worst row first.
     against : GateReport or None
-        The verdict against the baseline by a policy other than ``node``; its findings are among
-        ``gates``.
+        The verdict against the baseline, except for policy ``node``; ``gates`` includes its
+        findings.
     change_allowed : bool
-        Changes of files were accepted.
+        Whether changes of files are allowed.
     written : Path or None
-        The result file.
+        The result file, if one was written.
     run_id : str or None
-        The run in the store.
+        Id of the run in the store.
     dataset_hash : str or None
-        Of the samples that were scored; None without a store.
+        Hash of the scored samples; None without a store.
     gold : mapping of LabelComparison
-        Per metric how far it agrees with people's labels; empty without labels.
+        Agreement with human labels per metric; empty without labels.
     view : RunView or None
-        What reports show; None unless it was asked for.
+        The data for reports; None unless requested.
     """
 
     gates: list[GateOutcome]
@@ -110,10 +110,10 @@ class RunReport(FileReport):
 
     @property
     def passed(self) -> bool | None:
-        """Every gate held, all metrics asked for were measured, and the data was read to its end
-        and stayed what it was.
+        """Whether every gate passed, every requested metric was measured, and all data was read
+        without changing meanwhile.
 
-        None where no gate was set: then there is no verdict.
+        None if no gate was set.
         """
         is_sound = not self.changed_input or self.change_allowed
         return verdict_of(
@@ -121,14 +121,14 @@ class RunReport(FileReport):
         )
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
-        """Write a report for browsers, or give its text when no path is named.
+        """Write an HTML report, or return its text without a path.
 
         As :meth:`rag_eval.BatchEvalResult.to_html`.
 
         Raises
         ------
         InputError
-            When the run was not told to keep what a report shows (``view=True``).
+            When the run did not keep the data for reports (``view=True``).
         """
         if self.view is None:
             raise InputError("the run kept no rows to show: give run_file view=True")
@@ -136,11 +136,11 @@ class RunReport(FileReport):
         return page
 
     def _repr_html_(self) -> str:
-        """Verdict, gates and statistics, as a notebook shows them."""
+        """Verdict, gates and statistics for a notebook."""
         return str(face("run.notebook")(self))
 
     def file_summary(self) -> dict[str, Any]:
-        """What a result file holds beside its rows."""
+        """The fields of a result file besides its rows."""
         summary = self.result.summary_dict()
         if self.n_skipped:
             summary["nSkipped"] = self.n_skipped
@@ -152,7 +152,7 @@ class RunReport(FileReport):
         return summary
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the rows, as JSON values; it can serve as a baseline."""
+        """Everything except the rows, as JSON values; can be used as a baseline."""
         return {
             "source": self.source,
             "verdict": {True: "pass", False: "fail", None: None}[self.passed],
@@ -168,19 +168,19 @@ class RunReport(FileReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreFileReport(FileReport):
-    """What became of files whose scores are rows of another: a :class:`FileReport`, and where.
+    """The report of score_file: a :class:`FileReport` with the target.
 
-    Rows of an earlier run that was taken up are among those of ``result``. A run that was
-    interrupted can be gone on with.
+    ``result`` includes the rows of an earlier run that was resumed. An interrupted run can be
+    resumed.
 
     Attributes
     ----------
     target : Path
         The file of scores.
     n_resumed : int
-        Rows that were there from an earlier run.
+        Rows from an earlier, resumed run.
     kept : Path or None
-        Where the rows of a run that was interrupted are.
+        Folder with the rows of an interrupted run.
     """
 
     target: Path
@@ -188,7 +188,7 @@ class ScoreFileReport(FileReport):
     kept: Path | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values, in the schema of result files; it can serve as a baseline."""
+        """As JSON values in the schema of result files; can be used as a baseline."""
         return {
             "source": self.source,
             "nRows": self.result.n_rows,

@@ -1,6 +1,6 @@
-"""A run: sample file -> scores, gates, verdict, and a result file when asked for.
+"""A sample file in; scores, gates, a verdict and optionally a result file out.
 
-Texts are dropped after each block; what stays is the score matrix and the N worst rows.
+Texts are dropped after each block; the score matrix and the N worst rows are kept.
 """
 
 from __future__ import annotations
@@ -46,35 +46,35 @@ _OPTIONS: Final = declared(RunOptions)
 def run_file(
     data: DataSource, metrics: Iterable[str] | None = None, **options: Unpack[RunOptions]
 ) -> RunReport:
-    """Score sample files of any size and hold the result against gates.
+    """Score sample files of any size and check the result against gates.
 
     Parameters
     ----------
     data : str, Path or list of these
-        JSON lines, a JSON array, CSV, Parquet or Arrow, by the suffix; text also with ``.gz`` or
-        ``.zst``. A pattern such as ``runs/*.jsonl`` stands for all such files, sorted by name, and
-        ``-`` for JSON lines from standard input.
+        JSON lines, a JSON array, CSV, Parquet or Arrow, by suffix; text files may end in ``.gz`` or
+        ``.zst``. A pattern such as ``runs/*.jsonl`` stands for all matching files, sorted by name,
+        and ``-`` for JSON lines from standard input.
     metrics : iterable of str, optional
-        Metric ids; all seven by default.
+        Metric ids. Default: all seven.
     **options : RunOptions
-        See there. With no gate among them there is no verdict: ``passed`` is None.
+        See there. Without a gate there is no verdict: ``passed`` is None.
 
     Returns
     -------
     RunReport
-        After Ctrl-C one of the rows scored so far, written as ``NAME.partial.SUFFIX``.
+        After Ctrl-C the report of the rows scored so far, written as ``NAME.partial.SUFFIX``.
 
     Raises
     ------
     InputError
-        For bad input, naming file, row, field, what was found and what was wanted; nothing is
-        written then, and an older result stays as it is.
+        For bad input, with file, row, field and the value found. Nothing is written then, and an
+        older result file is unchanged.
     InputChangedError
         When a file changed between its opening and the end of the run. The results are complete and
-        written then, with ``"inputChanged": true`` beside their rows; ``report`` has what would
-        have been returned, and would be with ``allow_changed_input``.
+        written with ``"inputChanged": true``; ``report`` has the report. With
+        ``allow_changed_input`` it is returned instead.
     KeyboardInterrupt
-        When Ctrl-C came before the first row was scored or after the last.
+        On Ctrl-C before the first row was scored or after the last.
     """
     run = _FileRun(data, metrics, normalized(options, "run_file", RunOptions))
     stream = run.stream
@@ -89,7 +89,7 @@ def run_file(
 
 
 class _FileRun:
-    """The state of one run: the rows on their way, and the sinks that they go to."""
+    """The state of one run: its stream of rows and the sinks they go to."""
 
     def __init__(
         self, data: DataSource, metrics: Iterable[str] | None, options: Mapping[str, Any]
@@ -131,7 +131,7 @@ class _FileRun:
     def _made_gate(self) -> BaselineGate | None:
         if self._options.get("baseline") is None:
             return None
-        # Imported where there is a baseline: it takes the tests of two runs.
+        # Imported only with a baseline: it imports the paired tests.
         from rag_eval.jobs.baseline_gate import BaselineGate
 
         gate = BaselineGate(self._plan, self._options)
@@ -142,7 +142,7 @@ class _FileRun:
         store = self._options.get("store")
         if store is None:
             return None
-        # Imported where a store is asked for: it takes a database.
+        # Imported only with a store: it imports a database.
         from rag_eval.runs.keeping import RunKeeper
 
         return RunKeeper(store, self._plan, columns, kept_config(self._options, self._plan))
@@ -158,7 +158,7 @@ class _FileRun:
     def _made_watch(self, slice_by: list[str]) -> RunWatch | None:
         if not self._options.get("view"):
             return None
-        # Imported where a view is asked for: it compares with the baseline, too.
+        # Imported only for a view: it also compares with the baseline.
         from rag_eval.views.making import RunWatch
 
         force = bool(self._options.get("allow_signature_mismatch"))
@@ -166,7 +166,7 @@ class _FileRun:
         return RunWatch(self._plan, slice_by, baseline, force=force)
 
     def sinks(self) -> Iterator[Sink]:
-        """Where the rows go."""
+        """The sinks for the rows."""
         yield self._worst
         yield self.writer
         for wanted in (self._keeper, self._gold, self._watch, self._against):
@@ -176,7 +176,7 @@ class _FileRun:
     # --------------------------------------------------------------------------------- the end
 
     def report(self) -> RunReport:
-        """Statistics, regressions and gates of what was scored."""
+        """Statistics, regressions and gates of the scored rows."""
         stream = self.stream
         gold = {} if self._gold is None else self._gold.comparisons(stream.source.name)
         result = stream.summary(self._notes(gold))
@@ -202,7 +202,7 @@ class _FileRun:
         return report
 
     def _compared(self, result: BatchSummary) -> tuple[BatchSummary, GateReport | None]:
-        """Against the baseline; results are kept where that turns out to be impossible."""
+        """Compare with the baseline; the results are kept if that is impossible."""
         if self._against is None:
             return result, None
         try:
@@ -222,7 +222,7 @@ class _FileRun:
         yield from dict.fromkeys(note for found in gold.values() for note in found.notes)
 
     def _viewed(self, report: RunReport) -> RunReport:
-        """The report with what it shows, where that is wanted."""
+        """The report with its view, if requested."""
         if self._watch is None:
             return report
         assert self.stream.spool is not None
@@ -240,7 +240,7 @@ class _FileRun:
         return replace(report, view=view)
 
     def kept(self, report: RunReport) -> RunReport:
-        """The report of a run that is in the store, when one is and the run came to its end."""
+        """Save the run in the store, if there is one and the run is complete."""
         if self._keeper is None or report.interrupted or not self.stream.is_sound:
             return report
         run_id = self._keeper.keep(report.source, report.result, passed=report.passed)

@@ -1,4 +1,4 @@
-"""score_file: samples of any number in, a file with a row of scores for each out."""
+"""Samples in; a file with a row of scores for each out."""
 
 from __future__ import annotations
 
@@ -36,45 +36,44 @@ def score_file(
 ) -> ScoreFileReport:
     """Score files of any size and write a row of scores for each sample.
 
-    Memory does not grow with the number of rows. What is written lies in parts beside the target
-    until all of it is there, so that a run that was cut short can be gone on with; the bytes of the
-    target are then those of a run that was not.
+    Memory does not grow with the number of rows. Rows are written to parts beside the target until
+    the run is complete, so that an interrupted run can be resumed; the target is then identical
+    byte for byte to that of an uninterrupted run.
 
     Parameters
     ----------
     source : str, Path or list of these
-        JSON lines, a JSON array, CSV, Parquet or Arrow, by the suffix; text also with ``.gz`` or
-        ``.zst``. A pattern such as ``runs/*.jsonl`` stands for all such files, sorted by name, and
-        ``-`` for JSON lines from standard input.
+        JSON lines, a JSON array, CSV, Parquet or Arrow, by suffix; text files may end in ``.gz`` or
+        ``.zst``. A pattern such as ``runs/*.jsonl`` stands for all matching files, sorted by name,
+        and ``-`` for JSON lines from standard input.
     target : str or Path
-        ``.jsonl``, ``.csv``, ``.parquet`` or ``.arrow``; text also with ``.gz`` or ``.zst``. Per
-        row its id (or its number, from 0), ``columns``, per metric the score and why it is null,
-        the composite score, and whether the row passed.
+        ``.jsonl``, ``.csv``, ``.parquet`` or ``.arrow``; text files may end in ``.gz`` or ``.zst``.
+        Each row has the id (or its number, from 0), ``columns``, for each metric the score and the
+        reason of a null, the composite score, and whether the row passed.
     metrics : iterable of str, optional
-        Metric ids; all seven by default.
+        Metric ids. Default: all seven.
     **options : ScoreFileOptions
         See there.
 
     Returns
     -------
     ScoreFileReport
-        After Ctrl-C one of the rows scored so far, which are kept.
+        After Ctrl-C the report of the rows scored so far, which are kept.
 
     Raises
     ------
     InputError
-        For bad input, naming file, row, field, what was found and what was wanted; for parts of
-        another run beside the target; for parts to go on with that were made from other data, by
-        other options or by another version, naming the difference.
+        For bad input, with file, row, field and the value found; for parts of another run beside
+        the target; for parts to resume that come from other data, options or versions, with the
+        difference.
     InputChangedError
         When a file changed between its opening and the end of the run. The target is complete and
-        written then, as Parquet and Arrow with ``rag_eval.input_changed`` in the metadata of its
-        schema; ``report`` has what would have been returned, and would be with
-        ``allow_changed_input``.
+        written; Parquet and Arrow have ``rag_eval.input_changed`` in the metadata of the schema.
+        ``report`` has the report; with ``allow_changed_input`` it is returned instead.
     OutputError
-        When the disk is full or cannot be written; what is kept can be gone on with.
+        When the disk is full or cannot be written; the kept rows can be resumed.
     KeyboardInterrupt
-        When Ctrl-C came before the first row was kept, or once more after it came.
+        On Ctrl-C before the first row was kept, or on a second Ctrl-C.
     """
     known = normalized(options, "score_file", ScoreFileOptions)
     stream, columns = _opened(source, metrics, known)
@@ -91,14 +90,14 @@ def _opened(
     *,
     spools: bool = False,
 ) -> tuple[RowStream, ScoreColumns]:
-    """The rows and the columns of their scores."""
+    """The stream of rows and the columns of their scores."""
     extra = options.get("columns") or ()
     stream = RowStream(source, metrics, options, columns=extra, spools=spools)
     return stream, ScoreColumns.of(stream.plan, extra, options.get("prefix") or "")
 
 
 class _FileRun:
-    """The way of rows into the parts of a file."""
+    """The state of one job: rows on their way into the parts of a file."""
 
     def __init__(
         self, stream: RowStream, columns: ScoreColumns, target: Path, options: Mapping[str, Any]
@@ -120,7 +119,7 @@ class _FileRun:
         self._n_resumed = 0
 
     def _made_of(self) -> dict[str, Any]:
-        """All that the bytes of the output depend on, besides version and signature."""
+        """Everything that determines the output, besides version and signature."""
         source, plan = self._stream.source, self._stream.plan
         return {
             "input": source.identity() if source.can_be_read_again else "a pipe",
@@ -140,7 +139,7 @@ class _FileRun:
         }
 
     def run(self) -> ScoreFileReport:
-        """Score to the end, or until Ctrl-C."""
+        """Score to the end or until Ctrl-C."""
         resume, restart = (bool(self._options.get(name)) for name in ("resume", "restart"))
         if resume and not self._stream.source.can_be_read_again:
             raise InputError(f"{self._stream.source.name} cannot be read again: resume needs files")
@@ -154,7 +153,7 @@ class _FileRun:
         except BaseException as error:
             with deferred_interrupts():
                 parts.give_up()
-                # In here: another interrupt takes this one's place, and leads to its message.
+                # Here, because a second interrupt replaces the first and gets its message.
                 if isinstance(error, KeyboardInterrupt) and (kept := kept_text(self._target)):
                     raise KeyboardInterrupt(kept) from None
             raise
@@ -162,7 +161,7 @@ class _FileRun:
             parts.release()
 
     def _take_up(self) -> None:
-        """Count what is there already."""
+        """Count the rows of a resumed run."""
         stream = self._stream
         for part in self._parts.parts:
             stream.skip(part.faults, part.skipped)
@@ -205,7 +204,7 @@ class _FileRun:
         except InputError as error:
             if not parts.parts:
                 raise
-            # What is wrong with a file as a whole is not passed over.
+            # An error of the whole file cannot be skipped.
             flags = "--resume --skip-invalid" if isinstance(error, SampleError) else "--resume"
             raise InputError(
                 f"{error}; the first {parts.n_kept:,} rows are kept in {parts.folder}: continue "
@@ -213,7 +212,7 @@ class _FileRun:
             ) from None
 
     def _report(self) -> ScoreFileReport:
-        # Rows of an earlier run may have had what those of this one lack.
+        # Rows of the earlier run may have had fields that those of this one lack.
         notes = self._columns.notes()
         if self._n_resumed:
             notes = [
@@ -238,10 +237,10 @@ def score_to_stream(
     form: Literal["jsonl", "csv"] = "jsonl",
     **options: Unpack[ScoreFileOptions],
 ) -> ScoreFileReport:
-    """As :func:`score_file`, with the rows going to an open file as they come, such as a pipe.
+    """As :func:`score_file`, but write rows to an open file such as a pipe at once.
 
-    Nothing is kept of a run that is cut short. Medians need scores again: they wait in memory, and
-    past some hundred thousand rows in an unnamed temporary file.
+    An interrupted run cannot be resumed. Scores are kept for the medians, in memory and, beyond
+    some hundred thousand rows, in an unnamed temporary file.
     """
     known = normalized(options, "score_to_stream", StreamOptions)
     stream, columns = _opened(source, metrics, known, spools=True)
@@ -261,14 +260,14 @@ class _OpenFile:
         self._file = file
         self._form = form
         self._rows = b""
-        # Written with the first rows: there may be an error in place of them.
+        # Written with the first rows, because an error may come instead.
         self._head = form.header if isinstance(form, CsvFormat) else b""
 
     def encode(self, scored: ScoredBlock, first_row: int) -> None:
-        """Make the lines of a block."""
+        """Prepare the lines of a block."""
         self._rows = self._form.encode(scored)
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
-        """Write the lines that were made last."""
+        """Write the prepared lines."""
         self._file.write(self._head + self._rows)
         self._head = b""

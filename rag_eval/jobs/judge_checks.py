@@ -1,4 +1,4 @@
-"""What moves a judge that should not, measured on rows of a file: wording, length, order."""
+"""Rows of a file in; the effects of wording, length and order on a judge out."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from rag_eval.scoring.evaluator import aevaluate_batch
 from rag_eval.stats.index_sources import Resampling
 
 N_ROWS: Final = 100
-# In these the order of chunks is what is measured.
+# These metrics measure the order of contexts.
 _ABOUT_ORDER: Final = frozenset({"context_precision", "mastra.context_precision"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeChecks:
-    """What a judge's scores of one metric depend on; made by :func:`check_judge`.
+    """Biases of a judge's scores of one metric; made by :func:`check_judge`.
 
     Attributes
     ----------
     metric : MetricId
     n_rows : int
-        Rows that were judged.
+        Number of judged rows.
     debias : DebiasReport
-        With and without the paragraph that says that length is no merit.
+        Scores with and without the paragraph that says that length is no merit.
     length : LengthCorrelation
-        Of score and length of the answer, given the native score.
+        Correlation of score and answer length, given the native score.
     position : PositionReport or None
-        With the chunks shuffled; None where that was not asked for.
+        Scores with shuffled contexts; None if not requested.
     llm_calls : int
     """
 
@@ -72,7 +72,7 @@ class JudgeChecks:
         }
 
     def text(self) -> str:
-        """In some lines."""
+        """As a few lines of text."""
         parts = [self.debias.text(), self.length.text()]
         if self.position is not None:
             parts.append(self.position.text())
@@ -88,27 +88,28 @@ def check_judge(
     seed: int = 0,
     **options: Unpack[JudgeCheckOptions],
 ) -> JudgeChecks:
-    """Judge some rows of a file again and again, with one thing changed at a time.
+    """Judge rows of a file repeatedly, with one change at a time.
 
     Parameters
     ----------
     data : str, Path or list of these
         As for :func:`rag_eval.jobs.file_run.run_file`.
     metric : str
-        One that a judge can score.
+        A metric that a judge can score.
     n_rows : int, default 100
-        How many rows are drawn.
+        Number of rows to draw.
     n_shuffles : int, default 0
-        How often each row is judged with its chunks in another order; 0 leaves that check out.
+        How often to judge each row with its contexts in another order; 0 skips this check.
     seed : int
-        Of the draw, the shuffles and the intervals.
+        Seed of the draw, the shuffles and the intervals.
     **options
-        Of judging, and of reading files; see :class:`rag_eval.options.file_types.RunOptions`.
+        Options of judging and of reading files; see
+        :class:`rag_eval.options.file_types.RunOptions`.
 
     Returns
     -------
     JudgeChecks
-        Two judgements a row, and one more for each shuffle.
+        From two judgements per row, and one more for each shuffle.
     """
     asked = to_metric_id(metric)
     if n_shuffles and asked in _ABOUT_ORDER:
@@ -142,7 +143,7 @@ class _Check:
         self._known: dict[int, float | None] = {}
 
     async def run(self) -> JudgeChecks:
-        """All checks."""
+        """Run all checks."""
         debias = await debias_check(dict(self._rows), self._worded, seed=self._seed)
         assert self._usual is not None
         found = [row.metrics[self._metric] for row in self._usual.results]
@@ -172,7 +173,7 @@ class _Check:
         )
 
     def _native(self, found: Sequence[Any]) -> list[float | None] | None:
-        """The native scores, where kernels have any."""
+        """The native scores, if there are any."""
         scores = [None if each.judged is None else each.judged.native_score for each in found]
         return scores if any(score is not None for score in scores) else None
 
@@ -190,7 +191,7 @@ class _Check:
         self, rows: Sequence[Mapping[str, Any]], orders: Sequence[Order]
     ) -> list[float | None]:
         if all(order == tuple(range(len(order))) for order in orders):
-            # As they come: these were judged for the first check.
+            # In the usual order: judged already in the first check.
             return [self._known[id(row)] for row in rows]
         shuffled = [
             {**row, "contexts": [row["contexts"][place] for place in order]}
@@ -213,7 +214,7 @@ class _Check:
 def _drawn(
     data: DataSource, n_rows: int, seed: int, options: Mapping[str, Any]
 ) -> dict[str, Mapping[str, Any]]:
-    """Some rows by their ids, or numbers where they have none; every row is as likely as another.
+    """A uniform random sample of rows, by id, or by number without ids.
 
     References
     ----------

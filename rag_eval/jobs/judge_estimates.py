@@ -1,4 +1,4 @@
-"""What judging some data would take, before any call is made."""
+"""Data and options in; the expected cost of judging, before any call, out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rag_eval.scoring.judge_runs import dry_judge, expected_cost
 
 
 class _Named:
-    """Stands for a judge that has an address: nobody is asked, so neither key nor SDK is needed."""
+    """Placeholder for a judge; no calls are made, so neither key nor SDK is needed."""
 
     def __init__(self, address: str) -> None:
         found = parsed_address(address)
@@ -37,7 +37,7 @@ class _Named:
 
 
 def _not_to_be_asked(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The judges among some options, addresses replaced by their names."""
+    """The judges among the options, with addresses replaced by placeholders."""
     found: dict[str, Any] = {}
     if isinstance(options.get("judge"), str):
         found["judge"] = _Named(options["judge"])
@@ -51,11 +51,11 @@ def _not_to_be_asked(options: Mapping[str, Any]) -> dict[str, Any]:
 def estimate_judging(
     data: DataSource, metrics: Iterable[str] | None = None, **options: Unpack[RunOptions]
 ) -> JudgeReport:
-    """Calls and tokens that a run would take; no judge is asked.
+    """Estimate the calls and tokens of a run without calling a judge.
 
-    All native scores are computed, so that a cascade counts the rows that it would ask about. What
-    a prompt holds that only an earlier reply could tell, such as the claims of an answer, is
-    imagined: a claim per sentence. Replies in a cache are not looked up.
+    All native scores are computed, so that a cascade counts the rows it would send to a judge.
+    Parts of a prompt that depend on an earlier reply, such as the claims of an answer, are
+    approximated: one claim per sentence. The cache is not consulted.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def estimate_judging(
     Returns
     -------
     JudgeReport
-        ``cost_usd`` by the prices given, of the judges asked for.
+        ``cost_usd`` follows from the given prices.
 
     Raises
     ------
     InputError
-        Also where the options ask no judge.
+        Also if the options use no judge.
     TypeError
-        For an option that does not exist; the message suggests the nearest.
+        For an unknown option; the message suggests the nearest.
     """
     known = normalized(options, "estimate_judging", RunOptions)
     stream = RowStream(data, metrics, known | _not_to_be_asked(known))

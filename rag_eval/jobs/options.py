@@ -1,4 +1,4 @@
-"""Options of a run, and what of them can be wrong before any work is done."""
+"""Options of a run, checked before any work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPTIONS: Final = declared(RunOptions)
 
 
 def input_options(options: Mapping[str, Any]) -> InputOptions:
-    """How the data is read."""
+    """The options of reading data."""
     names = [field.name for field in fields(InputOptions) if options.get(field.name) is not None]
     return InputOptions(**{name: _OPTIONS[name].of(options) for name in names})
 
@@ -28,7 +28,7 @@ _NEEDED: Final = {"store": "a store", "view": "a report that shows it (html, vie
 
 
 def names_with(options: Mapping[str, Any], name: str, other: str) -> list[str]:
-    """A list of names, each once, that says something only beside another option."""
+    """A list of unique names that needs another option."""
     given = _OPTIONS[name].of(options)
     if not given:
         return []
@@ -38,7 +38,7 @@ def names_with(options: Mapping[str, Any], name: str, other: str) -> list[str]:
 
 
 def kept_config(options: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
-    """What a store notes of the options of a run, as JSON values."""
+    """The options of a run that a store keeps, as JSON values."""
     given = {
         name: options[name]
         for name, option in _OPTIONS.items()
@@ -48,14 +48,14 @@ def kept_config(options: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 
 
 def checked_output(output: str | Path | None, data: Iterable[str | Path]) -> Path | None:
-    """The result file's name, refused when writing it would lose something else."""
+    """The name of the result file; an error if writing it would overwrite something else."""
     if output is None:
         return None
     path = Path(output)
     if not path.name.removesuffix(".gz").endswith((".json", ".jsonl")):
         raise InputError(
-            f"{path}: cannot tell the format from the name; wanted .json or .jsonl, either "
-            "also .gz; rag-eval score writes .csv and .parquet"
+            f"cannot write results to {path}: the name must end in .json or .jsonl (also .json.gz "
+            "or .jsonl.gz). For a table of scores, .csv or .parquet: rag-eval score SRC DST"
         )
     check_target(path, data)
     check_folder(path)
@@ -63,13 +63,15 @@ def checked_output(output: str | Path | None, data: Iterable[str | Path]) -> Pat
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a file in a folder that is not there."""
+    """Raise an error for a file in a missing folder."""
     if not path.parent.is_dir():
-        raise InputError(f"cannot write {path}: there is no folder {path.parent}; make it first")
+        raise InputError(
+            f"cannot write {path}: the folder {path.parent} does not exist; create it first"
+        )
 
 
 def check_target(path: Path, data: Iterable[str | Path]) -> None:
-    """Refuse a name that could not be written to, or is that of a file that is read."""
+    """Raise an error for a name that cannot be written or is an input file."""
     check_kind(path)
     for name in data:
         file = Path(name)

@@ -1,6 +1,6 @@
-"""Record batches -> the same rows with their scores, or statistics that add up.
+"""Record batches in; the same rows with scores, or mergeable statistics, out.
 
-Nothing here knows of a cluster: an engine that has Arrow data calls a scorer wherever its rows are.
+This is independent of clusters: an engine with Arrow data calls a scorer on each worker.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> None:
-    """Refuse what needs a judge, with the reason.
+    """Raise an error, with the reason, for options that need a judge.
 
     Raises
     ------
@@ -59,19 +59,19 @@ def _check_native(metrics: Iterable[str] | None, options: Mapping[str, Any]) -> 
 
 
 class BatchScorer:
-    """Scores record batches; can be pickled, and then is made anew from its options.
+    """Scores record batches; can be pickled and is then recreated from its options.
 
     Parameters
     ----------
     metrics : iterable of str, optional
-        Metric ids; all seven by default.
+        Metric ids. Default: all seven.
     **options : BatchScorerOptions
         See there.
 
     Raises
     ------
     InputError, TypeError
-        For an option that is wrong or does not exist, before any worker sees it.
+        For an invalid or unknown option, before it reaches a worker.
     """
 
     __slots__ = ("_columns", "_kept", "_metrics", "_needs", "_notes", "_options", "_plan")
@@ -82,7 +82,7 @@ class BatchScorer:
         _check_native(metrics, options)
         known = normalized(options, "BatchScorer", BatchScorerOptions)
         if known.get("calibration") is not None:
-            # Read here: a worker may not have the file.
+            # Read here, because a worker may not have the file.
             known["calibration"] = read_calibrations(known["calibration"])
         self._metrics = metric_list(metrics)
         if not self._metrics:
@@ -103,36 +103,36 @@ class BatchScorer:
         return f"BatchScorer({list(self._metrics)!r}, **{self._options!r})"
 
     def output_schema(self, input_schema: pa.Schema) -> pa.Schema:
-        """The columns that batches of these columns come back with.
+        """The output schema for batches with these columns.
 
         Raises
         ------
         InputError
-            When our fields cannot be told among them, a column to keep is not there, or one has the
-            name of a column of scores.
+            When the fields cannot be identified, a column to keep is missing, or its name is that
+            of a score column.
         """
         self._fields(open_arrow(input_schema.empty_table()).paths())
         return self._output_schema(input_schema)
 
     def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of a batch with their scores.
+        """Score the rows of a batch.
 
         Parameters
         ----------
         batch : pyarrow.RecordBatch
-            Its columns may have the names of any of ``schemas.fields.SCHEMA_NAMES``.
+            Columns may be named as in any of ``schemas.fields.SCHEMA_NAMES``.
 
         Returns
         -------
         pyarrow.RecordBatch
-            The columns to keep, as they are; then per metric its score; per metric why it is null;
-            the composite score; whether the row passed; and per calibrated metric the probability
-            that the row is good. The signature is in the schema's metadata.
+            The kept columns, unchanged; then for each metric the score; for each metric the reason
+            of a null; the composite score; whether the row passed; and for each calibrated metric
+            the probability that the row is good. The schema's metadata has the signature.
 
         Raises
         ------
         InputError
-            For a row that cannot be scored, by its number in the batch and its id; and as
+            For a row that cannot be scored, with its number in the batch and its id; and as for
             :meth:`output_schema`.
         """
         pa = pyarrow("scoring record batches")
@@ -145,7 +145,7 @@ class BatchScorer:
         )
 
     def table(self, table: pa.Table) -> pa.Table:
-        """As for a batch, for each chunk of a table."""
+        """Score each chunk of a table like a batch."""
         schema = self._output_schema(table.schema)
         pa = pyarrow("scoring tables")
         return pa.Table.from_batches([self(batch) for batch in table.to_batches()], schema)
@@ -153,7 +153,7 @@ class BatchScorer:
     def scores(self, batch: pa.RecordBatch) -> RowScores:
         """The scores, null reasons and verdicts of a batch."""
         matrix = ScoreMatrix(len(self._plan.columns))
-        # Empty ones may have columns without a type, in which no nested field can be found.
+        # Empty batches may have untyped columns, in which nested fields cannot be found.
         if batch.num_rows:
             source = open_arrow(batch)
             blocks = arrow_blocks(source, self._fields(source.paths()).paths)
@@ -169,7 +169,7 @@ class BatchScorer:
         return self._columns.scores_of(*matrix.stacked())
 
     def totals(self, batches: Iterable[pa.RecordBatch]) -> str:
-        """Statistics of some batches as JSON, so that they can travel; see :meth:`summary`."""
+        """Statistics of some batches as JSON, to send elsewhere; see :meth:`summary`."""
         totals = ScoreTotals(self._plan)
         for batch in batches:
             found = self.scores(batch)
@@ -177,10 +177,10 @@ class BatchScorer:
         return json_text.dumps(totals.to_dict()).decode()
 
     def summary(self, parts: Iterable[str], clock: Clock | None = None) -> BatchSummary:
-        """The summary of all rows from what :meth:`totals` gave for parts of them, in any order.
+        """The summary of all rows from the :meth:`totals` of their parts, in any order.
 
-        Medians are within one part in 4,096, and the signature says so (``quantiles``: sketch); all
-        else is exact, and does not depend on how the rows were parted.
+        Medians have a relative error of at most 1/4,096, as the signature says (``quantiles``:
+        sketch). Everything else is exact and does not depend on the partition.
         """
         clock = clock or Clock()
         totals = ScoreTotals(self._plan)
@@ -197,12 +197,12 @@ class BatchScorer:
         )
 
     def kept_places(self, names: Sequence[str]) -> list[int]:
-        """Which columns of the input are kept.
+        """The input columns to keep.
 
         Raises
         ------
         InputError
-            For one that is not there, or has the name of a column of scores.
+            For a missing column, or one with the name of a score column.
         """
         known = list(names)
         for name in self._kept or ():
@@ -225,7 +225,7 @@ class BatchScorer:
         return pa.schema(fields, {**(input_schema.metadata or {}), **metadata})
 
     def score_schema(self) -> pa.Schema:
-        """The columns of scores alone."""
+        """The score columns."""
         pa = pyarrow("scoring record batches")
         width = len(self._plan.columns)
         nothing = self._columns.scores_of(np.empty((0, width)), np.empty((0, width), np.uint8))
@@ -248,7 +248,7 @@ def score_record_batch(
     metrics: Iterable[str] | None = None,
     **options: Unpack[BatchScorerOptions],
 ) -> pa.RecordBatch:
-    """The rows of one record batch with their scores; see :class:`BatchScorer`."""
+    """Score the rows of one record batch; see :class:`BatchScorer`."""
     return BatchScorer(metrics, **options)(batch)
 
 
@@ -257,7 +257,7 @@ def partition_totals(
     metrics: Iterable[str] | None = None,
     **options: Unpack[BatchScorerOptions],
 ) -> str:
-    """Statistics of some batches as JSON, which :func:`merged_totals` adds up."""
+    """Statistics of some batches as JSON, for :func:`merged_totals`."""
     return BatchScorer(metrics, **options).totals(batches)
 
 
@@ -266,5 +266,5 @@ def merged_totals(
     metrics: Iterable[str] | None = None,
     **options: Unpack[BatchScorerOptions],
 ) -> BatchSummary:
-    """The summary of all rows from the totals of parts of them, made with the same options."""
+    """The summary of all rows from the totals of their parts, made with the same options."""
     return BatchScorer(metrics, **options).summary(parts)

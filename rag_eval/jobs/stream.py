@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _Report = TypeVar("_Report", bound=FileReport)
 
-_LEAVE_OUT: Final = "; to leave such rows out: --skip-invalid (skip_invalid=True in Python)"
+_LEAVE_OUT: Final = ". To skip such rows, add --skip-invalid (in Python: skip_invalid=True)"
 
 
 class RowStream:
@@ -167,7 +167,7 @@ class RowStream:
                 for found in self.source.found:
                     if found.source not in checked and error.where.startswith(f"{found.source}, "):
                         self._measured.check_fields(found)
-                is_told = error.fault.startswith("is not JSON") and "; " in error.fault
+                is_told = error.fault.startswith("not valid JSON") and ". " in error.fault
                 fault = error.fault if is_told else f"{error.fault}{_LEAVE_OUT}"
                 raise SampleError(error.where, fault) from None
 

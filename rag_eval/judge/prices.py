@@ -91,7 +91,7 @@ def read_prices(path: str | Path) -> PriceTable:
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not UTF-8: byte {error.start + 1}") from None
     except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{file} is not {kind}: {error}") from None
+        raise InputError(f"{file} is not valid {kind}: {error}") from None
     return PriceTable.of(table, str(file))
 
 

@@ -41,7 +41,9 @@ COLUMNS: Final = (
 )
 _OF_DRAW: Final = COLUMNS[5:]
 _SHARED: Final = ("design", "seed", "n_rows", "n_drawn", "ids_digest")
-HOW_TO_DRAW: Final = "to draw rows: rag-eval labels sample N SCORES --output labels.csv"
+HOW_TO_DRAW: Final = (
+    "draw rows with rag-eval labels sample N SCORES --output NEW_FILE, then label them"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,8 +249,8 @@ def _shared_of(row: Mapping[str, Any], where: str) -> dict[str, str]:
     missing = [name for name in ("inclusion_probability", *_SHARED) if row.get(name) in (None, "")]
     if missing:
         raise InputError(
-            f"{where}: {missing[0]} is missing, so it is unknown whether these rows were drawn "
-            f"at random and represent the others; {HOW_TO_DRAW}"
+            f"{where}: {missing[0]} is missing. An estimate needs labels of rows that were drawn "
+            f"at random; {HOW_TO_DRAW}"
         )
     return {name: str(row[name]).strip() for name in _SHARED}
 

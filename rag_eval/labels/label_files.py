@@ -120,7 +120,8 @@ def compare_label_files(
     if not any(name in column.scores for name in found.ids):
         raise InputError(
             f"labels and scores share no id: {found.name} has {some_names(found.ids)}, "
-            f"{column.name} has {some_names(column.scores)}"
+            f"{column.name} has {some_names(column.scores)}; give labels of the samples that were "
+            "scored"
         )
     return compare_labels(found, column, **options)
 
@@ -135,6 +136,8 @@ def _column(scores: Any, metric: str | None, variant: str | None, id_field: str)
             )
         return column_of_omk_report(scores, variant or None)
     if metric is None:
-        raise InputError("give the metric that the labels are about (--metric)")
+        raise InputError(
+            "give the metric that the labels are about, for example --metric faithfulness"
+        )
     run = read_run(scores, id_field=id_field, metrics=[metric], repeats=True)
     return column_of_run(run, run.metrics[0])

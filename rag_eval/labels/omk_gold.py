@@ -186,7 +186,8 @@ def column_of_omk_report(path: str | Path, variant: str | None = None) -> ScoreC
     try:
         report = json_text.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{source} is not JSON: {error}") from None
+        fault = json_text.syntax_fault(error)
+        raise InputError(f"{source} is not valid JSON: {fault}") from None
     rows = report.get("results") if isinstance(report, Mapping) else None
     if not isinstance(rows, list) or not all(_is_row(row) for row in rows):
         raise InputError(

@@ -117,9 +117,7 @@ def _drawn(
     if len(set(run.ids)) < len(run):
         raise InputError(f"{run.name} has repeated rows; draw from one run without repeats")
     if n > len(run):
-        raise InputError(
-            f"cannot draw {n:,} rows: {run.name} has {len(run):,}; draw no more than these"
-        )
+        raise InputError(f"cannot draw {n:,} rows: {run.name} has only {len(run):,}")
     if values is None or design == "uniform":
         return uniform_draw(len(run), n, seed=seed)
     if design == "proportional":

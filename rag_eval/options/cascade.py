@@ -1,8 +1,8 @@
-"""The cascade: which rows a judge is asked about, and the one scale that all rows are on.
+"""The cascade: which rows the judge scores, and the common scale of all rows.
 
-A row that is not judged carries the calibrated probability that a person would call it good; a
-judged one the judge's verdict, 1 or 0, which is such a probability too. Without a calibration a row
-that is not judged has a verdict alone, and columns of verdicts have no mean.
+The score of a row that is not judged is the calibrated probability that a person would call it
+good. The score of a judged row is the verdict, 1 or 0. Without a calibration, a row that is not
+judged has only a verdict, and columns of verdicts have no mean.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def cascade_plan(plan: Plan, given_thresholds: Iterable[MetricId]) -> Plan:
     for metric in judging.judged:
         if metric not in plan.calibrations and metric not in judging.bands:
             raise InputError(
-                f"mode='cascade' does not know where {metric} is uncertain: give a calibration, "
-                "or cascade_band=(low, high)"
+                f"mode='cascade' cannot tell which scores of {metric} are inconclusive: "
+                "give a calibration or cascade_band=(low, high)"
             )
         has_scale = metric in plan.calibrations
         specs[metric] = replace(specs[metric], threshold=EVEN, in_composite=has_scale)

@@ -76,7 +76,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
         with file.open("rb") as opened:
             data = opened.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
-            raise InputError(f"{file} has more than {_MOST_BYTES:,} bytes, which no options need")
+            raise InputError(f"{file} is larger than {_MOST_BYTES:,} bytes")
         text = data.decode("utf-8-sig")
         if _LONG_KEY.search(text):
             raise InputError(f"{file}: a key has more than {_MOST_PARTS} parts")
@@ -88,7 +88,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
     except InputError:
         raise
     except ValueError as error:  # also of an integer of 5,000 digits
-        raise InputError(f"{file} is not TOML: {error}{_quotes_hint(error)}") from None
+        raise InputError(f"{file} is not valid TOML: {error}{_quotes_hint(error)}") from None
     except RecursionError:
         raise InputError(f"{file}: nested more than {_MOST_DEPTH} deep") from None
     if is_deeper(content, _MOST_DEPTH):
@@ -101,7 +101,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 def _quotes_hint(error: ValueError) -> str:
     unquoted = str(error).startswith("Invalid value")
-    return """; texts stand in quotes: profile = "grounded\"""" if unquoted else ""
+    return """. Strings need quotes: profile = "grounded\"""" if unquoted else ""
 
 
 def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -133,13 +133,13 @@ def _options_of(
         spelt = snake_case(key).replace("-", "_")
         name = _AS_FLAGS.get(spelt, spelt)
         if name in _REFUSED:
-            raise InputError(f"{key} is not for a configuration file: {_REFUSED[name]}")
+            raise InputError(f"{key} is not allowed in a configuration file: {_REFUSED[name]}")
         if name not in _KNOWN:
             near = [*taken, *(flag for flag, option in _AS_FLAGS.items() if option in taken)]
             hint = suggestion(name, (one for one in near if one not in _REFUSED))
             raise InputError(f"unknown key {glance(key)}{hint}")
         if name not in taken:
-            raise InputError(f"{key} is no option of judging; write it above the first [table]")
+            raise InputError(f"{key} is not a judge option; move it above the first [table]")
         if name in options:
             raise InputError(f"{name} is given twice")
         kind = _KNOWN[name].kind
@@ -165,6 +165,6 @@ def _check_scorers(scorer_options: Mapping[str, Any]) -> None:
     for name in scorer_options:
         if needs_judge(to_metric_id(name)):
             raise InputError(
-                f"scorer_options[{name!r}] is not for a configuration file: what a judge is asked "
-                "comes from --scorer-options"
+                f"scorer_options[{name!r}] is not allowed in a configuration file: options "
+                "of a judge must be given with --scorer-options"
             )

@@ -1,7 +1,7 @@
-"""What an option is: the values it takes, its default, its words, and where it can be given.
+"""Declarations of options: values, default, help, and where an option can be given.
 
 A form is a TypedDict whose keys are ``Annotated[type, Option(...)]``. Messages, flags, keys of
-``rag-eval.toml``, docstrings and the page of options are made from these declarations.
+``rag-eval.toml``, docstrings and the options reference are generated from these declarations.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _typed(words: str, in_toml: type, metavar: str = "", *more: type) -> Kind:
 
 def _separator(value: Any, name: str) -> str:
     if not isinstance(value, str) or not value:
-        raise InputError(f"{name} must be a text that is not empty, got {glance(value)}")
+        raise InputError(f"{name} must be a non-empty text, got {glance(value)}")
     return value
 
 
@@ -118,7 +118,7 @@ def _flag(value: Any, name: str) -> bool:
     raise InputError(f"{name} must be true or false, got {glance(value)}")
 
 
-ANY: Final = Kind("an object of Python", ())
+ANY: Final = Kind("a Python object", ())
 FLAG: Final = Kind("true or false", (bool,), "", _flag)
 NUMBER: Final = Kind("a number", (int, float), "X", number)
 POSITIVE: Final = Kind("a number above 0", (int, float), "X", positive)
@@ -127,7 +127,7 @@ SHARE: Final = Kind("a number from 0 to 1", (int, float), "X", share)
 WHOLE_FROM_ONE: Final = Kind("a whole number of at least 1", (int,), "N", whole_from_one)
 WHOLE_FROM_ZERO: Final = Kind("a whole number of at least 0", (int,), "N", whole_from_zero)
 TEXT: Final = _typed("a string", str, "TEXT")
-SEPARATOR: Final = Kind("a string that is not empty", (str,), "TEXT", _separator)
+SEPARATOR: Final = Kind("a non-empty string", (str,), "TEXT", _separator)
 NAMES: Final = Kind("a list of names", (list,), "NAME,…", _names)
 FILE: Final = _typed("a file name", str, "FILE", PathLike)
 FILE_OR_OBJECT: Final = Kind("a file name", (str,), "FILE")

@@ -39,7 +39,7 @@ from rag_eval.samples import POLICIES, Policy
 Quantiles: TypeAlias = Literal["exact", "sketch"]
 """How medians are found."""
 
-_WRITES: Final = "what a run writes is named where it is started"
+_WRITES: Final = "output files are named when the run is started"
 _FUNCTION: Final = "it is a function"
 
 
@@ -57,9 +57,9 @@ class FileOptions(SchemaOptions, MissingOptions, total=False):
         int | None,
         Option(
             WHOLE_FROM_ONE,
-            "Longest row of a text file, in bytes, unpacked; a longer one ends the command.",
+            "Maximum length of a row of a text file in bytes, unpacked; a longer row is an error.",
             unset="268435456, which is 256 MiB",
-            more="A JSON array is held in memory as a whole and may have four times as much.",
+            more="A JSON array is held entirely in memory and may be four times as long.",
         ),
     ]
     encoding: Annotated[
@@ -74,9 +74,9 @@ class FileOptions(SchemaOptions, MissingOptions, total=False):
         bool | None,
         Option(
             FLAG,
-            "Let a file change between its opening and the end.",
+            "Accept input files that change during the run.",
             default=False,
-            flag_help="Let a file change between its opening and the end; else the exit code is 2.",
+            flag_help="Accept input files that change during the run; else the exit code is 2.",
         ),
     ]
 
@@ -88,7 +88,7 @@ class ReadOptions(FileOptions, WorkOptions, total=False):
         bool | None,
         Option(
             FLAG,
-            "Leave bad samples out and count them; else the first ends the run.",
+            "Skip and count invalid samples; otherwise the first one ends the run.",
             default=False,
             noted=True,
         ),
@@ -97,7 +97,7 @@ class ReadOptions(FileOptions, WorkOptions, total=False):
         Quantiles | None,
         Option(
             choice("exact", "sketch"),
-            "Medians from all scores, or from a histogram, within one part in 4,096.",
+            "Compute medians exactly, or from a histogram with a relative error of 1/4096.",
             default="exact",
             noted=True,
         ),
@@ -122,13 +122,13 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         float | None,
         Option(
             SHARE,
-            "Gate: least share of samples that pass.",
+            "Gate: minimum share of samples that pass.",
             noted=True,
         ),
     ]
     min_mean: Annotated[
         Mapping[str, float] | None,
-        Option(NUMBER_BY_METRIC, "Gate: least mean of a metric.", noted=True),
+        Option(NUMBER_BY_METRIC, "Gate: minimum mean of a metric.", noted=True),
     ]
     max_mean: Annotated[
         Mapping[str, float] | None,
@@ -140,8 +140,8 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         float | None,
         Option(
             SHARE,
-            "Gate: largest share of judgements that may fail.",
-            unset="0 when another gate is set",
+            "Gate: maximum share of failed judgements.",
+            unset="0 if another gate is set",
             noted=True,
         ),
     ]
@@ -152,7 +152,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
             "Gate: compare row by row with this earlier run, any file that compare reads, by "
             "{policy}.",
             takes="str, Path, BatchEvalResult or mapping",
-            more="A mapping or a file without rows has means alone, which are enough for "
+            more="A mapping or a file without rows has only means, which are enough for "
             "{policy=node}.",
         ),
     ]
@@ -160,7 +160,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         Policy | None,
         Option(
             choice(*POLICIES),
-            "Rule by which a run is compared with its baseline: see rag-eval gate.",
+            "Policy for the comparison with the baseline; see rag-eval gate.",
             default="no-regression",
             noted=True,
         ),
@@ -169,9 +169,9 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         float | Mapping[str, float] | None,
         Option(
             MARGIN,
-            "A loss of the mean that is accepted, for all metrics or for one.",
+            "Accepted loss of the mean, for all metrics or for one.",
             takes="float or mapping of float",
-            flag_help="A loss of the mean that is accepted, for all metrics or for one (again for "
+            flag_help="Accepted loss of the mean, for all metrics or for one (repeatable for "
             "more).",
             noted=True,
         ),
@@ -180,7 +180,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         float | None,
         Option(
             NUMBER,
-            "Chance of a false alarm, over all tests together.",
+            "Accepted probability of a false alarm over all tests.",
             default=0.05,
             noted=True,
         ),
@@ -189,7 +189,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         float | None,
         Option(
             POSITIVE,
-            "A drop that is worth finding; the report says where rows are too few for it.",
+            "Smallest drop of interest; the report says if there are too few rows to detect it.",
             default=0.05,
             noted=True,
         ),
@@ -198,23 +198,25 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         str | Path | None,
         Option(
             FILE,
-            "Write all rows to this file: .json or .jsonl, either also .gz.",
-            flag_help="Write all rows to FILE: .json or .jsonl, either also .gz.",
+            "Write all rows to this .json or .jsonl file, optionally with .gz.",
+            flag_help="Write all rows to FILE: .json or .jsonl, optionally with .gz.",
             no_toml=_WRITES,
         ),
     ]
     details: Annotated[
         bool | None,
         Option(
-            FLAG, "Rows with the scores of chunks and sentences and their evidence.", default=False
+            FLAG,
+            "Add the scores of chunks and sentences, with their evidence, to rows.",
+            default=False,
         ),
     ]
     worst: Annotated[
         int | None,
         Option(
             WHOLE_FROM_ZERO,
-            "How many of the rows with the lowest composite score to keep, explained.",
-            flag_help="Show the N rows with the lowest composite score, with their signals.",
+            "Number of rows with the lowest composite scores to keep with explanations.",
+            flag_help="Show the N rows with the lowest composite scores and their signals.",
             default=0,
         ),
     ]
@@ -222,7 +224,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         Callable[[bytes], object] | None,
         Option(
             ANY,
-            "Gets the result of each row as one line of JSON.",
+            "Called with the result of each row as one line of JSON.",
             takes="callable",
             no_flag="{format=jsonl} prints them",
             no_toml=_FUNCTION,
@@ -232,10 +234,9 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         str | Path | None,
         Option(
             FILE,
-            "Keep the run in this store, for gates and comparisons to come; some 10 bytes a score, "
+            "Keep the run in this store for later gates and comparisons; about 10 bytes per score, "
             "no texts.",
-            more="It is made when it is not there, and notes whether the gates held, where any was "
-            "set.",
+            more="It is created if missing, and records whether the gates passed, if any was set.",
             metavar="[FILE]",
             no_toml=_WRITES,
         ),
@@ -244,8 +245,8 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         Sequence[str] | None,
         Option(
             NAMES,
-            "Fields of the samples, or of their metadata, that the store keeps beside the scores: "
-            "what gates cluster or slice by.",
+            "Fields of the samples, or of their metadata, that the store keeps with the scores: "
+            "fields to cluster or slice by.",
             no_toml=_WRITES,
             noted=True,
         ),
@@ -254,22 +255,22 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         str | Path | None,
         Option(
             FILE,
-            "People's labels of some of the samples, a folder in omk's form or a table of ids and "
-            "labels: the report says how far the scores agree with them.",
-            flag_help="People's labels, as rag-eval labels init begins them: show how far scores "
+            "Human labels of some samples, a folder in omk's format or a table of ids and labels; "
+            "the report shows how well the scores agree with them.",
+            flag_help="Human labels, as created by rag-eval labels init: show how well the scores "
             "agree with them.",
             metavar="DIR",
-            no_toml="what a run is held against by eye is named where it is started",
+            no_toml="labels are named when the run is started",
         ),
     ]
     view: Annotated[
         bool | None,
         Option(
             FLAG,
-            "Keep what a report shows: up to 5,000 rows with their texts, the worst and others "
-            "drawn at random; the report has it as ``view``.",
+            "Keep the data for a report: up to 5,000 rows with their texts, the worst and a random "
+            "sample; the report has it as ``view``.",
             default=False,
-            no_flag="{html} and the flags of other reports ask for it",
+            no_flag="{html} and the flags of other reports imply it",
             no_toml=_WRITES,
         ),
     ]
@@ -277,9 +278,9 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         Sequence[str] | None,
         Option(
             NAMES,
-            "Fields of the samples, or of their metadata, whose values the view tells apart.",
-            flag_help="Let reports show the means of the rows with each value of this field, of "
-            "the samples or of their metadata (again for more).",
+            "Fields of the samples, or of their metadata, to slice the view by.",
+            flag_help="Show means per value of this field of the samples or their metadata in "
+            "reports (repeatable).",
             metavar="FIELD",
             no_toml=_WRITES,
         ),
@@ -305,7 +306,7 @@ class StreamOptions(ReadOptions, EvaluateOptions, total=False):
     ]
     prefix: Annotated[
         str | None,
-        Option(TEXT, "Put this before the names of the columns of scores.", no_toml=_WRITES),
+        Option(TEXT, "Prefix of the score columns.", no_toml=_WRITES),
     ]
 
 
@@ -316,9 +317,9 @@ class ScoreFileOptions(StreamOptions, total=False):
         bool | None,
         Option(
             FLAG,
-            "Go on with a run that was cut short; begin where there is none.",
+            "Resume an interrupted run, or start a new one.",
             default=False,
-            flag_help="Go on with a run of DST that was cut short.",
+            flag_help="Resume an interrupted run of DST.",
             no_toml=_WRITES,
         ),
     ]
@@ -326,9 +327,9 @@ class ScoreFileOptions(StreamOptions, total=False):
         bool | None,
         Option(
             FLAG,
-            "Leave behind what a run that was cut short has kept.",
+            "Discard the rows of an interrupted run.",
             default=False,
-            flag_help="Leave behind what such a run has kept.",
+            flag_help="Discard the rows of an interrupted run.",
             no_toml=_WRITES,
         ),
     ]
@@ -336,9 +337,9 @@ class ScoreFileOptions(StreamOptions, total=False):
         int | None,
         Option(
             WHOLE_FROM_ONE,
-            "Make sure after so many rows that they survive a crash.",
+            "Number of rows after which scores are saved to disk.",
             unset="10 s or 64 MiB",
-            flag_help="Keep what is scored after every N rows.",
+            flag_help="Save scores to disk after every N rows.",
             no_toml=_WRITES,
         ),
     ]
@@ -347,20 +348,20 @@ class ScoreFileOptions(StreamOptions, total=False):
 class BatchScorerOptions(ScoringOptions, SchemaOptions, total=False):
     """Options of :class:`rag_eval.distributed.BatchScorer`, besides those of scoring.
 
-    None and missing mean the default. Files of calibrations are read where the scorer is made, not
-    on the workers.
+    None and missing mean the default. Calibration files are read when the scorer is created, not on
+    the workers.
     """
 
     columns: Annotated[
         Sequence[str] | None, Option(NAMES, "Columns of the input to keep.", unset="all")
     ]
-    prefix: Annotated[str | None, Option(TEXT, "Comes before the names of the columns of scores.")]
+    prefix: Annotated[str | None, Option(TEXT, "Prefix of the score columns.")]
     threads: Annotated[
         int | None,
         Option(
             WHOLE_FROM_ONE,
-            "Threads of native work in one task; scores do not depend on it.",
-            unset="the cores that a task has",
+            "Native threads per task; scores do not depend on it.",
+            unset="the cores of a task",
             more="They are ``spark.task.cpus`` in Spark and else 1. In Ray it is also the CPUs "
             "that a task asks for.",
         ),

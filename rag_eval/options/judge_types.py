@@ -31,12 +31,12 @@ PromptBodies: TypeAlias = str | Mapping[str, str]
 
 Band: TypeAlias = tuple[float, float]
 
-# Rows of which a person would probably say neither yes nor no.
+# Probabilities between which a native score is inconclusive.
 UNCERTAIN: Final[Band] = (0.2, 0.8)
 _LIMITS: Final = JudgeLimits()
 _WHO_JUDGES: Final = (
-    "the judge comes from --judge, an argument or RAG_EVAL_JUDGE, never from a file that came with "
-    "the data, which could send texts and keys anywhere"
+    "the judge is set by --judge, an argument or RAG_EVAL_JUDGE, never by a file that came with "
+    "the data, because that file could send texts and keys anywhere"
 )
 
 
@@ -63,11 +63,12 @@ class JudgeOptions(TypedDict, total=False):
         EvaluationMode | None,
         Option(
             choice("heuristic", "llm", "hybrid", "cascade"),
-            "Who scores: the kernels; a judge; a judge for some metrics; or a judge for the "
-            "rows that {profile=grounded} leaves uncertain.",
+            "Who scores: native metrics; an LLM judge; a judge for some metrics; or a judge for "
+            "rows whose native score by {profile=grounded} is inconclusive.",
             default="heuristic",
-            more="A hybrid judges the metrics of {metric_modes}, by default faithfulness, "
-            "answer_relevance and hallucination_rate. A cascade implies {profile=grounded}.",
+            more="A hybrid uses the judge for the metrics of {metric_modes}, by default "
+            "faithfulness, answer_relevance and hallucination_rate. A cascade implies "
+            "{profile=grounded}.",
             noted=True,
         ),
     ]
@@ -75,7 +76,7 @@ class JudgeOptions(TypedDict, total=False):
         JudgeFn | str | None,
         Option(
             ANY,
-            "Takes a prompt and gives a reply, or an address: ``openai:MODEL``, "
+            "A function from prompt to reply, or an address: ``openai:MODEL``, "
             "``anthropic:MODEL``, or ``http://127.0.0.1:11434/v1#MODEL``.",
             takes="callable or str",
             flag_help="openai:MODEL, anthropic:MODEL or http://127.0.0.1:11434/v1#MODEL "
@@ -88,7 +89,7 @@ class JudgeOptions(TypedDict, total=False):
         Sequence[JudgeFn | str] | None,
         Option(
             ANY,
-            "Several judges, whose mean counts, with how far they agree.",
+            "Several judges: the score is their mean, and their agreement is reported.",
             takes="sequence of judges",
             flag="--judge-models",
             metavar="A,B,…",
@@ -99,7 +100,7 @@ class JudgeOptions(TypedDict, total=False):
         Mapping[str, Literal["heuristic", "llm"]] | None,
         Option(
             BY_METRIC,
-            "llm or heuristic per metric, over {mode}.",
+            "llm or heuristic per metric; overrides {mode}.",
             metavar="METRIC=llm,…",
             noted=True,
         ),
@@ -117,7 +118,7 @@ class JudgeOptions(TypedDict, total=False):
         int | None,
         Option(
             WHOLE_FROM_ONE,
-            "Judge everything so many times, and take the mean.",
+            "Number of times to judge; the score is the mean.",
             default=1,
             noted=True,
         ),
@@ -126,10 +127,10 @@ class JudgeOptions(TypedDict, total=False):
         bool | None,
         Option(
             FLAG,
-            "Tell the judge that length is no merit.",
+            "Tell the judge to ignore the length of texts.",
             default=True,
             flag="--no-length-debias",
-            flag_help="Leave out of prompts that length is no merit.",
+            flag_help="Do not tell the judge to ignore the length of texts.",
             noted=True,
         ),
     ]
@@ -137,7 +138,7 @@ class JudgeOptions(TypedDict, total=False):
         OnJudgeFailure | None,
         Option(
             choice("null", "heuristic"),
-            "What a failed judgement leaves: a null, or the native score, marked.",
+            "Score of a failed judgement: null, or the native score with a mark.",
             default="null",
             noted=True,
         ),
@@ -147,10 +148,10 @@ class JudgeOptions(TypedDict, total=False):
         Option(
             BY_METRIC,
             "Bodies of prompts, per metric or per metric and step, with the same ``$variables``.",
-            more="Metrics share steps, such as the check of claims: a body holds for all metrics "
-            "that ask the step.",
+            more="Metrics share steps, such as the check of claims: a body applies to all metrics "
+            "that use the step.",
             flag="--prompt",
-            flag_help="Body of a prompt from a file; it has the $variables of the one it replaces.",
+            flag_help="Body of a prompt from a file, with the same $variables as the original.",
             metavar="METRIC[/STEP]=FILE",
             no_toml="prompts come from --prompt",
         ),
@@ -159,7 +160,7 @@ class JudgeOptions(TypedDict, total=False):
         Band | Mapping[str, Band] | None,
         Option(
             Kind("two numbers, or a table of them by metric", (list, dict)),
-            "Native scores between which a cascade asks the judge.",
+            "Native scores between which a cascade uses the judge.",
             unset="probability 0.2 to 0.8 by {calibration}",
             takes="(low, high) or mapping of these",
             metavar="[METRIC=]LOW:HIGH",
@@ -170,7 +171,7 @@ class JudgeOptions(TypedDict, total=False):
         float | None,
         Option(
             SHARE,
-            "Share of the rows outside the band that a cascade judges all the same.",
+            "Share of the rows outside the band that a cascade also judges, as an audit.",
             default=0.02,
             noted=True,
         ),
@@ -180,19 +181,20 @@ class JudgeOptions(TypedDict, total=False):
         Option(
             # What the draw of audited rows is a function of.
             whole_number(largest=2**64 - 1),
-            "Seed of the draw of the rows that {audit_share} adds.",
+            "Seed for the random choice of the rows of {audit_share}.",
             default=0,
             noted=True,
         ),
     ]
     concurrency: Annotated[
-        int | None, Option(WHOLE_FROM_ONE, "Judge calls in flight.", default=_LIMITS.concurrency)
+        int | None,
+        Option(WHOLE_FROM_ONE, "Maximum judge calls in flight.", default=_LIMITS.concurrency),
     ]
     call_timeout_s: Annotated[
         float | None,
         Option(
             POSITIVE,
-            "Seconds per call.",
+            "Time limit per call in seconds.",
             default=_LIMITS.call_timeout_s,
             flag="--call-timeout",
             metavar="S",
@@ -203,7 +205,7 @@ class JudgeOptions(TypedDict, total=False):
         float | None,
         Option(
             POSITIVE,
-            "Seconds after which no call begins.",
+            "Time in seconds after which no call starts.",
             flag="--run-timeout",
             metavar="S",
             table="judge",
@@ -213,25 +215,29 @@ class JudgeOptions(TypedDict, total=False):
         int | None,
         Option(
             WHOLE_FROM_ZERO,
-            "Tries after the first, where a server fails or limits the rate.",
+            "Retries of a call if the server fails or limits the rate.",
             default=_LIMITS.retries,
             table="judge",
         ),
     ]
-    requests_per_minute: Annotated[float | None, Option(POSITIVE, "Rate of calls.", table="judge")]
-    tokens_per_minute: Annotated[float | None, Option(POSITIVE, "Rate of tokens.", table="judge")]
+    requests_per_minute: Annotated[
+        float | None, Option(POSITIVE, "Maximum calls per minute.", table="judge")
+    ]
+    tokens_per_minute: Annotated[
+        float | None, Option(POSITIVE, "Maximum tokens per minute.", table="judge")
+    ]
     max_calls: Annotated[
         int | None,
-        Option(WHOLE_FROM_ZERO, "Most calls of the run.", more="No call begins after so many."),
+        Option(WHOLE_FROM_ZERO, "Maximum calls of the run.", more="No call begins after so many."),
     ]
     budget_usd: Annotated[
-        float | None, Option(FROM_ZERO, "No call begins once so much is spent; needs {prices}.")
+        float | None, Option(FROM_ZERO, "Budget in USD after which no call starts; needs {prices}.")
     ]
     max_parse_failures: Annotated[
         int | None,
         Option(
             WHOLE_FROM_ZERO,
-            "End the run after more replies that cannot be read.",
+            "Maximum unreadable replies before the run ends.",
             table="judge",
         ),
     ]
@@ -249,9 +255,9 @@ class JudgeOptions(TypedDict, total=False):
         Any,
         Option(
             ANY,
-            "SQLite file of replies, made when it is not there; none by default.",
+            "SQLite file that caches replies, created if missing; none by default.",
             takes="path or JudgeCache",
-            more="A ``rag_eval.judge.JudgeCache`` has caps of size and age of its own.",
+            more="A ``rag_eval.judge.JudgeCache`` has its own limits on size and age.",
             no_flag="{cache}, {cache_file} and {cache_max_age} make it",
             no_toml="the cache comes from --cache-file",
         ),

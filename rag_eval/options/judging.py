@@ -202,7 +202,7 @@ def _judged_columns(
             kind = "scorer" if is_scorer_id(metric) else "diagnostic"
             raise InputError(f"metric_modes[{metric!r}]: no judge can score this {kind}")
         if chosen == "heuristic" and needs_judge(metric):
-            raise InputError(f"metric_modes[{metric!r}]: only a judge can score it")
+            raise InputError(f"metric_modes[{metric!r}]: only a judge can score this metric")
     if mode == "cascade":
         _check_cascade(given, columns)
 
@@ -227,20 +227,22 @@ def _check_cascade(given: Mapping[str, Any], columns: tuple[MetricId, ...]) -> N
         if needs_judge(metric):
             fault = "it has no native score"
         elif given.get(metric) == "llm" and metric not in METRIC_IDS:
-            fault = "no judge is asked about some of its scores alone"
+            fault = "a judge cannot score only some of its rows"
         else:
             continue
         raise InputError(
-            f"mode='cascade' cannot have {metric}: {fault}; ask for it in another call"
+            f"mode='cascade' cannot score {metric}: {fault}; request it in another call"
         )
 
 
 def _check_unused(mode: EvaluationMode, options: Mapping[str, Any]) -> None:
     if mode != "heuristic":
-        raise InputError(f"mode={mode!r} judges none of the metrics asked for")
+        raise InputError(f"mode={mode!r} judges none of the requested metrics")
     for name in ("judge_style", "judge_repeat", "cascade_band", "judge_cache", "budget_usd"):
         if options.get(name) is not None:
-            raise InputError(f"{name} has no effect in mode 'heuristic'; mode='llm' asks a judge")
+            raise InputError(
+                f"{name} has no effect in mode 'heuristic'; use mode='llm' for a judge"
+            )
 
 
 def _judges(
@@ -251,12 +253,13 @@ def _judges(
 ) -> tuple[tuple[JudgeFn, ...], tuple[JudgeIdentity, ...]]:
     one, several = options.get("judge"), options.get("judges")
     if one is not None and several is not None:
-        raise InputError("judge and judges exclude each other")
+        raise InputError("give either judge or judges, not both")
     if one is None and several is None:
+        asking = _asking(options, mode, judged)
         raise UnsupportedModeError(
-            f"{_asking(options, mode, judged)} needs a judge and none was given: on the command "
-            "line --judge openai:MODEL or RAG_EVAL_JUDGE, in Python judge=..., an address such as "
-            "'openai:MODEL' or a function from prompt to reply; or leave it out to score natively"
+            f"{asking} needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE (in Python: "
+            "judge='openai:MODEL', or a function that takes a prompt and returns the reply). To "
+            f"score without a judge, leave out {asking}"
         )
     if several is not None and (not isinstance(several, (list, tuple)) or not several):
         raise InputError(f"judges must be a list of judges, got {several!r:.80}")
@@ -309,7 +312,9 @@ def _overrides(
             owner = f"prompt_overrides[{metric!r}][{name!r}]"
             changed = step.template.with_body(body, owner)
             if found.setdefault(step.name, changed) != changed:
-                raise InputError(f"{owner}: another metric shares the step, with another text")
+                raise InputError(
+                    f"{owner}: another metric shares this step and has a different text"
+                )
     return found
 
 
@@ -339,5 +344,5 @@ def _band(value: object, name: str) -> Band:
         raise InputError(f"{name} must be two numbers (low, high), got {value!r}")
     low, high = (share(end, name) for end in value)
     if low > high:
-        raise InputError(f"{name} must rise, got {value!r}")
+        raise InputError(f"{name} must be (low, high) with low < high, got {value!r}")
     return low, high

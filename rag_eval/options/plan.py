@@ -117,10 +117,10 @@ def _weights(
             weights[metric] = 1.0 if spec.in_composite else 0.0
             continue
         if not spec.in_composite and not is_scorer_id(metric):
-            raise InputError(f"{owner}: a diagnostic has no part in the composite score")
+            raise InputError(f"{owner}: a diagnostic cannot be part of the composite score")
         if is_scorer_id(metric) and (spec.range != (0.0, 1.0) or not spec.higher_is_better):
             raise InputError(
-                f"{owner}: only scores from 0 to 1 of which higher is better can be part of the "
+                f"{owner}: only scores from 0 to 1 for which higher is better can be part of the "
                 "composite score"
             )
         weights[metric] = _weight(weight, owner)

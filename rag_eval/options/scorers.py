@@ -63,7 +63,7 @@ def chosen_scorers(
     for metric in wanted:
         spec = metric_of(metric)
         if spec is None:
-            raise InputError(f"metric {metric!r} was registered and is no more")
+            raise InputError(f"metric {metric!r} is no longer registered")
         found[metric] = _chosen(spec, given.get(metric, {}))
     return found
 
@@ -78,14 +78,14 @@ def _chosen(spec: Metric, given: Mapping[str, Any]) -> ChosenScorer:
             hint = suggestion(key, known) or (f" (options: {', '.join(known)})" if known else "")
             raise InputError(f"{owner}: {spec.id} has no option {name!r}{hint}")
         if key in options:
-            raise InputError(f"{owner} has {key} twice")
+            raise InputError(f"{owner}: {key} is given twice")
         options[key] = value
     missing = [name for name in spec.required_options if options.get(name) is None]
     if missing:
         raise InputError(
-            f"{spec.id} needs the option {missing[0]}: "
-            f"scorer_options={{{spec.id!r}: {{{missing[0]!r}: ...}}}}, on the command line "
-            f"--scorer-options '{spec.id}={{\"{missing[0]}\": ...}}'"
+            f"{spec.id} needs the option {missing[0]!r}: "
+            f"--scorer-options '{spec.id}={{\"{missing[0]}\": ...}}' (in Python: "
+            f"scorer_options={{{spec.id!r}: {{{missing[0]!r}: ...}}}})"
         )
     try:
         scorer = spec.scorer(**options)
@@ -118,7 +118,9 @@ def scorer_options(
     for name, value in given.items():
         metric = to_metric_id(name)
         if not is_scorer_id(metric) or metric not in columns:
-            raise InputError(f"scorer_options names {name}, which is no scorer among the metrics")
+            raise InputError(
+                f"scorer_options names {name}, which is not a scorer among the metrics"
+            )
         if not isinstance(value, Mapping):
             raise InputError(f"scorer_options[{name!r}] must be a mapping of options")
         if value and needs_judge(metric) and judged_rule(metric).create is None:

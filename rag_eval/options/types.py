@@ -24,9 +24,9 @@ ProgressFn: TypeAlias = Callable[[int, int | None], object]
 
 
 class MetricThresholds(TypedDict, total=False):
-    """Threshold per metric; a score passes from its threshold on.
+    """Threshold per metric; a score passes if it is at least its threshold.
 
-    Where lower is better, as for some diagnostics, it passes up to its threshold.
+    If lower is better, as for some diagnostics, it passes if it is at most its threshold.
     """
 
     faithfulness: float
@@ -69,7 +69,7 @@ class HeuristicOptions(TypedDict, total=False):
         float | None,
         Option(
             _OVERLAP_NUMBER,
-            "Unigram overlap from which hallucination_rate calls a sentence supported.",
+            "Minimum unigram overlap at which hallucination_rate counts a sentence as supported.",
             default=_DEFAULTS.claim_support_threshold,
         ),
     ]
@@ -77,7 +77,7 @@ class HeuristicOptions(TypedDict, total=False):
         float | None,
         Option(
             _OVERLAP_NUMBER,
-            "Weighted overlap from which context_relevance calls a chunk relevant.",
+            "Minimum weighted overlap at which context_relevance counts a context as relevant.",
             default=_DEFAULTS.chunk_relevance_threshold,
         ),
     ]
@@ -85,7 +85,7 @@ class HeuristicOptions(TypedDict, total=False):
         float | None,
         Option(
             _OVERLAP_NUMBER,
-            "Unigram overlap from which context_recall calls a sentence covered.",
+            "Minimum unigram overlap at which context_recall counts a sentence as covered.",
             default=_DEFAULTS.sentence_coverage_threshold,
         ),
     ]
@@ -93,14 +93,14 @@ class HeuristicOptions(TypedDict, total=False):
         float | None,
         Option(
             _OVERLAP_NUMBER,
-            "Share of n-grams in answer_relevance; the sum with {tfidf_weight} must not be 0.",
+            "Weight of n-grams in answer_relevance; its sum with {tfidf_weight} must not be 0.",
             default=_DEFAULTS.ngram_weight,
         ),
     ]
     tfidf_weight: Annotated[
         float | None,
         Option(
-            _OVERLAP_NUMBER, "Share of TF-IDF in answer_relevance.", default=_DEFAULTS.tfidf_weight
+            _OVERLAP_NUMBER, "Weight of TF-IDF in answer_relevance.", default=_DEFAULTS.tfidf_weight
         ),
     ]
     ngram_sizes: Annotated[
@@ -115,7 +115,7 @@ class HeuristicOptions(TypedDict, total=False):
         Sequence[float | None] | None,
         Option(
             _OVERLAP_NUMBERS,
-            "One per size; a missing one and None count 1, surplus ones are ignored.",
+            "One weight per size; missing weights and None are 1, surplus weights are ignored.",
             default=_DEFAULTS.ngram_weights,
         ),
     ]
@@ -131,7 +131,7 @@ class ScoringOptions(TypedDict, total=False):
             "How metrics are computed: as rag-eval-node-ts does, or so that scores agree with "
             "people.",
             default="overlap",
-            more="Each profile has default thresholds of its own.",
+            more="Each profile has its own default thresholds.",
             noted=True,
         ),
     ]
@@ -151,7 +151,7 @@ class ScoringOptions(TypedDict, total=False):
             Kind("a string", (str,), choices=STEMMERS),
             "Stems of {profile=grounded}; snowball needs the extra lang.",
             default="light",
-            more="The light ones are English, those of Snowball for every language that it knows.",
+            more="The light stemmer is for English; Snowball supports many languages.",
             noted=True,
         ),
     ]
@@ -167,13 +167,13 @@ class ScoringOptions(TypedDict, total=False):
     ]
     thresholds: Annotated[
         MetricThresholds | Mapping[str, float | None] | None,
-        Option(NUMBER_BY_METRIC, "Score from which a sample passes, per metric.", noted=True),
+        Option(NUMBER_BY_METRIC, "Minimum score that passes, per metric.", noted=True),
     ]
     composite_threshold: Annotated[
         float | None,
         Option(
             NUMBER,
-            "Composite score from which a sample passes.",
+            "Minimum composite score that passes.",
             unset="0.6, grounded: none",
             noted=True,
         ),
@@ -194,7 +194,7 @@ class ScoringOptions(TypedDict, total=False):
             Kind("a table", (dict,), form=HeuristicOptions),
             "Parameters of the overlap profile.",
             takes="HeuristicOptions",
-            no_flag="rag-eval.toml has room for its tables",
+            no_flag="set it in rag-eval.toml",
             noted=True,
         ),
     ]
@@ -202,7 +202,7 @@ class ScoringOptions(TypedDict, total=False):
         Mapping[str, Mapping[str, Any]] | None,
         Option(
             Kind("a table of scorers", (dict,)),
-            "Options of the scorers of other tools among the metrics, by their ids, such as "
+            "Options of scorers among the metrics, by scorer id, such as "
             '``{"mastra.noise_sensitivity": {"baseline_response": "..."}}``.',
             flag_help="Options of a scorer such as mastra.noise_sensitivity: "
             'SCORER={"name": value}.',
@@ -216,15 +216,15 @@ class EvaluateOptions(ScoringOptions, JudgeOptions, total=False):
 
 
 class WorkOptions(TypedDict, total=False):
-    """How the work on many rows is done, and told of."""
+    """How many rows are processed, and how progress is reported."""
 
     threads: Annotated[
         int | None,
         Option(
             WHOLE_FROM_ONE,
-            "Threads of native work.",
+            "Number of native threads.",
             unset="all cores",
-            more="Cores are those that this process may use. Scores do not depend on it.",
+            more="Only cores available to this process count. Scores do not depend on it.",
         ),
     ]
     on_progress: Annotated[
@@ -233,8 +233,8 @@ class WorkOptions(TypedDict, total=False):
             ANY,
             "Called with (completed, total) at most every 50 ms and at the end.",
             takes="callable or True",
-            more="The total is None where it is not known, and of files an estimate by the share "
-            "of the data that was read. True shows a bar, in a notebook or on a terminal.",
+            more="The total is None if unknown, and for files an estimate from the share of the "
+            "data that was read. True shows a progress bar in a notebook or on a terminal.",
             no_flag="a command shows its own bar, unless {quiet}",
             no_toml="it is a function",
         ),
@@ -242,14 +242,14 @@ class WorkOptions(TypedDict, total=False):
 
 
 class SchemaOptions(TypedDict, total=False):
-    """Where in the data our fields are."""
+    """How fields are found in the data."""
 
     schema: Annotated[
         str | None,
         Option(
             TEXT,
-            "Whose field names the data has, such as ragas or deepeval.",
-            more="Dicts in memory have ours unless {schema} or {mapping} is given.",
+            "Tool whose field names the data uses, such as ragas or deepeval.",
+            more="Dicts in memory use our names unless {schema} or {mapping} is given.",
             unset="recognised",
             metavar="NAME",
             noted=True,
@@ -259,7 +259,7 @@ class SchemaOptions(TypedDict, total=False):
         Mapping[str, str] | None,
         Option(
             Kind("a table of fields", (dict,), check=_field_paths),
-            "Our field to its column or path in the data, such as "
+            "Maps our fields to columns or paths in the data, such as "
             '``{"question": "user_input"}``, or ``"docs[].text"`` in nested data.',
             flag="--map",
             flag_help="Where a field is: question=user_input, or contexts=docs[].text in nested "
@@ -271,7 +271,7 @@ class SchemaOptions(TypedDict, total=False):
 
 
 class MissingOptions(TypedDict, total=False):
-    """What becomes of metrics whose fields the data does not have."""
+    """How metrics are handled whose fields are missing from the data."""
 
     allow_missing: Annotated[
         bool | None,
@@ -292,15 +292,15 @@ class RegressionOptions(TypedDict, total=False):
         float | None,
         Option(
             NUMBER,
-            "By how much a mean may drop against the baseline.",
+            "Maximum drop of a mean against the baseline.",
             default=0.05,
-            flag_help="By how much a mean may drop against the baseline, with --policy node.",
+            flag_help="Maximum drop of a mean against the baseline, with --policy node.",
             noted=True,
         ),
     ]
     allow_signature_mismatch: Annotated[
         bool | None,
-        Option(FLAG, "Accept a baseline that was scored under other settings.", default=False),
+        Option(FLAG, "Accept a baseline that was scored under different settings.", default=False),
     ]
 
 
@@ -323,7 +323,7 @@ class BatchEvaluateOptions(
         bool | None,
         Option(
             FLAG,
-            "Keep what rows need to be opened later.",
+            "Keep the texts of rows, so that they can be opened later.",
             default=True,
             no_flag="a command opens no rows later",
             no_toml="a command opens no rows later",
@@ -332,7 +332,7 @@ class BatchEvaluateOptions(
 
 
 class MetricsOptions(TypedDict, total=False):
-    """What is computed, where no argument of its own says it."""
+    """The metrics to compute, if no separate argument names them."""
 
     metrics: Annotated[
         Sequence[str] | None,

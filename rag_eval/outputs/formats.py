@@ -47,9 +47,9 @@ def format_of(path: Path, columns: ScoreColumns, signature: Signature) -> RowFor
     name = plain_name(path)
     if not name.endswith(SUFFIXES):
         raise InputError(
-            f"{path}: cannot tell the format from the name; wanted {', '.join(SUFFIXES[:-1])} or "
-            f"{SUFFIXES[-1]}, text also with .gz or .zst, or - for JSON lines on standard output; "
-            "give the file such a name"
+            f"{path}: unknown file format. The name must end in {', '.join(SUFFIXES[:-1])} or "
+            f"{SUFFIXES[-1]} (text formats may be compressed: .gz or .zst). To write JSON Lines to "
+            "standard output, give -"
         )
     if name.endswith((".parquet", ".arrow")):
         if name != path.name.lower():

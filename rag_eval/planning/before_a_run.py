@@ -33,12 +33,12 @@ class PowerWarning(JsonRecord):
 
 
 def power_warnings(n_rows: int, n_repeats: int = 1) -> tuple[PowerWarning, ...]:
-    """What is known to go wrong with so few rows or repeats.
+    """Warnings about too few rows or repeats.
 
     Parameters
     ----------
     n_rows, n_repeats : int
-        Of the planned run.
+        Rows and repeats of the planned run.
 
     References
     ----------

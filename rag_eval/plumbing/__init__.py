@@ -1,1 +1,1 @@
-"""Files, JSON, CSV cells, SQLite, signals, optional packages; knows nothing of RAG."""
+"""Files, JSON, CSV cells, SQLite, signals, optional packages; independent of RAG."""

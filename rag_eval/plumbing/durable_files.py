@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, whatever happens while they are written."""
+"""Files that are written atomically: completely or not at all."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def atomic_file(
     place: Callable[[], Path] | None = None,
     temporary: OwnFile | None = None,
 ) -> Iterator[IO[bytes]]:
-    """A file to write that takes its name only when the block ends well.
+    """A file to write that gets its name only if the block succeeds.
 
-    It is written beside its place, flushed to disk and renamed: an older file of that name stays
-    whole whatever happens, and passes on its mode, owner and access list. Names that end in ``.gz``
-    or ``.zst`` are compressed. A link is followed. What cannot be replaced is written into when
-    the block has ended well: a pipe, a device, a file that is a mount point, whose owner cannot be
-    kept, or whose folder takes no new file. ``place`` may give another name in the same folder as
-    :func:`followed` when the block has ended, and ``temporary`` the file until then.
+    It is written beside its target, flushed to disk and renamed, so an older file stays intact
+    until then. The new file keeps its mode, owner and access list. Names that end in ``.gz`` or
+    ``.zst`` are compressed, and links are followed. A target that cannot be replaced is written
+    into after the block succeeds: a pipe, a device, a mount point, a file whose owner cannot be
+    kept, or one in a folder that accepts no new file. ``place`` may give another name in
+    the folder of :func:`followed` when the block has ended, and ``temporary`` the file until then.
 
     Raises
     ------

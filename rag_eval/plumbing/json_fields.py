@@ -1,4 +1,4 @@
-"""A JSON object of someone else in; its fields as what they have to be, or an error, out."""
+"""Reads the fields of an untrusted JSON object by type; errors name the field."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _SHOWN_NAME: Final = 60
 
 
 class Fields:
-    """The fields of one object; errors name the field, what was wanted and what was found.
+    """The fields of one object; errors name the field, the expected type and the value.
 
-    Fields that are not there are null, which only some may be.
+    Missing fields are null, which only some fields may be.
 
     Parameters
     ----------
     values : object
-        What has to be a mapping.
+        The object, which must be a mapping.
     place : str
-        How errors call the object; empty for the outermost.
+        The path of the object in errors; empty for the outermost.
     """
 
     __slots__ = ("_place", "_values")
@@ -34,7 +34,7 @@ class Fields:
         self._place = place
 
     def get(self, name: str) -> Any:
-        """The value as it is; None where there is none."""
+        """The value unchanged; None if missing."""
         return self._values.get(name)
 
     def refuse(self, name: str, wanted: str) -> NoReturn:
@@ -42,9 +42,9 @@ class Fields:
         _refuse(self._path(name), wanted, self._values.get(name))
 
     def require(self, name: str, wanted: str) -> None:
-        """Refuse an object without this field, which may be null."""
+        """Raise if the object lacks this field, which may be null."""
         if name not in self._values:
-            raise InputError(f"{self._path(name)}: wanted {wanted}, and it is not there")
+            raise InputError(f"{self._path(name)} is missing: it must be {wanted}")
 
     def number(self, name: str) -> float:
         """A finite number."""
@@ -73,12 +73,12 @@ class Fields:
         return self.refuse(name, "a whole number of at least 0, or null")
 
     def span(self, name: str) -> tuple[int, int]:
-        """Where a part of a text begins and ends."""
+        """The span (begin, end) of a text."""
         found = self.span_or_none(name)
-        return self.refuse(name, "where it begins and ends") if found is None else found
+        return self.refuse(name, "a span [begin, end]") if found is None else found
 
     def span_or_none(self, name: str) -> tuple[int, int] | None:
-        """Where a part of a text begins and ends, or null."""
+        """The span (begin, end) of a text, or null."""
         value = self._values.get(name)
         if value is None:
             return None
@@ -86,7 +86,7 @@ class Fields:
             begin, end = value
             if begin <= end:
                 return begin, end
-        return self.refuse(name, "where it begins and ends")
+        return self.refuse(name, "a span [begin, end]")
 
     def flag(self, name: str) -> bool:
         """True or false."""
@@ -115,7 +115,7 @@ class Fields:
         return self.refuse(name, "a text or null")
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts; none for null."""
+        """A list of texts; empty for null."""
         return self._items(name, "text", lambda item: isinstance(item, str))
 
     def numbers_or_none(self, name: str) -> tuple[float, ...] | None:
@@ -125,11 +125,11 @@ class Fields:
         return self._items(name, "number", is_number)
 
     def objects(self, name: str) -> tuple[Mapping[str, Any], ...]:
-        """A list of objects, as they are; none for null."""
+        """A list of objects, unchanged; empty for null."""
         return self._items(name, "object", lambda item: isinstance(item, Mapping))
 
     def each(self, name: str, read: Callable[[Fields], _Item]) -> tuple[_Item, ...]:
-        """A list of objects, each read by its fields; none for null."""
+        """A list of objects as JsonFields; empty for null."""
         place = self._path(name)
         return tuple(
             read(Fields(item, f"{place}[{number}]"))
@@ -137,20 +137,20 @@ class Fields:
         )
 
     def inner(self, name: str) -> Fields:
-        """An object; one without fields for null."""
+        """An object; an empty one for null."""
         value = self._values.get(name)
         return Fields({} if value is None else value, self._path(name))
 
     def needed(self, name: str) -> Fields:
-        """An object that has to be there."""
+        """A required object."""
         return Fields(self._values.get(name), self._path(name))
 
     def names(self) -> Set[str]:
-        """What the fields are called."""
+        """The names of the fields."""
         return self._values.keys()
 
     def items(self) -> Iterable[tuple[str, Fields]]:
-        """Every field as an object of its own."""
+        """Every field as an object."""
         for name, value in self._values.items():
             yield name, Fields(value, self._path(name))
 
@@ -178,5 +178,4 @@ def _is_place(value: object) -> bool:
 
 
 def _refuse(place: str, wanted: str, found: object) -> NoReturn:
-    what = f"{place}: " if place else ""
-    raise InputError(f"{what}wanted {wanted}, got {glance(found)}")
+    raise InputError(f"{place or 'it'} must be {wanted}, got {glance(found)}")

@@ -42,6 +42,18 @@ def loads(text: str | bytes) -> Any:
     return json.loads(text, parse_constant=_refuse, parse_float=_finite)
 
 
+def syntax_fault(error: Exception) -> str:
+    """What `loads` found wrong with a text, and where."""
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    where = f"column {error.colno}"
+    if error.lineno > 1:
+        where = f"line {error.lineno}, {where}"
+    if error.msg.startswith("Unterminated string"):
+        return f"the string that starts at {where} is not closed"
+    return f"{error.msg.removesuffix(' at')} at {where}"
+
+
 def is_deeper(value: Any, most: int) -> bool:
     """Whether objects and arrays are nested more than ``most`` deep; without recursion."""
     depth, level = 0, [value]

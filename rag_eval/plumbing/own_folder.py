@@ -82,8 +82,8 @@ class OwnFolder:
         for name in sorted(self.names()):
             if not own_names.fullmatch(name):
                 raise InputError(
-                    f"{self.path} is where unfinished rows are kept, and holds {name!r}, which "
-                    "does not belong there: move it away, or choose another DST"
+                    f"{self.path} is the folder for unfinished rows, but it contains {name!r}: "
+                    "move that file away, or choose another DST"
                 )
             with suppress(FileNotFoundError):
                 self.check(name, os.stat(name, dir_fd=self.descriptor, follow_symlinks=False))
@@ -170,7 +170,7 @@ class OwnFile:
             found = os.fstat(handle)
             self._folder.check(self.name, found)
             if mode == "ab" and found.st_nlink > 1:
-                raise _refusal(str(self), "is a hard link to a file that has another name, too")
+                raise _refusal(str(self), "is a hard link to a file with another name")
             return os.fdopen(handle, mode)
         except BaseException:
             os.close(handle)
@@ -230,5 +230,5 @@ def is_own(found: os.stat_result, folder: Path) -> bool:
 
 def _refusal(path: str | Path, what: str) -> InputError:
     return InputError(
-        f"{path} {what}; rows are kept only in files of your own: remove it, or choose another DST"
+        f"{path} {what}; rows are kept only in files that you own: remove it, or choose another DST"
     )

@@ -87,7 +87,7 @@ class _Reader:
         if self._take("("):
             return self._call(word[0], depth)
         if word[0] not in _WORDS:
-            raise ValueError("a bare word is no value")
+            raise ValueError("a bare word is not a value")
         return _WORDS[word[0]]
 
     def _go_past(self, found: re.Match[str]) -> None:
@@ -122,7 +122,7 @@ class _Reader:
                 raise ValueError("a comma is missing")
             key = self.value(depth + 1)
             if not self._take(":") or isinstance(key, (list, dict)):
-                raise ValueError("a key must be a text with a colon after it")
+                raise ValueError("a key must be a text followed by a colon")
             members[key] = self.value(depth + 1)
         return members
 

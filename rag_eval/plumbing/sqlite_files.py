@@ -53,8 +53,8 @@ def _check_journal(path: Path) -> None:
         return
     if names_a_file:
         raise sqlite3.DatabaseError(
-            f"{journal} is no journal of this library: it names another file, which SQLite would "
-            "delete. Look where it came from, then delete the journal"
+            f"{journal} is not a journal of this library: it names another file, which SQLite "
+            "would delete. Check where it came from, then delete the journal"
         )
 
 
@@ -71,7 +71,7 @@ def check_tables(connection: sqlite3.Connection, statements: Sequence[str]) -> N
     """
     wanted, found = _made_by(tuple(statements)), _tables_of(connection)
     for kind, name, _ in sorted(found - wanted):
-        raise sqlite3.DatabaseError(f"its {kind} {name!r:.80} is not one that this library makes")
+        raise sqlite3.DatabaseError(f"this library does not create its {kind} {name!r:.80}")
     for kind, name, _ in sorted(wanted - found):
         raise sqlite3.DatabaseError(f"it has no {kind} {name!r}")
 
@@ -140,7 +140,7 @@ def _check_place(path: Path) -> None:
         except (FileNotFoundError, NotADirectoryError):
             if place.is_symlink():
                 raise InputError(
-                    f"{place} is a symbolic link to nothing: move it away, or name another file"
+                    f"{place} is a dangling symbolic link: move it away, or name another file"
                 ) from None
             continue
         if not stat.S_ISREG(found.st_mode):

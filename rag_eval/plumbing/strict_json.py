@@ -134,4 +134,4 @@ def _finite(text: str) -> float:
 
 
 def _refuse(name: str) -> NoReturn:
-    raise JsonFault(f"not JSON: {name} is no JSON value")
+    raise JsonFault(f"not JSON: {name} is not a JSON value")

@@ -1,4 +1,4 @@
-"""The result of a batch: score matrix, aggregates, and rows that are explained when opened."""
+"""The result of a batch: score matrix, aggregates, and rows explained on access."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ class BatchSummary:
     Attributes
     ----------
     metrics : tuple of MetricId
-        In the order asked for.
+        In the requested order.
     n_rows, n_passed : int
-        Samples that were scored, and those of them that passed.
+        Scored samples, and those that passed.
     aggregates : mapping of MetricAggregate
     composite_aggregate : CompositeAggregate
     passed : bool
-        Every sample passed, and there was one.
+        Whether every sample passed, and there was at least one.
     regressions : list of MetricRegression or None
         None unless a baseline was given.
     signature : Signature or None
-        None for a result file without one.
+        None if the result file has none.
     notes : list of str
-        What a reader of the verdict should know.
+        Notes that a reader of the verdict should know.
     judging : JudgeReport or None
-        What judging took and found; None where kernels alone scored.
+        Calls, failures and agreement of the judge; None without a judge.
     not_measured : mapping of MetricId to str
         Metrics that are null in every row because the data lacks a field, such as ``"no ground
         truth"``.
     left_out : tuple of MetricId
-        Those of them that nobody asked for by name: tables and reports do not show them.
+        Those of them that were not requested by name; tables and reports omit them.
     """
 
     metrics: tuple[MetricId, ...]
@@ -90,17 +90,17 @@ class BatchSummary:
 
     @property
     def shown_aggregates(self) -> dict[MetricId, MetricAggregate]:
-        """The aggregates that tables and reports show: all but those left out."""
+        """The aggregates that tables and reports show: all except those in ``left_out``."""
         found = self.aggregates.items()
         return {name: one for name, one in found if name not in self.left_out}
 
     @property
     def shown_notes(self) -> list[str]:
-        """What reports note: first the metrics that could not be measured."""
+        """The notes of reports, starting with the metrics that could not be measured."""
         return [*filter(None, [not_measured_text(self.not_measured)]), *self.notes]
 
     def summary_dict(self) -> dict[str, Any]:
-        """All but the rows, in the schema of result files."""
+        """Everything except the rows, in the schema of result files."""
         result: dict[str, Any] = {
             "aggregates": {
                 camel_case(name): aggregate.to_dict() for name, aggregate in self.aggregates.items()
@@ -132,14 +132,14 @@ class BatchEvalResult(BatchSummary):
     Attributes
     ----------
     scores : float64, shape (R, M)
-        One row per sample in input order, one column per metric in ``metrics``; NaN where null.
+        One row per sample in input order, one column per metric in ``metrics``; NaN for null.
     null_reasons : uint8, shape (R, M)
-        A :class:`~rag_eval.samples.NullReason` per score, 0 where measured.
+        A :class:`~rag_eval.samples.NullReason` per score, 0 if measured.
     composite_scores : float64, shape (R,)
-        NaN where null.
+        NaN for null.
     sample_passed : bool, shape (R,)
     results : sequence of EvalResult
-        Explanations and signals are made when a row is opened.
+        Explanations and signals are made when a row is accessed.
     """
 
     scores: npt.NDArray[np.float64] = field(repr=False)
@@ -152,21 +152,21 @@ class BatchEvalResult(BatchSummary):
         return self.n_rows
 
     def to_dict(self, details: bool = False) -> dict[str, Any]:
-        """In the schema of result files; opens every row."""
+        """In the schema of result files; explains every row."""
         return {"results": [row.to_dict(details) for row in self.results], **self.summary_dict()}
 
     def to_json(self, path: str | Path | None = None, *, details: bool = False) -> str | None:
-        """Write a result file, or give its text when no path is named.
+        """Write a result file, or return its text if no path is given.
 
-        Strict JSON: null scores carry a ``nullReason``; lone surrogates are escaped. With
-        ``details`` each metric has its scores of chunks and sentences and their evidence.
+        The JSON is strict: nulls have a ``nullReason``, and lone surrogates are escaped. With
+        ``details``, each metric has the scores of chunks and sentences with their evidence.
         """
         from rag_eval.results.files import batch_json_parts, write_or_return
 
         return write_or_return(batch_json_parts(self, details), path)
 
     def to_jsonl(self, path: str | Path | None = None, *, details: bool = False) -> str | None:
-        """One line of JSON per row, as :meth:`EvalResult.to_dict` gives it."""
+        """One line of JSON per row, in the form of :meth:`EvalResult.to_dict`."""
         from rag_eval.results.files import jsonl_parts, write_or_return
 
         return write_or_return(jsonl_parts(self.results, details), path)
@@ -179,10 +179,10 @@ class BatchEvalResult(BatchSummary):
         baseline: Any = None,
         slice_by: Sequence[str] = (),
     ) -> str | None:
-        """Write a report for browsers, or give its text when no path is named.
+        """Write an HTML report, or return its text if no path is given.
 
-        One file that loads nothing: verdict, distributions, and rows that open to their evidence.
-        Of more than 5,000 rows the worst are listed, and others drawn at random. Needs jinja2
+        The report is one self-contained file with verdict, distributions, and rows that open to
+        their evidence. Of more than 5,000 rows it lists the worst and a random sample. Needs jinja2
         (``pip install 'rag-eval-native[report]'``).
 
         Parameters
@@ -192,7 +192,7 @@ class BatchEvalResult(BatchSummary):
         baseline : path or BatchEvalResult, optional
             An earlier run to compare with, as for :func:`rag_eval.compare`.
         slice_by : sequence of str
-            Fields of the samples or of their metadata, whose values are told apart.
+            Fields of the samples or of their metadata to slice by.
         """
         page: str | None = face("batch.page")(
             self, path, title=title, baseline=baseline, slice_by=slice_by
@@ -208,8 +208,8 @@ class BatchEvalResult(BatchSummary):
     ) -> dict[MetricId, Interval]:
         """The mean of every metric and of ``"composite"`` with its interval.
 
-        Aggregates have those of rows drawn one by one; where rows come in clusters, ``cluster_by``
-        names a field of their metadata, or is a value for each row. See
+        The intervals of aggregates assume independent rows. If rows come in clusters,
+        ``cluster_by`` is a field of their metadata, or a value for each row. See
         :func:`rag_eval.stats.mean_interval`.
         """
         intervals: dict[MetricId, Interval] = face("batch.mean_intervals")(
@@ -219,26 +219,26 @@ class BatchEvalResult(BatchSummary):
 
     @staticmethod
     def from_json(source: str | bytes | Path) -> BatchEvalResult:
-        """Read a result file (a path) or its text, of this library or of rag-eval-node-ts.
+        """Read a result file (a path) or its text, from this library or rag-eval-node-ts.
 
-        ``.json`` with a summary, or ``.jsonl`` with rows whose statistics are counted; also with
-        ``.gz`` or ``.zst``, or as ``-`` on standard input.
+        The file is ``.json`` with a summary or ``.jsonl`` with rows, from which statistics are
+        computed; ``.gz`` or ``.zst`` may follow, and ``-`` is standard input.
         """
         from rag_eval.results.batch_reading import read_batch
 
         return read_batch(source)
 
     def plot(self, metrics: Iterable[str] | None = None, *, ax: Axes | None = None) -> Figure:
-        """How the scores of each metric are spread, with its threshold and the mean's interval.
+        """Plot the distribution of each metric with its threshold, mean and confidence interval.
 
         Needs matplotlib (``pip install 'rag-eval-native[plot]'``).
 
         Parameters
         ----------
         metrics : iterable of str, optional
-            Metrics, or ``"composite"``; default: all of the batch, and the composite score.
+            Metrics or ``"composite"``; by default all metrics of the batch and the composite.
         ax : matplotlib.axes.Axes, optional
-            Where to draw a single metric; default: a new figure with one place for each.
+            Axes for a single metric; by default a new figure with one axes per metric.
         """
         figure: Figure = face("batch.plot")(self, metrics, ax=ax)
         return figure
@@ -246,7 +246,7 @@ class BatchEvalResult(BatchSummary):
     def to_pandas(self, *, texts: bool = False) -> pd.DataFrame:
         """One row per sample: its ``id``, a column per metric, ``composite_score`` and ``passed``.
 
-        Ids are None where samples have none, or texts were not kept. Needs pandas
+        Ids are None if samples have none or texts were not kept. Needs pandas
         (``pip install 'rag-eval-native[pandas]'``).
 
         Parameters
@@ -259,9 +259,9 @@ class BatchEvalResult(BatchSummary):
         return frame
 
     def to_polars(self, *, texts: bool = False) -> pl.DataFrame:
-        """The same as :meth:`to_pandas` for polars, where a score that is missing is null.
+        """The same as :meth:`to_pandas` for polars; missing scores are null.
 
-        Ids become texts. Needs polars (``pip install polars``).
+        Ids are converted to texts. Needs polars (``pip install polars``).
         """
         polars = package("polars", "to_polars", "polars")
         columns = frame_columns(self, texts=texts)

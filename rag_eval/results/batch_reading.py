@@ -63,7 +63,7 @@ def batch_of_file(file: ResultFile, *, rows_needed: bool = True) -> BatchEvalRes
         try:
             result = result_of(found, signature_of(found))
         except InputError as error:
-            raise InputError(f"{file.source} is no batch result: {error}") from None
+            raise InputError(f"{file.source} is not a batch result: {error}") from None
         # One object for all rows of a run: it may be larger than a row.
         if result.signature == signature:
             result = replace(result, signature=signature)
@@ -74,7 +74,7 @@ def batch_of_file(file: ResultFile, *, rows_needed: bool = True) -> BatchEvalRes
             return batch_of(results, file.said)
         return _counted(results, file.said)
     except InputError as error:
-        raise InputError(f"{file.source} is no batch result: {error}") from None
+        raise InputError(f"{file.source} is not a batch result: {error}") from None
 
 
 def _counted(results: list[EvalResult], said: Mapping[str, Any]) -> BatchEvalResult:
@@ -225,7 +225,7 @@ def read_row(row: Mapping[str, Any]) -> EvalResult:
     try:
         return result_of(found, signature_of(found))
     except InputError as error:
-        raise InputError(f"is no row of a result: {error}") from None
+        raise InputError(f"is not a result row: {error}") from None
 
 
 _STATISTICS: Final = {

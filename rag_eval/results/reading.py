@@ -16,13 +16,15 @@ import msgspec
 from rag_eval.errors import InputError, glance
 from rag_eval.inputs.byte_files import ByteFile, file_bytes, opened_bytes, plain_name, source_name
 from rag_eval.inputs.file_states import unchanged
+from rag_eval.inputs.schemas.synonyms import meaning_of
 from rag_eval.inputs.tables import rows_of, table_rows
+from rag_eval.metrics.registry import to_metric_id
 from rag_eval.plumbing import json_text
 from rag_eval.plumbing.descriptors import descriptor_of, is_standard_input
 
 COLUMN_FILES: Final = (".parquet", ".arrow", ".feather")
 _TABLE_FILES: Final = (".jsonl", ".ndjson", ".csv")
-HOW_TO: Final = "rag-eval run --output FILE writes a result file"
+HOW_TO: Final = "to write a result file: rag-eval run DATA --output results.json"
 
 # A file as this library writes it, a row a line: of a hundred thousand rows with their texts the
 # whole would not fit in half a gigabyte.
@@ -34,10 +36,10 @@ _DOCUMENT: Final = {"results", "aggregates", "baseline"}
 
 # What else comes through a pipe; both need a file, or to be unpacked by another program.
 _NOT_TEXT: Final = {
-    b"PAR1": "Parquet, which is read from a file alone: name that file",
-    b"ARRO": "Arrow, which is read from a file alone: name that file",
-    b"\x1f\x8b": "gzip: unpack it on the way, with gzip -dc",
-    b"\x28\xb5\x2f\xfd": "zstd: unpack it on the way, with zstd -dc",
+    b"PAR1": "Parquet, which can only be read from a file: give its name",
+    b"ARRO": "Arrow, which can only be read from a file: give its name",
+    b"\x1f\x8b": "gzip data: unpack it first, with gzip -dc",
+    b"\x28\xb5\x2f\xfd": "zstd data: unpack it first, with zstd -dc",
 }
 
 _Undecoded: TypeAlias = Iterator[tuple[str, Any]]
@@ -51,7 +53,7 @@ class MissingIdsError(InputError):
 
 
 class SummaryAloneError(MissingIdsError):
-    """A file has a summary and no rows."""
+    """A file has a summary but no rows."""
 
 
 class ResultFile:
@@ -96,7 +98,7 @@ class ResultFile:
         for place, row in self._undecoded():
             found = row if type(row) is dict else _value(row, f"{self.source}, {place}")
             if not isinstance(found, dict):
-                raise InputError(f"{self.source}, {place}: wanted an object, got {glance(found)}")
+                raise InputError(f"{self.source}, {place} must be an object, got {glance(found)}")
             yield place, found
 
     def result_rows(self, *, needed: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -112,7 +114,7 @@ class ResultFile:
         place = ""
         for place, row in self.rows():
             if not isinstance(row.get("metrics"), Mapping):
-                raise self._scores_alone(f"{self.source}, {place}")
+                raise self._without_metrics(place, row)
             yield place, row
         if not place and self.is_baseline:
             raise self._scores_alone(self.source)
@@ -147,14 +149,17 @@ class ResultFile:
     def without_rows(self) -> InputError:
         """What to raise where rows are needed."""
         if "aggregates" in self.said:
-            return SummaryAloneError(f"{self.source} has a summary and no rows; {HOW_TO}")
+            return SummaryAloneError(f"{self.source} has a summary but no rows; {HOW_TO}")
         return InputError(f"{self.source} has no rows; {HOW_TO}")
 
+    def _without_metrics(self, place: str, row: Mapping[str, Any]) -> InputError:
+        fields = {meaning.field for name in row if (meaning := meaning_of(name)) is not None}
+        if fields & {"question", "answer", "contexts"} and not any(map(_is_metric, row)):
+            return samples_not_scores(self.source)
+        return self._scores_alone(f"{self.source}, {place}")
+
     def _scores_alone(self, where: str) -> InputError:
-        return InputError(
-            f"{where}: no metrics with explanations: samples have none, and scores alone are not "
-            f"enough here; {HOW_TO}"
-        )
+        return InputError(f"{where} has no metrics with explanations; {HOW_TO}")
 
     # --------------------------------------------------------------------------------- forms
 
@@ -172,8 +177,8 @@ class ResultFile:
         if name.endswith(_TABLE_FILES):
             return table_rows(given)
         raise InputError(
-            f"{given}: cannot tell the format from the name; wanted {', '.join(_TABLE_FILES)} or "
-            ".json (also with .gz or .zst), .parquet or .arrow"
+            f"{given}: unknown file format. The name must end in {', '.join(_TABLE_FILES)}, .json "
+            "(also with .gz or .zst), .parquet or .arrow"
         )
 
     def _json(self, path: str | Path) -> _Undecoded:
@@ -187,7 +192,7 @@ class ResultFile:
         """A pipe or a text, whose form is told by how it begins."""
         for mark, what in _NOT_TEXT.items():
             if data.startswith(mark):
-                raise InputError(f"{self.source} holds {what}")
+                raise InputError(f"{self.source} contains {what}")
         if data.startswith(_HEAD):
             return self._lines(ByteFile.of(data, self.source))
         if data[:64].lstrip()[:1] not in b"{[":
@@ -203,12 +208,12 @@ class ResultFile:
         next(lines)
         for number, line in enumerate(lines):
             if line.startswith(_END):
-                self.said.update(_value(b"{" + line[len(_END) :], f"{self.source}, its summary"))
+                self.said.update(_value(b"{" + line[len(_END) :], f"{self.source}, the summary"))
                 return
             yield f"results[{number}]", line.rstrip().removesuffix(b",")
         raise InputError(
-            f"{self.source} is not JSON: it ends before its summary; if it was "
-            "cut off, write it again"
+            f"{self.source} is not valid JSON: it ends before its summary. If the file was cut "
+            "off, write it again"
         )
 
     def _document(self, data: bytes) -> _Undecoded:
@@ -226,7 +231,7 @@ class ResultFile:
         if isinstance(found, dict):
             name, rows = self._rows_beside(found)
         elif not isinstance(found, list):
-            raise InputError(f"{self.source} is no result file: it holds no rows; {HOW_TO}")
+            raise InputError(f"{self.source} is not a result file: it has no rows; {HOW_TO}")
         del found, data
         for number, row in enumerate(rows):
             yield f"{name}[{number}]", row
@@ -241,18 +246,33 @@ class ResultFile:
         self.said.update({name: self._plain(name, value) for name, value in found.items()})
         if rows is None:
             raise InputError(
-                f"{self.source} is no {what}: it has neither results nor aggregates; {HOW_TO}"
+                f"{self.source} is not a {what}: it has neither results nor aggregates; {HOW_TO}"
             )
         try:
             return name, rows if isinstance(rows, list) else _decode_list(rows)
         except (TypeError, ValueError):
             given = glance(self._plain(name, rows))
             raise InputError(
-                f"{self.source} is no {what}: {name}: wanted a list of objects, got {given}"
+                f"{self.source} is not a {what}: {name} must be a list of objects, got {given}"
             ) from None
 
     def _plain(self, name: str, value: Any) -> Any:
         return _value(value, f"{self.source}, {name}") if isinstance(value, msgspec.Raw) else value
+
+
+def samples_not_scores(source: str) -> InputError:
+    """What to raise where scores are needed and ``source`` has the samples."""
+    return InputError(
+        f"{source} holds samples, not scores. Score them with rag-eval run {source} --output "
+        f"results.json, then give results.json instead of {source}"
+    )
+
+
+def _is_metric(name: str) -> bool:
+    try:
+        return bool(to_metric_id(name))
+    except InputError:
+        return False
 
 
 def _is_row(line: bytes) -> bool:
@@ -271,5 +291,7 @@ def _value(data: Any, where: str) -> Any:
         except msgspec.DecodeError:
             return json_text.loads(bytes(data))  # escapes of lone surrogates
     except (ValueError, RecursionError) as error:
-        cut = f"{where} is not JSON: {error}; if the file was cut off, write it again"
-        raise InputError(cut) from None
+        fault = json_text.syntax_fault(error)
+        raise InputError(
+            f"{where} is not valid JSON: {fault}. If the file was cut off, write it again"
+        ) from None

@@ -149,25 +149,26 @@ def check_signatures(
     if theirs is None:
         if current.profile != "overlap":
             raise SignatureMismatchError(
-                "the baseline has no signature, so it counts as profile overlap; this run is "
+                "the baseline has no signature, so it counts as profile overlap; this run uses "
                 f"{current.profile}. Score it again, or accept it with {_ACCEPT}"
             )
         return (
-            "the baseline has no signature: taken as profile overlap with default options, "
-            "unverified"
+            "the baseline has no signature: it is assumed to use profile overlap with default "
+            "options"
         )
     differences = current.differences(theirs, compared)
     if differences:
         raise SignatureMismatchError(
-            "the baseline was scored under other settings (here " + "; ".join(differences) + "); "
-            f"score both under the same settings, or accept it with {_ACCEPT}"
+            "this run and the baseline were scored with different settings (here "
+            + "; ".join(differences)
+            + f"). Use the same settings for both, or accept the difference with {_ACCEPT}"
         )
     return None
 
 
 def unknown_settings(name: str) -> str:
     """What to say about a table of scores without a signature."""
-    return f"{name} has no signature: that the settings were the same is not known"
+    return f"{name} has no signature, so the settings cannot be checked"
 
 
 def compare_means(

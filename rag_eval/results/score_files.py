@@ -98,7 +98,7 @@ class ScoreFile(ScoreSource):
             aggregates = summary.inner("aggregates").items()
             judged = [entry for _, entry in summary.inner("judging").inner("metrics").items()]
         except InputError as error:
-            raise InputError(f"{self.source} is no result file: {error}") from None
+            raise InputError(f"{self.source} is not a result file: {error}") from None
         if said.get("signature") is not None:
             self.sign(said["signature"], "the signature")
         self.lower_is_better = frozenset(

@@ -134,8 +134,8 @@ class ScoreSource:
             self.signature, self._signed, self._signed_at = found, value, place
         elif differences := found.differences(self.signature, self.metrics):
             raise SignatureMismatchError(
-                f"{self.source}, {place} was scored under other settings than {self._signed_at} "
-                f"({'; '.join(differences)})"
+                f"{self.source}, {place} was scored under different settings than "
+                f"{self._signed_at} ({'; '.join(differences)})"
             )
 
     def error(self, place: str, fault: str) -> InputError:
@@ -168,7 +168,7 @@ class NestedRows:
         """A row, decoded."""
         file, sample, metrics = self._file, row.get("sample"), row.get("metrics")
         if not isinstance(sample, Mapping) or not isinstance(metrics, Mapping):
-            raise file.error(place, "wanted a sample and its metrics")
+            raise file.error(place, "must have a sample and its metrics")
         if not metrics.keys() <= self._known:
             self._add_metrics(metrics)
         scores, reasons, verdicts = [], [], []
@@ -180,7 +180,7 @@ class NestedRows:
                 verdicts.append(NOT_JUDGED)
                 continue
             if not isinstance(entry, Mapping):
-                raise file.error(place, f"{name}: wanted an object, got {glance(entry)}")
+                raise file.error(place, f"{name} must be an object, got {glance(entry)}")
             score, why = number_of(entry.get("score"), file, place, name), 0
             if score != score:  # NaN
                 why = reason_of(entry.get("nullReason"), file, place)
@@ -232,7 +232,7 @@ class BaselineRows:
         try:
             head = Fields(said).needed("baseline")
         except InputError as error:
-            raise InputError(f"{file.source} is no baseline: {error}") from None
+            raise InputError(f"{file.source} is not a baseline: {error}") from None
         if head.get("version") != BASELINE_VERSION:
             raise InputError(
                 f"{file.source} is a baseline of version {head.get('version')!r:.80}; "
@@ -258,7 +258,7 @@ class BaselineRows:
         """A row, decoded."""
         name, file = row.get("id"), self._file
         if not isinstance(name, str):
-            raise file.error(place, "wanted an object with a text 'id'")
+            raise file.error(place, "must be an object with a text 'id'")
         try:
             return self._row(Fields(row), name, place)
         except InputError as error:
@@ -287,7 +287,9 @@ class BaselineRows:
     def _object(self, row: Fields, name: str, known: Iterable[str]) -> Fields:
         found = row.inner(name)
         if unknown := found.names() - set(known):
-            raise InputError(f"{name}: {min(unknown)!r:.80} is not listed at the top of the file")
+            raise InputError(
+                f"{name}: {min(unknown)!r:.80} is not in the list at the top of the file"
+            )
         return found
 
 
@@ -295,7 +297,7 @@ def _baseline_reason(reasons: Fields, metric: MetricId) -> int:
     named = reasons.get(metric)
     found = _REASONS.get(named, -1) if isinstance(named, str) else -1
     if found < 0 and named is not None:
-        raise InputError(f"nullReasons.{metric}: no such null reason: {glance(named)}")
+        raise InputError(f"nullReasons.{metric}: unknown null reason {glance(named)}")
     return max(0, found)
 
 
@@ -304,7 +306,7 @@ def _names(head: Fields, key: str) -> tuple[str, ...]:
         head.refuse(key, "a list of texts")
     found = head.texts(key)
     if len(set(found)) < len(found):
-        raise InputError(f"{key}: a name comes twice")
+        raise InputError(f"{key}: a name is repeated")
     return found
 
 
@@ -339,7 +341,7 @@ def reason_of(named: Any, file: ScoreSource, place: str) -> int:
     found = _REASONS.get(named, -1) if isinstance(named, str) else -1
     if found < 0:
         known = ", ".join(list(_REASONS)[1:])
-        raise file.error(place, f"no such null reason: {named!r:.80} (known: {known})")
+        raise file.error(place, f"unknown null reason {named!r:.80} (known: {known})")
     return found or _MISSING
 
 

@@ -17,7 +17,7 @@ from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.inputs.schemas.synonyms import meaning_of
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.metrics.registry import metric_of_file, to_metric_id
-from rag_eval.results.reading import MissingIdsError
+from rag_eval.results.reading import MissingIdsError, samples_not_scores
 from rag_eval.results.score_rows import ScoreRow, ScoreSource, number_of, reason_of, verdict_of
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.samples import MetricId
@@ -112,8 +112,8 @@ class FlatRows:
 def missing_id(source: str, place: str, id_field: str) -> MissingIdsError:
     """What to raise for a row without an id, where ids are needed."""
     return MissingIdsError(
-        f"{source}, {place}: {id_field} is missing; rows are paired by it, so give each sample "
-        "one, or name the field that holds it (id_field)"
+        f"{source}, {place}: {id_field} is missing, but rows are paired by it: give each sample "
+        "one, or name the field that has it (id_field)"
     )
 
 
@@ -144,15 +144,11 @@ def _flat_columns(file: ScoreSource, names: Sequence[str]) -> FlatColumns:
                 f"(columns: {shown_names(names)}){unscored}"
             )
     if not scores and any(meaning_of(name) for name in names):
-        raise InputError(
-            f"{file.source} holds samples and no scores (columns: {shown_names(names)}). Score "
-            f"them first, and give the file that is written: rag-eval run {file.source} "
-            "--output results.json"
-        )
+        raise samples_not_scores(file.source)
     if not scores:
         raise InputError(
-            f"{file.source}: no column is named like a metric (columns: {shown_names(names)})"
-            f"{unscored or '; if scores have other names, name them (metrics)'}"
+            f"{file.source}: no column has the name of a metric (columns: {shown_names(names)})"
+            f"{unscored or '; if the score columns have other names, name them (metrics)'}"
         )
 
     def known(name: str) -> str | None:

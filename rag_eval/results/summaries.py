@@ -96,7 +96,7 @@ def read_summary(path: str | Path | ResultFile) -> ResultSummary:
         found = said.get("compositeAggregate") or {"mean": None}
         mean = _mean(msgspec.convert(found, _Aggregate))
     except (ValueError, InputError) as error:
-        raise InputError(f"{file.source} is no result file: {error}") from None
+        raise InputError(f"{file.source} is not a result file: {error}") from None
     if all(math.isnan(means[metric].mean) for metric in METRIC_IDS if metric in means):
         mean = math.nan  # files hold 0 for it; diagnostics have no part in it
     # How many rows have a composite score is not in the schema.
@@ -150,9 +150,9 @@ def checked_baseline(
     notes: list[str] = []
     if not any(metric in baseline.means for metric in plan.columns):
         found = ", ".join(baseline.means) or "no metric"
-        notes.append(f"nothing was compared: the baseline has {found}, and none of this run's")
+        notes.append(f"nothing was compared: the baseline has {found}, but no metric of this run")
     if allow_mismatch:
-        return baseline, [*notes, "settings of the baseline were not checked"]
+        return baseline, [*notes, "the settings of the baseline were not checked"]
     note = check_signatures(signature_of(plan), baseline, plan.columns)
     return baseline, [*notes, note] if note else notes
 
@@ -260,7 +260,7 @@ def compare_files(
     SignatureMismatchError
         When they were scored under different settings, unless ``force`` is true.
     InputError
-        When one is no result file, or they share no metric.
+        When one is not a result file, or they share no metric.
     """
     before, after = read_summary(old), read_summary(new)
     shared: list[MetricId] = [metric for metric in before.means if metric in after.means]
@@ -280,7 +280,7 @@ def compare_files(
     changes.append(MeanChange(COMPOSITE, before.composite, after.composite))
     if (set(before.means) ^ set(after.means)) & set(METRIC_IDS):
         notes.append(
-            "the runs have different metrics: their composite scores mean different things"
+            "the runs have different metrics, so their composite scores are not comparable"
         )
     return Comparison(before, after, changes, differences, notes)
 
@@ -303,7 +303,7 @@ def setting_differences(
 def unsigned_notes(names: Iterable[str]) -> list[str]:
     """What to say about result files without a signature."""
     return [
-        f"{name} has no signature: taken as profile overlap with default options, unverified"
+        f"{name} has no signature: it is assumed to use profile overlap with default options"
         for name in names
     ]
 
@@ -318,7 +318,7 @@ def check_differences(old: str, new: str, differences: Sequence[str], *, force: 
     """
     if differences and not force:
         raise SignatureMismatchError(
-            f"{new} was scored under other settings than {old} ({'; '.join(differences)}); "
-            "score both under the same settings, or compare them all the same with --force "
-            "(force=True)"
+            f"{new} and {old} were scored with different settings ({'; '.join(differences)}). Use "
+            "the same settings for both, or add --force (in Python: force=True) to compare them "
+            "anyway"
         )

@@ -1,4 +1,4 @@
-"""Ids and grades of documents, checked.  In: what users have.  Out: one kind of id, integers."""
+"""Ids and grades from users in; ids of one type and integer grades out."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def whole_grades(grades: Iterable[object], name: str) -> list[int]:
     Raises
     ------
     InputError
-        One is no whole number, or too large.
+        If a grade is not a whole number, or too large.
     """
     given = list(grades)
     if set(map(type, given)) <= {int}:

@@ -1,4 +1,4 @@
-"""The door to the kernel of rankings.  In: arrays, checked.  Out: scores by row and measure."""
+"""Checked arrays in; scores by row and measure, from the kernel of rankings, out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def checked_rankings(
     Raises
     ------
     InputError
-        One is no array of integers in one dimension, or they do not fit together.
+        If one is not a one-dimensional array of integers, or they do not fit together.
     """
     packed = PackedRankings(
         _integers(ids, "ids"),

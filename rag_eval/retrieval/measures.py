@@ -1,4 +1,4 @@
-"""Retrieval measures.  In: their names and options.  Out: what to compute, checked."""
+"""Names and options of retrieval measures in; checked measures out."""
 
 from __future__ import annotations
 

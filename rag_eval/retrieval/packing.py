@@ -1,4 +1,4 @@
-"""Rankings as kernels read them.  In: ids and grades, checked.  Out: integers and offsets."""
+"""Checked ids and grades in; integers and offsets for the kernels out."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def precision_at_k(
     k : int
         From 1 on.
     denominator : {"returned", "k"}
-        Whether a list shorter than k is held against its own length, as in HazelJS, or against k,
+        Whether precision divides by the length of a list shorter than k, as in HazelJS, or by k,
         as in trec_eval.
 
     Returns

@@ -1,4 +1,4 @@
-"""Runs against judgements.  In: mappings or integer arrays.  Out: measures by query, and means."""
+"""Runs and judgements in; measures by query, and means, out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scored documents.  In: a mapping of scores per query.  Out: their order, as trec_eval has it."""
+"""A mapping of scores per query in; the order of the documents as in trec_eval out."""
 
 from __future__ import annotations
 

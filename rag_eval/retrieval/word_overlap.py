@@ -1,4 +1,4 @@
-"""HazelJS's word overlap.  In: an answer and a context.  Out: the share of its words found."""
+"""An answer and a context in; HazelJS's word overlap out."""
 
 from __future__ import annotations
 

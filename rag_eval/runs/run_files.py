@@ -113,8 +113,8 @@ def sources_of(source: RunSource) -> list[Any]:
         return list(found)
     if not isinstance(source, (list, tuple)):
         raise InputError(
-            f"a run must be a file or a result, got {type(source).__name__}; "
-            "evaluate_batch(samples) makes a result of samples"
+            f"a run must be a file name or a result, got {type(source).__name__}. To make a result "
+            "from samples: evaluate_batch(samples)"
         )
     if not source:
         raise InputError("give at least one run")

@@ -22,6 +22,7 @@ from rag_eval.plumbing.sqlite_files import (
     transaction,
     write_ahead,
 )
+from rag_eval.runs.store_names import DEFAULT_STORE
 
 APPLICATION_ID: Final = 0x52655273
 """Marks the file as a run store: ``ReRs``."""
@@ -81,7 +82,10 @@ def opened_store(path: Path, *, create: bool) -> Iterator[sqlite3.Connection]:
         a later version, locked for too long, or not writable. The file is left unchanged.
     """
     if not create and not path.exists():
-        raise InputError(f"no run store at {path}; to create one: rag-eval run --store")
+        given = "" if path == Path(DEFAULT_STORE) else f" {path}"
+        raise InputError(
+            f"there is no run store {path}; create one with: rag-eval run DATA --store{given}"
+        )
     try:
         connection = _opened(path)
     except OSError as error:

@@ -81,7 +81,7 @@ def weighted_kappa(
     ----------
     left, right : sequence of float or None
         Scores or numbers of categories; a distance is that of the values, so 1 and 3 are twice as
-        far apart as 1 and 2 even where nobody says 2.
+        far apart as 1 and 2 even if no rating is 2.
     weights : {"quadratic", "linear"}
 
     Returns

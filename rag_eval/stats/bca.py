@@ -43,7 +43,7 @@ def bca_bounds(
     Returns
     -------
     (float, float) or None
-        None where all draws are on one side of the estimate: its bias cannot be told.
+        None if all draws are on one side of the estimate, because the bias is then unknown.
 
     References
     ----------

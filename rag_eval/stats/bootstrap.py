@@ -26,7 +26,7 @@ METHODS: Final[tuple[BootstrapMethod, ...]] = ("percentile", "bca")
 MOST_UNDEFINED: Final = 0.05
 """Share of undefined resamples above which :func:`checked_bootstrap` gives no bounds."""
 
-# Weights of so many rows are held at once: 8 MB, and a few times that in a statistic.
+# Number of rows whose weights are held at once: 8 MB, and a few times that in a statistic.
 _CELLS: Final = 1 << 20
 # Of the largest deviation from the mean: means closer than this differ by rounding. In a constant
 # column the deviations are themselves rounding, and all the same.
@@ -81,7 +81,7 @@ def group_intervals(
 ) -> tuple[Interval, ...]:
     """The intervals of :func:`group_bootstrap`."""
     (estimates,) = statistic(np.ones((1, len(groups)), np.int64))
-    # Numbered anew: a group whose rows were all left out must not be drawn.
+    # Renumbered, so that a group without remaining rows is not drawn.
     known, numbers = np.unique(groups, return_inverse=True)
     n_groups = len(known)
     draws = np.empty((0, len(estimates)))

@@ -84,7 +84,7 @@ def checked_places(places: object, n_groups: int) -> Whole:
     Raises
     ------
     InputError
-        They are no whole numbers in rows of ``n_groups``, or one is out of range.
+        For indices that are not integers in rows of ``n_groups``, or out of range.
     """
     found = np.asarray(places)
     if found.ndim != 2 or found.shape[1] != n_groups or found.dtype.kind not in "iu":

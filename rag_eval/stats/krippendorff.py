@@ -76,7 +76,7 @@ def alpha_with_interval(
     ratings, measurement
         As for :func:`krippendorff_alpha`.
     resampling : Resampling
-        Of the units. Ranks of ordinal ratings are taken anew in each resample.
+        Resampling of the units. Ordinal ratings are ranked again in each resample.
 
     Returns
     -------

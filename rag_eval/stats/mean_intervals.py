@@ -48,7 +48,7 @@ def mean_interval(
     values : array of float, shape (R,)
         NaN stands for null; such rows are left out.
     bounds : (float, float) or None
-        Least and greatest score there can be; None where there is no end on one side.
+        Smallest and largest possible score; None for an unbounded score.
     groups : iterable, optional
         What each row belongs to (a document, a user): rows of one group rise and fall together.
     level : float

@@ -146,7 +146,7 @@ def interval_at(
 
 
 def unbounded(mean: float, level: float, n_groups: int, method: str | None = None) -> Interval:
-    """A mean of which too little is known for an interval."""
+    """A mean without bounds, because too little is known for an interval."""
     return Interval(
         estimate=mean,
         level=level,

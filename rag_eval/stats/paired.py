@@ -55,7 +55,7 @@ class SignFlipResult(_TestResult):
     Attributes
     ----------
     mean : float
-        Of the differences as they are, ties among them; NaN without pairs.
+        Of all differences, including ties; NaN without pairs.
     margin : float
         0 or above; the mean is tested against its negative.
     n : int
@@ -74,7 +74,7 @@ class SignFlipResult(_TestResult):
     p_two_sided : float
         Of "the mean is -margin".
     smallest_p : float
-        No one-sided p value of so many flipped rows and resamples can be smaller.
+        Smallest one-sided p value that this number of rows and resamples can give.
     exact : bool
         Whether all sign patterns were gone through, not some drawn.
     n_resamples : int
@@ -108,7 +108,7 @@ class McNemarResult(_TestResult):
     p_worse, p_better, p_two_sided : float
         Of "worse is at most as likely as better", of the reverse, and of "they are as likely".
     smallest_p : float
-        No one-sided p value of so many changed rows can be smaller.
+        Smallest one-sided p value that this number of changed rows can give.
     """
 
     n_worse: int
@@ -235,7 +235,7 @@ def sign_flip_tests(
     groups = cluster_numbers(clusters, len(columns))
     known = ~np.isnan(columns)
     present = without_rounding(np.where(known, columns, 0.0))
-    # What is left of 0.79 - 0.8 + 0.01 is no difference either.
+    # The rounding error of 0.79 - 0.8 + 0.01 is not a difference either.
     sums = without_rounding(group_sums(np.where(known, present + accepted, 0.0), groups))
     n_flipped = np.count_nonzero(sums, axis=0)
     # 2^m patterns are no more than N where m has fewer bits than N.
@@ -353,7 +353,7 @@ def mcnemar_test(n_worse: int, n_better: int) -> McNemarResult:
 
 
 def _upper_tail(n_found: int, n_others: int) -> float:
-    """Chance of at least so many heads of all tosses."""
+    """Probability of at least this many heads among all tosses."""
     from scipy.special import betainc
 
     # The binomial tail is a regularised incomplete beta function: no sum, no overflow.

@@ -32,7 +32,7 @@ from rag_eval.stats.ppi_results import PpiEstimate, Target
 
 TARGETS: Final = ("rows", "population")
 FEW_LABELS: Final = 50
-"""Below so many labels the interval is a hint."""
+"""With fewer labels, the interval is only indicative."""
 _N_FOLDS: Final = 5
 # A row with more leverage would choose the weight by itself. Scores alone say so: a rule that
 # looked at labels would bend the estimate.

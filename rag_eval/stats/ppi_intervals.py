@@ -10,7 +10,7 @@ from rag_eval.stats.distributions import student_quantile
 from rag_eval.stats.intervals import Interval, score_bounds
 
 FEW_INFORMATIVE: Final = 3
-"""Below so many rows that carry the spread there is too little to say how wide it is."""
+"""With fewer rows that determine the spread, its size is unknown."""
 FEW_CLUSTERS: Final = 5
 
 

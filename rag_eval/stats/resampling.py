@@ -33,7 +33,7 @@ _FLIPS, _DRAWS = 0, 1
 def flipped_sums(
     sums: npt.ArrayLike, n_resamples: int, seed: int, threads: int | None = None
 ) -> Floats:
-    """Column sums after the sign of each group was drawn anew, once per resample.
+    """Column sums after redrawing the sign of each group, once per resample.
 
     Whether group ``g`` is negative in resample ``b`` depends on seed, ``b`` and ``g`` alone:
     columns share their signs, and so do calls with the same seed.

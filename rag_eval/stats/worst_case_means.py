@@ -34,9 +34,9 @@ def worst_case_mean(n: int, n_rows: int, mean: float, bounds: Bounds = (0.0, 1.0
     Parameters
     ----------
     n, n_rows : int
-        Rows with a score, and all rows, of which there is at least one.
+        Number of rows with a score, and of all rows (at least 1).
     mean : float
-        Of the rows with a score; of no matter if there are none.
+        Mean of the rows with a score; ignored if there are none.
     bounds : (float, float)
         Least and greatest score there can be.
 

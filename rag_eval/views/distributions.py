@@ -1,4 +1,4 @@
-"""Columns of scores in; how each is spread, as counts of equal bins, and means of slices, out."""
+"""Columns of scores in; histograms and means of slices out."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _counted(values: _Floats, low: float, high: float) -> npt.NDArray[np.int64]:
 
 
 def _ends(name: str, aggregate: MetricAggregate | CompositeAggregate) -> tuple[float, float] | None:
-    """Between what the bins lie; None where there is no score."""
+    """The range of the bins; None without scores."""
     low, high = aggregate.min, aggregate.max
     if math.isnan(low) or math.isnan(high):
         return None

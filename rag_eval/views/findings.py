@@ -1,4 +1,4 @@
-"""A result in; what was found about its metrics and sentences, in words, a line each, out."""
+"""A result in; findings about its metrics and sentences, one line each, out."""
 
 from __future__ import annotations
 

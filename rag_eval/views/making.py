@@ -1,4 +1,4 @@
-"""A batch, a result file or a run in; the view of it that reports are made of, out."""
+"""A batch, a result file or a run in; its view for reports out."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def view_of_batch(
         An earlier run to compare with, as for :func:`rag_eval.compare`.
     gates : iterable of GateOutcome
     most_rows : int
-        Of a longer batch the worst half of so many rows is listed, and others drawn at random.
+        Maximum number of listed rows; a longer batch lists its worst rows and a random sample.
     force : bool
         Compare with a baseline of other settings all the same.
 
@@ -111,7 +111,7 @@ def view_of_file(
     Raises
     ------
     InputError
-        When it is no result file, or the baseline cannot be compared with.
+        When it is not a result file, or the baseline cannot be compared.
     """
     file = ResultFile(path)
     batch = batch_of_file(file)

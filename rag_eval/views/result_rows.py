@@ -21,7 +21,7 @@ from rag_eval.samples import MetricId
 from rag_eval.views.run_view import ViewedRow
 from rag_eval.views.texts import id_text, row_name
 
-# Among more ids than these nobody waits for the one that is most like another.
+# Largest number of ids to compare for suggestions.
 _COMPARED_IDS: Final = 20_000
 _LIKE: Final = 3
 
@@ -97,7 +97,7 @@ def row_numbered(file: ResultFile, number: int) -> RawRow:
 
 
 def rows_with_id(file: ResultFile, wanted: str, field: str = "id") -> list[RawRow]:
-    """The rows with this id, of which there may be several.
+    """All rows with this id.
 
     Raises
     ------
@@ -140,7 +140,7 @@ class Overview:
     Attributes
     ----------
     summary : BatchSummary
-        Counted anew from the rows.
+        Recomputed from the rows.
     thresholds : mapping of float or None
     worst : tuple of RawRow
         The lowest composite scores, the worst first.

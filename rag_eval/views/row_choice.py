@@ -1,4 +1,4 @@
-"""Rows of a run of any length in; those that a report lists out: the worst, and some at random."""
+"""Rows of a run in; the rows that a report lists (the worst, and a random sample) out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result in; the texts of its sample, as far as they are there, out."""
+"""A result in; the available texts of its sample out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def text_of(result: EvalResult, name: str) -> str:
 
 
 def contexts_of(result: EvalResult) -> tuple[str, ...]:
-    """The contexts; what is no text is empty, so that the others keep their places."""
+    """The contexts; a value that is not a text becomes empty, to keep the positions."""
     return _texts(fields_of(result).get("contexts"))
 
 
@@ -52,7 +52,7 @@ ALTHOUGH: Final = ", although relevant contexts were retrieved"
 
 
 def null_text(metric: MetricResult) -> str:
-    """Why there is no score, in words: ``nothing to measure``."""
+    """Why there is no score, such as ``nothing to measure``."""
     if metric.null_reason == NullReason.MEASURED:
         return "not measured"
     return metric.null_reason.name.lower().replace("_", " ")

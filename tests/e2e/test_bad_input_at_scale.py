@@ -55,8 +55,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_one_broken_line_is_named(large: Path, tmp_path: Path) -> None:
     message = refused(large, tmp_path / "s.jsonl", *FAITH)
     assert (
-        message == f"{large}, line 160001: is not JSON: Unterminated string starting at column 25; "
-        f"it ends in the middle, as in a file that was cut off: write or copy it again"
+        message == f"{large}, line 160001: not valid JSON: the string that starts at column 25 is "
+        "not closed. The file seems to be cut off; write or copy it again"
     )
     done = invoke("run", large, *FAITH)
     assert (done.exit_code, done.stderr) == (2, f"error: {message}\n")
@@ -199,7 +199,7 @@ def test_a_column_of_a_name_that_is_nearly_ours(tmp_path: Path) -> None:
         "(did you mean --map answer=anwser?)"
     )
     message = refused(data, tmp_path / "s.jsonl", "--quiet", "--map", "answer=answr")
-    assert "there is no 'answr'; did you mean 'anwser'" in message
+    assert "the samples have no field 'answr'; did you mean 'anwser'" in message
     done = invoke("score", data, tmp_path / "s.jsonl", "--quiet", "--map", "answer=anwser")
     assert done.exit_code == 0
 

@@ -50,7 +50,7 @@ def test_info_as_json(filled: Path) -> None:
 
 def test_clearing_forgets_every_reply(filled: Path) -> None:
     done = cache("clear", "--cache-file", filled)
-    assert (done.exit_code, done.stdout) == (0, f"forgot 3 replies in {filled}\n")
+    assert (done.exit_code, done.stdout) == (0, f"deleted 3 replies in {filled}\n")
     assert "0 replies" in cache("info", "--cache-file", filled).stdout
     with JudgeCache(filled) as kept:
         assert kept.get(b"1") is None
@@ -59,7 +59,7 @@ def test_clearing_forgets_every_reply(filled: Path) -> None:
 def test_a_cache_that_is_not_there_is_empty_and_not_made(tmp_path: Path) -> None:
     path = tmp_path / "none.sqlite"
     assert cache("info", "--cache-file", path).stdout == f"{path}\n0 replies, 0.0 MB\n"
-    assert cache("clear", "--cache-file", path).stdout == f"forgot 0 replies in {path}\n"
+    assert cache("clear", "--cache-file", path).stdout == f"deleted 0 replies in {path}\n"
     assert not path.exists()
 
 
@@ -90,6 +90,6 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path, command: str
     connection.commit()
     done = cache(command, "--cache-file", path)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"error: {path} is a database of something else\n"
+    assert done.stderr == f"error: {path} is a database, but not a judge cache\n"
     assert connection.execute("SELECT count(*) FROM replies").fetchone() == (1,)
     connection.close()

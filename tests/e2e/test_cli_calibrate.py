@@ -377,12 +377,12 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("s.json", "", "s.json is not JSON"),
-        ("s.json", "{", "s.json is not JSON"),
+        ("s.json", "", "s.json is not valid JSON"),
+        ("s.json", "{", "s.json is not valid JSON"),
         ("s.json", '{"results":' * 100_000, "s.json is no"),
-        ("s.json", '{"x":' * 100_000, "s.json is not JSON"),
+        ("s.json", '{"x":' * 100_000, "s.json is not valid JSON"),
         ("s.json", "[]", "s.json has no rows"),
-        ("s.json", "{}", "s.json is no result file: it has neither results nor aggregates"),
+        ("s.json", "{}", "s.json is not a result file: it has neither results nor aggregates"),
         ("s.json", '{"results": [{}]}', "s.json, results[0]: wanted a sample and its metrics"),
         (
             "s.json",
@@ -407,7 +407,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ("s.jsonl", '{"id": "a", "score": "inf"}', "score must be finite, got 'inf'"),
         ("s.jsonl", '{"id": "a", "score": 1e999}', "score is Infinity; wanted a finite number"),
         ("s.jsonl", '{"id": "a", "score": "1e999"}', "score must be finite, got '1e999'"),
-        ("s.jsonl", "{", "s.jsonl, line 1: is not JSON"),
+        ("s.jsonl", "{", "s.jsonl, line 1: not valid JSON"),
         ("s.jsonl", '{"sample": {}, "metrics": {}}', "s.jsonl, line 1: id is missing"),
         (
             "s.jsonl",
@@ -425,7 +425,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ("s.csv", 'id,score\na,"1\n', "s.csv, line 2: is not CSV: unexpected end of data"),
         ("s.csv", "id,score\n\nq1,x\n", "s.csv, line 3 (\"q1\"): score must be a number, got 'x'"),
         ("s.parquet", "", "s.parquet is not sound Parquet"),
-        ("s.txt", "", "cannot tell the format from the name"),
+        ("s.txt", "", "unknown file format. The name must end in"),
     ],
 )
 def test_files_without_scores(
@@ -442,7 +442,9 @@ def test_files_that_cannot_be_read(tmp_path: Path, scores: Path, labels: Path) -
     fails(run(scores, tmp_path / "none.csv"), "none.csv: No such file or directory")
     broken = tmp_path / "s.csv.gz"
     broken.write_bytes(gzip.compress(b"id,score\n")[:-9])
-    fails(run(broken, labels), "s.csv.gz: the gzip data ends in the middle; the file is truncated")
+    fails(
+        run(broken, labels), "s.csv.gz: the gzip data ends too early. The file seems to be cut off"
+    )
     latin = tmp_path / "l.csv"
     latin.write_bytes("id,label\né,1\n".encode("latin-1"))
     fails(run(scores, latin), "l.csv, line 2: is not UTF-8: 0xe9")

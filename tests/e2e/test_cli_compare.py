@@ -74,7 +74,7 @@ def test_other_settings_are_refused_unless_forced(tmp_path: Path, old: Path) -> 
     new = result_file(tmp_path / "n.json", GOOD, metrics="faithfulness", **options)
     done = compare(old, new)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "was scored under other settings" in done.stderr
+    assert "were scored with different settings" in done.stderr
     assert "ngram_sizes" in done.stderr
     forced = compare(old, new, "--force")
     assert forced.exit_code == 0
@@ -104,12 +104,12 @@ def test_rows_are_counted_and_not_read(tmp_path: Path, old: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is not JSON"),
+        ("", "is not valid JSON"),
         ("[]", "has no rows"),
-        ("{}", "is no result file: it has neither results nor aggregates"),
-        ('{"aggregates": {"faithfulness": {}}}', "is no result file"),
-        ('{"aggregates": {"faithfulness": {"mean": "x"}}}', "is no result file"),
-        ('{"aggregates": {"faithfulness": 3}}', "is no result file"),
+        ("{}", "is not a result file: it has neither results nor aggregates"),
+        ('{"aggregates": {"faithfulness": {}}}', "is not a result file"),
+        ('{"aggregates": {"faithfulness": {"mean": "x"}}}', "is not a result file"),
+        ('{"aggregates": {"faithfulness": 3}}', "is not a result file"),
         ('{"aggregates": {}}', "have no metric in common"),
     ],
 )
@@ -266,7 +266,7 @@ def test_lost_scores_are_told(runs: list[Path]) -> None:
         (["--margin", "x"], "wanted a number or METRIC=number, got 'x'"),
         (["--margin", "1", "--margin", "2"], "'2' is a second one"),
         (["--margin", "mime=1"], "margin names 'mime', which is not compared"),
-        (["--slice", "topik"], "has a row with a field 'topik'"),
+        (["--slice", "topik"], "has a field 'topik'. Give a field of the samples"),
         (["--metric", "answer_relevance"], "no column 'answer_relevance'"),
         (["--id-field", "key"], "key is missing"),
         (["--level", "2"], "wanted a share from 0 to 1, such as 0.9 or 90%, got '2'"),

@@ -158,7 +158,7 @@ def test_few_labels_are_warned_of(scores: Path, tmp_path: Path) -> None:
         ({"design": "worst-first"}, "chosen by 'worst-first', not at random"),
         (
             {"inclusion_probability": ""},
-            "inclusion_probability is missing, so it is unknown",
+            "inclusion_probability is missing. An estimate needs labels",
         ),
         ({"ids_digest": "ids-0"}, "the labelled rows were drawn from other rows"),
         ({"design": "\x1b[31mred"}, "chosen by"),
@@ -194,7 +194,7 @@ def test_a_table_is_not_drawn_over(scores: Path, labels: Path) -> None:
     before = labels.read_bytes()
     done = invoke("labels", "sample", 10, scores, "-o", labels)
     assert done.exit_code == 2
-    assert "already exists and may contain labels" in done.stderr
+    assert "already exists, and labels in it would be lost" in done.stderr
     assert labels.read_bytes() == before
 
 

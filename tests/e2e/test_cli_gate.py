@@ -149,7 +149,7 @@ def test_slices_and_clusters(old: Path, worse: Path) -> None:
     ("arguments", "message"),
     [
         ([], "no run to gate"),
-        (["NEW"], "no gate set: give --baseline"),
+        (["NEW"], "rag-eval gate has nothing to check: give --baseline"),
         (["NEW", "--run", "latest"], "--run needs --store"),
         (["NEW", "--baseline", "gone.jsonl"], "gone.jsonl"),
         (["NEW", "--baseline", "NEW", "--metric", "recall"], "recall"),

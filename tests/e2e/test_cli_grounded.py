@@ -247,7 +247,7 @@ def test_mistakes_in_the_configuration_file(
         (("--metrics", "claim_recall"), "metric 'claim_recall' needs profile='grounded'"),
         (
             ("--weights", "self_knowledge=1", "--metrics", "self_knowledge", *GROUNDED),
-            "a diagnostic has no part in the composite score",
+            "a diagnostic cannot be part of the composite score",
         ),
         (
             ("--min-mean", "noise_sensitivity=0.5", "--metrics", "noise_sensitivity", *GROUNDED),

@@ -155,11 +155,11 @@ def test_a_baseline_of_another_profile_is_refused(
     baseline = ("--baseline", overlap)
     done = run(tmp_path / "sound.jsonl", *flags, *baseline)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "the baseline was scored under other settings (here profile: " in done.stderr
+    assert "the baseline were scored with different settings (here profile: " in done.stderr
     node = ("--policy", "node")
     forced = run(tmp_path / "sound.jsonl", *flags, *baseline, *node, "--allow-signature-mismatch")
     assert forced.exit_code in (0, 1)
-    assert "settings of the baseline were not checked" in forced.stderr
+    assert "the settings of the baseline were not checked" in forced.stderr
     assert run(tmp_path / "sound.jsonl", *flags, *node, "--baseline", grounded).exit_code == 0
 
 

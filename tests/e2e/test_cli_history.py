@@ -224,7 +224,10 @@ def test_a_store_that_is_not_there_is_told_and_not_made() -> None:
     for words in (["history"], ["baseline", "show"], ["baseline", "pin", "latest"]):
         done = invoke(*words, "--store", "no/runs.db")
         assert done.exit_code == 2
-        assert done.stderr.startswith("error: no run store at no/runs.db")
+        assert done.stderr.startswith(
+            "error: there is no run store no/runs.db; create one with: "
+            "rag-eval run DATA --store no/runs.db"
+        )
     assert not Path("no").exists()
 
 

@@ -217,7 +217,7 @@ def test_a_file_that_is_there_is_written_over_by_force_alone(kind: str, tmp_path
     path.write_bytes(b"mine")
     refused = init(kind, "--directory", tmp_path)
     assert refused.exit_code == 2
-    assert f"{path} is there already; --force writes over it" in refused.stderr
+    assert f"{path} already exists; to overwrite it, add --force" in refused.stderr
     assert path.read_bytes() == b"mine"
     forced = init(kind, "--directory", tmp_path, "--force")
     assert forced.exit_code == 0
@@ -260,5 +260,5 @@ def test_help_teaches() -> None:
 def test_a_repository_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     result = init("github", "--directory", tmp_path / "mistyped")
     assert result.exit_code == 2
-    assert f"there is no folder {tmp_path / 'mistyped'}" in result.output
+    assert f"the folder {tmp_path / 'mistyped'} does not exist" in result.output
     assert list(tmp_path.iterdir()) == []

@@ -138,7 +138,7 @@ _TWICE = "x is given twice: each report needs its own file"
         (["--markdown", "x.html"], _ENDS.format("markdown", "Markdown", "x.html", ".html", ".md")),
         (
             ["--html", "no/page.html"],
-            "cannot write no/page.html: there is no folder no; make it first",
+            "cannot write no/page.html: the folder no does not exist; create it first",
         ),
         (["--html", "."], "cannot write .: it is a folder"),
         (
@@ -163,7 +163,10 @@ def test_a_summary_without_rows_makes_no_report(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text(done.stdout)
     found = run("report", "summary.json", "--html", "page.html", cwd=tmp_path)
     assert found.exit_code == 2
-    assert "summary.json has a summary and no rows; rag-eval run --output" in found.stderr
+    assert (
+        "summary.json has a summary but no rows; to write a result file: rag-eval run"
+        in found.stderr
+    )
     assert not (tmp_path / "page.html").exists()
 
 

@@ -280,9 +280,9 @@ def test_lone_surrogates_survive(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("none/out.json", "there is no folder "),
+        ("none/out.json", "the folder "),
         ("folder.json", "it is a folder"),
-        ("file.txt/out.json", "there is no folder "),
+        ("file.txt/out.json", "the folder "),
         ("out.txt", "wanted .json or .jsonl"),
     ],
 )
@@ -416,7 +416,7 @@ def test_truncated_gzip(tmp_path: Path) -> None:
     data.write_bytes(packed[:-20])
     done = run(data, "--output", tmp_path / "o.json")
     assert done.exit_code == 2
-    assert "the gzip data ends in the middle" in done.stderr
+    assert "the gzip data ends too early" in done.stderr
     assert not (tmp_path / "o.json").exists()
 
 
@@ -459,7 +459,7 @@ def test_duplicate_ids_are_a_warning(tmp_path: Path) -> None:
         (("--colour",), "No such option"),
         (("--config", "none.toml"), "cannot read none.toml"),
         (("--baseline", "none.json"), "cannot read none.json"),
-        (("--baseline", HANDBOOK), "handbook.jsonl holds samples and no scores"),
+        (("--baseline", HANDBOOK), "handbook.jsonl holds samples, not scores"),
     ],
 )
 def test_usage_errors(arguments: tuple[object, ...], message: str) -> None:
@@ -639,7 +639,7 @@ def test_baseline_of_other_settings(tmp_path: Path, good: Path) -> None:
     assert "claim_support_threshold: 0.9, not 0.15" in done.stderr
     forced = run(*arguments, "--allow-signature-mismatch")
     assert forced.exit_code == 0
-    assert "note: settings of the baseline were not checked" in forced.stderr
+    assert "note: the settings of the baseline were not checked" in forced.stderr
     other = run(good, *FAITH, "--baseline", before)
     assert "has none of the metrics of this run; it has hallucination_rate" in other.stderr
 

@@ -578,7 +578,9 @@ def test_a_summary_that_could_not_be_written_is_refused_first(tmp_path: Path) ->
     target = tmp_path / "s.csv"
     assert "is the sample file itself" in refused(data, target, "--summary", data)
     assert "wanted a name that ends in .json" in refused(data, target, "--summary", target)
-    assert "there is no folder" in refused(data, target, "--summary", tmp_path / "no" / "s.json")
+    assert "does not exist; create it first" in refused(
+        data, target, "--summary", tmp_path / "no" / "s.json"
+    )
     assert data.read_bytes() == before
     assert list(tmp_path.iterdir()) == [data]
 
@@ -635,8 +637,8 @@ def test_nothing_but_bad_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("s.txt", "cannot tell the format from the name; wanted .jsonl, .ndjson, .csv, .parquet"),
-        ("s", "cannot tell the format from the name"),
+        ("s.txt", "unknown file format. The name must end in .jsonl, .ndjson, .csv, .parquet"),
+        ("s", "unknown file format. The name must end in"),
         ("s.parquet.gz", "files are packed inside; leave out .gz"),
         ("data.jsonl", "is the sample file itself"),
         (".", "it is a folder"),

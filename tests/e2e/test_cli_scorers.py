@@ -249,7 +249,7 @@ def test_options_are_checked_before_the_file_is_read(tmp_path: Path) -> None:
     nowhere = tmp_path / "none.jsonl"
     run = ("run", nowhere, "--metrics", "omk.cost_max,omk.contains")
     lacking = refused(*run)
-    assert "omk.cost_max needs the option value" in lacking
+    assert "omk.cost_max needs the option 'value'" in lacking
     assert """--scorer-options 'omk.cost_max={"value": ...}'""" in lacking
     wrong = refused(*run, "--scorer-options", 'omk.cost_max={"valu": 1}')
     assert "omk.cost_max has no option 'valu'; did you mean 'value'?" in wrong

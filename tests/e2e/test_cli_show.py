@@ -186,11 +186,11 @@ def test_unknown_ids_and_numbers(folder: Path) -> None:
     assert "bare.json has no row 67; the last row is 66" in refused(
         folder / "bare.json", "--row", 67
     )
-    assert "row 4 does not have the id 'hb-020'; it is that of 20" in refused(
+    assert "row 4 does not have the id 'hb-020'; rows with it: 20" in refused(
         folder / "bare.json", "hb-020", "--row", 4
     )
     assert "\\x1b" in refused(folder / "bare.json", "\x1b[2J")
-    assert "leave out ID" in refused(folder / "bare.json", "hb-020", "--worst", 1)
+    assert "remove ID and --row" in refused(folder / "bare.json", "hb-020", "--worst", 1)
     assert "give its ID" in refused(folder / "bare.json", "--full")
 
 
@@ -216,14 +216,14 @@ def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", "{", "is not JSON"),
+        ("a.json", "{", "is not valid JSON"),
         ("a.json", "[]", "has no rows"),
-        ("a.json", '{"aggregates": {}}', "has a summary and no rows"),
+        ("a.json", '{"aggregates": {}}', "has a summary but no rows"),
         ("a.json", '{"results": 3}', "results: wanted a list of objects, got 3"),
         ("a.jsonl", '{"id": "q", "faithfulness": 1}', "line 1"),
         ("a.jsonl", '{"metrics": {}}', "row 1: is no row of a result: compositeScore: wanted"),
-        ("a.csv", "id\nq\n", 'line 2 ("q"): no metrics with explanations'),
-        ("a.txt", "", "cannot tell the format"),
+        ("a.csv", "id\nq\n", 'line 2 ("q") has no metrics with explanations'),
+        ("a.txt", "", "unknown file format"),
     ],
 )
 def test_files_that_are_no_results(tmp_path: Path, name: str, content: str, message: str) -> None:

@@ -53,7 +53,8 @@ def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
     done = validate(data)
     assert done.exit_code == 2
     assert done.stdout.splitlines() == [
-        "line 2 (\"q2\"): answer is missing (there is 'answr'?); wanted a str",
+        "line 2 (\"q2\"): answer is missing (did you mean the field 'answr'? Rename or map it); "
+        "wanted a str",
         'line 3 ("q3"): answer must be a str, got int',
         f"line 4: {UNREADABLE}",
         "line 5: contexts[1] must be a str, got NoneType",
@@ -62,7 +63,7 @@ def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
         "line 9: ground_truth is a list of 2; the overlap profile takes one str, "
         "--profile grounded the best of several",
         'line 10 ("10"): contexts must be a list of strings, got int',
-        "line 12: is not JSON: Expecting property name enclosed in double quotes at column 2",
+        "line 12: not valid JSON: Expecting property name enclosed in double quotes at column 2",
         'line 13 ("last"): question is not UTF-8: 0xff at byte 29; if the file is in Latin-1, read '
         'it with --encoding latin-1 (encoding="latin-1" in Python)',
         "12 samples, 10 invalid",
@@ -107,7 +108,7 @@ def test_bad_lines_come_before_the_end_of_a_truncated_file(tmp_path: Path) -> No
     data.write_bytes(gzip.compress("\n".join(rows).encode())[:-9])
     done = validate(data)
     assert done.exit_code == 2
-    assert "ends in the middle; the file is truncated" in done.stderr
+    assert "ends too early. The file seems to be cut off" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["d.jsonl", "d.json"])

@@ -390,7 +390,7 @@ def test_the_usual_cache_is_shown_and_cleared(
     assert done.exit_code in (0, 1), done.output
     info = invoke("cache", "info", "--format", "json", RAG_EVAL_CACHE=place)
     assert (json.loads(info.stdout)["entries"], json.loads(info.stdout)["path"]) == (24, place)
-    assert "forgot 24 replies" in invoke("cache", "clear", RAG_EVAL_CACHE=place).stdout
+    assert "deleted 24 replies" in invoke("cache", "clear", RAG_EVAL_CACHE=place).stdout
     invoke("run", data, *llm(server), *FAITH, "--cache", RAG_EVAL_CACHE=place)
     assert server.n_requests == 48
 
@@ -637,7 +637,7 @@ def test_a_judge_that_would_not_be_asked_is_refused(data: Path) -> None:
     address = "http://127.0.0.1:9/v1#m"
     assert "--judge has no effect without --mode" in refused("run", data, "--judge", address)
     assert "--dry-run has no effect without --mode" in refused("run", data, "--dry-run")
-    assert "needs a judge and none was given" in refused("run", data, "--mode", "llm")
+    assert "needs a judge. Add --judge openai:MODEL" in refused("run", data, "--mode", "llm")
 
 
 @pytest.mark.parametrize(
@@ -668,7 +668,9 @@ def test_a_configuration_file_cannot_name_files_of_replies_or_prompts(
 ) -> None:
     config = tmp_path / "rag-eval.toml"
     config.write_text(f'{key} = "x"')
-    with pytest.raises(InputError, match=f"{key} is not for a configuration file: .* from --"):
+    with pytest.raises(
+        InputError, match=f"{key} is not allowed in a configuration file: .* from --"
+    ):
         read_config(config)
 
 

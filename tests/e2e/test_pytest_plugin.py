@@ -229,7 +229,7 @@ def test_failures_say_why_and_bad_rows_are_errors_of_their_own(pytester: pytest.
         r"E +0\.\d\d unsupported: “Elephants\\x1b\[31m happily painted .*\.”",
         r"E +best match in contexts\[0\]: “The bridge was .*”",
         r"E +critical hallucination_rate: .* “Elephants.*”",
-        r"samples\.jsonl, line 2: is not JSON: .*",
+        r"samples\.jsonl, line 2: not valid JSON: .*",
         r'samples\.jsonl, line 3 \("q2"\): contexts must be a list of strings, got int',
         rf'E +rag_eval\.errors\.InputError: sample \("{name}"\): contexts must be a .*',
         r"worst: q1\\x1b.*faithfulness 0\.\d\d .*context_recall null  \(test_failing\.py.*",

@@ -405,8 +405,8 @@ class Use(NamedTuple):
     refused: Mapping[str, str] = MappingProxyType({})
 
 
-NEEDS_ROWS: Final = {SUMMARY: "has a summary and no rows; rag-eval run --output FILE writes"}
-ALONE: Final = "scores alone are not enough here; rag-eval run --output FILE writes"
+NEEDS_ROWS: Final = {SUMMARY: "has a summary but no rows; to write a result file: rag-eval run"}
+ALONE: Final = "has no metrics with explanations; to write a result file: rag-eval run"
 NEEDS_TEXTS: Final = {**NEEDS_ROWS, SCORES: ALONE, BASELINE: ALONE}
 USES: Final = {
     use.act.__name__: use
@@ -493,14 +493,23 @@ def test_every_use_of_every_format(
 
 NO_RESULTS: Final = {
     "samples.jsonl": (json_lines(OLD_ROWS), "rag-eval"),
-    "empty.json": (b"", "rag-eval run --output FILE writes a result file"),
-    "half.json": (b'{"results":[{"sample":', "rag-eval run --output FILE writes a result file"),
-    "other.json": (b'{"name": "x"}', "rag-eval run --output FILE writes a result file"),
-    "list.json": (b"[]", "rag-eval run --output FILE writes a result file"),
-    "rows.jsonl": (b"", "rag-eval run --output FILE writes a result file"),
+    "empty.json": (b"", "to write a result file: rag-eval run DATA --output results.json"),
+    "half.json": (
+        b'{"results":[{"sample":',
+        "to write a result file: rag-eval run DATA --output results.json",
+    ),
+    "other.json": (
+        b'{"name": "x"}',
+        "to write a result file: rag-eval run DATA --output results.json",
+    ),
+    "list.json": (b"[]", "to write a result file: rag-eval run DATA --output results.json"),
+    "rows.jsonl": (b"", "to write a result file: rag-eval run DATA --output results.json"),
     "plan.txt": (b"scores: good", "wanted .jsonl, .ndjson, .csv or .json (also with .gz"),
-    "damaged.json.gz": (gzip.compress(b'{"results": []}')[:-9], "the file is truncated"),
-    "lies.json": (b"\x89PNG\r\n\x1a\n", "rag-eval run --output FILE writes a result file"),
+    "damaged.json.gz": (gzip.compress(b'{"results": []}')[:-9], "The file seems to be cut off"),
+    "lies.json": (
+        b"\x89PNG\r\n\x1a\n",
+        "to write a result file: rag-eval run DATA --output results.json",
+    ),
     "gone.json": (None, "No such file"),
 }
 

@@ -1,4 +1,4 @@
-"""HazelJS's golden datasets (JSON).  In: a document.  Out: a dataset, or what is wrong with it."""
+"""HazelJS's golden dataset (JSON) in; a dataset, or its errors, out."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _tool_calls(record: Record) -> tuple[Any, ...] | None:
 
 
 def check_calls(record: Record, key: str, calls: list[Any]) -> None:
-    """Note what is no call of a tool."""
+    """Note entries that are not tool calls."""
     for index, call in enumerate(calls):
         try:
             tool_call_of(call, "")

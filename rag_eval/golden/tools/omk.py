@@ -1,4 +1,4 @@
-"""omk's samples (YAML or JSON).  In: a document.  Out: a dataset, or what is wrong with it."""
+"""Samples of omk (YAML or JSON) in; a dataset, or its errors, out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regtrace's golden sets (YAML).  In: a document.  Out: a dataset, or what is wrong with it."""
+"""Regtrace's golden set (YAML) in; a dataset, or its errors, out."""
 
 from __future__ import annotations
 

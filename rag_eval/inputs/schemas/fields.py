@@ -141,7 +141,8 @@ def _checked_mapping(mapping: Mapping[str, str], columns: Collection[str]) -> di
         native = _FIELD_OF.get(name)
         if native is None:
             raise InputError(
-                f"unknown field {name!r}{suggestion(name, FIELDS)} (fields are {listed(FIELDS)})"
+                f"mapping {name}={path}: unknown field {name!r}{suggestion(name, FIELDS)} (fields "
+                f"are {listed(FIELDS)})"
             )
         if given.setdefault(native, path) != path:
             raise InputError(f"{native} is mapped twice, to {given[native]!r} and to {path!r}")
@@ -149,8 +150,8 @@ def _checked_mapping(mapping: Mapping[str, str], columns: Collection[str]) -> di
             listed_as = listed_path(path)
             if listed_as not in columns and listed_as.removesuffix(EACH) not in columns:
                 raise InputError(
-                    f"{native}={path}: there is no {listed_as!r}{suggestion(listed_as, columns)} "
-                    f"(there is {listed(columns)})"
+                    f"mapping {native}={path}: the samples have no field {listed_as!r}"
+                    f"{suggestion(listed_as, columns)} (fields are {listed(columns)})"
                 )
     return given
 

@@ -225,13 +225,19 @@ def test_what_no_calibration_is(source: object, message: str) -> None:
 @every_row(
     ("text", "message"),
     [
-        ("", "c.json is not JSON"),
-        ("{", "c.json is not JSON"),
-        ("[" * 100_000, "c.json is not JSON"),
-        ('{"formatVersion": NaN}', "c.json is not JSON: NaN is not valid JSON"),
-        ('{"threshold": 1e999}', "c.json is not JSON: 1e999 is beyond the range of a double"),
-        ("[1]", "c.json is no calibration: it holds no JSON object"),
-        ("null", "c.json is no calibration: it holds no JSON object"),
+        ("", "c.json is not a calibration file: it is not valid JSON"),
+        ("{", "c.json is not a calibration file: it is not valid JSON"),
+        ("[" * 100_000, "c.json is not a calibration file: it is not valid JSON"),
+        (
+            '{"formatVersion": NaN}',
+            "c.json is not a calibration file: it is not valid JSON (NaN is not valid JSON",
+        ),
+        (
+            '{"threshold": 1e999}',
+            "c.json is not a calibration file: it is not valid JSON (1e999 is beyond the range",
+        ),
+        ("[1]", "c.json is not a calibration file: it holds no JSON object"),
+        ("null", "c.json is not a calibration file: it holds no JSON object"),
         ("{}", "c.json is no calibration: Object missing required field `formatVersion`"),
         ('{"results": []}', "c.json is no calibration: Object "),
         ('{"calibrations": {}}', "c.json has format version None; this library reads 1"),

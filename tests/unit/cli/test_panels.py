@@ -104,7 +104,7 @@ def test_examples_stand_after_the_first_sentence(name: str) -> None:
             "run --profil x d",
             "No such option '--profil'. Did you mean '--profile'?; see rag-eval run",
         ),
-        ("--profile x run", "No such option '--profile'. Flags of a command stand after its name"),
+        ("--profile x run", "No such option '--profile'. The options of a command follow its name"),
         ("run d --xyzzy", "No such option '--xyzzy'; see rag-eval run --help"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_million_rows_take_what_the_pages_say() -> None:
 def test_the_red_builds_of_the_node_policy_are_simulated_ones() -> None:
     page = prose("how-to/migrate-from-rag-eval-node-ts.md")
     assert (
-        f"red in {RATES['node'][200][0]:.0%}".replace("%", " %") + " of builds of 200 rows" in page
+        f"fails {RATES['node'][200][0]:.0%}".replace("%", " %") + " of builds of 200 rows" in page
     )
 
 

@@ -262,7 +262,7 @@ def test_an_id_that_three_cases_have_is_one_fault_at_the_first() -> None:
     ("content", "message"),
     [
         (b"\xff\xfe", "not UTF-8 at byte 0"),
-        (b'{"name": NaN}', "NaN is no JSON value"),
+        (b'{"name": NaN}', "NaN is not a JSON value"),
         (b'{"weight": 1e400}', "beyond the range of a double"),
         (b"[" * 10_000, "nested more than 500 deep"),
         (b'{"name": "a", "name": "b"}', "an object has the key 'name' twice"),

@@ -271,7 +271,7 @@ def test_an_error_of_reading_names_the_change(
         return fill(self, buffer, begin)
 
     monkeypatch.setattr(ByteFile, "fill", cutting)
-    what = rf"line 3.*: is not JSON.*; {data} has shrunk by 10 bytes since it was opened"
+    what = rf"line 3.*: not valid JSON.*; {data} has shrunk by 10 bytes since it was opened"
     for act in (
         lambda: run_file(data, METRICS),
         lambda: score_file(data, tmp_path / "s.jsonl", METRICS),

@@ -208,8 +208,8 @@ def test_a_path_that_selects_from_what_is_not_there() -> None:
     with pytest.raises(InputError) as caught:
         field_map(["messages", "messages[].content"], mapping={"answer": "messages[-1].text"})
     assert str(caught.value) == (
-        "answer=messages[-1].text: there is no 'messages[].text'; did you mean "
-        "'messages[].content'? (there is messages, messages[].content)"
+        "mapping answer=messages[-1].text: the samples have no field 'messages[].text'; did you "
+        "mean 'messages[].content'? (fields are messages, messages[].content)"
     )
 
 

@@ -457,17 +457,18 @@ def test_both_spellings_of_a_field() -> None:
     [
         (
             {"mapping": {"anwser": "output"}},
-            "unknown field 'anwser'; did you mean 'answer'? (fields are question, answer, "
-            "contexts, ground_truth, id, language, metadata)",
+            "mapping anwser=output: unknown field 'anwser'; did you mean 'answer'? (fields are "
+            "question, answer, contexts, ground_truth, id, language, metadata)",
         ),
         (
             {"mapping": {"contexts": "docs[].txt"}},
-            "contexts=docs[].txt: there is no 'docs[].txt'; did you mean 'docs[].text'? "
-            "(there is input, output, docs, docs[].text)",
+            "mapping contexts=docs[].txt: the samples have no field 'docs[].txt'; did you mean "
+            "'docs[].text'? (fields are input, output, docs, docs[].text)",
         ),
         (
             {"mapping": {"id": "zzz"}},
-            "id=zzz: there is no 'zzz' (there is input, output, docs, docs[].text)",
+            "mapping id=zzz: the samples have no field 'zzz' (fields are input, output, docs, "
+            "docs[].text)",
         ),
         (
             {"mapping": {"ground_truth": "input", "groundTruth": "output"}},

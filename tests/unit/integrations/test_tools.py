@@ -186,7 +186,7 @@ def test_rows_are_read_by_their_schema_or_by_paths() -> None:
     sample = reader.sample(row)
     known = {name: sample.get(name) for name in ("question", "answer", "contexts", "ground_truth")}
     assert known == {"question": "q", "answer": "a", "contexts": ["x"], "ground_truth": None}
-    with pytest.raises(InputError, match=r"answer=outputs\.text: there is no"):
+    with pytest.raises(InputError, match=r"answer=outputs\.text: the samples have no field"):
         RowReader("langchain", {"answer": "outputs.text"}).sample(row)
 
 

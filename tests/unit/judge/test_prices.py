@@ -98,8 +98,8 @@ def test_a_name_with_a_dot_has_to_be_quoted(tmp_path: Path) -> None:
 @every_row(
     ("name", "content", "message"),
     [
-        ("p.toml", b"gpt = [", "is not TOML"),
-        ("p.json", b"{", "is not JSON"),
+        ("p.toml", b"gpt = [", "is not valid TOML"),
+        ("p.json", b"{", "is not valid JSON"),
         ("p.toml", b"\xff", "is not UTF-8: byte 1"),
         ("p.json", b"[]", "must be a table of models, got list"),
     ],

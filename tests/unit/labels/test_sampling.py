@@ -237,7 +237,7 @@ def test_labels_are_never_written_over(scores: Path, tmp_path: Path) -> None:
 @every_row(
     ("options", "message"),
     [
-        ({"n": N + 1}, f"cannot draw {N + 1} rows: .* has {N}"),
+        ({"n": N + 1}, f"cannot draw {N + 1} rows: .* has only {N}"),
         ({"n": 0}, "n must be a whole number of at least 1"),
         ({"design": "worst"}, "design must be 'uniform', 'proportional' or 'strata'"),
         ({"design": "strata"}, "design 'strata' needs by"),
@@ -418,7 +418,7 @@ def test_labels_without_the_record_of_their_draw_are_refused(tmp_path: Path, nam
     rows = read_table(filled(labelled(scores)))
     without = [{key: value for key, value in row.items() if key != name} for row in rows]
     with pytest.raises(
-        InputError, match=f"{name} is missing, .* draw rows: .* labels sample N SCORES"
+        InputError, match=f"{name} is missing. .*draw rows with rag-eval labels sample N SCORES"
     ):
         estimate(scores, write_csv(tmp_path / "without.csv", without))
 

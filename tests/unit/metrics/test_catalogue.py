@@ -141,7 +141,7 @@ def test_a_contract_is_complete(metric: str) -> None:
     if spec.threshold is not None:
         assert low <= spec.threshold <= high
     if spec.required_options:
-        with pytest.raises(InputError, match=f"needs the option {spec.required_options[0]}"):
+        with pytest.raises(InputError, match=f"needs the option {spec.required_options[0]!r}"):
             rag_eval.evaluate_batch([], metrics=[metric])
 
 

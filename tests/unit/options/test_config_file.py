@@ -104,27 +104,33 @@ def test_empty(tmp_path: Path) -> None:
         ("thresholds = { faithfullness = 1 }", "did you mean 'faithfulness'"),
         ("thresholds = { answerRelevance = 1, answer_relevance = 0 }", "given twice"),
         ("[heuristic]\nngram_size = 1", "did you mean 'ngram_sizes'"),
-        ("a = ", "is not TOML"),
-        ("[judge]\nretries = '5'", r"\[judge\] retries must be a whole number from 0 on, got '5'"),
-        ("[judge]\nretries = -1", r"\[judge\] retries must be a whole number from 0 on, got -1"),
+        ("a = ", "is not valid TOML"),
+        (
+            "[judge]\nretries = '5'",
+            r"\[judge\] retries must be a whole number of at least 0, got '5'",
+        ),
+        (
+            "[judge]\nretries = -1",
+            r"\[judge\] retries must be a whole number of at least 0, got -1",
+        ),
         ("[judge]\ncall_timeout = 0", r"\[judge\] call_timeout_s must be above 0, got 0"),
         ("[judge]\nretrys = 1", r"\[judge\] unknown key 'retrys'; did you mean 'retries'"),
         (
             "[judge]\nmodel = 'm'",
-            r"\[judge\] model is not for a configuration file: the judge comes",
+            r"\[judge\] model is not allowed in a configuration file: the judge is set by",
         ),
-        ("[judge]\napi_key = 'k'", r"\[judge\] api_key is not for a configuration file"),
+        ("[judge]\napi_key = 'k'", r"\[judge\] api_key is not allowed in a configuration file"),
         (
             "[judge]\nworst = 3",
-            r"\[judge\] worst is no option of judging; write it above the first \[table\]",
+            r"\[judge\] worst is not a judge option; move it above the first \[table\]",
         ),
         ("retries = 1\n[judge]\nretries = 2", r"\[judge\] retries is given twice"),
-        ("[run]\nworst = -1", r"\[run\] worst must be a whole number from 0 on, got -1"),
+        ("[run]\nworst = -1", r"\[run\] worst must be a whole number of at least 0, got -1"),
         (
             "judge = 'openai:m'",
-            "judge is not for a configuration file: the judge comes from --judge",
+            "judge is not allowed in a configuration file: the judge is set by --judge",
         ),
-        ("[run]\njudge = 'openai:m'", r"\[run\] judge is not for a configuration file"),
+        ("[run]\njudge = 'openai:m'", r"\[run\] judge is not allowed in a configuration file"),
     ],
 )
 def test_mistakes(tmp_path: Path, text: str, message: str) -> None:
@@ -146,5 +152,5 @@ def test_options_of_scorers_are_taken_but_for_those_of_judges(tmp_path: Path) ->
     path.write_text('metrics = ["ir.rbp"]\n[scorer_options."ir.rbp"]\npersistence = 0.5\n')
     assert read_config(path)["scorer_options"] == {"ir.rbp": {"persistence": 0.5}}
     path.write_text('[scorer_options."mastra.noise_sensitivity"]\nnoise_type = "x"\n')
-    with pytest.raises(InputError, match="what a judge is asked comes from --scorer-options"):
+    with pytest.raises(InputError, match="options of a judge must be given with --scorer-options"):
         read_config(path)

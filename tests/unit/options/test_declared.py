@@ -98,7 +98,7 @@ def test_every_option_is_a_key_of_the_file_or_says_why_not(option: Option, tmp_p
     with pytest.raises(InputError) as raised:
         read_config(file)
     if option.name in declared(ConfigOptions):
-        said = f"{option.name} is not for a configuration file: {option.no_toml}"
+        said = f"{option.name} is not allowed in a configuration file: {option.no_toml}"
         assert said in str(raised.value)
 
 

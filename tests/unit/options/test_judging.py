@@ -84,7 +84,7 @@ def judges() -> Iterator[FluentJudge]:
         (
             ["mastra.bias"],
             {"composite_weights": {"mastra.bias": 1}},
-            "only scores from 0 to 1 of which higher is better",
+            "only scores from 0 to 1 for which higher is better",
         ),
         (["omk.faithfulness"], {"metric_modes": {"faithfulness": "llm"}}, "not among the metrics"),
     ],
@@ -116,7 +116,7 @@ def test_a_band_is_two_shares_per_judged_metric(band: Any, message: str) -> None
 
 
 def test_a_mode_that_judges_nothing_asked_for_is_refused() -> None:
-    with pytest.raises(InputError, match="mode='hybrid' judges none of the metrics asked for"):
+    with pytest.raises(InputError, match="mode='hybrid' judges none of the requested metrics"):
         make_plan(["context_recall"], {"mode": "hybrid", "judge": FluentJudge()})
     with pytest.raises(InputError, match="judges none"):
         make_plan([], {"mode": "llm", "judge": FluentJudge()})

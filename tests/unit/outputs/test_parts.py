@@ -574,7 +574,7 @@ PREPARED: list[tuple[Callable[[Path, Path], None], str]] = [
     (link_to_nothing, " is a symbolic link and not a folder"),
     (a_file, " is a file and not a folder"),
     (linked_journal, "/journal is a symbolic link and not a file"),
-    (hard_linked_journal, "/journal is a hard link to a file that has another name, too"),
+    (hard_linked_journal, "/journal is a hard link to a file with another name"),
     (linked_part, "/000000.rows.tmp is a symbolic link and not a file"),
     (linked_result, "/assembled is a symbolic link and not a file"),
     (journal_without_end, "/journal is a named pipe and not a file"),
@@ -601,7 +601,7 @@ def test_what_others_have_prepared_is_refused_and_nothing_is_written_through_it(
         with pytest.raises(InputError) as caught:
             score(data, target, **options)
         assert str(caught.value) == (
-            f"{folder_of(target)}{what}; rows are kept only in files of your own: remove it, or "
+            f"{folder_of(target)}{what}; rows are kept only in files that you own: remove it, or "
             "choose another DST"
         )
     assert list(elsewhere.parent.iterdir()) == [elsewhere]
@@ -718,7 +718,7 @@ def test_going_on_after_skipped_rows_takes_the_same_flag(data: Path, target: Pat
 
 
 BAD_LINES = [
-    ("no JSON", "is not JSON"),
+    ("no JSON", "not valid JSON"),
     ('{"id": "x", "question": "q", "answer": 5}', "contexts is missing; wanted a list of str"),
 ]
 
@@ -767,7 +767,8 @@ def test_a_file_that_is_cut_off_is_not_passed_over_with_its_bad_rows(
     with pytest.raises(InputError) as caught:
         score(packed, target, skip_invalid=True)
     found = re.fullmatch(
-        rf"{packed}: the gzip data ends in the middle; the file is truncated; the first (\d+) rows "
+        rf"{packed}: the gzip data ends too early. The file seems to be cut off; write or copy it "
+        rf"again; the first (\d+) rows "
         rf"are kept in {folder_of(target)}: continue with --resume, or start over with --restart",
         str(caught.value),
     )

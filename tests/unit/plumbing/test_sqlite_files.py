@@ -61,7 +61,7 @@ def journal_of_another(path: Path) -> None:
 PREPARED: list[tuple[Callable[[Path], None], str]] = [
     (
         link_to_nothing,
-        r"runs\.db is a symbolic link to nothing: move it away, or name another file",
+        r"runs\.db is a dangling symbolic link: move it away, or name another file",
     ),
     (named_pipe, r"runs\.db is a named pipe and not a file: move it away"),
     (linked_log, r"runs\.db-wal is a symbolic link and not a file: move it away"),

@@ -42,17 +42,20 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"PAR1\0\0", "standard input holds Parquet, which is read from a file alone"),
-        (b"ARROW1\0\0", "standard input holds Arrow, which is read from a file alone"),
+        (b"PAR1\0\0", "standard input contains Parquet, which can only be read from a file"),
+        (b"ARROW1\0\0", "standard input contains Arrow, which can only be read from a file"),
         (
             gzip.compress(b"{}", mtime=0),
-            "standard input holds gzip: unpack it on the way, with gzip -dc",
+            "standard input contains gzip data: unpack it first, with gzip -dc",
         ),
-        (zstd().compress(b"{}"), "standard input holds zstd: unpack it on the way, with zstd -dc"),
-        (b"", "standard input is not JSON"),
-        (b"\n\n{", "standard input is not JSON"),
-        (b'{"id": 1', "standard input is not JSON"),
-        (b"id,name\n1,x\n", "standard input: no column is named like a metric"),
+        (
+            zstd().compress(b"{}"),
+            "standard input contains zstd data: unpack it first, with zstd -dc",
+        ),
+        (b"", "standard input is not valid JSON"),
+        (b"\n\n{", "standard input is not valid JSON"),
+        (b'{"id": 1', "standard input is not valid JSON"),
+        (b"id,name\n1,x\n", "standard input: no column has the name of a metric"),
     ],
 )
 def test_what_a_pipe_cannot_hold(

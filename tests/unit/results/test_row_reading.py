@@ -88,19 +88,19 @@ def refused(value: Any) -> str:
 @every_row(
     ("field", "value", "message"),
     [
-        ("score", "0.5", "score: wanted a number or null, got '0.5'"),
-        ("score", True, "score: wanted a number or null, got True"),
-        ("score", 10**400, "score: wanted a number or null, got <int of"),
-        ("passed", 1, "passed: wanted true, false or null, got 1"),
-        ("threshold", [0.5], "threshold: wanted a number or null, got [0.5]"),
-        ("probability", "\x1b[31m", "probability: wanted a number or null"),
-        ("chunkScores", [0.5, "x"], "chunkScores[1]: wanted a number, got 'x'"),
-        ("explanation", ["a"], "explanation: wanted a text, got ['a']"),
-        ("details", [3], "details[0]: wanted an object, got 3"),
-        ("signals", [{"severity": "fatal"}], "signals[0].severity: wanted one of info, warning"),
+        ("score", "0.5", "score must be a number or null, got '0.5'"),
+        ("score", True, "score must be a number or null, got True"),
+        ("score", 10**400, "score must be a number or null, got <int of"),
+        ("passed", 1, "passed must be true, false or null, got 1"),
+        ("threshold", [0.5], "threshold must be a number or null, got [0.5]"),
+        ("probability", "\x1b[31m", "probability must be a number or null"),
+        ("chunkScores", [0.5, "x"], "chunkScores[1] must be a number, got 'x'"),
+        ("explanation", ["a"], "explanation must be a text, got ['a']"),
+        ("details", [3], "details[0] must be an object, got 3"),
+        ("signals", [{"severity": "fatal"}], "signals[0].severity must be one of info, warning"),
         ("nullReason", "tired", None),
-        ("evidence", 4, "evidence: wanted a list of objects, got 4"),
-        ("judge", "yes", "judge: wanted an object, got 'yes'"),
+        ("evidence", 4, "evidence must be a list of objects, got 4"),
+        ("judge", "yes", "judge must be an object, got 'yes'"),
     ],
 )
 def test_a_field_that_is_not_what_it_has_to_be_is_named(
@@ -110,7 +110,7 @@ def test_a_field_that_is_not_what_it_has_to_be_is_named(
     if message is None:  # of a score that is there nobody asks why it is not
         assert read_batch(json.dumps(given)).results[0].metrics.faithfulness.score is not None
         given = changed(given, (*FAITHFUL, "score"), None)
-        message = "nullReason: wanted one of missing_field"
+        message = "nullReason must be one of missing_field"
     assert f"results[0].metrics.faithfulness.{message}" in refused(given)
 
 
@@ -127,10 +127,10 @@ def test_a_native_score_that_stands_in_for_a_judgement_says_so(
 @every_row(
     ("field", "value", "wanted"),
     [
-        ("span", [0.5, 1], "where it begins and ends"),
-        ("span", [5, 2], "where it begins and ends"),
-        ("span", None, "where it begins and ends"),
-        ("window", [-1, 4], "where it begins and ends"),
+        ("span", [0.5, 1], "a span [begin, end]"),
+        ("span", [5, 2], "a span [begin, end]"),
+        ("span", None, "a span [begin, end]"),
+        ("window", [-1, 4], "a span [begin, end]"),
         ("chunk", -1, "a whole number of at least 0, or null"),
         ("support", "high", "a number"),
         ("missingNames", "Ellen", "a list of texts"),
@@ -140,7 +140,7 @@ def test_evidence_that_is_none_is_refused(
     whole: dict[str, Any], field: str, value: Any, wanted: str
 ) -> None:
     given = changed(whole, (*FAITHFUL, "evidence", 1, field), value)
-    assert f"faithfulness.evidence[1].{field}: wanted {wanted}, got" in refused(given)
+    assert f"faithfulness.evidence[1].{field} must be {wanted}, got" in refused(given)
 
 
 @every_row(
@@ -161,14 +161,14 @@ def test_evidence_of_other_texts_is_found_anew(
 @every_row(
     ("path", "value", "message"),
     [
-        (("aggregates", "faithfulness", "passRate"), 1e308, "passRate: wanted a number from 0 to"),
-        (("aggregates", "faithfulness", "mean"), "x", "mean: wanted a number or null, got 'x'"),
-        (("compositeAggregate", "stdDev"), "x", "compositeAggregate.stdDev: wanted a number or"),
-        (("totalCost", "llmCalls"), "x", "totalCost.llmCalls: wanted a count, got 'x'"),
-        (("results",), {}, "results: wanted a list of objects, got {}"),
-        (("results", 0), 5, "results[0]: wanted an object, got 5"),
-        (("results", 0, "sample"), [1], "results[0].sample: wanted an object, got [1]"),
-        (("results", 0, "passed"), "yes", "results[0].passed: wanted true or false, got 'yes'"),
+        (("aggregates", "faithfulness", "passRate"), 1e308, "passRate must be a number from 0 to"),
+        (("aggregates", "faithfulness", "mean"), "x", "mean must be a number or null, got 'x'"),
+        (("compositeAggregate", "stdDev"), "x", "compositeAggregate.stdDev must be a number or"),
+        (("totalCost", "llmCalls"), "x", "totalCost.llmCalls must be a count, got 'x'"),
+        (("results",), {}, "results must be a list of objects, got {}"),
+        (("results", 0), 5, "results[0] must be an object, got 5"),
+        (("results", 0, "sample"), [1], "results[0].sample must be an object, got [1]"),
+        (("results", 0, "passed"), "yes", "results[0].passed must be true or false, got 'yes'"),
         (("signature", "profile"), [], "its profile is []"),
     ],
 )
@@ -183,7 +183,7 @@ def test_a_file_that_is_packed_or_nested_beyond_reading_is_no_traceback(tmp_path
     (tmp_path / "a.json.gz").write_bytes(header + b"\xff" * 20)  # no kind of block
     with pytest.raises(InputError, match=r"a\.json\.gz is not sound gzip data"):
         read_batch(tmp_path / "a.json.gz")
-    with pytest.raises(InputError, match="is not JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         read_batch(b'{"aggregates":' + b"[" * 100_000)
 
 
@@ -240,7 +240,7 @@ def test_a_partial_result_is_known_as_one(whole: dict[str, Any], tmp_path: Path)
     view = view_of_file(tmp_path / "a.json")
     assert (view.passed, view.interrupted, view.n_skipped) == (None, True, 2)
     (tmp_path / "a.json").write_text(json.dumps({**given, "nSkipped": "two"}))
-    with pytest.raises(InputError, match=r"a\.json: nSkipped: wanted a count, got 'two'"):
+    with pytest.raises(InputError, match=r"a\.json: nSkipped must be a count, got 'two'"):
         view_of_file(tmp_path / "a.json")
 
 
@@ -343,4 +343,4 @@ def test_regressions_of_the_other_library_are_read(whole: dict[str, Any]) -> Non
     assert second.to_dict() == {**unknown, "baselineMean": None}
     for name, value in (("regressed", "yes"), ("delta", "0.5"), ("metricId", 3)):
         broken = {**row, name: value}
-        assert f"regressions[0].{name}: wanted" in refused({**whole, "regressions": [broken]})
+        assert f"regressions[0].{name} must be" in refused({**whole, "regressions": [broken]})

@@ -184,29 +184,29 @@ def edited(path: Path, *keys: Any, value: Any) -> Path:
     ("keys", "value", "message"),
     [
         (["baseline", "version"], 2, r"a baseline of version 2; this release reads version 1"),
-        (["baseline", "metrics"], "x", r"metrics: wanted a list of texts"),
-        (["baseline", "metrics"], ["x", "x"], r"metrics: a name comes twice"),
-        (["baseline", "metrics"], ["faithfulness"], r"scores: 'context_recall' is not listed"),
-        (["baseline", "columns"], [], r"columns: 'topic' is not listed at the top"),
+        (["baseline", "metrics"], "x", r"metrics must be a list of texts"),
+        (["baseline", "metrics"], ["x", "x"], r"metrics: a name is repeated"),
+        (["baseline", "metrics"], ["faithfulness"], r"scores: 'context_recall' is not in the list"),
+        (["baseline", "columns"], [], r"columns: 'topic' is not in the list at the top"),
         (["baseline", "signature"], [1], r"signature: not a signature"),
-        (["baseline", "datasetHash"], 5, r"datasetHash: wanted a text or null, got 5"),
-        (["baseline", "nJudgements"], -1, r"nJudgements: wanted a whole number of at least 0"),
-        (["baseline"], [], r"is no baseline"),
-        (["rows"], {}, r"is no baseline"),
-        (["rows", 1], 5, r"rows\[1\]: wanted an object, got 5"),
-        (["rows", 1, "id"], 5, r"rows\[1\]: wanted an object with a text 'id'"),
-        (["rows", 1, "composite"], "1", r"rows\[1\] \('q-1'\): composite: wanted a number or null"),
-        (["rows", 1, "passed"], 1, r"rows\[1\] \('q-1'\): passed: wanted true, false or null"),
-        (["rows", 1, "scores"], [], r"rows\[1\] \('q-1'\): scores: wanted an object"),
-        (["rows", 1, "scores", "faithfulness"], True, r"scores.faithfulness: wanted a number"),
+        (["baseline", "datasetHash"], 5, r"datasetHash must be a text or null, got 5"),
+        (["baseline", "nJudgements"], -1, r"nJudgements must be a whole number of at least 0"),
+        (["baseline"], [], r"is not a baseline"),
+        (["rows"], {}, r"is not a baseline"),
+        (["rows", 1], 5, r"rows\[1\] must be an object, got 5"),
+        (["rows", 1, "id"], 5, r"rows\[1\]: must be an object with a text 'id'"),
+        (["rows", 1, "composite"], "1", r"rows\[1\] \('q-1'\): composite must be a number or null"),
+        (["rows", 1, "passed"], 1, r"rows\[1\] \('q-1'\): passed must be true, false or null"),
+        (["rows", 1, "scores"], [], r"rows\[1\] \('q-1'\): scores must be an object"),
+        (["rows", 1, "scores", "faithfulness"], True, r"scores.faithfulness must be a number"),
         (
             ["rows", 1, "scores", "faithfulness"],
             10**400,
-            r"scores.faithfulness: wanted a number or null, got <int",
+            r"scores.faithfulness must be a number or null, got <int",
         ),
-        (["rows", 1, "nullReasons"], {"faithfulness": "x"}, r"no such null reason: 'x'"),
-        (["rows", 1, "verdicts", "faithfulness"], 0, r"wanted true, false or null, got 0"),
-        (["rows", 1, "columns", "topic"], 5, r"columns.topic: wanted a text or null, got 5"),
+        (["rows", 1, "nullReasons"], {"faithfulness": "x"}, r"unknown null reason 'x'"),
+        (["rows", 1, "verdicts", "faithfulness"], 0, r"must be true, false or null, got 0"),
+        (["rows", 1, "columns", "topic"], 5, r"columns.topic must be a text or null, got 5"),
     ],
 )
 def test_what_was_edited_by_hand_is_told_by_its_place(
@@ -221,7 +221,7 @@ def test_what_was_edited_by_hand_is_told_by_its_place(
 def test_conflict_marks_of_a_merge_are_told(path: Path) -> None:
     write_baseline_file(a_run(), path)
     path.write_text(path.read_text().replace('"rows":[\n', '"rows":[\n<<<<<<< HEAD\n'))
-    with pytest.raises(InputError, match=r"baseline.json is not JSON: .* line \d+"):
+    with pytest.raises(InputError, match=r"baseline.json is not valid JSON: .* line \d+"):
         read_run(path)
 
 
@@ -236,5 +236,5 @@ def test_a_score_that_was_lost_in_a_merge_is_no_null(path: Path) -> None:
     value = json.loads(path.read_bytes())
     del value["rows"][1]["scores"]["faithfulness"]
     path.write_text(json.dumps(value), "utf-8")
-    with pytest.raises(InputError, match=r"rows\[1\] \('q-1'\): scores.faithfulness: wanted"):
+    with pytest.raises(InputError, match=r"rows\[1\] \('q-1'\): scores.faithfulness is missing"):
         read_run(path)

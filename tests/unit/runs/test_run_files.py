@@ -309,7 +309,7 @@ def table(path: Path, rows: list[dict[str, Any]]) -> Path:
 def test_rows_without_an_id(tmp_path: Path, form: str) -> None:
     rows: list[dict[str, Any]] = [{"id": "a", "faithfulness": 1.0}, {"faithfulness": 1.0}]
     rows[1] = {"id": None, **rows[1]}
-    with pytest.raises(MissingIdsError, match=r"[23].*: id is missing; rows are paired by it"):
+    with pytest.raises(MissingIdsError, match=r"[23].*: id is missing, but rows are paired by it"):
         read_run(table(tmp_path / f"t.{form}", rows))
     with pytest.raises(MissingIdsError, match="key is missing"):
         read_run(table(tmp_path / f"t.{form}", rows), id_field="key")
@@ -324,7 +324,7 @@ def test_results_without_ids(tmp_path: Path) -> None:
     with pytest.raises(MissingIdsError, match="the result, sample 0: id is missing"):
         run_of_result(found)
     (tmp_path / "summary.json").write_text(json.dumps(found.summary_dict()))
-    with pytest.raises(MissingIdsError, match=r"summary\.json has a summary and no rows"):
+    with pytest.raises(MissingIdsError, match=r"summary\.json has a summary but no rows"):
         read_run(tmp_path / "summary.json")
 
 
@@ -345,7 +345,7 @@ NESTED = {"sample": {"id": "a"}, "metrics": {"faithfulness": {"score": 0.5}}}
         ({**FLAT, "faithfulness": "inf"}, "faithfulness must be finite, got 'inf'"),
         (
             {**FLAT, "faithfulness": None, "faithfulness_null_reason": "tired"},
-            "no such null reason: 'tired'",
+            "unknown null reason 'tired'",
         ),
         ({**FLAT, "passed": "maybe"}, ": passed must be true or false, got 'maybe'"),
         ([1], "must be a JSON object"),
@@ -362,8 +362,8 @@ def test_bad_rows_of_tables(tmp_path: Path, row: Any, message: str) -> None:
 @every_row(
     ("row", "message"),
     [
-        ({"id": "b", "faithfulness": 1}, "wanted a sample and its metrics"),
-        ({**NESTED, "metrics": 3}, "wanted a sample and its metrics"),
+        ({"id": "b", "faithfulness": 1}, "must have a sample and its metrics"),
+        ({**NESTED, "metrics": 3}, "must have a sample and its metrics"),
         ({**NESTED, "metrics": {"faithfulness": {"score": []}}}, "must be a number"),
         ({**NESTED, "passed": 7}, "must be true or false, got 7"),
         ({**NESTED, "signature": "x"}, "not a signature"),
@@ -378,18 +378,18 @@ def test_bad_result_rows(tmp_path: Path, row: Any, message: str) -> None:
 @every_row(
     ("name", "text", "message"),
     [
-        ("t.txt", "", "cannot tell the format from the name"),
+        ("t.txt", "", "unknown file format. The name must end in"),
         ("t.jsonl", "", "has no rows"),
-        ("t.json", "{", "is not JSON"),
-        ("t.json", "7", "is no result file"),
+        ("t.json", "{", "is not valid JSON"),
+        ("t.json", "7", "is not a result file"),
         ("t.json", "{}", "neither results nor aggregates"),
-        ("t.json", '{"results": 3}', "is no result file"),
-        ("t.json", '{"results":[\n{"sample"', r"results\[0\] is not JSON"),
-        ("t.json", '{"results":[\n3\n],"aggregates":{}}', r"results\[0\]: wanted an object"),
+        ("t.json", '{"results": 3}', "is not a result file"),
+        ("t.json", '{"results":[\n{"sample"', r"results\[0\] is not valid JSON"),
+        ("t.json", '{"results":[\n3\n],"aggregates":{}}', r"results\[0\] must be an object"),
         ("t.json", '{"results":[\n{"sample":{"id":1},"metrics":{}}\n', "ends before its summary"),
-        ("t.json", '{"results":[\n],"aggregates":{}}', "has a summary and no rows"),
-        ("t.json", '{"results": [3]}', r"results\[0\]: wanted an object, got 3"),
-        ("t.csv", "id,name\n1,x\n", "no column is named like a metric .columns: id, name."),
+        ("t.json", '{"results":[\n],"aggregates":{}}', "has a summary but no rows"),
+        ("t.json", '{"results": [3]}', r"results\[0\] must be an object, got 3"),
+        ("t.csv", "id,name\n1,x\n", "no column has the name of a metric .columns: id, name."),
         ("t.parquet", "x", "is not sound Parquet"),
     ],
 )
@@ -405,7 +405,7 @@ def test_files_that_hold_no_run(tmp_path: Path, name: str, text: str, message: s
         ("none.jsonl", "cannot read none.jsonl"),
         ("none-*.jsonl", "no file matches"),
         ([], "give at least one run"),
-        (7, "a run must be a file or a result, got int"),
+        (7, "a run must be a file name or a result, got int"),
     ],
 )
 def test_sources_that_are_none(source: Any, message: str) -> None:
@@ -427,7 +427,7 @@ def test_rows_scored_under_other_settings_in_one_file(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text("".join(line or "" for line in lines))
     with pytest.raises(
         SignatureMismatchError,
-        match=r"line 2.*other settings than line 1",
+        match=r"line 2.*different settings than line 1",
     ):
         read_run(tmp_path / "r.jsonl")
 
@@ -436,7 +436,7 @@ def test_a_truncated_file(tmp_path: Path) -> None:
     result().to_jsonl(tmp_path / "r.jsonl")
     packed = gzip.compress((tmp_path / "r.jsonl").read_bytes())
     (tmp_path / "r.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InputError, match="the file is truncated"):
+    with pytest.raises(InputError, match="The file seems to be cut off"):
         read_run(tmp_path / "r.jsonl.gz")
 
 

@@ -333,7 +333,7 @@ def test_the_file_is_for_its_owner_alone(store: RunStore, path: Path) -> None:
 
 def test_a_store_that_is_read_has_to_be_there(path: Path) -> None:
     with pytest.raises(
-        InputError, match=r"no run store at .*runs.db; to create one: rag-eval run --store"
+        InputError, match=rf"there is no run store {path}; .*: rag-eval run DATA --store {path}$"
     ):
         RunStore(path, create=False)
     assert not path.parent.exists()

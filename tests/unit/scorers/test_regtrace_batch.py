@@ -167,9 +167,12 @@ def test_scorers_keep_their_scores_beside_a_cascade() -> None:
 @every_row(
     ("options", "message"),
     [
-        ({"metric_modes": {TONE: "llm"}}, "cannot have regtrace.tone: no judge is asked about"),
+        (
+            {"metric_modes": {TONE: "llm"}},
+            "cannot score regtrace.tone: a judge cannot score only some",
+        ),
         ({"cascade_band": {TONE: (0, 1)}}, "cascade_band names regtrace.tone, which is not judged"),
-        ({"metrics": [TONE]}, "mode='cascade' judges none of the metrics asked for"),
+        ({"metrics": [TONE]}, "mode='cascade' judges none of the requested metrics"),
     ],
 )
 def test_a_cascade_cannot_judge_them(options: dict[str, Any], message: str) -> None:

@@ -70,11 +70,12 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ({**GOOD, "contexts": None}, "contexts is missing; wanted a list of str"),
     (
         {**without(GOOD, "question"), "qestion": "What?"},
-        "question is missing (there is 'qestion'?); wanted a str",
+        "question is missing (did you mean the field 'qestion'? Rename or map it); wanted a str",
     ),
     (
         {**without(GOOD, "contexts"), "context": ["x"]},
-        "contexts is missing (there is 'context'?); wanted a list of str",
+        "contexts is missing (did you mean the field 'context'? Rename or map it); "
+        "wanted a list of str",
     ),
     ({**GOOD, "question": 5}, "question must be a str, got int"),
     ({**GOOD, "question": 0}, "question must be a str, got int"),
@@ -95,7 +96,8 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ({**GOOD, "groundTruth": 5}, "ground_truth must be a str, got int"),
     (
         {**GOOD, "groundTruth": ["a", "b"]},
-        "ground_truth is a list of 2; the overlap profile takes one str",
+        "ground_truth is a list of 2; the overlap profile takes one str, "
+        "--profile grounded the best of several",
     ),
     (
         {**GOOD, "ground_truth": "Lyon."},
@@ -365,7 +367,7 @@ def test_threads_and_concurrency_are_whole_numbers_from_one_on(name: str, value:
 
 @every_row("mode", ["llm", "hybrid"])
 def test_a_mode_that_needs_a_judge(mode: Any) -> None:
-    with pytest.raises(UnsupportedModeError, match=f"mode='{mode}' needs a judge and none was"):
+    with pytest.raises(UnsupportedModeError, match=f"mode='{mode}' needs a judge. Add --judge"):
         rag_eval.evaluate(GOOD, mode=mode)
     with pytest.raises(UnsupportedModeError, match="leave it out to score natively"):
         rag_eval.evaluate_batch([], mode=mode)
@@ -1089,7 +1091,7 @@ def test_a_baseline_of_other_settings_is_refused_unless_forced() -> None:
             [OTHER], baseline_result=baseline, allow_signature_mismatch=True
         )
         assert forced.regressions
-        assert forced.notes == ["settings of the baseline were not checked"]
+        assert forced.notes == ["the settings of the baseline were not checked"]
         # What no compared metric reads does not matter.
         assert rag_eval.evaluate_batch([OTHER], ["faithfulness"], baseline_result=baseline)
 
@@ -1107,7 +1109,7 @@ def test_a_baseline_without_a_signature_gives_a_note() -> None:
     assert [row.metric_id for row in result.regressions or []] == ["faithfulness"]
     (note,) = result.notes
     assert "no signature" in note
-    assert "unverified" in note
+    assert "it is assumed to use profile overlap" in note
     assert result.summary_dict()["notes"] == [note]
 
 

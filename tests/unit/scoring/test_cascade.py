@@ -95,13 +95,15 @@ def test_a_band_of_the_callers_is_of_native_scores_and_goes_before_the_calibrati
 
 
 def test_a_metric_with_neither_band_nor_calibration_is_refused() -> None:
-    with pytest.raises(InputError, match="does not know where context_recall is uncertain"):
+    with pytest.raises(
+        InputError, match="cannot tell which scores of context_recall are inconclusive"
+    ):
         plan_of(["faithfulness", "context_recall"], calibration=calibration())
 
 
 @every_row("scorer", ["mastra.bias", "omk.faithfulness"])
 def test_a_scorer_of_another_tool_has_no_place_in_a_cascade(scorer: str) -> None:
-    with pytest.raises(InputError, match=f"mode='cascade' cannot have {scorer}: it has no native"):
+    with pytest.raises(InputError, match=f"mode='cascade' cannot score {scorer}: it has no native"):
         plan_of(["faithfulness", scorer], cascade_band=(0.1, 0.9))
 
 

@@ -598,7 +598,7 @@ def test_a_language_without_a_list_of_words_is_scored() -> None:
         ),
         (
             {"composite_weights": {"noise_sensitivity": 1}},
-            "composite_weights['noise_sensitivity']: a diagnostic has no part in the composite",
+            "composite_weights['noise_sensitivity']: a diagnostic cannot be part of the composite",
         ),
         (
             {"thresholds": {"noise_sensitivity": "x"}},
@@ -728,7 +728,7 @@ def test_runs_of_other_settings_are_not_compared(
         found = refusal(lambda: rag_eval.evaluate_batch([SOUND], **given), SignatureMismatchError)  # noqa: B023
         assert difference[1:] in found
         forced = rag_eval.evaluate_batch([SOUND], **given, allow_signature_mismatch=True)
-        assert forced.notes == ["settings of the baseline were not checked"]
+        assert forced.notes == ["the settings of the baseline were not checked"]
         assert forced.regressions is not None
     files = tmp_path / "old.json", tmp_path / "new.json"
     for result, file in zip((old, new), files, strict=True):
@@ -739,7 +739,7 @@ def test_runs_of_other_settings_are_not_compared(
 
 def test_a_baseline_without_a_signature_is_of_the_overlap_profile(tmp_path: Path) -> None:
     unsigned = without(batch([SOUND]).summary_dict(), "signature")
-    assert "it counts as profile overlap; this run is grounded" in refusal(
+    assert "it counts as profile overlap; this run uses grounded" in refusal(
         lambda: batch([SOUND], baseline_result=unsigned), SignatureMismatchError
     )
     assert batch([SOUND], baseline_result=unsigned, allow_signature_mismatch=True).regressions
@@ -1214,8 +1214,8 @@ def test_calibrations_that_do_not_fit(tmp_path: Path, calibration: Calibration) 
             assert difference in found
     broken = tmp_path / "c.json"
     for text, message in (
-        ("{", f"{broken} is not JSON"),
-        ("[]", f"{broken} is no calibration: it holds no JSON object"),
+        ("{", f"{broken} is not a calibration file: it is not valid JSON"),
+        ("[]", f"{broken} is not a calibration file: it holds no JSON object"),
         ("{}", f"{broken} is no calibration: Object missing required field"),
         (json.dumps({**calibration.to_dict(), "formatVersion": 99}), "has format version 99"),
     ):

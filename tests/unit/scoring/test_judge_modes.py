@@ -122,11 +122,14 @@ def test_metric_modes_say_who_scores_what() -> None:
 @every_row(
     ("options", "message"),
     [
-        ({"mode": "llm"}, "needs a judge and none was given"),
+        (
+            {"mode": "llm"},
+            "mode='llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE",
+        ),
         ({"mode": "fast"}, "mode must be 'heuristic', 'llm', 'hybrid' or 'cascade', got 'fast'"),
         ({"mode": "llm", "judge": 7}, "judge must be a function from prompt to reply"),
         ({"mode": "llm", "judges": []}, "judges must be a list of judges"),
-        ({"mode": "llm", "judge": str, "judges": [str]}, "judge and judges exclude each other"),
+        ({"mode": "llm", "judge": str, "judges": [str]}, "give either judge or judges, not both"),
         ({"mode": "llm", "judge": str, "judge_style": "vibes"}, "judge_style must be 'claims'"),
         ({"mode": "llm", "judge": str, "judge_repeat": 0}, "judge_repeat must be a whole number"),
         ({"mode": "llm", "judge": str, "concurrency": 0}, "concurrency must be a whole number"),
@@ -140,10 +143,13 @@ def test_metric_modes_say_who_scores_what() -> None:
             "on_judge_failure must be 'null' or 'heuristic'",
         ),
         ({"mode": "cascade", "judge": str, "profile": "overlap"}, "needs profile='grounded'"),
-        ({"mode": "cascade", "judge": str}, "does not know where faithfulness is uncertain"),
+        (
+            {"mode": "cascade", "judge": str},
+            "cannot tell which scores of faithfulness are inconclusive",
+        ),
         (
             {"mode": "cascade", "judge": str, "cascade_band": (0.7, 0.2)},
-            "cascade_band must rise",
+            "cascade_band must be ",
         ),
     ],
 )
@@ -627,7 +633,7 @@ def test_scorers_take_options() -> None:
     assert judge.n_calls == 1
     with pytest.raises(InputError, match=r"baseline_response|baselineResponse"):
         rag_eval.evaluate(SAMPLES[0], ["mastra.noise_sensitivity"], judge=judge)
-    with pytest.raises(InputError, match="is no scorer among the metrics"):
+    with pytest.raises(InputError, match="is not a scorer among the metrics"):
         rag_eval.evaluate(SAMPLES[0], judge=judge, scorer_options={"mastra.bias": {}})
 
 
@@ -646,7 +652,7 @@ def test_what_a_scorer_lacks_is_a_null() -> None:
 def test_a_scorer_needs_a_judge() -> None:
     with pytest.raises(UnsupportedModeError, match=r"mastra\.bias"):
         rag_eval.evaluate(SAMPLES[0], ["mastra.bias"])
-    with pytest.raises(InputError, match="only a judge can score it"):
+    with pytest.raises(InputError, match="only a judge can score this metric"):
         rag_eval.evaluate(
             SAMPLES[0], ["mastra.bias"], judge=str, metric_modes={"mastra.bias": "heuristic"}
         )
