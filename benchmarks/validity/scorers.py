@@ -32,7 +32,7 @@ DEFINITION_AUROC: Final = {
     "faithdial_audit": 0.8645,
     "q2_wow": 0.7821,
     "wice": 0.7730,
-    "summedits": 0.5300,
+    "summedits": 0.5340,
     "halueval_qa": 0.9451,
     "wice_evidence": 0.8692,
     "cranfield": 0.7029,

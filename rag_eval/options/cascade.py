@@ -98,7 +98,7 @@ def unjudged_scores(plan: Plan, metric: MetricId, native: Scores) -> Scores:
     """What rows carry that are not judged: a probability, or else the verdict 1 or 0."""
     if metric in plan.calibrations:
         return np.asarray(plan.calibrations[metric].probabilities(native), np.float64)
-    return verdicts_of(native, _native_threshold(metric))
+    return verdicts_of(native, _native_cut(plan, metric))
 
 
 def unjudged_passes(plan: Plan, metric: MetricId, native: float) -> bool:
@@ -108,10 +108,17 @@ def unjudged_passes(plan: Plan, metric: MetricId, native: float) -> bool:
     return threshold is None or score >= threshold
 
 
-def _native_threshold(metric: MetricId) -> float:
+def _native_cut(plan: Plan, metric: MetricId) -> float:
+    """From which native score a row passes that nobody judged.
+
+    The default threshold; of a metric that has none, the middle of its band: whoever is not judged
+    is on one side of it.
+    """
     threshold = GROUNDED_METRICS[metric].threshold
-    assert threshold is not None  # diagnostics are not judged
-    return threshold
+    if threshold is not None:
+        return threshold
+    assert plan.judging is not None
+    return sum(plan.judging.bands[metric]) / 2
 
 
 def judge_threshold(plan: Plan, metric: MetricId) -> float | None:

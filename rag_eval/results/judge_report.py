@@ -304,25 +304,25 @@ class JudgeTotals:
 
 
 def _native_verdict(plan: Plan, metric: MetricId) -> Callable[[float], bool] | None:
-    """Whether a native score passes where no judge is; None where kernels do not score it."""
+    """Whether a native score passes where no judge is.
+
+    None where kernels do not score it, or it is not judged by a threshold.
+    """
     assert plan.judging is not None
     if needs_judge(metric):
         return None
     if plan.judging.is_cascade:
         return lambda score: unjudged_passes(plan, metric, score)
     threshold = _native_threshold(plan, metric)
-    return lambda score: passes(score, threshold)
+    return None if threshold is None else lambda score: passes(score, threshold)
 
 
-def _native_threshold(plan: Plan, metric: MetricId) -> float:
+def _native_threshold(plan: Plan, metric: MetricId) -> float | None:
     """The caller's threshold, which holds whoever scores, or else that of the profile."""
     assert plan.judging is not None
     given = plan.thresholds[metric]
     if given is not None and given != plan.specs[metric].threshold:
         return given
     if metric in plan.scorers:
-        threshold = plan.scorers[metric].spec.threshold
-    else:
-        threshold = PROFILE_METRICS[plan.settings.profile][metric].threshold
-    assert threshold is not None  # diagnostics are not judged
-    return threshold
+        return plan.scorers[metric].spec.threshold
+    return PROFILE_METRICS[plan.settings.profile][metric].threshold

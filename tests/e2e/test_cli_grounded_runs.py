@@ -64,11 +64,15 @@ def test_calibrated_thresholds_and_probabilities(
     assert (done.exit_code, done.stderr) == (0, FIELDS + verdict)
     rows = [json.loads(line)["metrics"] for line in done.stdout.splitlines()]
     assert {row["faithfulness"]["threshold"] for row in rows} == {found.threshold}
-    assert [row["faithfulness"]["probability"] for row in rows] == [0.0, 1.0] * 30
+    low, high = found.probability(0.0), found.probability(0.96)
+    assert low is not None
+    assert high is not None
+    assert low < 0.05 < 0.95 < high
+    assert [row["faithfulness"]["probability"] for row in rows] == [low, high] * 30
     assert not any("probability" in row["contextRecall"] for row in rows)
     done = run(many, *flags, "--thresholds", "faithfulness=0.1", "--format", "jsonl")
     row = json.loads(done.stdout.splitlines()[1])["metrics"]["faithfulness"]
-    assert (row["threshold"], row["probability"]) == (0.1, 1.0)
+    assert (row["threshold"], row["probability"]) == (0.1, high)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,7 @@ def test_a_calibration_of_other_scores(
 
 def test_a_calibration_without_a_signature_gives_a_note(many: Path, calibration: Path) -> None:
     value = json.loads(calibration.read_text())
-    calibration.write_text(json.dumps({**value, "signature": None}))
+    calibration.write_text(json.dumps({**value, "signature": None, "refit": None}))
     done = run(many, *GROUNDED, "--calibration", calibration)
     assert done.exit_code == 0
     note = "note: the calibration of faithfulness has no signature: taken to fit, unverified\n"

@@ -301,6 +301,13 @@ def test_a_column_of_verdicts_has_no_part_in_the_composite() -> None:
     assert verdicts.passed.tolist() == [False, True, True]
 
 
+def test_a_metric_without_a_threshold_passes_from_the_middle_of_its_band_on() -> None:
+    plan = plan_of(["answer_relevance"], cascade_band=(0.4, 0.8))
+    found = unjudged_scores(plan, "answer_relevance", np.array([0.39, 0.59, 0.61, 0.81, NAN]))
+    assert found[:4].tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert np.isnan(found[4])
+
+
 def test_rows_of_verdicts_alone_pass_by_these() -> None:
     plan = plan_of(["faithfulness"], cascade_band=(0.2, 0.4))
     assert judge_rows(np.array([[1.0], [0.0]]), plan).passed.tolist() == [True, False]
