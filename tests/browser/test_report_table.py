@@ -130,7 +130,7 @@ def test_filters_show_the_rows_that_match_and_say_how_many(open_page: Opener, pa
     assert 0 < len(expected) < len(rows)
     page.wait_for_function("document.querySelectorAll('tbody.shown').length < 20")
     assert set(expected) <= set(visible_numbers(page))
-    assert f"({len(rows)} in all)" in count_of(page)
+    assert f"({len(rows)} in total)" in count_of(page)
     page.locator("#filter-text").fill("hb-002")
     page.wait_for_function("document.querySelectorAll('tbody.shown').length === 1")
     assert page.locator(_SHOWN).get_attribute("data-id") == "hb-002"

@@ -504,7 +504,10 @@ NO_RESULTS: Final = {
     ),
     "list.json": (b"[]", "to write a result file: rag-eval run DATA --output results.json"),
     "rows.jsonl": (b"", "to write a result file: rag-eval run DATA --output results.json"),
-    "plan.txt": (b"scores: good", "wanted .jsonl, .ndjson, .csv or .json (also with .gz"),
+    "plan.txt": (
+        b"scores: good",
+        "unknown file format. The name must end in .jsonl, .ndjson, .csv",
+    ),
     "damaged.json.gz": (gzip.compress(b'{"results": []}')[:-9], "The file seems to be cut off"),
     "lies.json": (
         b"\x89PNG\r\n\x1a\n",
