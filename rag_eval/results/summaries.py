@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -318,6 +319,23 @@ def check_differences(old: str, new: str, differences: Sequence[str], *, force: 
     """
     if differences and not force:
         raise SignatureMismatchError(
-            f"{new} was scored under other settings than {old} ({'; '.join(differences)}); "
-            "score one again, or force the comparison"
+            f"{NOT_COMPARABLE}{new} was scored under other settings than {old} "
+            f"({'; '.join(differences)}); {_way_out(old, new, differences)}, "
+            "or force the comparison"
         )
+
+
+NOT_COMPARABLE: Final = "NOT COMPARABLE: "
+_VERSION: Final = re.compile(r"version: (\d+), not (\d+)")
+
+
+def _way_out(old: str, new: str, differences: Iterable[str]) -> str:
+    """What to do; of an earlier version of the scores it is known which run to score again."""
+    found = next(filter(None, map(_VERSION.fullmatch, differences)), None)
+    if found is None:
+        return "score one again"
+    earlier = new if int(found[1]) < int(found[2]) else old
+    return (
+        f"{earlier} has scores of an earlier version: score its samples again "
+        f"(rag-eval run SAMPLES --output {earlier})"
+    )
