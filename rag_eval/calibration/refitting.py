@@ -269,10 +269,12 @@ def _least_cost(features: Floats, good: Flags, prior: Floats) -> tuple[Floats, f
         curvature = (shares * wrong * (1.0 - wrong))[:, np.newaxis] * signed
         root = np.linalg.cholesky(signed.T @ curvature + np.diag(2.0 * pull)).T
         wanted = root @ at - np.linalg.solve(root.T, gradient)
-        step = lsq_linear(root, wanted, bounds, method="bvls", tol=1e-15).x - at
+        nearest = lsq_linear(root, wanted, bounds, "bvls", tol=1e-15, max_iter=_MOST_STEPS)
+        step = nearest.x - at
         length, before, fall = 1.0, cost(at), float(gradient @ step)
         # Near the minimum the cost is known less closely than its gradient.
-        while fall < -1e-15 and cost(at + length * step) > before + 1e-4 * length * fall:
+        rounding = 1e-14 * max(1.0, before)
+        while cost(at + length * step) > before + 1e-4 * length * fall + rounding:
             length /= 2.0
         at = np.maximum(at + length * step, bounds[0])
     raise ArithmeticError("the refit of weights did not converge")

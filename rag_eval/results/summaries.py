@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -318,7 +319,25 @@ def check_differences(old: str, new: str, differences: Sequence[str], *, force: 
     """
     if differences and not force:
         raise SignatureMismatchError(
-            f"{new} and {old} were scored with different settings ({'; '.join(differences)}). Use "
-            "the same settings for both, or add --force (in Python: force=True) to compare them "
-            "anyway"
+            f"{NOT_COMPARABLE}{new} and {old} were scored with different settings "
+            f"({'; '.join(differences)}). {_way_out(old, new, differences)}"
         )
+
+
+NOT_COMPARABLE: Final = "NOT COMPARABLE: "
+_VERSION: Final = re.compile(r"version: (\d+), not (\d+)")
+
+
+def _way_out(old: str, new: str, differences: Iterable[str]) -> str:
+    """What to do; of an earlier version of the scores it is known which run to score again."""
+    found = next(filter(None, map(_VERSION.fullmatch, differences)), None)
+    if found is None:
+        return (
+            "Use the same settings for both, or add --force (in Python: force=True) to compare "
+            "them anyway"
+        )
+    earlier = new if int(found[1]) < int(found[2]) else old
+    return (
+        f"The scores of {earlier} are of an earlier version. Score its samples again: "
+        f"rag-eval run SAMPLES --output {earlier}"
+    )

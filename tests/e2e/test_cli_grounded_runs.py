@@ -134,6 +134,24 @@ def test_runs_of_two_profiles_are_not_compared(runs: tuple[Path, Path]) -> None:
     assert "note: settings differ: profile: grounded, not overlap" in done.stdout
 
 
+def test_runs_of_two_versions_are_not_compared(tmp_path: Path, runs: tuple[Path, Path]) -> None:
+    """And it is said which one to score again."""
+    _, new = runs
+    old = tmp_path / "before.json"
+    value = json.loads(new.read_text())
+    for one in (value, *value["results"]):
+        one["signature"]["version"] = 1
+    old.write_text(json.dumps(value))
+    done = invoke("compare", old, new)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "error: NOT COMPARABLE: " in done.stderr
+    assert f"(version: 3, not 1); {old} has scores of an earlier version: score its samples" in (
+        done.stderr
+    )
+    assert f"rag-eval run SAMPLES --output {old}" in done.stderr
+    assert "(version: 1, not 3); " in invoke("compare", new, old).stderr
+
+
 def test_runs_of_one_profile_are_compared(tmp_path: Path, data: Path) -> None:
     old, new = tmp_path / "old.json", tmp_path / "new.json"
     names = ("--metrics", "faithfulness,unsupported_names,noise_sensitivity")

@@ -96,6 +96,16 @@ def test_labels_that_losses_separate_still_have_a_minimum() -> None:
     assert line.weights[:6].sum() == pytest.approx(1, abs=1e-12)
 
 
+def test_costs_that_rounding_alone_tells_apart() -> None:
+    """Regression: the last step to the minimum was never taken, as no cost seemed to fall."""
+    random = np.random.default_rng(42947)  # of 60,000 the one that did so
+    features = random.normal(size=(40, 1))
+    good = random.random(40) < 0.9
+    factors, level = _least_cost(features, good, np.array([0.4]))
+    assert factors.tolist() == [0]
+    assert level == pytest.approx(0, abs=1e-8)  # both classes weigh the same
+
+
 # -------------------------------------------------------------------------- weights and scores
 
 
