@@ -128,7 +128,10 @@ def test_runs_of_two_profiles_are_not_compared(runs: tuple[Path, Path]) -> None:
     overlap, grounded = runs
     done = invoke("compare", overlap, grounded)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "(profile: grounded, not overlap); score both under the same settings" in done.stderr
+    assert (
+        "(profile: grounded, not overlap). Use the same settings for both, or add --force"
+        in done.stderr
+    )
     done = invoke("compare", overlap, grounded, "--force")
     assert done.exit_code == 0
     assert "note: settings differ: profile: grounded, not overlap" in done.stdout
@@ -145,11 +148,9 @@ def test_runs_of_two_versions_are_not_compared(tmp_path: Path, runs: tuple[Path,
     done = invoke("compare", old, new)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "error: NOT COMPARABLE: " in done.stderr
-    assert f"(version: 3, not 1); {old} has scores of an earlier version: score its samples" in (
-        done.stderr
-    )
+    assert f"(version: 3, not 1). The scores of {old} are of an earlier version. " in done.stderr
     assert f"rag-eval run SAMPLES --output {old}" in done.stderr
-    assert "(version: 1, not 3); " in invoke("compare", new, old).stderr
+    assert "(version: 1, not 3). The scores of " in invoke("compare", new, old).stderr
 
 
 def test_runs_of_one_profile_are_compared(tmp_path: Path, data: Path) -> None:

@@ -283,7 +283,7 @@ def test_lone_surrogates_survive(tmp_path: Path) -> None:
         ("none/out.json", "the folder "),
         ("folder.json", "it is a folder"),
         ("file.txt/out.json", "the folder "),
-        ("out.txt", "wanted .json or .jsonl"),
+        ("out.txt", "the name must end in .json or .jsonl"),
     ],
 )
 def test_output_that_cannot_be_written(good: Path, name: str, message: str) -> None:
