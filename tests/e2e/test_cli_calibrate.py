@@ -145,7 +145,7 @@ def test_weights_are_shown_with_what_they_gain(museum_run: Path, museum_labels: 
     assert refit.used
     lines = [line.split() for line in done.stdout.splitlines()]
     assert done.stdout.startswith("faithfulness (grounded), logistic: 80 labels, 66% good\n")
-    assert ["AUROC", "on", "rows", "held", "out", f"{refit.shipped_auroc:.3f}", "–"] in lines
+    assert ["AUROC", "on", "held-out", "rows", f"{refit.shipped_auroc:.3f}", "–"] in lines
     gain = ["gain", "of", "fitted", "weights", f"{refit.gain.estimate:+.3f}"]
     assert [*gain, f"{refit.gain.low:.3f}", "to", f"{refit.gain.high:.3f}"] in lines
     shown = {" ".join(line[:-2]): line[-1] for line in lines if len(line) > 2}
@@ -383,7 +383,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ("s.json", '{"x":' * 100_000, "s.json is not valid JSON"),
         ("s.json", "[]", "s.json has no rows"),
         ("s.json", "{}", "s.json is not a result file: it has neither results nor aggregates"),
-        ("s.json", '{"results": [{}]}', "s.json, results[0]: wanted a sample and its metrics"),
+        ("s.json", '{"results": [{}]}', "s.json, results[0]: must have a sample and its metrics"),
         (
             "s.json",
             '{"results": [{"sample": {"id": 1}, "metrics": {}}]}',
@@ -412,7 +412,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         (
             "s.jsonl",
             '{"sample": {"id": 1}, "metrics": {"faithfulness": 5}}',
-            "s.jsonl, line 1: faithfulness: wanted an object, got 5",
+            "s.jsonl, line 1: faithfulness must be an object, got 5",
         ),
         (
             "s.jsonl",
@@ -457,7 +457,7 @@ def test_rows_of_different_settings(tmp_path: Path, labels: Path) -> None:
     ).to_jsonl()
     same = rag_eval.evaluate_batch(SAMPLES[:30], ["faithfulness"]).to_jsonl()
     path.write_text(f"{same}{other}")
-    fails(run(path, labels), "line 31 was scored under other settings than line 1 (ngram_sizes")
+    fails(run(path, labels), "line 31 was scored under different settings than line 1 (ngram_sizes")
 
 
 def test_usage() -> None:

@@ -42,7 +42,7 @@ def test_a_run_writes_all_reports_beside_its_table(tmp_path: Path) -> None:
     summary = tmp_path / "step.md"
     done = started(
         *("run", EXAMPLE, "--profile", "grounded", "--output", "out.json", "--github"),
-        *("--min-pass-rate", "1"),
+        *("--min-pass-rate", "1", "--thresholds", "faithfulness=0.76"),
         *("--html", "page.html", "--junit", "j.xml", "--gitlab", "g.json", "--markdown", "s.md"),
         cwd=tmp_path,
         GITHUB_STEP_SUMMARY=str(summary),
@@ -179,7 +179,7 @@ def test_reports_are_there_though_nobody_reads_the_table(tmp_path: Path) -> None
         text=True,
         check=False,
     )
-    assert done.stderr.splitlines()[0] == "written: page.html"
+    assert done.stderr.splitlines()[1] == "written: page.html"
     assert "Error" not in done.stderr
     assert "</html>" in (tmp_path / "page.html").read_text()
 

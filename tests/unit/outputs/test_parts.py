@@ -929,5 +929,5 @@ def test_a_disk_that_is_full_from_the_beginning(
 
 
 def test_a_folder_that_is_not_there(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="No such file or directory"):
+    with pytest.raises(InputError, match="does not exist; create it first"):
         score(data, tmp_path / "nowhere" / "scores.jsonl")
