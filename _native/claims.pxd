@@ -1,4 +1,4 @@
-"""What a row claims, sentence by sentence of the answer and of the truths, and where chunks have it.
+"""What a row claims, sentence by sentence of answer and truths, and where chunks have it.
 
 Of a sentence: its distinct content stems, pairs of neighbouring stems, pairs of neighbouring
 content stems.

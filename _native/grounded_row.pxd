@@ -16,8 +16,9 @@ from primitives cimport (
 )
 from refusals cimport close_refusals, declines, only_refuses, refusals_t
 from relevance cimport (
-    RELEVANT, average_precision, close_relevance, count_terms, drop_query, has_places, list_hits, make_query, may_ask_for_name, query_precision, query_t, relevance_t,
-    relevant_share, score_chunks, want_stems,
+    RELEVANT, average_precision, close_relevance, count_terms, drop_query, has_places, list_hits,
+    make_query, may_ask_for_name, query_precision, query_t, relevance_t, relevant_share,
+    score_chunks, want_stems,
 )
 from row_words cimport (
     WANTS_CAPITALS, WANTS_LETTERS, WANTS_SENTENCES, add_piece, any_content, begin_row,

@@ -178,7 +178,7 @@ cdef inline void read_number(const row_words_t* words, int64_t word, int64_t end
         number.values[1] = scaled(digits, -n_decimals)
 
 
-# ----------------------------------------------------------------------------------- second readings
+# --------------------------------------------------------------------------------- second readings
 
 cdef inline int64_t count_digits(const row_words_t* words, int64_t word, int64_t end,
                                  uint64_t* digits) noexcept nogil:

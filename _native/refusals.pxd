@@ -166,7 +166,8 @@ cdef inline bint says_nothing(const uint64_t* roles, int64_t n) noexcept nogil:
 
 # ---------------------------------------------------------------------------- sentences and texts
 
-cdef inline int kind_of_clause(const uint64_t* roles, int64_t n, bint may_say_nothing) noexcept nogil:
+cdef inline int kind_of_clause(const uint64_t* roles, int64_t n,
+                               bint may_say_nothing) noexcept nogil:
     if may_say_nothing and says_nothing(roles, n):
         return SAYS_NOTHING
     return APOLOGISES if n <= LONGEST_APOLOGY and any_of(roles, n, 0, n, ROLE_APOLOGY) else CLAIMS

@@ -16,7 +16,9 @@ from lexicon cimport (
     lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
 )
 from normal_forms cimport FOLD_LATIN, FOLD_LETTER, fold_flags
-from primitives cimport hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t
+from primitives cimport (
+    hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t,
+)
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from word_facts cimport detected_language, language_counts_t, word_facts_t
 from words cimport close_word_cutter, cut_words, open_word_cutter, word_cutter_t

@@ -136,7 +136,7 @@ cdef inline int misses_number(claims_t* claims, const row_words_t* words, const 
         claims, words, piece, word)
 
 
-# ------------------------------------------------------------------------------------ contradictions
+# ----------------------------------------------------------------------------------- contradictions
 
 cdef inline int list_stated(claims_t* claims, const row_words_t* words, int64_t first,
                             int64_t last, int64_t end) noexcept nogil:

@@ -338,6 +338,7 @@ MEANING_METRICS: Final[tuple[Metric, ...]] = (
         options=_FACTUALITY_OPTIONS,
         null_when="no claims, or nothing to hold them against",
         judged=_JUDGED,
+        version=2,
     ),
     _metric(
         "tone",
