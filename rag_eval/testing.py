@@ -100,7 +100,8 @@ def assert_rag(
     Raises
     ------
     AssertionError
-        If a score is null or fails its threshold. The message shows each score with its
+        If a score fails its threshold or is null; a null because the answer only declines to
+        answer (reason ``refusal``) passes. The message shows each score with its
         threshold, and the sentences and signals behind the failures.
     InputError
         For a sample that cannot be scored or an invalid threshold.

@@ -25,7 +25,7 @@ class BarOutcome:
     ----------
     metric : MetricId or "composite"
     held : bool
-        False without a score.
+        False without a score, unless the answer only declines to answer (reason ``refusal``).
     found : float or None
     wanted : float
     rises : bool
@@ -83,7 +83,10 @@ def check_bars(result: EvalResult, bars: Mapping[str, float]) -> list[BarOutcome
 def _outcome(result: EvalResult, metric: MetricId, bar: float) -> BarOutcome:
     found = result.metrics[metric]
     rises, score = higher_is_better(metric), found.score
-    held = score is not None and (score >= bar if rises else score <= bar)
+    if score is None:
+        held = found.null_reason == NullReason.REFUSAL  # as for the verdict on a row
+    else:
+        held = score >= bar if rises else score <= bar
     return BarOutcome(
         metric=metric,
         held=held,

@@ -99,7 +99,7 @@ class Record:
             return None
         if isinstance(value, str) and (value or empty):
             return value
-        wanted = "a text" if empty else "a text that is not empty"
+        wanted = "a text" if empty else "a non-empty text"
         self.note(key, f"{wanted} or null" if null else wanted, value)
         return None
 

@@ -387,7 +387,7 @@ class PartedFile:
             what = f"cannot write {error.filename or self.folder}: {error.strerror or error}"
             if not self.parts:
                 raise OutputError(what) from None
-            advice = "make room and go on" if error.errno in _NO_ROOM else "go on"
+            advice = "free some space and continue" if error.errno in _NO_ROOM else "continue"
             raise OutputError(
                 f"{what}; the first {self.n_kept:,} rows are kept in {self.folder}: {advice} with "
                 "--resume"
@@ -399,7 +399,7 @@ def kept_text(target: Path) -> str:
     folder = _folder_of(target)
     if not (folder / _JOURNAL).exists():
         return ""
-    return f"what was scored is kept in {folder}: go on with --resume"
+    return f"what was scored is kept in {folder}: continue with --resume"
 
 
 def _folder_of(target: Path) -> Path:

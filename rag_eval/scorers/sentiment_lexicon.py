@@ -134,9 +134,7 @@ def _checked(entries: Iterable[tuple[str, Any, Any]]) -> Lexicon:
     found: dict[str, float] = {}
     for where, word, value in entries:
         if not isinstance(word, str) or not word.strip():
-            raise InputError(
-                f"{where}: a word must be a text that is not empty, got {glance(word)}"
-            )
+            raise InputError(f"{where}: a word must be a non-empty text, got {glance(word)}")
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise InputError(f"{where}: must be a number, got {type(value).__name__}")
         if not abs(value) <= _LARGEST:

@@ -113,7 +113,10 @@ def test_people_are_compared_first_and_then_the_scores(room: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["labels.csv", "scores.jsonl"], "give the metric that the labels are about (--metric)"),
+        (
+            ["labels.csv", "scores.jsonl"],
+            "give the metric that the labels are about, for example --metric faithfulness",
+        ),
         (["labels.csv", "scores.jsonl", "--metric", "faithfulnes"], "faithfulness"),
         (["scores.jsonl", "labels.csv", "--metric", "faithfulness"], "no field 'label'"),
         (

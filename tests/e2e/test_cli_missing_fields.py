@@ -285,7 +285,7 @@ def test_a_resumed_run_knows_what_earlier_rows_lacked(answer: str | None, tmp_pa
     rows: list[dict[str, Any]] = [{**FULL, "answer": answer}] * 2048 + [{**FULL, "question": 3}]
     data = written(tmp_path, [*rows, {**FULL, "answer": None}])
     options: dict[str, Any] = {"profile": "grounded", "checkpoint_rows": 1000}
-    with pytest.raises(InputError, match="go on with --resume --skip-invalid"):
+    with pytest.raises(InputError, match="continue with --resume --skip-invalid"):
         score_file(data, tmp_path / "s.jsonl", ["faithfulness"], **options)
     options |= {"resume": True, "skip_invalid": True}
     if answer is None:

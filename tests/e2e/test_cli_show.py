@@ -219,9 +219,13 @@ def test_an_id_that_comes_several_times(folder: Path, tmp_path: Path) -> None:
         ("a.json", "{", "is not valid JSON"),
         ("a.json", "[]", "has no rows"),
         ("a.json", '{"aggregates": {}}', "has a summary but no rows"),
-        ("a.json", '{"results": 3}', "results: wanted a list of objects, got 3"),
+        ("a.json", '{"results": 3}', "results must be a list of objects, got 3"),
         ("a.jsonl", '{"id": "q", "faithfulness": 1}', "line 1"),
-        ("a.jsonl", '{"metrics": {}}', "row 1: is no row of a result: compositeScore: wanted"),
+        (
+            "a.jsonl",
+            '{"metrics": {}}',
+            "row 1: is not a result row: compositeScore is missing: it must be",
+        ),
         ("a.csv", "id\nq\n", 'line 2 ("q") has no metrics with explanations'),
         ("a.txt", "", "unknown file format"),
     ],
@@ -236,8 +240,8 @@ def test_scores_that_are_no_numbers_are_refused(folder: Path, tmp_path: Path) ->
     row["metrics"]["faithfulness"]["score"] = "high"
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(row))
-    wanted = "wanted a number or null, got 'high'"
-    assert f"row 1: is no row of a result: metrics.faithfulness.score: {wanted}" in refused(
+    wanted = "must be a number or null, got 'high'"
+    assert f"row 1: is not a result row: metrics.faithfulness.score {wanted}" in refused(
         path, "--row", 1
     )
 

@@ -75,7 +75,7 @@ def test_full_while_the_parts_are_put_together(
     flags = (*FLAGS, "--checkpoint-rows", 1)
     line = only_line(score(data, target, *flags, code=limit))
     assert line.startswith("error: cannot write ")
-    assert line.endswith(": make room and go on with --resume")
+    assert line.endswith(": free some space and continue with --resume")
     assert "File too large" in line
     assert f"rows are kept in {target}.parts" in line
     assert target.read_bytes() == b"an older file"
@@ -116,7 +116,8 @@ def test_full_standard_output(data: Path, form: str) -> None:
 def test_a_folder_that_is_not_there(data: Path, tmp_path: Path) -> None:
     line = only_line(score(data, tmp_path / "nowhere" / "s.jsonl", *FLAGS))
     assert line == (
-        f"error: cannot write {tmp_path}/nowhere/s.jsonl.parts: No such file or directory"
+        f"error: cannot write {tmp_path}/nowhere/s.jsonl: the folder {tmp_path}/nowhere does not "
+        "exist; create it first"
     )
 
 

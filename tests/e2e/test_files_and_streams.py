@@ -175,7 +175,7 @@ def test_a_gold_folder_is_never_begun_through_a_link_to_nothing(here: Path) -> N
     Path("gold/metadata.yaml").symlink_to("nowhere.yaml")
     found = CliRunner().invoke(program, ["labels", "init", "gold"])
     assert found.exit_code == 2
-    assert "gold/metadata.yaml: already there, and labels are never overwritten" in found.stderr
+    assert "labels are never overwritten; already there: gold/metadata.yaml" in found.stderr
     assert [path.name for path in Path("gold").iterdir()] == ["metadata.yaml"]
 
 

@@ -658,7 +658,7 @@ def test_a_configuration_file_cannot_say_who_judges(tmp_path: Path, data: Path, 
     config = tmp_path / "rag-eval.toml"
     config.write_text(line)
     message = refused("run", data, "--mode", "llm", "--config", config)
-    assert "the judge comes from --judge, an argument or RAG_EVAL_JUDGE, never from" in message
+    assert "the judge is set by --judge, an argument or RAG_EVAL_JUDGE, never by" in message
     assert "sk-marker" not in message
 
 

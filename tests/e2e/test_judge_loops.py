@@ -270,7 +270,7 @@ def test_a_judge_that_never_was_there_leaves_nothing(awaited: bool) -> None:
         raise JudgeCallError("nobody is there", retryable=True)
 
     options: dict[str, Any] = {"mode": "llm", "judge": judge, "retries": 0}
-    with pytest.raises(JudgeUnavailableError, match="never answered, in 20 judgements") as caught:
+    with pytest.raises(JudgeUnavailableError, match="did not answer in 20 judgements") as caught:
         judged_batch(awaited, samples(100), **options)
     assert isinstance(caught.value.partial, BatchEvalResult)
     assert caught.value.partial.n_rows == 0

@@ -12,6 +12,7 @@ import pytest
 
 from rag_eval import EvalResult, EvalSample
 from rag_eval.errors import InputError
+from rag_eval.samples import NullReason
 from rag_eval.testing import assert_rag, listening
 from tests.tables import every_row
 
@@ -73,6 +74,14 @@ def test_the_least_carried_sentences_come_first() -> None:
     sample = {**SAMPLE, "answer": "Paris has blue cheese. Purple elephants sing loudly."}
     text = text_of_failure(sample, faithfulness=0.9, profile="grounded")
     assert text.index(": “Purple elephants sing") < text.index(": “Paris has blue cheese")
+
+
+def test_an_answer_that_only_declines_passes_where_others_would_fail() -> None:
+    sample = {**SAMPLE, "answer": "The passages do not say how many."}
+    found = assert_rag(sample, profile="grounded", faithfulness=0.9)
+    assert found.metrics.faithfulness.null_reason == NullReason.REFUSAL
+    lines = text_of_failure(sample, {"faithfulness": 0.9, "composite": 1}, profile="grounded")
+    assert "1 of 2 thresholds not met" in lines
 
 
 def test_the_best_passage_of_the_context_stands_beside_its_sentence() -> None:

@@ -131,7 +131,7 @@ def check_text(value: object, name: str) -> None:
 def checked_text(value: object, name: str) -> str:
     """A text that says something."""
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{name} must be a text that is not empty, got {glance(value)}")
+        raise InputError(f"{name} must be a non-empty text, got {glance(value)}")
     return value
 
 

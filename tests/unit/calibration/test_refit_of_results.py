@@ -311,7 +311,7 @@ def _broken_sample(row: Any) -> None:
     ("change", "note"),
     [
         (_change_texts, "80 of 80 rows have other scores than their texts give (first: "),
-        (_drop_texts, "run.json has no texts of its rows; rag-eval run --output FILE writes"),
+        (_drop_texts, "run.json has no texts of its rows; to write a result file: rag-eval run "),
         (_older_version, "made under other settings than this version has (version: "),
         (_broken_sample, 'sample 0 ("m0"): contexts'),
     ],

@@ -104,7 +104,7 @@ def test_what_is_not_sound_is_listed_and_the_rest_is_read(
     [
         ("metadata: [1]", "metadata must be a mapping, got list"),
         (METADATA.replace('"1"', "1"), "metadata.version .* write it in quotes"),
-        (METADATA.replace("anna", '" "'), "metadata.annotator must be a text that is not empty"),
+        (METADATA.replace("anna", '" "'), "metadata.annotator must be a non-empty text"),
         (METADATA + "  scale: {min: 1}\n", "metadata.scale must have the numbers min and max"),
         (METADATA + "  scale: {min: 5, max: 1}\n", "metadata.scale.max must be .* got 5 to 1"),
         (METADATA + "  scale: {min: 5, max: 5}\n", "metadata.scale.max must be .* got 5 to 5"),

@@ -98,7 +98,7 @@ def test_a_measure_that_is_named_twice_is_one() -> None:
     ("name", "message"),
     [
         ("recall", "measure 'recall' needs a cutoff, as in 'recall@10'"),
-        ("bpref@5", "measure 'bpref@5' has no cutoff; wanted 'bpref'"),
+        ("bpref@5", "measure 'bpref@5' takes no cutoff; use 'bpref'"),
         ("ndgc", "unknown retrieval measure 'ndgc'; did you mean 'ndcg'?"),
         (7, "unknown retrieval measure 7 (known: P@10, recall@10"),
     ],
@@ -109,7 +109,7 @@ def test_errors_say_what_was_wanted(name: str, message: str) -> None:
 
 
 def test_no_measure_is_an_error() -> None:
-    with pytest.raises(InputError, match="no measure was named"):
+    with pytest.raises(InputError, match="give at least one measure"):
         parse_measures([])
 
 

@@ -895,7 +895,7 @@ def test_a_disk_that_is_full(
             score(data, target)
     assert str(caught.value) == (
         f"cannot write {folder_of(target)}: No space left on device; the first 4 rows are kept in "
-        f"{folder_of(target)}: make room and go on with --resume"
+        f"{folder_of(target)}: free some space and continue with --resume"
     )
     # The part that could not be written takes no room.
     assert not any(path.suffix == ".tmp" for path in folder_of(target).iterdir())
@@ -915,7 +915,7 @@ def test_what_is_no_matter_of_room_is_not_called_one(
         score(data, target, resume=True)
     monkeypatch.undo()
     monkeypatch.setattr(PartedFile, "clean_up", broken)
-    with pytest.raises(OutputError, match=r"error; the first 7 rows are kept in .*: go on with"):
+    with pytest.raises(OutputError, match=r"error; the first 7 rows are kept in .*: continue with"):
         score(data, target, resume=True)
 
 

@@ -1079,7 +1079,8 @@ def test_a_rise_of_exactly_the_threshold_is_no_regression() -> None:
         (row,) = found.regressions or ()
         assert (row.delta, row.regressed) == (0.5, regressed)
         (gate,) = check_gates(found, Gates.of(None, None, ()), bar)
-        assert gate.message.endswith(f"({'more than' if regressed else 'at most'} {bar:.2f})")
+        assert gate.message.endswith(f"(threshold {bar:.2f})")
+        assert gate.held is not regressed
 
 
 @every_row("metric", LOWER_IS_BETTER)

@@ -662,7 +662,7 @@ def test_a_scorer_needs_a_judge() -> None:
 
 
 def test_engines_refuse_a_judge_with_the_reason() -> None:
-    with pytest.raises(UnsupportedModeError, match="share neither the limits of a judge"):
+    with pytest.raises(UnsupportedModeError, match="cannot share its limits and budget"):
         BatchScorer(mode="llm")  # type: ignore[call-arg]
     with pytest.raises(UnsupportedModeError, match=r"mastra\.bias"):
         BatchScorer(["mastra.bias"])
