@@ -33,7 +33,6 @@ _SPEED = {
     "7 metrics, `overlap`, 1 thread, typical": (
         "seven metrics of 7 KB samples, one thread, compared with plain Python"
     ),
-    "7 metrics, `overlap`, 1 thread, long": "the same for samples of 155 KB",
     "7 metrics, `grounded`, 1 thread, typical": "time of `grounded` compared with `overlap`",
     "2 threads, typical": "two threads compared with one",
     "jsonl → jsonl, 1 thread, typical": "a JSON lines file, share of the in-memory rate",
