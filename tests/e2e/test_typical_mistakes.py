@@ -339,7 +339,7 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "gate today.json --baseline grounded.json",
-        "today.json and grounded.json were scored with different settings (profile: "
+        "NOT COMPARABLE: today.json and grounded.json were scored with different settings (profile: "
         "overlap, not grounded). Use the same settings for both, or add --force (in "
         "Python: force=True) to compare them anyway",
     ),
@@ -355,8 +355,10 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "gate cut-result.json --min-pass-rate 0.5",
-        "cut-result.json, the summary is not valid JSON: the string that starts at "
-        "column 3260 is not closed. If the file was cut off, write it again",
+        [  # where it is cut depends on how long the run took
+            "cut-result.json, the summary is not valid JSON: the string that starts at column ",
+            " is not closed. If the file was cut off, write it again",
+        ],
     ),
     (
         "compare samples.jsonl today.json",

@@ -73,9 +73,12 @@ def test_a_dataset_is_read_with_its_metadata(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("annotations: {a: 1}", "annotations must be a list, got dict"),
-        ("annotations: [{sample_id: 7, score: 1}]", "sample_id must be a text .* in quotes"),
+        (
+            "annotations: [{sample_id: 7, score: 1}]",
+            "sample_id must be a non-empty text.* in quotes",
+        ),
         ("annotations: [{sample_id: a, score: true}]", "score of 'a' must be a number, got bool"),
-        ("annotations: [{sample_id: '', score: 1}]", "sample_id must be a text"),
+        ("annotations: [{sample_id: '', score: 1}]", "sample_id must be a non-empty text"),
         (
             "annotations: [{sample_id: c, score: .nan}]",
             "score of .c. must be a number, got float nan",
@@ -408,7 +411,7 @@ def test_a_template_is_sound_once_it_is_filled_in(tmp_path: Path) -> None:
     assert [one.name for one in write_template(path)] == list(FILES)
     fresh = check_labels(path)
     assert not fresh.ok
-    assert "metadata.annotator must be a text" in fresh.issues[0]["message"]
+    assert "metadata.annotator must be a non-empty text" in fresh.issues[0]["message"]
     metadata, annotations = path / "metadata.yaml", path / "annotations.yaml"
     text = metadata.read_text("utf-8").replace('annotator: ""', 'annotator: "anna"')
     metadata.write_text(text.replace('annotatedAt: ""', 'annotatedAt: "2026-01-31"'), "utf-8")

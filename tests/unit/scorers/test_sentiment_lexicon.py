@@ -78,7 +78,7 @@ def test_a_mapping_is_taken_as_it_is_in_lower_case() -> None:
         ({"good": math.nan}, "got nan"),
         ({"good": math.inf}, "got inf"),
         ({"good": 10**400}, "must be from -1e.100 to 1e.100"),
-        ({1: 3}, "a word must be a text"),
+        ({1: 3}, "a word must be a non-empty text"),
         ({" ": 3}, "a word must be a non-empty text"),
         ({"Good": 3, "good": 2}, "'good' has two values"),
         ({}, "must have words"),
