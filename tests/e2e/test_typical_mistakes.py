@@ -339,8 +339,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "gate today.json --baseline grounded.json",
-        "NOT COMPARABLE: today.json and grounded.json were scored with different settings (profile: "
-        "overlap, not grounded). Use the same settings for both, or add --force (in "
+        "NOT COMPARABLE: today.json and grounded.json were scored with different settings "
+        "(profile: overlap, not grounded). Use the same settings for both, or add --force (in "
         "Python: force=True) to compare them anyway",
     ),
     ("gate today.json --baseline other.json", ["no id is in both", "'z1'", "the same samples"]),
