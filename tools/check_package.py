@@ -122,7 +122,7 @@ def check_prompts(program: Path, example: Path, folder: Path) -> None:
     for style in ("claims", "rating"):
         flags = ["--mode", "llm", "--judge-style", style, "--judge", "openai:any", "--dry-run"]
         shown = run(program, "run", example, "--metrics", metrics, *flags, cwd=folder)
-        if "nobody was asked" not in shown:
+        if "no calls were made" not in shown:
             sys.exit(f"the dry run of a judge printed:\n{shown}")
 
 
