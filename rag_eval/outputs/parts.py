@@ -225,8 +225,8 @@ class PartedFile:
         differences = list(_differences(recorded, self._made_of))
         if differences:
             raise InputError(
-                f"{self.folder} was begun from something else: {'; '.join(differences)}. Put that "
-                "back to go on, or begin anew with --restart"
+                f"{self.folder} was started from other data or options: "
+                f"{'; '.join(differences)}. Restore them to continue, or start over with --restart"
             )
 
     def _take_up(self, recorded: Recorded) -> None:

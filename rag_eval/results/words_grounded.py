@@ -103,7 +103,7 @@ class Lacking(Protocol):
 
 
 def missing_words(found: Lacking, place: str) -> list[str]:
-    """``50 here, 40 in the chunk``, ``numbers in no chunk: 7, 9``, and the same of names."""
+    """``50 here, 40 in the context``, ``numbers in no context: 7, 9``, and the same of names."""
     opposed = found.contradiction
     words = [] if opposed is None else [f"{opposed[0]} here, {opposed[1]} in the {place}"]
     numbers = [number for number in found.missing_numbers if not opposed or number != opposed[0]]
@@ -115,10 +115,10 @@ def missing_words(found: Lacking, place: str) -> list[str]:
 
 def _window(found: Evidence) -> str:
     if found.chunk is None or found.window is None:
-        return "no chunk has a content word of it"
+        return "no context shares its content words"
     begin, end = found.window
     return (
-        f"best window: chunk {found.chunk}, characters {begin} to {end}, with "
+        f"best match in context {found.chunk}, characters {begin} to {end}, with "
         f"{round(100 * found.covered)} % of its content words"
     )
 
@@ -131,8 +131,8 @@ def _of_sentences(metric: MetricId, words: str, sentences: Sequence[Evidence], t
             id=f"{signal}-{index}",
             metric_id=metric,
             severity=severity,
-            message=f"Sentence is carried to {three_decimals(found.support)} only "
-            f"({'; '.join([_window(found), *missing_words(found, 'chunk')])}).",
+            message=f"Low support ({three_decimals(found.support)}): "
+            f"{'; '.join([_window(found), *missing_words(found, 'context')])}.",
             evidence=text[slice(*found.span)],
             context_chunk_index=found.chunk,
         )
@@ -159,8 +159,8 @@ def _faithfulness(facts: RowFacts, score: float) -> Words:
 def _hallucination_rate(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
     words = (
-        f"{three_decimals(score)} of the answer's sentences carried to 0.60 or more (1 is no "
-        "hallucination; labels of citations do not count)."
+        f"{three_decimals(score)} of the answer's sentences have a support of 0.60 or more "
+        "(1 means no hallucination; citation labels are not counted)."
     )
     return _of_sentences("hallucination_rate", words, sentences, facts.answer)
 

@@ -202,7 +202,7 @@ class Measurability:
         where = f"{source}: " if source else ""
         names = " or ".join(needed) or "what it reads"
         raise NotMeasuredError(
-            f"{where}{', '.join(wrong)}: null in every row, for want of {names}"
+            f"{where}{', '.join(wrong)}: null in every row, because no row has {names}"
             + _sentence(self._without(scored, can_allow=True)),
             report,
         )

@@ -124,8 +124,8 @@ def test_worst_rows(data: Path) -> None:
     lines = run(data, *GROUNDED, "--worst", 1).stdout.splitlines()
     assert any(line.startswith('line 2 ("b")  composite ') for line in lines)
     assert any(
-        "critical hallucination_rate: Sentence is carried to" in line
-        and "numbers in no chunk: 2020, 17; names in no chunk: tom, reed, lagos" in line
+        "critical hallucination_rate: Low support (" in line
+        and "numbers in no context: 2020, 17; names in no context: tom, reed, lagos" in line
         and line.endswith("“In 2020 Tom Reed sold 17 boats in Lagos.”")
         for line in lines
     )

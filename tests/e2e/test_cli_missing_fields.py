@@ -228,7 +228,7 @@ def test_a_column_without_a_value_is_told_at_the_end(command: str, tmp_path: Pat
     data = written(tmp_path, [{**FULL, "answer": None}] * 3)
     code, text, files = ended(command, data, "--profile", "grounded")
     assert code == 2
-    assert "null in every row, for want of answer" in " ".join(text.split())
+    assert "null in every row, because no row has answer" in " ".join(text.split())
     assert len(files) == (command != "validate")
     # The rows that were written stay.
     assert all(path.read_text().count('"faithfulness') >= 3 for path in files)
@@ -392,7 +392,7 @@ def test_a_frame_names_the_misspelt_column() -> None:
 
 
 def test_rows_of_a_generator_say_what_is_null() -> None:
-    with pytest.raises(NotMeasuredError, match="null in every row, for want of answer"):
+    with pytest.raises(NotMeasuredError, match="null in every row, because no row has answer"):
         evaluate_batch(({**FULL, "answer": None} for _ in range(2)), profile="grounded")
 
 

@@ -121,7 +121,7 @@ def test_a_row_is_shown_with_what_carries_each_sentence(folder: Path) -> None:
     assert "best match for 1, t1" in text
     assert len(re.findall(r"best match for t?\d", text)) == 1
     assert "  ✗ faithfulness 0.416 (threshold 0.60)" in lines
-    assert "    - critical: Sentence is carried to 0.416 only" in text
+    assert "    - critical: Low support (0.416): best match in" in text
     assert "found anew" not in text
     assert "\x1b" not in text
 

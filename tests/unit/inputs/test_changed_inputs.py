@@ -242,7 +242,9 @@ def test_ctrl_c_keeps_what_was_scored_and_tells_of_the_change(data: Path, tmp_pa
     kept = score_file(data, target, METRICS, on_progress=Once(interrupt, data))
     assert (kept.interrupted, len(kept.changed_input)) == (True, 1)
     # To go on would mix two files.
-    with pytest.raises(InputError, match=r"was begun from something else: input\[0\]\.bytes was"):
+    with pytest.raises(
+        InputError, match=r"was started from other data or options: input\[0\]\.bytes was"
+    ):
         score_file(data, target, METRICS, resume=True, allow_changed_input=True)
 
 

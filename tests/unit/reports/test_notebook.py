@@ -114,7 +114,7 @@ def test_a_result_shows_verdict_scores_thresholds_and_findings() -> None:
         assert row[3] == ("–" if one.threshold is None else f"≥ {one.threshold:.2f}")
         assert row[4] == ("" if one.passed is None else "passed" if one.passed else "FAILED")
     assert ROWS[19]["question"] in found.text
-    assert "critical hallucination_rate: Sentence is carried to" in found.text
+    assert "critical hallucination_rate: Low support (" in found.text
     assert all(context in found.text for context in ROWS[19]["contexts"] if len(context) < 300)
 
 

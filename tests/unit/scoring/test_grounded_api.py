@@ -780,8 +780,8 @@ def test_signals_of_sentences_that_are_not_carried() -> None:
         signal = signal_of(metric)
         assert (signal.id, signal.metric_id, signal.severity) == (name, metric, severity)
         assert signal.message == (
-            "Sentence is carried to 0.080 only (best window: chunk 0, characters 56 to 79, with "
-            "50 % of its content words; 1300 here, 1204 in the chunk; names in no chunk: paris)."
+            "Low support (0.080): best match in context 0, characters 56 to 79, with "
+            "50 % of its content words; 1300 here, 1204 in the context; names in no context: paris."
         )
         assert FULL["contexts"][0][56:79] == "enrolled 1,204 patients"
         assert signal.evidence == "It enrolled 1,300 patients in Paris."
@@ -793,7 +793,7 @@ def test_a_sentence_of_which_no_chunk_has_a_word() -> None:
     sample = {**FULL, "ground_truth": "Dr. Ellen Marsh led it. Tom Reed sold 17 boats."}
     signal = signal_of("context_recall", sample)
     assert (signal.id, signal.severity) == ("context-recall-missing-1", "warning")
-    assert "(no chunk has a content word of it; numbers in no chunk: 17; names" in signal.message
+    assert "no context shares its content words; numbers in no context: 17; names" in signal.message
     assert signal.evidence == "Tom Reed sold 17 boats."
     assert signal.context_chunk_index is None
     assert "contextChunkIndex" not in signal.to_dict()
