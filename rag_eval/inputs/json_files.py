@@ -1,10 +1,9 @@
-"""JSON lines and JSON arrays -> blocks of rows, and what is wrong with a line in words."""
+"""JSON lines and JSON arrays -> blocks of rows."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -12,8 +11,16 @@ import msgspec
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.blocks import FileOrigin
-from rag_eval.inputs.byte_files import CUT_OFF, ByteFile, plain_name
+from rag_eval.inputs.byte_files import ByteFile, plain_name
 from rag_eval.inputs.json_blocks import JsonBlock, LineScanner, count_objects
+from rag_eval.inputs.json_faults import (
+    FAULTY,
+    cut_hint,
+    decode_leniently,
+    first_bad_byte,
+    json_type,
+    loads,
+)
 from rag_eval.inputs.row_blocks import SHARED_BLOCK_BYTES, RowBlock, RowBlocks
 from rag_eval.inputs.samples import SampleLike
 from rag_eval.inputs.schemas.documents import rows_of_document
@@ -203,8 +210,8 @@ class _LineReader:
             text = line.tobytes()
             if not text or text.isspace():
                 return
-            row = _decode_leniently(text, self._line, block.origin, self._hint)
-            if row is _FAULTY:
+            row = decode_leniently(text, self._line, block.origin, self._hint)
+            if row is FAULTY:
                 block.ordinal += 1
                 return
             block.may_be_infinite = True
@@ -236,7 +243,7 @@ class _RowReader:
             self.numbers.append(number)
             self.ordinals.append(self.ordinal)
         else:
-            fault = f"must be a JSON object, got {_json_type(row)}"
+            fault = f"must be a JSON object, got {json_type(row)}"
             if isinstance(row, list) and self.ordinal == 0 and self.origin.unit == "line":
                 fault += "; an array of samples belongs in a .json file"
             self.origin.add_fault(number, row, fault)
@@ -252,157 +259,6 @@ class _RowReader:
             self.n_bytes,
             may_be_infinite=self.may_be_infinite,
         )
-
-
-_JSON_TYPES: Final = {
-    dict: "an object",
-    list: "an array",
-    str: "a string",
-    bool: "a boolean",
-    type(None): "null",
-}
-
-
-def _json_type(value: object) -> str:
-    return _JSON_TYPES.get(type(value), "a number")
-
-
-# ------------------------------------------------------- what the fast decoder does not take
-
-_FAULTY: Final = object()
-
-
-def _decode_leniently(
-    line: bytes, number: int, origin: FileOrigin, hint: Callable[[bytes], str]
-) -> Any:
-    """A line that msgspec refuses: lone surrogate escapes are fine, all else is a fault.
-
-    ``_FAULTY`` when a fault was noted.
-    """
-    # Bytes that are not UTF-8 become surrogates U+DC80..DCFF, which no UTF-8 text holds unescaped.
-    text = line.decode("utf-8", "surrogateescape")
-    bad_byte = _first_bad_byte(line, hint)
-    value = None
-    try:
-        value = _loads(text)
-    except RecursionError:
-        fault = "is nested too deeply"
-    except ValueError as error:
-        fault = bad_byte or f"not valid JSON: {_line_fault(text, error)}"
-    else:
-        fault = ""
-        if bad_byte:
-            path = _path_of(value, lambda found: isinstance(found, str) and _has_bad_byte(found))
-            fault = f"{path} {bad_byte}".lstrip()
-    if fault:
-        origin.add_fault(number, value, fault)
-        return _FAULTY
-    return value
-
-
-def _loads(text: str | bytes) -> Any:
-    """A JSON value in which NaN is null, as in pandas; infinite numbers stay."""
-    return json.loads(text, parse_constant=lambda name: None if name == "NaN" else float(name))
-
-
-def _first_bad_byte(data: bytes, hint: Callable[[bytes], str]) -> str:
-    """``is not UTF-8: …``, or nothing when it is."""
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - data.rfind(b"\n", 0, error.start)
-        where = f"byte {column}" if line == 1 else f"line {line}, byte {column}"
-        return f"is not UTF-8: 0x{data[error.start]:02x} at {where}{hint(data)}"
-    return ""
-
-
-def _has_bad_byte(text: str) -> bool:
-    return any("\udc80" <= character <= "\udcff" for character in text)
-
-
-def _line_fault(line: str, error: ValueError) -> str:
-    """What is wrong with a line that is not JSON, and what to do about it."""
-    line = line.strip()
-    if line in ("[", "{", "[{"):
-        return (
-            "every line must be a whole JSON object. If the file is one JSON document over "
-            "several lines, rename it to end in .json"
-        )
-    if line.startswith(("{'", "[{'")):
-        return "this looks like a printed Python dict. Write each row with json.dumps(row)"
-    return json_text.syntax_fault(error) + _cut_hint(error)
-
-
-def _cut_hint(error: ValueError) -> str:
-    if isinstance(error, json.JSONDecodeError) and (
-        error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
-    ):
-        return CUT_OFF
-    return ""
-
-
-def non_finite_fault(value: object) -> str:
-    """What is wrong when a number in ``value`` is NaN or infinite, else an empty string."""
-    found: list[float] = []
-
-    def is_non_finite(item: object) -> bool:
-        if isinstance(item, float) and not math.isfinite(item):
-            found.append(item)
-            return True
-        return False
-
-    path = _path_of(value, is_non_finite)
-    if not found:
-        return ""
-    name = {math.inf: "Infinity", -math.inf: "-Infinity"}.get(found[0], "NaN")
-    return f"{path or 'it'} is {name}; wanted a finite number or null"
-
-
-def finite_rows(block: RowBlock, read: Iterable[str]) -> RowBlock:
-    """The rows without infinite numbers: a fault in a field that is read, null in any other."""
-    origin = block.origin
-    assert origin is not None
-    sound = []
-    for index, row in enumerate(block.rows):
-        assert isinstance(row, dict)
-        fault = non_finite_fault({name: row[name] for name in read if name in row})
-        if fault:
-            origin.add_fault(origin.numbers[index], row, fault)
-        else:
-            _drop_infinite(row)
-            sound.append(index)
-    return block if len(sound) == len(block) else block.taken(sound)
-
-
-def _drop_infinite(value: object) -> None:
-    stack = [value]
-    while stack:
-        held = stack.pop()
-        members = held.items() if isinstance(held, dict) else enumerate(held)  # type: ignore[arg-type]
-        for key, item in list(members):
-            if isinstance(item, (dict, list)):
-                stack.append(item)
-            elif isinstance(item, float) and not math.isfinite(item):
-                held[key] = None  # type: ignore[index]
-
-
-def _path_of(value: object, test: Callable[[object], bool]) -> str:
-    """``metadata.tags[2]``: the first place in a JSON value that passes the test."""
-    # With a stack, not recursion: the value may be as deep as the decoder takes.
-    stack: list[tuple[str, object]] = [("", value)]
-    while stack:
-        path, item = stack.pop()
-        if test(item):
-            return path
-        if isinstance(item, dict):
-            stack += [
-                (f"{path}.{key}" if path else str(key), child)
-                for key, child in reversed(item.items())
-            ]
-        elif isinstance(item, list):
-            stack += [(f"{path}[{i}]", item[i]) for i in reversed(range(len(item)))]
-    return ""
 
 
 # --------------------------------------------------------------------------------- JSON arrays
@@ -424,7 +280,7 @@ def array_blocks(file: ByteFile, skip_rows: int = 0) -> RowBlocks:
         elements = _rows_inside(elements, file)
     if not isinstance(elements, list):
         raise InputError(
-            f"{file.source} must hold a JSON array of samples, got {_json_type(elements)}"
+            f"{file.source} must hold a JSON array of samples, got {json_type(elements)}"
             "; one sample per line belongs in a .jsonl file"
         )
     row_bytes = max(1, len(data) // max(1, len(elements)))
@@ -454,22 +310,22 @@ def _rows_inside(document: dict[str, Any], file: ByteFile) -> Any:
 def _lines_of_objects(data: bytes) -> list[Any] | None:
     """The objects of JSON lines; None for anything else."""
     try:
-        rows = [_loads(line) for line in data.removeprefix(_BOM).splitlines() if line.strip()]
+        rows = [loads(line) for line in data.removeprefix(_BOM).splitlines() if line.strip()]
     except (ValueError, RecursionError):
         return None
     return rows if all(isinstance(row, dict) for row in rows) else None
 
 
 def _array_leniently(data: bytes, file: ByteFile) -> Any:
-    source, bad_byte = file.source, _first_bad_byte(data, file.encoding_hint)
+    source, bad_byte = file.source, first_bad_byte(data, file.encoding_hint)
     if bad_byte:
         raise InputError(f"{source} {bad_byte}")
     try:
-        return _loads(data)
+        return loads(data)
     except RecursionError:
         raise InputError(f"{source} is nested too deeply") from None
     except ValueError as error:
-        hint = _cut_hint(error)
+        hint = cut_hint(error)
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
             rows = _lines_of_objects(data)
             if rows is not None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import SampleBlock
@@ -18,12 +17,17 @@ from rag_eval.inputs.byte_files import source_name as file_name
 from rag_eval.inputs.csv_files import csv_blocks, separator_of
 from rag_eval.inputs.file_states import FileState, file_identity
 from rag_eval.inputs.json_blocks import JsonBlock
-from rag_eval.inputs.json_files import (
-    LineBlocks,
-    LineRows,
-    array_blocks,
-    finite_rows,
-    json_blocks,
+from rag_eval.inputs.json_faults import finite_rows
+from rag_eval.inputs.json_files import LineBlocks, LineRows, array_blocks, json_blocks
+from rag_eval.inputs.named_files import (
+    COLUMNS,
+    EXCEL,
+    TABLES,
+    DataSource,
+    check_format,
+    files_of,
+    list_name,
+    total_size,
 )
 from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.samples import TEXT_FIELDS
@@ -41,14 +45,6 @@ from rag_eval.plumbing.descriptors import is_standard_input
 
 if TYPE_CHECKING:
     from rag_eval.inputs.parquet_files import ColumnFile
-
-DataSource: TypeAlias = str | Path | Sequence[str | Path]
-
-LINES: Final = (".jsonl", ".ndjson")
-COLUMNS: Final = (".parquet", ".arrow", ".feather")
-TABLES: Final = (".csv", ".tsv")
-EXCEL: Final = ".xlsx"
-KNOWN: Final = (*LINES, ".json", *TABLES, EXCEL, *COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,15 +159,15 @@ class Input:
         columns: Sequence[str] = (),
         optional_columns: Sequence[str] = (),
     ) -> None:
-        self.paths = _paths(data)
-        self.name = file_name(self.paths[0]) if len(self.paths) == 1 else _list_name(data)
+        self.paths = files_of(data)
+        self.name = file_name(self.paths[0]) if len(self.paths) == 1 else list_name(data)
         self.found: list[FoundFields] = []
         for path in self.paths:
-            _check_name(path)
+            check_format(path)
         self._options = options or InputOptions()
         self._extra_columns = columns
         self._optional_columns = optional_columns
-        self._n_bytes = _sizes(self.paths)
+        self._n_bytes = total_size(self.paths)
         self._done = self._n_file_bytes = 0
         self._file: ByteFile | ColumnFile | None = None
         self._states: dict[str | Path, FileState | None] = {}
@@ -235,7 +231,7 @@ class Input:
         """
         self.found = []
         first_row = start.file_first_row
-        self._done = _sizes(self.paths[: start.file])
+        self._done = total_size(self.paths[: start.file])
         for number, path in enumerate(self.paths[start.file :], start.file):
             end = first_row
             skip_rows = start.row - first_row if number == start.file else 0
@@ -249,12 +245,12 @@ class Input:
                     origin.ordinals = [row + first_row for row in origin.ordinals]
                 yield block
             first_row = max(end, start.row if number == start.file else 0)
-            self._done += _sizes([path])
+            self._done += total_size([path])
             self._file = None
 
     def _file_blocks(self, path: str | Path, skip_rows: int) -> Iterator[SampleBlock]:
         self._note_state(path)
-        self._n_file_bytes = _sizes([path])
+        self._n_file_bytes = total_size([path])
         if plain_name(path).endswith(COLUMNS):
             from rag_eval.inputs.parquet_files import opened_columns
 
@@ -423,68 +419,3 @@ def _split(block: RowBlock | JsonBlock, separator: str) -> RowBlock:
             if isinstance(row.get(name), str):
                 row[name] = split_gold(row[name], separator)
     return block
-
-
-# -------------------------------------------------------------------------------------- paths
-
-
-def _paths(data: DataSource) -> list[str | Path]:
-    if isinstance(data, Mapping) or not isinstance(data, (str, Path, Sequence)):
-        raise InputError(
-            f"data must be a file name or a list of file names, got {type(data).__name__}. To "
-            "score samples in memory: evaluate_batch(samples)"
-        )
-    if not isinstance(data, (str, Path)):
-        if not data:
-            raise InputError("no file was named")
-        return [path for item in data for path in _paths(item)]
-    text = str(data)
-    if not is_standard_input(text) and Path(data).is_dir():
-        return _files_in(Path(data))
-    if is_standard_input(text) or not glob.has_magic(text) or Path(data).exists():
-        return [data]
-    found = sorted(glob.glob(text, recursive=True))  # noqa: PTH207  # may be absolute
-    if not found:
-        raise InputError(f"no file matches the pattern {text!r}; check the pattern and the folder")
-    return list(found)
-
-
-def _files_in(folder: Path) -> list[str | Path]:
-    """The files of samples in a folder, such as engines write in place of one file."""
-    found = sorted(
-        path
-        for path in folder.iterdir()
-        if path.is_file()
-        and plain_name(path).endswith(KNOWN)
-        and not path.name.startswith((".", "_"))
-    )
-    if not found:
-        raise InputError(
-            f"the folder {folder} contains no sample files ({', '.join(KNOWN)}); give a sample "
-            "file, or a folder that contains some"
-        )
-    return list(found)
-
-
-def _list_name(data: DataSource) -> str:
-    """A pattern or a folder as it is, a list as its first item and how many follow."""
-    if isinstance(data, (str, Path)):
-        return str(data)
-    return _list_name(data[0]) + (f" and {len(data) - 1} more" if len(data) > 1 else "")
-
-
-def _check_name(path: str | Path) -> None:
-    if not is_standard_input(path) and not plain_name(path).endswith(KNOWN):
-        raise InputError(
-            f"{path}: unknown file format. The name must end in {', '.join(KNOWN[:-1])} or "
-            f"{KNOWN[-1]} (text formats may be compressed: .gz or .zst). Rename or convert the "
-            "file, or give - to read JSON Lines from standard input"
-        )
-
-
-def _sizes(paths: Sequence[str | Path]) -> int:
-    """Bytes of the files together; 0 where that cannot be said."""
-    try:
-        return sum(Path(path).stat().st_size for path in paths if not is_standard_input(path))
-    except OSError:
-        return 0

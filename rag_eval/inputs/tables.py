@@ -11,7 +11,8 @@ from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.byte_files import ByteFile, opened_bytes, plain_name
 from rag_eval.inputs.csv_files import CsvTable, separator_of
 from rag_eval.inputs.file_states import unchanged
-from rag_eval.inputs.json_files import finite_rows, json_blocks
+from rag_eval.inputs.json_faults import finite_rows
+from rag_eval.inputs.json_files import json_blocks
 from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.plumbing.csv_cells import unguarded_cell
 from rag_eval.plumbing.descriptors import is_standard_input

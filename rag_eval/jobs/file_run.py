@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
-from rag_eval.inputs.opened import DataSource
+from rag_eval.inputs.named_files import DataSource
 from rag_eval.jobs.file_reports import RunReport
 from rag_eval.jobs.options import (
     checked_output,

@@ -8,7 +8,7 @@ from typing import IO, Any, Final, Literal, Unpack
 
 from rag_eval._version import __version__
 from rag_eval.errors import InputError
-from rag_eval.inputs.opened import DataSource
+from rag_eval.inputs.named_files import DataSource
 from rag_eval.inputs.samples import SampleError
 from rag_eval.jobs.file_reports import ScoreFileReport
 from rag_eval.jobs.options import check_folder, check_target

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Unpack
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.opened import DataSource, Input
+from rag_eval.inputs.named_files import DataSource
+from rag_eval.inputs.opened import Input
 from rag_eval.inputs.samples import TEXT_FIELDS, field_of, id_of, no_samples
 from rag_eval.jobs.options import input_options
 from rag_eval.judge import loop_thread

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from rag_eval.adapters.addresses import parsed_address
 from rag_eval.errors import InputError
-from rag_eval.inputs.opened import DataSource
+from rag_eval.inputs.named_files import DataSource
 from rag_eval.jobs.stream import RowStream
 from rag_eval.judge.replies import JudgeIdentity, JudgeReply
 from rag_eval.judge.server_urls import VENDOR_URLS

@@ -14,7 +14,8 @@ from rag_eval.calibration.applied import planned
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import KEPT_FAULTS, RowFault, SampleBlock
 from rag_eval.inputs.byte_files import source_name
-from rag_eval.inputs.opened import START, DataSource, Input, Position
+from rag_eval.inputs.named_files import DataSource
+from rag_eval.inputs.opened import START, Input, Position
 from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FieldMap
 from rag_eval.jobs.file_reports import FileReport

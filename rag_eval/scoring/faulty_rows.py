@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from rag_eval.errors import InputChangedError, InputError
 from rag_eval.inputs.blocks import FileOrigin, RowFault, SampleBlock
-from rag_eval.inputs.opened import DataSource, Input, InputOptions
+from rag_eval.inputs.named_files import DataSource
+from rag_eval.inputs.opened import Input, InputOptions
 from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FoundFields
 from rag_eval.kernels.columns import (

@@ -7,38 +7,20 @@ than buffers, such as a column of another type, its rows become dicts.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 
 from rag_eval.errors import InputError
-from rag_eval.inputs.arrow.arrays import (
-    ArrowBatch,
-    ArrowPath,
-    ArrowSource,
-    Bools,
-    Cells,
-    Places,
-    is_list,
-)
+from rag_eval.inputs.arrow.arrays import ArrowSource, Bools, Places
+from rag_eval.inputs.arrow.field_columns import FieldPath, FieldTable, OddColumn
 from rag_eval.inputs.arrow.packing import Part, grounded_batch, overlap_batch, part_of
-from rag_eval.inputs.arrow.texts import (
-    Rows,
-    TextLists,
-    Texts,
-    as_places,
-    ends_of,
-    first_invalid,
-    text_lists_of,
-    texts_of,
-)
-from rag_eval.inputs.arrow.values import Reader, TextReader, value_reader, values_at
+from rag_eval.inputs.arrow.texts import Rows, as_places, first_invalid
+from rag_eval.inputs.arrow.values import Reader, values_at
 from rag_eval.inputs.blocks import FileOrigin
 from rag_eval.inputs.row_texts import read_rows
 from rag_eval.inputs.samples import TEXT_FIELDS, FieldNeeds, SampleError, SampleLike, sample_name
 from rag_eval.inputs.schemas.contexts import context_texts, truth_texts
-from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
 from rag_eval.kernels.columns import SampleBatch
 
 _FIELDS: Final = (*TEXT_FIELDS, "id", "language")
@@ -49,10 +31,6 @@ _MAX_BLOCK_ROWS: Final = 8192
 # More than in blocks of rows: nothing is copied, and each block costs the threads a turn.
 _BLOCK_BYTES: Final = 1 << 22
 _WHOLE_NUMBERS: Final = tuple("cCsSiIlL")  # formats of the C data interface
-# What one text of a list counts besides its bytes: lists may hold any number of empty ones.
-_ITEM_BYTES: Final = 1
-# Of texts that may be blank, or the print of a list or an object.
-_DOUBTFUL_FIRSTS: Final = np.frombuffer(b"[{\xc2\xe1\xe2\xe3" + bytes(range(33)), np.uint8)
 
 
 def arrow_blocks(
@@ -85,10 +63,10 @@ def arrow_blocks(
     unknown = sorted(fields.keys() - set(_FIELDS))
     if unknown:
         raise InputError(f"there is no field {unknown[0]!r} (fields: {', '.join(_FIELDS)})")
-    paths = {name: _Path.of(source, fields[name]) for name in _FIELDS if name in fields}
+    paths = {name: FieldPath.of(source, fields[name]) for name in _FIELDS if name in fields}
     try:
         for batch in source.batches():
-            table = _Table(source, batch, paths)
+            table = FieldTable(source, batch, paths)
             ends = table.row_ends()
             for rows in _cuts(ends, _BLOCK_BYTES):
                 n_bytes = int(ends[rows.stop] - ends[rows.start])
@@ -110,7 +88,7 @@ def first_rows(source: ArrowSource, paths: Sequence[str]) -> list[dict[str, Any]
     readers: dict[str, Reader] = {}
     for path in paths:
         try:
-            column = _Path.of(source, path)
+            column = FieldPath.of(source, path)
             readers[path] = column.reader(batch.cells(column.column))
         except InputError:
             continue
@@ -135,143 +113,6 @@ def _cuts(ends: Places, block_bytes: int) -> Iterator[range]:
         begin = end
 
 
-# ------------------------------------------------------------------------------------ columns
-
-
-@dataclass(frozen=True, slots=True)
-class _Odd:
-    """A column that holds no texts, or not where they belong; None where it cannot be read."""
-
-    value: Reader | None
-    valid: Bools | None
-    refusal: str = ""
-
-    def has_any(self, rows: Rows) -> bool:
-        """Whether not all of some rows are null."""
-        return self.valid is None or bool(self.valid[as_places(rows)].any())
-
-
-_Column: TypeAlias = Texts | TextLists | _Odd
-
-
-class _Path(NamedTuple):
-    """A column of the table, and the way from its values to those of a field."""
-
-    column: ArrowPath
-    steps: Steps = ()
-
-    @classmethod
-    def of(cls, source: ArrowSource, path: str) -> _Path:
-        """The column of a path; where a path selects items, that of the list they are in."""
-        column = path[: path.find("[")] if "[" in path else path
-        if source.has(path) or not source.has(column):
-            return cls(source.path(path))
-        return cls(source.path(column), steps_of(path[len(column) :]))
-
-    def reader(self, cells: Cells) -> Reader:
-        """A function from a row to the value of the field."""
-        if not self.steps:
-            return value_reader(cells, self.column)
-        read = value_reader(cells, self.column)
-        return lambda row: value_at(read(row), self.steps)
-
-
-def _column_of(name: str, path: _Path, cells: Cells) -> _Column | None:
-    """The column of a field; None where it is nothing but nulls by its type."""
-    if cells.schema.format == "n":
-        return None
-    column: _Column | None = None
-    if not path.steps and is_list(cells.schema):
-        lists_allowed = name in ("contexts", "ground_truth")
-        column = text_lists_of(cells, path.column) if lists_allowed else None
-    elif not path.steps:
-        texts = texts_of(cells)
-        column = texts
-        if (name == "contexts" and not _are_single(texts)) or (
-            name == "ground_truth" and _may_be_lists(texts)
-        ):
-            column = None
-    if column is not None:
-        return column
-    try:
-        return _Odd(path.reader(cells), cells.valid if not path.steps else None)
-    except InputError as error:
-        return _Odd(None, cells.valid, str(error))
-
-
-def _are_single(texts: Texts | None) -> bool:
-    """Whether each text is one context: none is blank, and none may be the print of a list."""
-    if texts is None:
-        return False
-    data, offsets = texts.taken(range(len(texts.ends) - 1))
-    lengths = np.diff(offsets)
-    if np.any(lengths == 0 if texts.valid is None else (lengths == 0) & texts.valid):
-        return False
-    firsts = data[offsets[:-1][lengths > 0]]
-    # The last four begin the spaces that are not ASCII.
-    return not np.isin(firsts, _DOUBTFUL_FIRSTS).any()
-
-
-def _may_be_lists(texts: Texts | None) -> bool:
-    """Whether a text may be the print of a list."""
-    if texts is None:
-        return False
-    data, offsets = texts.taken(range(len(texts.ends) - 1))
-    return bool(np.any(data[offsets[:-1][np.diff(offsets) > 0]] == ord("[")))
-
-
-class _Table:
-    """A batch with the columns of our fields, which all of its blocks share."""
-
-    __slots__ = ("_readers", "batch", "columns", "paths", "source")
-
-    def __init__(self, source: ArrowSource, batch: ArrowBatch, paths: Mapping[str, _Path]) -> None:
-        self.source = source
-        self.batch = batch
-        self.paths = paths
-        self.columns: dict[str, _Column] = {}
-        for name, path in paths.items():
-            column = _column_of(name, path, batch.cells(path.column))
-            if column is not None:
-                self.columns[name] = column
-        self._readers: dict[str, Reader] = {}
-
-    def row_ends(self) -> Places:
-        """How many bytes the texts of the rows up to each have, about."""
-        total = np.zeros(len(self.batch) + 1, np.int64)
-        for name in TEXT_FIELDS:
-            column = self.columns.get(name)
-            if isinstance(column, TextLists):
-                total += ends_of(column.row_bytes() + _ITEM_BYTES * column.lengths)
-            elif column is not None and not isinstance(column, _Odd):
-                total += column.ends - column.ends[0]
-        return total
-
-    def reader(self, name: str) -> Reader | None:
-        """A function from a row of the batch to its value of a column; None where there is none."""
-        found = self._readers.get(name)
-        if found is None:
-            if not self.source.has(name):
-                return None
-            path = self.source.path(name)
-            found = self._readers[name] = value_reader(self.batch.cells(path), path)
-        return found
-
-    def field_reader(self, name: str) -> Reader | None:
-        """As :meth:`reader`, by our field; None also where the column cannot be read."""
-        column = self.columns.get(name)
-        if column is None:
-            return None
-        if isinstance(column, _Odd):
-            return column.value
-        if isinstance(column, TextLists):
-            return self.reader(self.paths[name].column.name)
-        return TextReader(column)
-
-
-# -------------------------------------------------------------------------------------- blocks
-
-
 class ArrowBlock:
     """Some rows of a batch, over its memory; see :class:`~rag_eval.inputs.blocks.SampleBlock`."""
 
@@ -279,7 +120,7 @@ class ArrowBlock:
 
     def __init__(
         self,
-        table: _Table,
+        table: FieldTable,
         rows: Rows,
         begin: int,
         first_row: int,
@@ -428,7 +269,7 @@ class ArrowBlock:
         parts = {}
         for name in _read_fields(needs):
             column = self._table.columns.get(name)
-            if isinstance(column, _Odd):
+            if isinstance(column, OddColumn):
                 if column.value is None:
                     raise InputError(column.refusal)
                 if column.has_any(rows):

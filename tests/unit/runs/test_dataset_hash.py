@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from rag_eval.inputs.opened import DataSource, Input
+from rag_eval.inputs.named_files import DataSource
+from rag_eval.inputs.opened import Input
 from rag_eval.runs.dataset_hash import DatasetHash, dataset_hash
 from rag_eval.samples import EvalSample
 from tests.tables import every_row
