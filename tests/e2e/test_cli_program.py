@@ -1,0 +1,73 @@
+"""The program around the commands: version, help, and which modules a command brings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from click import Context
+
+import rag_eval
+from rag_eval.cli.program import COMMANDS, program
+from tests.commands import invoke
+from tests.run_command import HANDBOOK
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_version() -> None:
+    assert invoke("--version").stdout == f"rag-eval {rag_eval.__version__}\n"
+
+
+def test_every_command_has_help() -> None:
+    plain = {"run", "score", "validate", "compare", "calibrate", "metrics", "history"}
+    plain |= {"gate", "estimate", "report", "show"}
+    golden = {"run", "validate", "diff", "split", "dedupe"}
+    groups = {"judge": {"debias-check"}, "cache": {"info", "clear"}, "golden": golden}
+    groups["baseline"] = {"pin", "unpin", "show", "export"}
+    groups["labels"] = {"init", "validate", "compare", "sample"}
+    groups["init"] = {"github", "gitlab"}
+    context = Context(program)
+    listed = {name: program.get_command(context, name) for name in program.list_commands(context)}
+    assert set(listed) == plain | groups.keys()
+    for name, command in listed.items():
+        # What the list of commands says of it, without importing it.
+        assert command.get_short_help_str(1000) == COMMANDS[name]
+    commands = {name: listed[name] for name in plain}
+    for group, names in groups.items():
+        inner = listed[group].commands
+        assert set(inner) == names
+        commands |= {f"{group} {name}": inner[name] for name in names}
+    for name, command in commands.items():
+        done = invoke(*name.split(), "--help")
+        assert done.exit_code == 0, f"{name}: {done.output} {done.exception!r}"
+        assert "Exit codes:" in done.stdout
+        assert done.stdout.count(f"rag-eval {name}") >= 3
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                assert parameter.help, f"{name} {parameter.name}"
+    assert "143 terminated" in invoke("--help").stdout
+    assert "Examples:" in invoke("-h").stdout
+
+
+def test_the_modules_of_a_command_come_only_with_it() -> None:
+    code = "import sys, rag_eval.cli; print({'click', 'rich', 'numpy'} & sys.modules.keys())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+    # Help is quick: no command brings arrays before it runs.
+    code = (
+        "import sys, rag_eval.cli.program; print({'numpy', 'scipy', 'jinja2'} & sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_unknown_commands_are_usage_errors() -> None:
+    done = invoke("runn", HANDBOOK)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: No such command 'runn'")
