@@ -10,7 +10,6 @@ is asked: the judges are scripts. The exit code is 2 when there is no set.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,22 +17,10 @@ from typing import Final
 
 from benchmarks.cascade_page import page
 from benchmarks.cascade_runs import FEWEST_ROWS, METRICS, Ladder, SetOutcome
-from benchmarks.validity.__main__ import chosen_sets, refusal
-from benchmarks.validity.sets import KNOWN, Trial, found_sets, load_trials
+from benchmarks.validity.command import SetsParser
+from benchmarks.validity.sets import KNOWN, Trial, load_trials
 
 RESULTS: Final = Path(__file__).resolve().parent / "validity" / "CASCADE.md"
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m benchmarks.cascade",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument("--sets", metavar="A,B", help="only these sets")
-    made.add_argument("--write", action="store_true", help=f"write {RESULTS.name} in validity/")
-    return made
 
 
 def trials(sets: Mapping[str, Path]) -> list[Trial]:
@@ -58,24 +45,13 @@ def measure(sets: Mapping[str, Path]) -> list[SetOutcome]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and, if asked, write."""
-    options = parser().parse_args(arguments)
-    found = found_sets()
-    refused = refusal(found)
-    if refused:
-        print(refused, file=sys.stderr)
-        return 2
-    try:
-        sets = chosen_sets(options.sets, found)
-    except ValueError as error:
-        parser().error(str(error))
+    parser = SetsParser("benchmarks.cascade", __doc__, RESULTS)
+    options, sets = parser.asked(arguments)
     outcomes = measure(sets)
     if not outcomes:
         print(f"no set has {FEWEST_ROWS} rows with verdicts", file=sys.stderr)
         return 2
-    text = page(outcomes)
-    print(text)
-    if options.write:
-        RESULTS.write_text(text, encoding="utf-8")
+    parser.show(page(outcomes), options)
     return 0
 
 

@@ -20,7 +20,7 @@ from benchmarks.cascade_runs import (
     Point,
     SetOutcome,
 )
-from benchmarks.validity.report import table
+from benchmarks.validity.pieces import table
 
 Column: TypeAlias = "tuple[str, Mapping[float, Point]]"
 """A row of the ladder: what was asked for, and the run of each judge."""

@@ -10,7 +10,6 @@ is 2 when there is no set.
 
 from __future__ import annotations
 
-import argparse
 import platform
 import sys
 import time
@@ -22,9 +21,9 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from benchmarks.refit_runs import METRIC, N_DRAWS, SEED, SIZES, Draw, LabelledSet
-from benchmarks.validity.__main__ import chosen_sets, refusal
-from benchmarks.validity.report import table
-from benchmarks.validity.sets import found_sets, load_trials
+from benchmarks.validity.command import SetsParser
+from benchmarks.validity.pieces import table
+from benchmarks.validity.sets import load_trials
 from rag_eval.calibration.refitting import refit_weights
 from rag_eval.stats.index_sources import Resampling
 
@@ -51,19 +50,6 @@ NOTES: Final = """\
 - All sets are English, and the shipped weights were chosen on sets that include these: see
   [RESULTS.md](RESULTS.md).
 """
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m benchmarks.refits",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument("--sets", metavar="A,B", help="only these sets")
-    made.add_argument("--draws", type=int, default=N_DRAWS, metavar="N", help="of each set")
-    made.add_argument("--write", action="store_true", help=f"write {RESULTS.name} in validity/")
-    return made
 
 
 Pick: TypeAlias = Callable[[Draw], float]
@@ -213,24 +199,14 @@ def _sets(outcome: SizeOutcome) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and, if asked, write."""
-    options = parser().parse_args(arguments)
-    found = found_sets()
-    refused = refusal(found)
-    if refused:
-        print(refused, file=sys.stderr)
-        return 2
-    try:
-        sets = chosen_sets(options.sets, found)
-    except ValueError as error:
-        parser().error(str(error))
+    parser = SetsParser("benchmarks.refits", __doc__, RESULTS)
+    parser.add_argument("--draws", type=int, default=N_DRAWS, metavar="N", help="of each set")
+    options, sets = parser.asked(arguments)
     labelled, shuffled = measure(sets, options.draws)
     if not any(outcome.draws for outcome in labelled.values()):
         print(f"no set has labels of {METRIC} for a refit", file=sys.stderr)
         return 2
-    text = page(labelled, shuffled, refit_seconds())
-    print(text)
-    if options.write:
-        RESULTS.write_text(text, encoding="utf-8")
+    parser.show(page(labelled, shuffled, refit_seconds()), options)
     return 0
 
 

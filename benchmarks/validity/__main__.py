@@ -9,43 +9,18 @@ The exit code is 1 when the grounded profile differs from its definition, 2 when
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from benchmarks.validity.command import SetsParser
 from benchmarks.validity.outcomes import Outcome, definition_checks, measure_trial
 from benchmarks.validity.peers import missing_packages
 from benchmarks.validity.report import page
-from benchmarks.validity.sets import absence, found_sets, load_trials
+from benchmarks.validity.sets import load_trials
 
 RESULTS: Final = Path(__file__).resolve().parent / "RESULTS.md"
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    made = argparse.ArgumentParser(
-        prog="python -m benchmarks.validity",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument("--sets", metavar="A,B", help="only these sets")
-    made.add_argument("--resamples", type=int, default=300, metavar="N", help="default: 300")
-    made.add_argument("--write", action="store_true", help="write RESULTS.md beside this module")
-    return made
-
-
-def chosen_sets(names: str | None, found: Mapping[str, Path]) -> dict[str, Path]:
-    """The sets asked for, all by default; an absent one is a ValueError."""
-    if names is None:
-        return dict(found)
-    wanted = [name.strip() for name in names.split(",")]
-    absent = [name for name in wanted if name not in found]
-    if absent:
-        raise ValueError(f"no set {', '.join(absent)}; found: {', '.join(found)}")
-    return {name: path for name, path in found.items() if name in wanted}
 
 
 def measure(sets: Mapping[str, Path], n_draws: int, missing: Sequence[str]) -> list[Outcome]:
@@ -58,33 +33,16 @@ def measure(sets: Mapping[str, Path], n_draws: int, missing: Sequence[str]) -> l
     return outcomes
 
 
-def refusal(found: Mapping[str, Path]) -> str | None:
-    """Why nothing can be measured, or None."""
-    if find_spec("sklearn") is None:
-        return "scikit-learn is missing: pip install -e '.[validity]'"
-    return None if found else absence()
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and, if asked, write."""
-    options = parser().parse_args(arguments)
-    found = found_sets()
-    refused = refusal(found)
-    if refused:
-        print(refused, file=sys.stderr)
-        return 2
-    try:
-        sets = chosen_sets(options.sets, found)
-    except ValueError as error:
-        parser().error(str(error))
+    parser = SetsParser("benchmarks.validity", __doc__, RESULTS)
+    parser.add_argument("--resamples", type=int, default=300, metavar="N", help="default: 300")
+    options, sets = parser.asked(arguments)
     missing = missing_packages()
     for package in missing:
         print(f"{package} is not installed: its scores are left out", file=sys.stderr)
     outcomes = measure(sets, options.resamples, missing)
-    text = page(outcomes, missing, options.resamples)
-    print(text)
-    if options.write:
-        RESULTS.write_text(text, encoding="utf-8")
+    parser.show(page(outcomes, missing, options.resamples), options)
     return 0 if all(check.holds for check in definition_checks(outcomes)) else 1
 
 

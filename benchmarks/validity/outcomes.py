@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.validity import peers, scorers
+from benchmarks.validity.certainty import Certainty, certainty
 from benchmarks.validity.defaults import Passed, passed_shares
 from benchmarks.validity.measures import (
     Agreement,
@@ -36,6 +37,8 @@ class Outcome:
         The profiles first, then the peers.
     passed : dict
         Of answers labelled for faithfulness: what passes under the defaults and other gates.
+    certainty : Certainty or None
+        Of the same: what low and high scores of the grounded profile say.
     """
 
     set_name: str
@@ -45,17 +48,19 @@ class Outcome:
     share_good: float
     by_scorer: dict[str, Agreement]
     passed: dict[str, Passed]
+    certainty: Certainty | None
 
 
 def measure_trial(trial: Trial, n_draws: int, missing: Sequence[str]) -> Outcome:
     """Score the cases by both profiles and by the peers that can run, and compare with people."""
     draws = resamples(trial.good, trial.groups, n_draws)
+    by_profile = {profile: scorers.profile_scores(trial, profile) for profile in scorers.PROFILES}
     by_scorer = {}
-    for profile in scorers.PROFILES:
-        cut = scorers.threshold(trial, profile)
-        by_scorer[profile] = _figures(trial, scorers.profile_scores(trial, profile), draws, cut)
+    for profile, scores in by_profile.items():
+        by_scorer[profile] = _figures(trial, scores, draws, scorers.threshold(trial, profile))
     for peer in peers.peers_of(trial.metric, missing):
         by_scorer[peer.name] = _figures(trial, peer.make()(trial), draws, None)
+    is_answer = trial.metric == "faithfulness"
     return Outcome(
         trial.set_name,
         trial.metric,
@@ -63,7 +68,8 @@ def measure_trial(trial: Trial, n_draws: int, missing: Sequence[str]) -> Outcome
         len(set(trial.groups)),
         sum(trial.good) / len(trial.good),
         by_scorer,
-        passed_shares(trial) if trial.metric == "faithfulness" else {},
+        passed_shares(trial) if is_answer else {},
+        certainty(trial.good, by_profile["grounded"]) if is_answer else None,
     )
 
 

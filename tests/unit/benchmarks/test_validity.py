@@ -18,7 +18,8 @@ import pytest
 
 import rag_eval
 from benchmarks.validity import __main__ as command
-from benchmarks.validity import measures, peers, report, scorers, sets
+from benchmarks.validity import measures, peers, pieces, report, scorers, sets
+from benchmarks.validity.certainty import Band, certainty, pooled
 from benchmarks.validity.outcomes import Outcome, definition_checks, measure_trial
 from benchmarks.validity.sets import Pair, Row, Trial
 from tests.tables import every_row
@@ -128,6 +129,19 @@ def test_differences_and_means_are_taken_draw_by_draw() -> None:
     mean = measures.mean_of([left, right])
     assert mean.value == pytest.approx(0.7)
     assert mean.draws.tolist() == pytest.approx([0.6, 0.8])
+
+
+def test_what_low_and_high_scores_say() -> None:
+    good = [True] * 4 + [False] * 2
+    found = certainty(good, np.array([1.0, 0.95, 0.5, math.nan, 0.39, 0.96]))
+    assert found.low == Band(1 / 4, 1 / 2)
+    assert found.low.share_bad == pytest.approx(2 / 3)  # as if both classes had as many rows
+    assert found.high == Band(2 / 4, 1 / 2)
+    assert found.high.share_bad == 0.5
+    # From .5 on 3 of 4 good ones pass and 1 of 2 bad ones.
+    assert found.best_cut == 0.5
+    assert pooled([found.low, Band(0.75, 1.0)]) == Band(0.5, 0.75)
+    assert math.isnan(Band(0.0, 0.0).share_bad)
 
 
 # ---------------------------------------------------------------------------------------- sets
@@ -293,8 +307,8 @@ def test_chunk_scores_of_overlap_are_what_its_cut_is_for() -> None:
 
 def test_every_metric_has_a_threshold_in_both_profiles() -> None:
     assert scorers.THRESHOLDS["grounded"].keys() == scorers.THRESHOLDS["overlap"].keys()
-    assert set(report.METRIC_ORDER) == scorers.THRESHOLDS["overlap"].keys()
-    assert report.ABOUT.keys() == set(report.METRIC_ORDER)
+    assert set(pieces.METRIC_ORDER) == scorers.THRESHOLDS["overlap"].keys()
+    assert report.ABOUT.keys() == set(pieces.METRIC_ORDER)
 
 
 # --------------------------------------------------------------------------------------- peers
@@ -426,6 +440,14 @@ def test_page_says_what_was_measured_and_shows_no_row(monkeypatch: pytest.Monkey
     assert "| wice | faithfulness | 0.7604 | 0.7730 | 1.0000 | **differs** |" in text
     assert "context_recall (stand-in), 1 set" in text
     assert text.count("\n## ") == len(set(text.split("\n## ")[1:]))
+    # Version 2 was measured on one set of claims that stand in for ground truths, as here, and on
+    # seven sets of faithfulness.
+    assert (
+        "| context_recall (stand-in), 1 set | 0.760 | 1.000 | 0.616 | 1.000 | 0.684 | 1.000 |"
+        in text
+    )
+    assert "| faithfulness, 1 set | 0.822" not in text
+    assert "| wice | 1.00 | 0.00 | 1.00 | 1.00 | 1.00 | 0.00 | 0.00 |" in text
 
 
 def test_chunks_are_also_ranked_inside_their_lists() -> None:
@@ -466,7 +488,8 @@ def test_command_says_that_there_is_no_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RAG_EVAL_DATA", str(tmp_path))
-    assert command.main([]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        command.main([])
     assert "no labelled set" in capsys.readouterr().err
 
 
@@ -492,8 +515,18 @@ def test_command_measures_the_sets_asked_for(
     assert (tmp_path / "RESULTS.md").read_text(encoding="utf-8").strip() == out.strip()
     assert "| mine | faithfulness | 6 | 6 | 0.50 |" in out
     assert "| yours |" not in out
-    with pytest.raises(SystemExit):
-        command.main(["--sets", "neither"])
+    with pytest.raises(SystemExit, match="2"):
+        command.main(["--sets", "neither, mine"])
+    assert "no set neither; found: mine, yours" in capsys.readouterr().err
+
+
+def test_command_says_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("benchmarks.validity.command.find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match="2"):
+        command.main([])
+    assert "scikit-learn is missing: pip install" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------- labelled rows
