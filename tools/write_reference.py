@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from rich_click.rich_panel import RichCommandPanel, RichOptionPanel
 
 import rag_eval
-from rag_eval.cli.program import program
+from rag_eval.cli.program import COMMANDS, program
 from rag_eval.options.declared import Option, declared, for_python
 from rag_eval.options.file_types import (
     BatchScorerOptions,
@@ -80,20 +81,33 @@ _MODULES = {
 
 
 def command_page() -> str:
-    """Every command with its arguments and flags."""
+    """Every command with its arguments and flags, grouped as in the help."""
     lines = [
         "# Command line",
         "",
         _NOTE,
         "",
-        "Data goes to standard output, everything else to standard error. Exit codes: 0 pass,",
-        "1 a gate failed, 2 bad input or usage, 3 the judge cannot be used or its budget is spent,",
-        "130 interrupted (Ctrl-C), 143 terminated (SIGTERM).",
+        "This page lists every command with its flags, in the groups of `rag-eval --help`. Data",
+        "goes to standard output, everything else to standard error.",
         "",
+        *_exit_codes(),
+        *_command_section("rag-eval", program, "##"),
     ]
-    for path, command in _commands("rag-eval", program):
-        lines += _command_section(path, command)
+    context = click.Context(program)
+    for title, names in command_groups().items():
+        lines += [f"## {title}", ""]
+        for name in names:
+            command = program.get_command(context, name)
+            assert command is not None
+            for path, inner in _commands(f"rag-eval {name}", command):
+                lines += _command_section(path, inner, "###")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def command_groups() -> dict[str, list[str]]:
+    """The commands by the panels of the program's help."""
+    panels = [panel for panel in program.panels if isinstance(panel, RichCommandPanel)]
+    return {panel.name: list(panel.commands) for panel in panels}
 
 
 def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
@@ -106,16 +120,62 @@ def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Co
             yield from _commands(f"{path} {name}", inner)
 
 
-def _command_section(path: str, command: click.Command) -> list[str]:
+def exit_codes() -> dict[str, dict[int, str]]:
+    """What each exit code of each command means, by its help; groups of commands have none."""
+    context = click.Context(program)
+    found = {}
+    for name in COMMANDS:
+        command = program.get_command(context, name)
+        assert command is not None
+        for path, inner in _commands(name, command):
+            if not isinstance(inner, click.Group) or inner.invoke_without_command:
+                text = (inner.epilog or "").removeprefix("Exit codes: ")
+                parts = (part.split(" ", 1) for part in text.split(" · "))
+                found[path] = {int(code): meaning for code, meaning in parts}
+    return found
+
+
+def _exit_codes() -> list[str]:
+    lines = [
+        "## Exit codes",
+        "",
+        "| command | 0 | 1 | 2 | 3 |",
+        "|---|---|---|---|---|",
+    ]
+    found = exit_codes()
+    for names in command_groups().values():
+        for name in names:
+            for path in (path for path in found if path.split()[0] == name):
+                cells = [_cell(found[path].get(code, "–")) for code in range(4)]
+                lines.append(f"| `{path}` | {' | '.join(cells)} |")
+    return [
+        *lines,
+        "",
+        "Code 2 is also given for a wrong flag or argument. Every command ends with 130 after",
+        "Ctrl-C and with 143 after SIGTERM; `run` writes a partial result first, and `score` keeps",
+        "what was scored. It ends with 141 if the reader of its output closes the pipe, and with",
+        "70 and a traceback after a defect of rag_eval itself.",
+        "",
+    ]
+
+
+def _command_section(path: str, command: click.Command, level: str) -> list[str]:
     # As commands have them: click keeps the flag of help that it first made for a command.
     names = program.context_settings["help_option_names"]
     context = click.Context(command, info_name=path, help_option_names=names)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
-    lines = [f"## `{path}`", "", f"    {usage}", "", *_prose(command.help or ""), ""]
-    rows = [_option_row(option, context) for option in command.params]
-    rows = [row for row in rows if row]
-    if rows:
-        lines += ["| flag | what | default |", "|---|---|---|", *rows, ""]
+    lines = [f"{level} `{path}`", "", f"    {usage}", "", *_prose(command.help or ""), ""]
+    panels = [one for one in getattr(command, "panels", ()) if isinstance(one, RichOptionPanel)]
+    tables: dict[str, list[str]] = {panel.name: [] for panel in panels}
+    panel_of = {flag: panel.name for panel in panels for flag in panel.options}
+    for option in command.params:
+        row = _option_row(option, context)
+        if row:
+            tables.setdefault(panel_of.get(option.opts[0], "Options"), []).append(row)
+    tables = {title: rows for title, rows in tables.items() if rows}
+    for title, rows in tables.items():
+        heading = [f"**{title}**", ""] if len(tables) > 1 else []
+        lines += [*heading, "| flag | what | default |", "|---|---|---|", *rows, ""]
     return lines
 
 

@@ -28,8 +28,8 @@ _OF_WRITING: Final = declared(ScoreFileOptions).keys() - declared(RunOptions)
 
 @click.command(
     "score",
-    epilog="Exit codes: 0 all rows written · 2 bad input or usage, or the disk is full · "
-    f"{ENDED_CODES}, what was scored is kept",
+    epilog="Exit codes: 0 all rows written · 2 bad input or usage, or the disk is full · 3 judge "
+    f"unavailable or budget reached · {ENDED_CODES}, what was scored is kept",
 )
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from rag_eval.cli.panels import panel_of
 from rag_eval.cli.printing import say
 from rag_eval.cli.program import COMMANDS, program
+from tests.docs_pages import tool
 from tests.tables import every_row
 from tests.unit.cli.test_flags import command
 
@@ -185,3 +186,15 @@ def test_lines_on_a_terminal_wrap_at_words(
     assert len(lines) > 3
     assert " ".join(lines) == text
     assert all(len(line) <= 30 or " " not in line for line in lines)
+
+
+def test_the_reference_is_grouped_as_the_help_is() -> None:
+    page = tool("write_reference").command_page()
+    panels = re.split(r"^╭─ (.+?) ─+╮$", helped(), flags=re.MULTILINE)[3:]
+    sections = re.split(r"^## ([A-Z].*)$", page, flags=re.MULTILINE)[3:]
+    assert sections[::2] == panels[::2]
+    for section, panel in zip(sections[1::2], panels[1::2], strict=True):
+        top = re.findall(r"^### `rag-eval ([\w-]+)`$", section, re.MULTILINE)
+        assert top == re.findall(r"^│ (\w+) ", panel, re.MULTILINE)
+    flags = page.partition("\n### `rag-eval run`\n")[2].partition("\n### ")[0]
+    assert re.findall(r"^\*\*(.+)\*\*$", flags, re.MULTILINE) == PANELS
