@@ -220,13 +220,12 @@ cdef inline bint has_line_head(text_t text) noexcept nogil:
     return text.size > 0 and read_line_head(text.bytes, text.size, 0).end > 0
 
 
-cdef inline int clean_text(cleaner_t* cleaner, text_t text, bint keep_square, text_t* cleaned,
-                           bint* ascii) noexcept nogil:
+cdef inline int clean_text(cleaner_t* cleaner, text_t text, bint keep_square,
+                           text_t* cleaned) noexcept nogil:
     """Point ``cleaned`` at the text, cleaned until the next call; 0, or -1 without memory."""
     cdef int care = care_of_bytes(text.bytes, text.size)
     cdef bint composed = False
-    ascii[0] = not care & CARE_HIGH
-    if not ascii[0] and not is_composed(text.bytes, text.size):
+    if care & CARE_HIGH and not is_composed(text.bytes, text.size):
         if compose_text(cleaner, text):
             return -1
         text.bytes = cleaner.composed.bytes

@@ -10,30 +10,9 @@ cdef extern from "unicode_tables.h" nogil:
     uint8_t code_point_flags(uint32_t code_point) noexcept
     uint32_t code_point_lower(uint32_t code_point) noexcept
 
-
-cdef inline uint32_t decode_code_point(const uint8_t* text, int64_t size, int64_t at,
-                                       int* width) noexcept nogil:
-    """Code point at byte ``at``; lone surrogates decode as themselves.
-
-    A broken sequence, which checked columns never hold, counts as one byte of U+FFFD.
-    """
-    cdef uint32_t lead = text[at]
-    cdef int64_t left = size - at
-    width[0] = 1
-    if lead < 0x80:
-        return lead
-    if lead >= 0xC2 and lead < 0xE0 and left >= 2:
-        width[0] = 2
-        return (lead & 0x1F) << 6 | (text[at + 1] & 0x3F)
-    if lead >= 0xE0 and lead < 0xF0 and left >= 3:
-        width[0] = 3
-        return (lead & 0x0F) << 12 | <uint32_t> (text[at + 1] & 0x3F) << 6 | (text[at + 2] & 0x3F)
-    if lead >= 0xF0 and lead < 0xF5 and left >= 4:
-        width[0] = 4
-        lead = ((lead & 0x07) << 18 | <uint32_t> (text[at + 1] & 0x3F) << 12
-                | <uint32_t> (text[at + 2] & 0x3F) << 6 | (text[at + 3] & 0x3F))
-        return lead if lead < 0x110000 else 0xFFFD
-    return 0xFFFD
+cdef extern from "utf8_points.h" nogil:
+    uint32_t decode_code_point(const uint8_t* text, int64_t size, int64_t at,
+                               int* width) noexcept
 
 
 cdef inline int encode_code_point(uint32_t code_point, uint8_t* out) noexcept nogil:

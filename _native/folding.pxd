@@ -29,8 +29,6 @@ cdef inline int64_t fold_by_decomposition(points_t* work, const uint8_t* text, i
         if add_decomposed(work, decode_code_point(text, size, at, &width)):
             return -1
         at += width
-    if order_marks(work):
-        return -1
     # Folded behind the decomposition, which is then dropped: a ligature takes up to three places.
     n_decomposed = work.size
     for i in range(n_decomposed):
@@ -55,6 +53,9 @@ cdef inline int64_t fold_by_decomposition(points_t* work, const uint8_t* text, i
     for i in range(n_kept):
         work.points[i] = work.points[n_decomposed + i]
     work.size = n_kept
+    # Now that nothing which is left out stands between two marks.
+    if order_marks(work):
+        return -1
     compose(work)
     return encode_points(work, out)
 

@@ -21,29 +21,27 @@ cdef extern from "fold_tables.h" nogil:
     uint32_t FOLD_NUMBER
     uint32_t FOLD_BARE
     uint32_t FOLD_CONTEXT
-    uint32_t FOLD_NFC_CHECK
     uint32_t FOLD_COMPOSES
     uint32_t FOLD_SPACE
     uint32_t FOLD_DECIMAL
+    uint32_t FOLD_CHANGES
     uint32_t fold_flags(uint32_t code_point) noexcept
     uint32_t fold_base(uint32_t code_point) noexcept
     uint8_t combining_class(uint32_t code_point) noexcept
     int canonical_decomposition(uint32_t code_point, const uint32_t** parts) noexcept
-    uint32_t canonical_composition(uint32_t first, uint32_t second) noexcept
 
-cdef extern from "byte_kinds.h" nogil:
-    int64_t next_high_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
+cdef extern from "nfc_check.h" nogil:
+    uint32_t HANGUL_FIRST
+    uint32_t HANGUL_L
+    uint32_t HANGUL_V
+    uint32_t HANGUL_T
+    uint32_t N_HANGUL_V
+    uint32_t N_HANGUL_T
+    uint32_t N_HANGUL
+    uint32_t composed_pair(uint32_t first, uint32_t second) noexcept
+    bint is_composed(const uint8_t* text, int64_t size) noexcept
 
 cdef enum:
-    # Hangul syllables are composed by arithmetic (Unicode, section 3.12).
-    HANGUL_FIRST = 0xAC00
-    HANGUL_L = 0x1100
-    HANGUL_V = 0x1161
-    HANGUL_T = 0x11A7          # one before the first final
-    N_HANGUL_L = 19
-    N_HANGUL_V = 21
-    N_HANGUL_T = 28
-    N_HANGUL = 19 * 21 * 28
     SHORT_RUN = 24             # marks that are sorted by insertion; more are counted
 
 
@@ -141,17 +139,6 @@ cdef inline int order_marks(points_t* text) noexcept nogil:
     return 0
 
 
-cdef inline uint32_t composed_pair(uint32_t first, uint32_t second) noexcept nogil:
-    """What two code points compose to, or 0."""
-    if HANGUL_L <= first < HANGUL_L + N_HANGUL_L and HANGUL_V <= second < HANGUL_V + N_HANGUL_V:
-        return HANGUL_FIRST + ((first - HANGUL_L) * N_HANGUL_V + second - HANGUL_V) * N_HANGUL_T
-    if (HANGUL_FIRST <= first < HANGUL_FIRST + N_HANGUL
-            and (first - HANGUL_FIRST) % N_HANGUL_T == 0
-            and HANGUL_T < second < HANGUL_T + N_HANGUL_T):
-        return first + second - HANGUL_T
-    return canonical_composition(first, second)
-
-
 cdef inline void compose(points_t* text) noexcept nogil:
     """Canonical composition of an ordered decomposition, in place."""
     cdef int64_t n_out = 0, starter = -1, i
@@ -183,17 +170,6 @@ cdef inline bint may_continue(uint32_t code_point, uint32_t flags) noexcept nogi
     """
     return (flags & (FOLD_MARK | FOLD_COMPOSES) != 0 or 0x1160 <= code_point <= 0x11FF
             or code_point == 0x34F or 0xFE00 <= code_point <= 0xFE0F)
-
-
-cdef inline bint is_composed(const uint8_t* text, int64_t size) noexcept nogil:
-    """No code point of the text calls for normalisation (NFC)."""
-    cdef int64_t at = next_high_byte(text, size, 0)
-    cdef int width
-    while at < size:
-        if fold_flags(decode_code_point(text, size, at, &width)) & FOLD_NFC_CHECK:
-            return False
-        at = next_high_byte(text, size, at + width)
-    return True
 
 
 cdef inline int64_t encode_points(const points_t* text, uint8_t* out) noexcept nogil:

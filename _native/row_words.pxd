@@ -9,15 +9,13 @@ from claim_sentences cimport (
     cut_sentences, mark_capitals, sentence_t, sentences_t,
 )
 from clean_text cimport clean_text, cleaner_t, close_cleaner, origins_t
-from code_points cimport decode_code_point
 from given_stems cimport close_given_stems, given_stems_t
 from lexicon cimport (
     IS_STOP_WORD, clear_lexicon, close_lexicon, count_languages, form_bytes, form_size, form_t,
     lexicon_t, look_up_forms, number_words, open_lexicon, read_forms,
 )
-from normal_forms cimport FOLD_LATIN, FOLD_LETTER, fold_flags
 from primitives cimport (
-    hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint32_t, uint64_t,
+    hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint64_t,
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
 from word_facts cimport detected_language, language_counts_t, word_facts_t
@@ -25,7 +23,6 @@ from words cimport close_word_cutter, cut_words, open_word_cutter, word_cutter_t
 
 cdef extern from "byte_kinds.h" nogil:
     int64_t count_ascii_letters(const uint8_t* bytes, int64_t size) noexcept
-    int64_t next_high_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
 
 cdef enum:
     DETECT = -1      # the language is found in the texts
@@ -94,25 +91,6 @@ cdef inline int begin_row(row_words_t* words, int64_t n_slots, bint keep_square)
     return clear_lexicon(&words.lexicon, n_slots)
 
 
-cdef inline void count_letters(language_counts_t* counts, text_t text, bint ascii) noexcept nogil:
-    """Count the letters by which the dominant alphabet is told."""
-    cdef int64_t at = -1
-    cdef uint32_t flags
-    cdef int width = 1
-    counts.plain += count_ascii_letters(text.bytes, text.size)
-    if ascii:
-        return
-    while True:
-        at = next_high_byte(text.bytes, text.size, at + width)
-        if at == text.size:
-            return
-        flags = fold_flags(decode_code_point(text.bytes, text.size, at, &width))
-        if flags & FOLD_LATIN:
-            counts.accented += 1
-        elif flags & FOLD_LETTER:
-            counts.other += 1
-
-
 cdef inline int take_words(row_words_t* words, piece_t* piece) noexcept nogil:
     """Number the words just cut and add them to the row's; 0, or -1 without memory."""
     cdef int64_t first = words.n_words, n_words = words.cutter.n_words
@@ -175,15 +153,16 @@ cdef inline int add_piece(row_words_t* words, text_t text, int wants,
                           piece_t* piece) noexcept nogil:
     """Clean and cut one text; 0, or -1 without memory."""
     cdef text_t cleaned
-    cdef bint ascii = False
     memset(piece, 0, sizeof(piece_t))
     piece.origin = words.cleaner.origins.size
-    if clean_text(&words.cleaner, text, words.keep_square, &cleaned, &ascii):
+    if clean_text(&words.cleaner, text, words.keep_square, &cleaned):
         return -1
-    count_letters(&words.counts, cleaned, ascii)
     words.cutter.wants_letters = wants & WANTS_LETTERS != 0
     if cut_words(&words.cutter, &words.lexicon.store, cleaned) or take_words(words, piece):
         return -1
+    words.counts.plain += count_ascii_letters(cleaned.bytes, cleaned.size)
+    words.counts.accented += words.cutter.n_accented
+    words.counts.other += words.cutter.n_other
     if wants & WANTS_LETTERS and take_letters(words, piece):
         return -1
     if wants & WANTS_SENTENCES and take_sentences(words, cleaned, piece):

@@ -11,13 +11,15 @@ from code_points cimport decode_code_point
 from folding cimport fold_token
 from markup cimport END_OF_TEXT, is_token_point, peek, place_before
 from normal_forms cimport (
-    FOLD_APOSTROPHE, FOLD_DIGIT, FOLD_GLUED, FOLD_IGNORED, FOLD_MARK, FOLD_NUMERAL, FOLD_WORD,
-    close_points, fold_flags, points_t,
+    FOLD_APOSTROPHE, FOLD_BARE, FOLD_CHANGES, FOLD_DIGIT, FOLD_GLUED, FOLD_IGNORED, FOLD_LATIN,
+    FOLD_LETTER, FOLD_MARK, FOLD_NUMERAL, FOLD_WORD, close_points, fold_flags, points_t,
 )
 from primitives cimport int64_t, reserve, span_t, text_t, uint8_t, uint32_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
 
 cdef extern from "byte_kinds.h" nogil:
+    const uint8_t byte_kinds[256]
+    uint8_t BYTE_WORD
     int64_t next_odd_byte(const uint8_t* bytes, int64_t size, int64_t at) noexcept
 
 cdef extern from "byte_blocks.h" nogil:
@@ -38,6 +40,9 @@ cdef struct word_cutter_t:
     span_t* spans              # ... and where they stand in the text
     int64_t spans_capacity
     int64_t n_words
+    int64_t base               # where the text at hand lies in the store, ASCII in lower case
+    int64_t n_accented         # Latin letters of the text at hand that are not ASCII
+    int64_t n_other            # ... letters of other scripts
     bint wants_letters
     lowered_t letters          # words of the text at hand, a blank after each
 
@@ -109,13 +114,9 @@ cdef inline int add_literal(word_cutter_t* cutter, lowered_t* store, const char*
     return add_word(cutter, store, at, store.size, begin, end)
 
 
-cdef inline int add_folded(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
-                           int64_t begin, int64_t end) noexcept nogil:
-    cdef int64_t at = store.size
-    cdef int64_t size = fold_token(&cutter.points, store, text + begin, end - begin)
-    if size < 0:
-        return -1
-    return add_word(cutter, store, at, at + size, begin, end) if size else 0
+cdef inline bint changes(uint32_t seen) noexcept nogil:
+    """Text with these flags may change when it is folded; otherwise its form is in the store."""
+    return seen & FOLD_CHANGES != 0 or (seen & FOLD_MARK != 0 and seen & FOLD_BARE != 0)
 
 
 # ------------------------------------------------------------------------------------ spaced words
@@ -164,25 +165,54 @@ cdef inline int64_t past_decimals(const uint8_t* text, int64_t size, int64_t at)
     return at
 
 
-cdef inline int64_t word_end(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
-    """Past the spaced word that begins at ``at``."""
-    cdef int64_t joined
-    cdef uint32_t flags
-    cdef bint digit = False
+cdef inline int64_t run_end(word_cutter_t* cutter, const uint8_t* text, int64_t size, int64_t at,
+                            uint32_t kinds, uint32_t* seen, uint32_t* last) noexcept nogil:
+    """Past the run of code points of some kinds that begins at ``at``.
+
+    Counts its letters; ``seen`` is all its flags, ``last`` those of the last code point.
+    """
+    cdef uint32_t flags = 0, all_flags = 0
+    cdef int64_t n_letters = 0, n_latin = 0, past = at
     cdef int width
-    while at < size:
-        flags = fold_flags(decode_code_point(text, size, at, &width))
-        if not flags & (FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED):
-            break
-        digit = flags & FOLD_DIGIT != 0
-        at += width
+    last[0] = 0
+    while past < size:
+        at = past
+        if text[at] < 0x80:
+            # Already in lower case where the form is looked for.
+            flags = (FOLD_DIGIT | FOLD_BARE if text[at] <= 0x39 else FOLD_WORD | FOLD_BARE)
+            if not byte_kinds[text[at]] & BYTE_WORD or not flags & kinds:
+                break
+            past = at + 1
+        else:
+            flags = fold_flags(decode_code_point(text, size, at, &width))
+            if not flags & kinds:
+                break
+            n_letters += flags & FOLD_LETTER != 0
+            n_latin += flags & FOLD_LATIN != 0
+            past = at + width
+        all_flags |= flags
+        last[0] = flags
+    cutter.n_accented += n_latin
+    cutter.n_other += n_letters - n_latin
+    seen[0] = all_flags
+    return past
+
+
+cdef inline int64_t word_end(word_cutter_t* cutter, const uint8_t* text, int64_t size, int64_t at,
+                             uint32_t* seen) noexcept nogil:
+    """Past the spaced word that begins at ``at``; ``seen`` is its flags."""
+    cdef int64_t joined
+    cdef uint32_t last
+    at = run_end(cutter, text, size, at, FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED, seen,
+                 &last)
     while True:
-        joined = past_thousands(text, size, at) if digit else at
+        joined = past_thousands(text, size, at) if last & FOLD_DIGIT else at
         if joined == at:
             joined = past_decimals(text, size, at)
         if joined == at:
             return at
-        digit = True
+        last = FOLD_DIGIT
+        seen[0] |= FOLD_CHANGES
         at = joined
 
 
@@ -212,19 +242,20 @@ cdef inline bint opens_negation(const uint8_t* text, int64_t size, int64_t end,
 
 
 cdef inline int add_spaced(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
-                           int64_t size, int64_t begin, int64_t end) noexcept nogil:
+                           int64_t size, int64_t begin, int64_t end,
+                           uint32_t seen) noexcept nogil:
     """Add a spaced word: ``n't`` as ``not``, ``'s`` not at all; 0, or -1 without memory."""
-    cdef int64_t at = store.size, form_size, stem_end, past = 0
+    cdef int64_t at = cutter.base + begin, form_size = end - begin, stem_end, past = 0
     cdef const uint8_t* form
     if is_clitic(text, begin, end):
         return 0
-    form_size = fold_token(&cutter.points, store, text + begin, end - begin)
-    if form_size < 0:
-        return -1
-    if form_size == 0:
-        return 0
-    if store.bytes[store.size - 1] != 0x6E or not opens_negation(text, size, end, &past):
-        return add_word(cutter, store, at, store.size, begin, end)
+    if changes(seen):
+        at = store.size
+        form_size = fold_token(&cutter.points, store, text + begin, end - begin)
+        if form_size <= 0:
+            return <int> form_size
+    if store.bytes[at + form_size - 1] != 0x6E or not opens_negation(text, size, end, &past):
+        return add_word(cutter, store, at, at + form_size, begin, end)
     stem_end = place_before(text, end)
     form = store.bytes + at
     form_size -= 1
@@ -244,46 +275,53 @@ cdef inline int add_spaced(word_cutter_t* cutter, lowered_t* store, const uint8_
 
 # ----------------------------------------------------------------------- scripts without spaces
 
-cdef inline int64_t run_end(const uint8_t* text, int64_t size, int64_t at,
-                            uint32_t kinds) noexcept nogil:
-    """Past the run of code points of some kinds that begins at ``at``."""
-    cdef int width
-    while at < size and fold_flags(decode_code_point(text, size, at, &width)) & kinds:
-        at += width
-    return at
-
-
 cdef inline int64_t cell_end(const uint8_t* text, int64_t size, int64_t at) noexcept nogil:
     """Past a letter and its marks."""
     cdef int width
     decode_code_point(text, size, at, &width)
-    return run_end(text, size, at + width, FOLD_MARK | FOLD_IGNORED)
+    at += width
+    while at < size and fold_flags(decode_code_point(text, size, at, &width)) & (
+            FOLD_MARK | FOLD_IGNORED):
+        at += width
+    return at
 
 
 cdef inline int add_bigram(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
-                           int64_t begin, int64_t end) noexcept nogil:
+                           int64_t begin, int64_t end, bint folds) noexcept nogil:
     cdef int64_t at = store.size
+    if not folds:
+        return add_form(cutter, cutter.base + begin, cutter.base + end, begin, end)
     if fold_token(&cutter.points, store, text + begin, end - begin) < 0:
         return -1
     return add_form(cutter, at, store.size, begin, end)
 
 
+cdef inline int add_run_letters(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
+                                int64_t begin, int64_t end, bint folds) noexcept nogil:
+    cdef int64_t at = store.size
+    if not folds:
+        return add_letters(cutter, store.bytes + cutter.base + begin, end - begin)
+    if fold_token(&cutter.points, store, text + begin, end - begin) < 0:
+        return -1
+    if add_letters(cutter, store.bytes + at, store.size - at):
+        return -1
+    store.size = at
+    return 0
+
+
 cdef inline int add_glued(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
-                          int64_t begin, int64_t end) noexcept nogil:
+                          int64_t begin, int64_t end, uint32_t seen) noexcept nogil:
     """Add the bigrams of a glued run, or its only letter; 0, or -1 without memory."""
-    cdef int64_t at = store.size, first = begin, second, past
-    if cutter.wants_letters:
-        if fold_token(&cutter.points, store, text + begin, end - begin) < 0:
-            return -1
-        if add_letters(cutter, store.bytes + at, store.size - at):
-            return -1
-        store.size = at
+    cdef int64_t first = begin, second, past
+    cdef bint folds = changes(seen)
+    if cutter.wants_letters and add_run_letters(cutter, store, text, begin, end, folds):
+        return -1
     second = cell_end(text, end, first)
     if second == end:
-        return add_bigram(cutter, store, text, first, end)
+        return add_bigram(cutter, store, text, first, end, folds)
     while second < end:
         past = cell_end(text, end, second)
-        if add_bigram(cutter, store, text, first, past):
+        if add_bigram(cutter, store, text, first, past, folds):
             return -1
         first = second
         second = past
@@ -296,22 +334,26 @@ cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const u
                                 int64_t size, int64_t at, int64_t end) noexcept nogil:
     """Cut what begins from ``at`` to ``end``, code point by code point; past it, or -1."""
     cdef int64_t begin
-    cdef uint32_t flags
+    cdef uint32_t flags, seen, last
     cdef int width, failed
     while at < end:
         begin = at
         flags = fold_flags(decode_code_point(text, size, at, &width))
         if flags & (FOLD_WORD | FOLD_DIGIT):
-            at = word_end(text, size, begin)
-            failed = add_spaced(cutter, store, text, size, begin, at)
+            at = word_end(cutter, text, size, begin, &seen)
+            failed = add_spaced(cutter, store, text, size, begin, at, seen)
         elif flags & FOLD_GLUED:
-            at = run_end(text, size, begin, FOLD_GLUED | FOLD_MARK | FOLD_IGNORED)
-            failed = add_glued(cutter, store, text, begin, at)
+            at = run_end(cutter, text, size, begin, FOLD_GLUED | FOLD_MARK | FOLD_IGNORED, &seen,
+                         &last)
+            failed = add_glued(cutter, store, text, begin, at, seen)
         elif flags & FOLD_NUMERAL:
-            at = run_end(text, size, begin, FOLD_NUMERAL)
+            at = run_end(cutter, text, size, begin, FOLD_NUMERAL, &seen, &last)
             # Numerals are kept as they are.
             failed = add_literal(cutter, store, <const char*> text + begin, at - begin, begin, at)
         else:
+            # A letter that begins no word: an apostrophe, or one that is ignored.
+            cutter.n_accented += flags & FOLD_LATIN != 0
+            cutter.n_other += flags & FOLD_LETTER != 0 and not flags & FOLD_LATIN
             at += width
             failed = 0
         if failed:
@@ -387,9 +429,10 @@ cdef inline int take_letters(word_cutter_t* cutter, const lowered_t* store,
 
 cdef inline int cut_words(word_cutter_t* cutter, lowered_t* store, text_t text) noexcept nogil:
     """Cut a cleaned text into ``forms`` and ``spans``; 0, or -1 without memory."""
-    cdef int64_t base = store.size, n_runs, at, first, i = 0, next_odd = -1
+    cdef int64_t n_runs, at, first, i = 0, next_odd = -1
     cdef int64_t* runs
-    cutter.n_words = 0
+    cutter.base = store.size
+    cutter.n_words = cutter.n_accented = cutter.n_other = 0
     cutter.letters.size = 0
     n_runs = find_runs(cutter, store, text.bytes, text.size)
     if n_runs < 0:
@@ -403,7 +446,7 @@ cdef inline int cut_words(word_cutter_t* cutter, lowered_t* store, text_t text) 
             return -1
         if next_odd < runs[2 * i]:
             next_odd = next_odd_byte(text.bytes, text.size, runs[2 * i])
-        i = take_plain(cutter, base, i, n_runs, next_odd)
+        i = take_plain(cutter, cutter.base, i, n_runs, next_odd)
         if cutter.wants_letters and take_letters(cutter, store, first):
             return -1
         if i == n_runs:

@@ -101,6 +101,7 @@ FLAGS = (
     ("COMPOSES", "It, or what its decomposition begins with, may compose with what is before it."),
     ("SPACE", "ECMAScript's \\s."),
     ("DECIMAL", "Nd."),
+    ("CHANGES", "Folding may change it: UPPER, TITLE, CONTEXT, or fold_base() is another."),
 )
 BIT = {name: 1 << place for place, (name, _) in enumerate(FLAGS)}
 
@@ -347,6 +348,7 @@ def flags_of(cp: int, data: NormalData, composing: frozenset[int]) -> int:
     glued = (letter and cp in GLUED) or cp == IDEOGRAPHIC_ZERO
     differs = cp in data.unstable
     composes = cp in composing
+    in_context = ignored or cp in LIGATURES or cp in JAMO or differs
     holds = {
         "WORD": letter and not (glued or ignored or apostrophe),
         "GLUED": glued,
@@ -362,11 +364,12 @@ def flags_of(cp: int, data: NormalData, composing: frozenset[int]) -> int:
         "LATIN": letter and cp in LATIN,
         "NUMBER": number,
         "BARE": is_bare(cp, data),
-        "CONTEXT": ignored or cp in LIGATURES or cp in JAMO or differs,
+        "CONTEXT": in_context,
         "NFC_CHECK": data.combining[cp] != 0 or differs or composes,
         "COMPOSES": composes,
         "SPACE": cp in WHITESPACE,
         "DECIMAL": category == "Nd",
+        "CHANGES": category in {"Lu", "Lt"} or in_context or base_of(cp, data) != cp,
     }
     return sum(BIT[name] for name, held in holds.items() if held)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -23,7 +24,8 @@ from tests.grounded_samples import (
     NUMBERS,
     grounded_samples,
 )
-from tests.oracle.grounded_characters import category
+from tests.oracle.grounded_characters import category, normalize
+from tests.oracle.grounded_text import tokens
 from tests.tables import deep, every_row
 
 
@@ -197,3 +199,29 @@ def test_code_points_in_all_places(part: int) -> None:
         )
         row = {"answer": text, "contexts": ["".join(points[begin : begin + 60]), text[9:300]]}
         assert_rows_equal_the_oracle([row])
+
+
+LETTERS_AND_MARKS = (
+    "ae\u00e9\u1e69qИйאبآحकनऩরেொなはガ日กำ한\u1112\u1161\u11ab\U00016d63\U000113c2",
+    "\u0301\u0323\u0327\u0338\u0345\u05bc\u05b4\u0653\u0654\u064b\u0651\u0670\u093c\u094d\u093f",
+    "\u09be\u0bbe\u0bd7\u0cd5\u1039\u3099\u309a\u0344\u0f73\u20d0\u0306\U00016d67\U000113c9",
+    "\u200d\u0640\ufe0f'1,. \ufb01\u212b\u00bd\u2167３७",
+)
+
+
+@pytest.mark.parametrize("n_texts", [1_000, *deep(100_000)])
+def test_words_of_letters_and_marks_in_any_order(n_texts: int) -> None:
+    """In normal form or not, the words are those of the text's normal form.
+
+    Marks with a tatweel between them were left in the order in which they stood.
+    """
+    rng = random.Random(f"marks {n_texts}")
+    for _ in range(0, n_texts, 50):
+        text = " | ".join(
+            "".join(rng.choice(rng.choice(LETTERS_AND_MARKS)) for _ in range(rng.randrange(1, 12)))
+            for _ in range(50)
+        )
+        if rng.random() < 0.5:
+            text = normalize("NFC", text)
+        words = kernels.grounded_words(packed([{"answer": text}]), GroundedSettings("und"))
+        assert words == {0: {word.encode() for word, _, _ in tokens(text)}}

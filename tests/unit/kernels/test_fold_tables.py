@@ -246,6 +246,15 @@ def test_context(tables: Tables, unstable: set[int]) -> None:
     assert tables.flagged("CONTEXT") == right
 
 
+def test_what_folding_may_change(tables: Tables) -> None:
+    """A letter without the flag, which is no ASCII, is in its normal form: it is not folded."""
+    changed = {cp for cp, low in enumerate(tables.lowers) if low != cp}
+    word = tables.flagged("WORD") | tables.flagged("GLUED") | tables.flagged("MARK")
+    word |= tables.flagged("DIGIT") | tables.flagged("IGNORED")
+    assert word & (changed | tables.flagged("CONTEXT")) <= tables.flagged("CHANGES")
+    assert len(word - tables.flagged("CHANGES")) > 140_000
+
+
 def test_what_may_compose_with_something_before_it(
     tables: Tables, mapped_pairs: dict[tuple[int, int], int], unstable: set[int]
 ) -> None:
