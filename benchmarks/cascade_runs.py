@@ -17,7 +17,7 @@ from benchmarks.scripted_judge import ScriptedJudge, texts_of
 from benchmarks.validity.measures import balanced_accuracy
 from benchmarks.validity.sets import Trial
 from rag_eval import calibrate, evaluate_batch
-from rag_eval.calibration.fitting import Calibration
+from rag_eval.calibration.result import Calibration
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.results.judge_report import MetricJudging
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final
 from rag_eval.plumbing.late_names import late_names
 
 if TYPE_CHECKING:
-    from rag_eval.calibration.fitting import Calibration, CalibrationWarning, calibrate
+    from rag_eval.calibration.fitting import CalibrationWarning, calibrate
     from rag_eval.calibration.refitting import Refit
+    from rag_eval.calibration.result import Calibration
 
 _HOMES: Final = {
-    "fitting": ("Calibration", "CalibrationWarning", "calibrate"),
+    "fitting": ("CalibrationWarning", "calibrate"),
     "refitting": ("Refit",),
+    "result": ("Calibration",),
 }
 
 __all__ = [

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
-from rag_eval.calibration.fitting import FORMAT_VERSION, Calibration
 from rag_eval.calibration.inputs import Objective, calibrated_metric
 from rag_eval.calibration.probabilities import IsotonicMap, LogisticMap, Method, ProbabilityMap
 from rag_eval.calibration.refitting import N_SHARES, Refit
+from rag_eval.calibration.result import FORMAT_VERSION, Calibration
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import file_bytes
 from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS, SHIPPED_WEIGHTS, weights_digest
@@ -298,15 +298,8 @@ def _refit(value: _Refit | None, metric: MetricId, signature: Signature | None) 
         raise InputError("refit: the weights are not those that the signature names")
     if value is None:
         return None
-    return Refit(
-        weights=weights,
-        used=value.used,
-        slope=value.slope,
-        intercept=value.intercept,
-        shipped_auroc=value.shipped_auroc,
-        refitted_auroc=value.refitted_auroc,
-        gain=_interval("refit.gain", value.gain),
-    )
+    checked = {"weights": weights, "gain": _interval("refit.gain", value.gain)}
+    return Refit(**{**msgspec.structs.asdict(value), **checked})
 
 
 def _map(method: Method, value: dict[str, Any]) -> ProbabilityMap:
@@ -332,11 +325,4 @@ def _interval(name: str, value: _Interval) -> Interval:
         raise InputError(f"{name}: low and high must both be there, or both be null")
     if value.low is not None and value.high is not None and value.low > value.high:
         raise InputError(f"{name}: low {value.low} is above high {value.high}")
-    return Interval(
-        estimate=value.estimate,
-        low=value.low,
-        high=value.high,
-        level=value.level,
-        n_resamples=value.n_resamples,
-        n_groups=value.n_groups,
-    )
+    return Interval(**msgspec.structs.asdict(value))

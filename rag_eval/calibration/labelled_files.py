@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from rag_eval.calibration.files import write_calibrations
-from rag_eval.calibration.fitting import Calibration, calibrated
+from rag_eval.calibration.fitting import calibrated
 from rag_eval.calibration.inputs import score_column, wanted_precision
 from rag_eval.calibration.losses import NoLossesError
 from rag_eval.calibration.probabilities import Method
+from rag_eval.calibration.result import Calibration
 from rag_eval.errors import InputError
 from rag_eval.inputs.byte_files import source_name
 from rag_eval.inputs.samples import SampleLike

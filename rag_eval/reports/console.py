@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rag_eval.calibration.fitting import Calibration
 from rag_eval.calibration.refitting import Refit
+from rag_eval.calibration.result import Calibration
 from rag_eval.gating.limits import GateOutcome, no_gate_text, verdict_of
 from rag_eval.jobs.file_reports import RunReport, ScoreFileReport
 from rag_eval.kernels.settings import LOSSES, SHIPPED_WEIGHTS

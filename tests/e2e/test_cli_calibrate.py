@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import rag_eval
-from rag_eval.calibration.fitting import Calibration, calibrate
+from rag_eval.calibration.fitting import calibrate
+from rag_eval.calibration.result import Calibration
 from rag_eval.cli.program import program
 from rag_eval.kernels.settings import LOSSES
 from tests import labelled_museums as museums

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from rag_eval.calibration.fitting import Calibration
+from rag_eval.calibration.result import Calibration
 from tests.commands import invoke
 from tests.grounded_rows import GROUNDED, INVENTED, SAMPLES, SOUND, samples
 

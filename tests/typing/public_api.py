@@ -23,7 +23,7 @@ from rag_eval import (
     MetricThresholds,
 )
 from rag_eval.calibration import Refit
-from rag_eval.calibration.fitting import Calibration
+from rag_eval.calibration.result import Calibration
 from rag_eval.comparing import MetricChange, RunComparison
 
 sample = EvalSample(question="q", answer="a", contexts=["c"], ground_truth="t", id="1")

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_eval.calibration.files import read_calibrations, write_calibrations
-from rag_eval.calibration.fitting import Calibration, calibrate
+from rag_eval.calibration.fitting import calibrate
 from rag_eval.calibration.refitting import refit_weights
+from rag_eval.calibration.result import Calibration
 from rag_eval.errors import InputError
 from rag_eval.kernels.settings import LOSSES, GroundedSettings, OverlapSettings
 from rag_eval.options.signature import Signature
@@ -148,7 +149,7 @@ def test_applying_one_needs_no_scikit_learn(tmp_path: Path) -> None:
     program = f"""
 import sys
 sys.modules["sklearn"] = None
-from rag_eval.calibration.fitting import Calibration
+from rag_eval.calibration.result import Calibration
 found = Calibration.load({str(tmp_path / "c.json")!r})
 print(found.probability(0.25), [name for name in sys.modules if name.startswith("scipy")])
 """

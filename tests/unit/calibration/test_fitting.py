@@ -20,8 +20,9 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import balanced_accuracy_score
 
 import rag_eval
-from rag_eval.calibration.fitting import Calibration, CalibrationWarning, calibrate
+from rag_eval.calibration.fitting import CalibrationWarning, calibrate
 from rag_eval.calibration.probabilities import IsotonicMap, LogisticMap
+from rag_eval.calibration.result import Calibration
 from rag_eval.errors import InputError, MissingExtraError, SignatureMismatchError
 from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.options.signature import Signature

@@ -15,11 +15,12 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import StratifiedGroupKFold
 
 import rag_eval
-from rag_eval.calibration.fitting import Calibration, CalibrationWarning, _calibration, calibrate
+from rag_eval.calibration.fitting import CalibrationWarning, _calibration, calibrate
 from rag_eval.calibration.inputs import labelled_rows, score_column
 from rag_eval.calibration.labelled_files import calibrate_files
 from rag_eval.calibration.losses import scores_and_losses
 from rag_eval.calibration.refitting import fitted_line, weighted_scores
+from rag_eval.calibration.result import Calibration
 from rag_eval.comparing import compare
 from rag_eval.distributed import BatchScorer
 from rag_eval.errors import InputError, SignatureMismatchError

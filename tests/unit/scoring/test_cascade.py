@@ -13,8 +13,8 @@ import pytest
 
 import rag_eval
 from rag_eval.calibration.applied import calibrated
-from rag_eval.calibration.fitting import Calibration
 from rag_eval.calibration.probabilities import IsotonicMap
+from rag_eval.calibration.result import Calibration
 from rag_eval.errors import InputError
 from rag_eval.gating.limits import Gates, check_gates
 from rag_eval.jobs.file_scoring import score_file

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import rag_eval
-from rag_eval.calibration.fitting import Calibration, calibrate
+from rag_eval.calibration.fitting import calibrate
+from rag_eval.calibration.result import Calibration
 from rag_eval.errors import (
     InputError,
     MissingExtraError,

@@ -1,0 +1,227 @@
+"""What labels say about the scores of one metric, under one signature."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rag_eval.calibration.inputs import Objective
+from rag_eval.calibration.probabilities import Method, ProbabilityMap
+from rag_eval.calibration.refitting import Refit
+from rag_eval.errors import InputError, SignatureMismatchError
+from rag_eval.kernels.settings import LOSSES
+from rag_eval.metrics.registry import to_metric_id
+from rag_eval.options.signature import Signature
+from rag_eval.plumbing import json_text
+from rag_eval.plumbing.spelling import camel_case
+from rag_eval.samples import MetricId
+from rag_eval.stats.intervals import Interval
+
+FEW_LABELS: Final = 30
+"""Below so many labels a calibration comes with a warning."""
+
+FORMAT_VERSION: Final = 2
+"""Of calibration files; goes up when an older reader would misread one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What labels say about the scores of one metric; made by :func:`calibrate`.
+
+    Attributes
+    ----------
+    metric : MetricId
+    signature : Signature or None
+        The settings of the scores that it is for, refitted weights among them; None when they are
+        not known.
+    probability_map : IsotonicMap or LogisticMap
+        From a score to the probability that a person would call the row good; never falling.
+    objective : {"balanced_accuracy", "precision"}
+    precision : float or None
+        The precision asked for; None where balanced accuracy was the objective.
+    threshold_interval : Interval
+        Of the threshold, chosen anew on each resample.
+    balanced_accuracy_interval : Interval
+        Of the chosen threshold's balanced accuracy, on the rows it was chosen on.
+    cross_validated_balanced_accuracy : float or None
+        On groups held out while the threshold was chosen; None where either class has rows in
+        fewer than five groups, or the precision is out of reach without the rows held out.
+    n_labels, n_groups : int
+        Rows with a score and a label, and the groups they are in.
+    n_null : int
+        Rows left out because their score is null.
+    share_good : float
+        Of the rows counted in ``n_labels``.
+    refit : Refit or None
+        Weights of faithfulness fitted to the labels, and what they gain; None where none were.
+    """
+
+    metric: MetricId
+    signature: Signature | None
+    probability_map: ProbabilityMap = field(repr=False)
+    objective: Objective
+    precision: float | None
+    threshold_interval: Interval
+    balanced_accuracy_interval: Interval
+    cross_validated_balanced_accuracy: float | None
+    n_labels: int
+    n_groups: int
+    n_null: int
+    share_good: float
+    refit: Refit | None = None
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """By loss the weights that scores are made with; None for the shipped ones."""
+        if self.refit is None or not self.refit.used:
+            return None
+        return dict(zip(LOSSES, self.refit.weights, strict=True))
+
+    @property
+    def threshold(self) -> float:
+        """A score passes from here on; one of the scores that were labelled."""
+        return self.threshold_interval.estimate
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of the shares of good rows that pass and of bad rows that do not.
+
+        On the rows the threshold was chosen on, and so a little too high.
+        """
+        return self.balanced_accuracy_interval.estimate
+
+    @property
+    def method(self) -> Method:
+        """The kind of map: isotonic or logistic."""
+        return self.probability_map.method
+
+    @property
+    def profile(self) -> str | None:
+        """The profile of the scores; None when it is not known."""
+        return None if self.signature is None else self.signature.profile
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits that stand for its threshold and its map."""
+        text = json_text.dumps({"threshold": self.threshold, **self.probability_map.to_dict()})
+        return hashlib.sha256(text).hexdigest()[:12]
+
+    @property
+    def remarks(self) -> list[str]:
+        """Why this calibration should not be relied on; empty where nothing speaks against it."""
+        found = []
+        if self.n_labels < FEW_LABELS:
+            found.append(
+                f"only {self.n_labels} labels: threshold and probabilities are rough; "
+                f"{FEW_LABELS} and more are wanted"
+            )
+        if self.n_groups == 1:
+            found.append("all labels are in one group: nothing can be said about other rows")
+        if self.probability_map.is_flat:
+            found.append(f"{self.metric} does not tell good rows from bad ones")
+        return found
+
+    def probabilities(self, scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The probability that a person would call each row good.
+
+        Parameters
+        ----------
+        scores : array-like of float
+            Of any shape; NaN and None stand for null.
+
+        Returns
+        -------
+        float64, of the shape of ``scores``
+            In 0..1; NaN where the score is.
+        """
+        try:
+            values = np.array(scores, np.float64, order="C")
+        except (TypeError, ValueError):
+            raise InputError(f"scores must be numbers, got {scores!r:.80}") from None
+        return np.asarray(self.probability_map(values))
+
+    def probability(self, score: float | None) -> float | None:
+        """The probability of one score; None where it is None or NaN."""
+        found = float(self.probabilities(math.nan if score is None else score))
+        return None if math.isnan(found) else found
+
+    def check(self, metric: str, signature: Signature | None) -> str | None:
+        """Refuse scores that this calibration says nothing about.
+
+        Returns
+        -------
+        str or None
+            A note where one of the two has no signature, so that nothing can be known.
+
+        Raises
+        ------
+        InputError
+            For another metric.
+        SignatureMismatchError
+            For other settings, naming each that differs.
+        """
+        if to_metric_id(metric) != self.metric:
+            raise InputError(f"the calibration is of {self.metric}, not of {to_metric_id(metric)}")
+        if self.signature is None or signature is None:
+            unsigned = "calibration" if self.signature is None else "result"
+            return f"the {unsigned} of {self.metric} has no signature: taken to fit, unverified"
+        differences = signature.differences(self.signature, [self.metric])
+        if differences:
+            raise SignatureMismatchError(
+                f"the calibration of {self.metric} was made for scores of other settings "
+                f"({'; '.join(differences)}); calibrate again with scores of these settings"
+            )
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, in the style of result files."""
+        return {
+            "formatVersion": FORMAT_VERSION,
+            "metricId": camel_case(self.metric),
+            "signature": None if self.signature is None else self.signature.to_dict(),
+            "method": self.method,
+            "map": self.probability_map.to_dict(),
+            "objective": self.objective,
+            "precision": self.precision,
+            "threshold": self.threshold_interval.to_dict(),
+            "balancedAccuracy": self.balanced_accuracy_interval.to_dict(),
+            "crossValidatedBalancedAccuracy": self.cross_validated_balanced_accuracy,
+            "nLabels": self.n_labels,
+            "nGroups": self.n_groups,
+            "nNull": self.n_null,
+            "shareGood": self.share_good,
+            "refit": None if self.refit is None else self.refit.to_dict(),
+        }
+
+    @staticmethod
+    def from_dict(value: object) -> Calibration:
+        """Read back what :meth:`to_dict` wrote; InputError for anything else."""
+        from rag_eval.calibration.files import calibration_from_dict
+
+        return calibration_from_dict(value)
+
+    def save(self, path: str | Path) -> None:
+        """Write a JSON file; an older file of that name stays whole until this one is."""
+        from rag_eval.calibration.files import write_calibrations
+
+        write_calibrations(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Calibration:
+        """Read the file of one calibration.
+
+        Raises
+        ------
+        InputError
+            When it cannot be read, is not what :meth:`save` wrote, or holds several calibrations
+            (:func:`rag_eval.calibration.files.read_calibrations` reads those).
+        """
+        from rag_eval.calibration.files import read_one
+
+        return read_one(path)
