@@ -302,7 +302,7 @@ def paired_ngram_overlap(
     Returns
     -------
     float64, shape (R,)
-        In [0, 1]; 1 where neither row has an n-gram, 0 where just one has none.
+        In [0, 1]; 1 if neither row has an n-gram, 0 where just one has none.
 
     Raises
     ------

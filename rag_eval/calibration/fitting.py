@@ -72,7 +72,7 @@ def calibrate(
     scores : BatchEvalResult or sequence of float
         Null scores (None, NaN) are left out and counted.
     labels : sequence of bool or of 0 and 1
-        One per row: 1 where a person calls it good.
+        One per row: 1 if a person calls it good.
     metric : str, optional
         Needed unless ``scores`` is a result of a single metric.
     method : {"isotonic", "logistic"}, optional

@@ -104,7 +104,7 @@ def _sums_before(
 
 
 def _precision(passing: _Passing) -> npt.NDArray[np.float64]:
-    """Share of good rows among those that pass; -1 where none does."""
+    """Share of good rows among those that pass; -1 if none does."""
     passed = passing.good + passing.bad
     return np.where(passed > 0, passing.good / np.maximum(passed, 1), -1.0)
 

@@ -47,7 +47,7 @@ class CaseResult:
     ----------
     id : str
     score : float
-        The mean of its signals, in [0, 1]; 1 where nothing was expected, 0 with an error.
+        The mean of its signals, in [0, 1]; 1 if nothing was expected, 0 with an error.
     passed : bool
     error : str or None
         Why there is no output, or why it could not be scored.

@@ -75,7 +75,7 @@ def run_golden_dataset(
         Results in the order of the cases, whatever came first. The rules are those of HazelJS's
         documentation: the expected output is contained in the output as it is, or equal to it but
         for case (1, else 0); tool calls by ``trajectory_score``; retrieved ids by precision at 5;
-        the plain mean of what a case expects, 1 where it expects nothing. The run passes when every
+        the plain mean of what a case expects, 1 if it expects nothing. The run passes when every
         case and the average reach the least, nothing erred and there was a case.
 
     Raises

@@ -191,7 +191,7 @@ def _document(value: object, name: str) -> object:
     try:
         return parse_json(text)
     except JsonFault as fault:
-        raise InputError(f"{name} is a text that is no JSON: {fault.reason}") from None
+        raise InputError(f"{name} cannot be parsed: {fault.reason}") from None
 
 
 def _grades(value: object, name: str) -> object:

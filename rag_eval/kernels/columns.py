@@ -46,7 +46,7 @@ class GroundedColumns(NamedTuple):
     given : uint8, shape (R,)
         Bits ``GIVEN_*`` of the fields that are there: an empty text is not a missing one.
     languages : int8, shape (R,)
-        Numbers of the languages that samples name, -1 where one is to be detected.
+        Numbers of the languages that samples name, -1 if one is to be detected.
     """
 
     row_truths: npt.NDArray[np.int64]

@@ -38,7 +38,7 @@ def column_of_findings(found: Iterable[Scored]) -> Column:
 
 
 def column_of_verdicts(passed: Sequence[bool]) -> Column:
-    """1 where a row passed, else 0; all rows have a score."""
+    """1 if a row passed, else 0; all rows have a score."""
     import numpy as np
 
     return np.array(passed, np.float64), np.zeros(len(passed), np.uint8)

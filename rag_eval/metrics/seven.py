@@ -118,73 +118,74 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "faithfulness",
             0.6,
             ("question", "answer", "contexts"),
-            "0.40 content words in one window of a chunk + 0.20 bigrams + 0.20 pairs of content "
-            "words + 0.08 numbers + 0.06 names found + 0.06 names near each other, over the "
-            "answer's sentences; less 0.12 for a number that a chunk contradicts and 0.06 for a "
-            "new name",
-            "no answer, no contexts; the answer only declines",
+            "Support of the answer's sentences: 0.40 content words in one window of a context "
+            "+ 0.20 bigrams + 0.20 pairs of content words + 0.08 numbers + 0.06 names found + "
+            "0.06 names near each other; minus 0.12 for a number that a context contradicts "
+            "and 0.06 for a new name",
+            "no answer or contexts; the answer only declines",
             settings=_WEIGHTED,
         ),
         _metric(
             "answer_relevance",
             None,
             ("question", "answer"),
-            "Relevance of the answer to the question, 0 for a refusal; weak evidence: a judge is "
-            "the tool for it",
+            "Shared words of question and answer, and the kind of answer; 0 for a refusal. "
+            "Weak evidence: prefer an LLM judge",
             "no question, answer not given",
         ),
         _metric(
             "context_precision",
             None,
             ("question", "contexts", "ground_truth"),
-            "Average precision of the order of the chunks, relevant from 0.30 on, the ground truth "
-            "read with the question",
+            "Average precision of the contexts in their order; a context is relevant from "
+            "0.30, where the ground truth is read with the question",
             "no question, no contexts",
         ),
         _metric(
             "context_recall",
             0.6,
             ("question", "contexts", "ground_truth"),
-            "Faithfulness with the ground truth in place of the answer",
-            "no ground truth, no contexts; the ground truth only declines",
+            "Faithfulness of the ground truth, instead of the answer, to the contexts",
+            "no ground truth or contexts; the ground truth only declines",
         ),
         _metric(
             "context_relevance",
             None,
             ("question", "contexts"),
-            "Share of chunks whose relevance, 0.40 window + 0.45 root of TF-IDF cosine + 0.15 kind "
-            "of answer, is >= 0.30",
+            "Share of contexts with a relevance (0.40 window + 0.45 root of TF-IDF cosine + "
+            "0.15 kind of answer) >= 0.30",
             "no question, no contexts",
         ),
         _metric(
             "answer_correctness",
             0.4,
             ("question", "answer", "ground_truth"),
-            "F1 of content words of answer and ground truth, blended with letter trigrams where "
-            "the ground truth is short; yes or no on both sides, and numbers, move it",
+            "F1 of the content words of answer and ground truth, blended with letter trigrams "
+            "if the ground truth is short, and adjusted for numbers and for yes or no on both "
+            "sides",
             "no ground truth, answer not given",
         ),
         _metric(
             "hallucination_rate",
             0.5,
             ("question", "answer", "contexts"),
-            "Share of answer sentences whose own faithfulness is >= 0.60; 1 is no hallucination",
-            "no answer, no contexts; the answer only declines",
+            "Share of answer sentences whose own faithfulness is >= 0.60 (1 = no hallucination)",
+            "no answer or contexts; the answer only declines",
         ),
         _metric(
             "context_utilization",
             None,
             ("question", "answer", "contexts"),
-            "Share of the relevant chunks (relevance >= 0.30) that alone carry an answer sentence "
-            "to 0.60",
-            "no answer, question or contexts; no relevant chunk",
+            "Share of the relevant contexts (relevance >= 0.30) that alone support an answer "
+            "sentence (faithfulness >= 0.60)",
+            "no answer, question or contexts; no relevant context",
         ),
         _metric(
             "noise_sensitivity",
             None,
             ("question", "answer", "contexts", "ground_truth"),
-            "Share of answer sentences that an irrelevant chunk carries to 0.60 and neither a "
-            "relevant chunk nor the ground truth does",
+            "Share of answer sentences that an irrelevant context supports (>= 0.60), but no "
+            "relevant context and not the ground truth",
             "no answer, question, contexts or ground truth",
             higher_is_better=False,
         ),
@@ -192,14 +193,14 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "claim_recall",
             None,
             ("question", "answer", "ground_truth"),
-            "Share of ground truth sentences that the answer carries to 0.60",
+            "Share of ground truth sentences that the answer supports (>= 0.60)",
             "no answer or ground truth",
         ),
         _metric(
             "self_knowledge",
             None,
             ("question", "answer", "contexts", "ground_truth"),
-            "Share of answer sentences that the ground truth carries to 0.60 and no chunk does",
+            "Share of answer sentences that the ground truth supports (>= 0.60), but no context",
             "no answer, contexts or ground truth",
             higher_is_better=False,
         ),
@@ -207,8 +208,8 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "unsupported_numbers",
             None,
             ("question", "answer", "contexts"),
-            "Share of the answer's numbers, however written, that neither a chunk nor the question "
-            "has",
+            "Share of the answer's numbers, in any notation, that are in no context and not in "
+            "the question",
             "no answer or contexts; no number in the answer",
             higher_is_better=False,
         ),
@@ -216,8 +217,8 @@ GROUNDED_METRICS: Final[dict[MetricId, Metric]] = {
             "unsupported_names",
             None,
             ("question", "answer", "contexts"),
-            "Share of the answer's names (capitalised, not opening a sentence) that neither a "
-            "chunk nor the question has",
+            "Share of the answer's names (capitalised words that do not begin a sentence) that "
+            "are in no context and not in the question",
             "no answer or contexts; no name in the answer",
             higher_is_better=False,
         ),

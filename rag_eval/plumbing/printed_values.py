@@ -156,7 +156,7 @@ class _Reader:
 
 
 def _closing_quote(text: str, begin: int, quote: str) -> int:
-    """Where the text that begins there ends; -1 where it does not.
+    """Where the text that begins there ends; -1 if it does not.
 
     By search: a pattern for this remembers every character, at a hundred bytes each.
     """

@@ -67,7 +67,7 @@ class Losses(NamedTuple):
         neighbours and of content words that no chunk has, of numbers and names that nothing has,
         and of pairs of names that stand far from each other.
     contradiction, new_name : int
-        1 where a chunk contradicts a number, and where a name is new.
+        1 if a chunk contradicts a number, and where a name is new.
     """
 
     window: float

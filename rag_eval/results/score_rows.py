@@ -346,7 +346,7 @@ def reason_of(named: Any, file: ScoreSource, place: str) -> int:
 
 
 def verdict_of(value: Any, file: ScoreSource, place: str, name: str) -> int:
-    """1 and 0 for passed and failed, -1 where nothing is said."""
+    """1 and 0 for passed and failed, -1 if nothing is said."""
     try:
         return _VERDICTS[value]
     except (KeyError, TypeError):

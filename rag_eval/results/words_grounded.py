@@ -45,16 +45,16 @@ class Cause(IntEnum):
 
 
 _CAUSES: Final = {
-    Cause.NO_ANSWER: "No answer with a word to evaluate.",
+    Cause.NO_ANSWER: "No answer text to evaluate.",
     Cause.NO_CONTEXTS: "No contexts given.",
-    Cause.NO_CONTEXT: "The contexts hold no word: nothing can carry the text.",
-    Cause.NO_TRUTH: "No ground truth with a word to evaluate.",
-    Cause.NO_QUESTION: "No question with a word to evaluate.",
-    Cause.EMPTY_ANSWER: "The answer holds no word.",
+    Cause.NO_CONTEXT: "The contexts contain no words, so nothing can support the text.",
+    Cause.NO_TRUTH: "No ground truth text to evaluate.",
+    Cause.NO_QUESTION: "No question text to evaluate.",
+    Cause.EMPTY_ANSWER: "The answer contains no words.",
     Cause.REFUSAL: "The answer declines to answer.",
-    Cause.NO_RELEVANT_CHUNK: "No chunk is relevant to the question.",
-    Cause.NO_NUMBERS: "The answer holds no number.",
-    Cause.NO_NAMES: "The answer holds no name.",
+    Cause.NO_RELEVANT_CHUNK: "No context is relevant to the question.",
+    Cause.NO_NUMBERS: "The answer contains no numbers.",
+    Cause.NO_NAMES: "The answer contains no names.",
 }
 
 
@@ -195,8 +195,8 @@ def _low(metric: MetricId, score: float) -> tuple[EvalSignal, ...]:
 def _context_precision(facts: RowFacts, score: float) -> Words:
     read_with = " read with the ground truth" if facts.truths else ""
     return (
-        f"Average precision of the order of the chunks, relevant to the question{read_with} from "
-        f"0.30 on: {three_decimals(score)}.",
+        "Average precision of the contexts in their order, relevant to the "
+        f"question{read_with} from 0.30: {three_decimals(score)}.",
         _low("context_precision", score),
         {"chunk_scores": tuple(facts.details.precision_scores or [])},
     )
@@ -267,7 +267,7 @@ def _words(metric: MetricId, facts: RowFacts) -> Words:
 def _cause_words(metric: MetricId, cause: Cause, facts: RowFacts) -> str:
     refusal = facts.details.refusal
     if cause is Cause.REFUSAL and metric == "context_recall":
-        return "The ground truth only says that nothing is said: there is nothing to retrieve."
+        return "The ground truth only declines to answer, so there is nothing to retrieve."
     if cause is Cause.REFUSAL and refusal is not None and refusal[1]:
         return f"{_CAUSES[cause]} {REFUSED_ALTHOUGH}."
     return _CAUSES[cause]

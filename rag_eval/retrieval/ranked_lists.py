@@ -71,7 +71,7 @@ def precision_at_k(
 
 
 def recall_at_k(retrieved_ids: Sequence[DocId], relevant_ids: Collection[DocId], k: int) -> float:
-    """How many of the relevant are among the first k; 1 where nothing is relevant, as in HazelJS.
+    """How many of the relevant are among the first k; 1 if nothing is relevant, as in HazelJS.
 
     Parameters and errors are those of :func:`precision_at_k`.
     """

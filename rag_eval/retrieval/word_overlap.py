@@ -20,7 +20,7 @@ def answer_context_overlap(answer: str, context: str) -> float:
     Returns
     -------
     float
-        From 0 to 1; 0 where the answer has no such word, as in HazelJS.
+        From 0 to 1; 0 where the answer has no such words, as in HazelJS.
     """
     words = long_words(answer)
     return len(words & long_words(context)) / len(words) if words else 0.0

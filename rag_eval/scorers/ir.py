@@ -34,15 +34,16 @@ _LISTED: Final[tuple[MetricId, ...]] = (
 
 _SUMMARIES: Final = {
     "P": "Share of relevant documents among {places}",
-    "recall": "Share of the relevant documents that {places} hold",
-    "success": "1 where {places} hold a relevant document, else 0",
-    "recip_rank": "One over the place of the first relevant document in {places}, else 0",
-    "map": "Precision at the place of each relevant document in {places}, over all relevant",
-    "ndcg": "Discounted grades of {places} over the highest there could be",
-    "Rprec": "Precision at as many places as there are relevant documents",
-    "bpref": "How seldom documents judged not relevant stand above relevant ones",
-    "err": "Expected reciprocal of the place in {places} at which a reader is satisfied",
-    "rbp": "Expected rate of relevant documents of a reader who goes on with probability p",
+    "recall": "Share of the relevant documents that are among {places}",
+    "success": "1 if a relevant document is among {places}, else 0",
+    "recip_rank": "Reciprocal rank of the first relevant document among {places}, else 0",
+    "map": "Average precision: the precision at each relevant document among {places}, "
+    "averaged over all relevant documents",
+    "ndcg": "Discounted cumulative gain of {places}, divided by the highest possible",
+    "Rprec": "Precision at rank R, where R is the number of relevant documents",
+    "bpref": "How rarely documents judged not relevant rank above relevant ones",
+    "err": "Expected reciprocal of the rank among {places} at which a reader is satisfied",
+    "rbp": "Expected rate of relevant documents for a reader who continues with probability p",
 }
 _LEVEL: Final[Mapping[str, Any]] = {"relevance_level": 1}
 _OPTIONS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -54,7 +55,7 @@ _SOURCES: Final = {
     "err": "Chapelle et al. 2009, as TREC's gdeval 1.2",
     "rbp": "Moffat and Zobel 2008",
 }
-_NO_RELEVANT: Final = "relevant_ids holds no relevant document"
+_NO_RELEVANT: Final = "relevant_ids contains no relevant document"
 _MOST_DETAILS: Final = 20
 
 

@@ -119,7 +119,7 @@ class _Reader:
 
     def _quantifier(self, written: str) -> str:
         if not self.repeatable:
-            self._refuse(f"there is nothing that {written} could repeat")
+            self._refuse(f"there is nothing to repeat before {written}")
         self.repeatable = False
         if self.source.startswith("?", self.place):
             self.place += 1
@@ -205,13 +205,13 @@ class _Reader:
     def _property(self, sign: str) -> str:
         end = self.source.find("}", self.place)
         if not self.source.startswith("{", self.place) or end < 0:
-            self._refuse(f"\\{sign} names no property")
+            self._refuse(f"\\{sign} is not a known property")
         name = self.source[self.place + 1 : end]
         self.place = end + 1
         for prefix in _PROPERTY_NAMES:
             name = name.removeprefix(prefix)
         if not name.replace("_", "").isalnum():
-            self._refuse(f"\\{sign} names no property")
+            self._refuse(f"\\{sign} is not a known property")
         return f"\\{sign}{{{_CATEGORIES.get(name, name)}}}"
 
     def _character(self, sign: str) -> int:
@@ -232,7 +232,7 @@ class _Reader:
             self.place -= 1
             return ord("\\")
         if self.unicode and (sign.isalnum() or sign == "_"):
-            self._refuse(f"\\{sign} is no escape")
+            self._refuse(f"\\{sign} is not a valid escape")
         return ord(sign)
 
     def _hexadecimal(self, sign: str) -> int | None:
@@ -241,9 +241,9 @@ class _Reader:
             end = self.source.find("}", self.place)
             digits = self.source[self.place + 1 : max(end, self.place)]
             if not digits or len(digits) > 8 or not _HEX.issuperset(digits):
-                self._refuse("\\u{...} names no character")
+                self._refuse("\\u{...} is not a valid character")
             if int(digits, 16) > _LAST:
-                self._refuse("\\u{...} names no character")
+                self._refuse("\\u{...} is not a valid character")
             self.place = end + 1
             return int(digits, 16)
         first = self._digits(2 if sign == "x" else 4)

@@ -97,7 +97,7 @@ def compiled(pattern: str, flags: str = "", *, longest: int | None = None) -> Pa
             raise InputError(f"{name} must be a text, got {type(value).__name__}")
     most = _LONGEST if longest is None else min(longest, _LONGEST)
     if len(pattern) > most:
-        raise InputError(f"pattern has {len(pattern)} characters, at most {most} are taken")
+        raise InputError(f"pattern has {len(pattern)} characters; at most {most} are allowed")
     return _compiled(pattern, flags)
 
 
@@ -107,7 +107,10 @@ def _compiled(pattern: str, flags: str) -> Pattern:
         raise UnsupportedPatternError("the flag v of patterns is not supported")
     unknown = set(flags) - set(_FLAGS)
     if unknown or len(set(flags)) < len(flags):
-        raise InputError(f"flags of a pattern are of {_FLAGS}, each once, got {glance(flags, 40)}")
+        raise InputError(
+            f"flags of a pattern must be letters of {_FLAGS}, each at most once, "
+            f"got {glance(flags, 40)}"
+        )
     source = re2_source(well_formed(pattern), unicode="u" in flags, dot_all="s" in flags)
     inner = "".join(flag for flag in "im" if flag in flags)
     source = f"(?{inner}:{source})"

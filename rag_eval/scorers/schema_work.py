@@ -252,7 +252,7 @@ def _bottom_up(nodes: list[_Node]) -> list[_Node]:
                 order.append(node)
             elif id(node) not in left:
                 if id(node) in entered:
-                    raise InputError("schema refers to itself without a step down into the value")
+                    raise InputError("schema refers to itself without descending into the value")
                 entered.add(id(node))
                 waiting.append((node, True))
                 waiting.extend((one, False) for one in node.here if id(one) not in left)

@@ -72,7 +72,7 @@ def tool_call_of(value: object, owner: str) -> ToolCall:
     if state not in _STATES:
         known = ", ".join(_STATES)
         found = repr(state)[:80] if isinstance(state, str) else type(state).__name__
-        raise InputError(f"{owner}: a tool call is in one of the states {known}, not {found}")
+        raise InputError(f"{owner}: the state of a tool call must be one of {known}, got {found}")
     place = value.get("toolCallId") or value.get("tool_call_id") or value.get("id")
     return ToolCall(
         name=name,

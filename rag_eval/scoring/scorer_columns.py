@@ -54,7 +54,7 @@ def find(chosen: ChosenScorer, fields: Fields) -> Scored:
 def _checked(chosen: ChosenScorer, fields: Fields) -> Scored:
     found = chosen.scorer.score(fields)
     if found.score is not None and not math.isfinite(found.score):
-        raise InputError(f"{chosen.spec.id} gave {found.score}, which is no score")
+        raise InputError(f"{chosen.spec.id} returned {found.score}, which is not a score")
     if found.score is None and not found.null_reason:
         return replace(found, null_reason=NullReason.NOTHING_TO_MEASURE)
     return found

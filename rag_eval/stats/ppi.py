@@ -89,7 +89,7 @@ def ppi_mean(
         What each row belongs to, for the population alone: these rows are given as they are.
         Strata are not made use of then, which errs on the safe side.
     bounds : (float, float), optional
-        Least and greatest possible label; by default 0 and 1 where all labels lie there, and none
+        Least and greatest possible label; by default 0 and 1 if all labels lie there, and none
         elsewhere.
     seed : int
         Of the folds.

@@ -19,7 +19,7 @@ class MeanEstimate(NamedTuple):
 
     ``label_mean`` is that of labels alone. ``n_groups`` are independent labels, or clusters, and
     ``n_informative`` those that carry the spread. ``missed`` is the mean probability that a
-    labelled row had of not being drawn, 1 where rows stand for a population.
+    labelled row had of not being drawn, 1 if rows stand for a population.
     """
 
     estimate: float

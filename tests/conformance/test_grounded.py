@@ -29,17 +29,17 @@ TOLERANCE = 1e-9
 
 # Reasons of the vectors: the field that is missing, and what is said about it.
 NULLS = {
-    "no answer": ("answer", "No answer with a word"),
-    "no question": ("question", "No question with a word"),
-    "no ground truth": ("ground_truth", "No ground truth with a word"),
+    "no answer": ("answer", "No answer text"),
+    "no question": ("question", "No question text"),
+    "no ground truth": ("ground_truth", "No ground truth text"),
     "no contexts given": ("contexts", "No contexts given"),
 }
 ZEROS = {
-    "no context": "The contexts hold no word",
-    "empty answer": "The answer holds no word",
+    "no context": "The contexts contain no words",
+    "empty answer": "The answer contains no words",
     "refusal": "The answer declines to answer",
 }
-REFUSED = ("The answer declines to answer", "The ground truth only says that nothing is said")
+REFUSED = ("The answer declines to answer", "The ground truth only declines to answer")
 
 
 def _load() -> dict[str, dict[str, Any]]:

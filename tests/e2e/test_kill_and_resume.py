@@ -121,7 +121,7 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str
 
 
 def n_parts(target: Path) -> int:
-    """Parts that the journal speaks of; -1 where there is none, or nothing in it."""
+    """Parts that the journal speaks of; -1 if there is none, or nothing in it."""
     try:
         return (target.with_name(f"{target.name}.parts") / "journal").read_bytes().count(b"\n") - 1
     except FileNotFoundError:

@@ -21,7 +21,7 @@ TARGETS: Final[dict[str, Target]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 where all inputs held, 1 where one did not."""
+    """0 where all inputs held, 1 if one did not."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600.0, help="default 600")
     parser.add_argument("--seed", type=int, default=0, help="other seeds, other inputs")

@@ -25,7 +25,7 @@ HEADINGS = ("pass rate", "null rate")
 def check(name: "a type", value):
     """Say what is wrong."""
     raise ValueError(
-        f"{name} must be a number, "
+        f"{name if name else 'this value'} must be a number, "
         f"got {value!r}" + (" of no kind" if value is None else "")
     )
 '''
@@ -35,7 +35,12 @@ def test_messages_of_a_module_are_found_whole_and_keys_are_not() -> None:
     assert messages_of_python(MODULE) == [
         (9, "null rate"),
         (9, "pass rate"),
-        (15, "{name} must be a number, got {value}{' of no kind' if value is None else ''}"),
+        (15, "this value"),
+        (
+            15,
+            "{name if name else 'this value'} must be a number, "
+            "got {value}{' of no kind' if value is None else ''}",
+        ),
         (16, " of no kind"),
     ]
 

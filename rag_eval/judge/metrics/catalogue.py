@@ -49,7 +49,7 @@ def _answer(row: JudgedRow) -> Judgement | None:
 
 def _answer_or_zero(row: JudgedRow) -> Judgement | None:
     if row.answer is not None and not has_word(row.answer):
-        return unasked_zero("The answer holds no word.")
+        return unasked_zero("The answer contains no words.")
     return _answer(row)
 
 
@@ -61,7 +61,7 @@ def _contexts(row: JudgedRow) -> Judgement | None:
     if row.contexts is None:
         return null(NullReason.MISSING_FIELD, "No contexts given.")
     if not any(map(has_word, row.contexts)):
-        return unasked_zero("The contexts hold no word: nothing can carry the text.")
+        return unasked_zero("The contexts contain no words, so nothing can support the text.")
     return None
 
 
@@ -77,7 +77,7 @@ def _lacking(what: str, is_missing: bool, holds_a_word: bool) -> Judgement | Non
     if holds_a_word:
         return None
     reason = NullReason.MISSING_FIELD if is_missing else NullReason.NOTHING_TO_MEASURE
-    return null(reason, f"No {what} with a word to evaluate.")
+    return null(reason, f"No {what} text to evaluate.")
 
 
 # -------------------------------------------------------------------------------------- the table

@@ -277,7 +277,7 @@ def _of_several(place: int, n_truths: int) -> str:
 
 
 def _claimless(what: str) -> Judgement:
-    return null(NullReason.NOTHING_TO_MEASURE, f"The {what} claims nothing.")
+    return null(NullReason.NOTHING_TO_MEASURE, f"The {what} makes no claims.")
 
 
 async def answer_correctness(steps: RowSteps, tally: Tally) -> Judgement:
@@ -291,7 +291,7 @@ async def answer_correctness(steps: RowSteps, tally: Tally) -> Judgement:
     if not claiming:
         return _claimless("ground truth")
     if not answer_claims:
-        return unasked_zero("The answer claims nothing, the ground truth does.")
+        return unasked_zero("The answer makes no claims, but the ground truth does.")
     found = await together(
         [_matched(steps, answer_claims, truth_claims[place], tally) for place in claiming]
     )

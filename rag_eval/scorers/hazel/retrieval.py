@@ -13,7 +13,7 @@ from typing import Any, Final
 from rag_eval.metrics.contract import Fields, Metric, Scored, Scorer
 from rag_eval.plumbing.checked_values import one_of, whole_from_one
 
-_NO_RELEVANT: Final = "relevant_ids holds no relevant document"
+_NO_RELEVANT: Final = "relevant_ids contains no relevant document"
 
 
 def _precision_at_k(*, k: int = 5, denominator: Any = "returned") -> Scorer:
@@ -76,7 +76,7 @@ def _word_overlap(fields: Fields) -> Scored:
 
     words = long_words(fields["answer"])
     if not words:
-        return Scored.nothing("the answer has no word of three characters or more")
+        return Scored.nothing("the answer has no words of at least three characters")
     missing = words - long_words("\n".join(fields["contexts"]))
     n_found = len(words) - len(missing)
     return Scored(
@@ -96,38 +96,40 @@ _RETRIEVAL: Final[dict[str, Any]] = {
 METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         id="hazel.precision_at_k",
-        summary="Share of relevant documents among the first k, or among all where fewer came",
+        summary="Share of relevant documents among the first k retrieved, or among all if "
+        "fewer were retrieved",
         create=_precision_at_k,
         options={"k": 5, "denominator": "returned"},
         **_RETRIEVAL,
     ),
     Metric(
         id="hazel.recall_at_k",
-        summary="Share of the relevant documents that the first k hold",
+        summary="Share of the relevant documents that are among the first k",
         create=_recall_at_k,
         options={"k": 5},
         **_RETRIEVAL,
     ),
     Metric(
         id="hazel.mrr",
-        summary="One over the place of the first relevant document, 0 where none was retrieved",
+        summary="Reciprocal rank of the first relevant document; 0 if none was retrieved",
         create=_mrr,
         **_RETRIEVAL,
     ),
     Metric(
         id="hazel.ndcg_at_k",
-        summary="Discounted hits of the first k over the most there could be",
+        summary="Discounted cumulative gain of the first k, divided by the highest possible",
         create=_ndcg_at_k,
         options={"k": 5},
         **_RETRIEVAL,
     ),
     Metric(
         id="hazel.answer_context_overlap",
-        summary="Share of the answer's distinct words of three characters or more in the contexts",
+        summary="Share of the answer's distinct words of at least three characters that are in "
+        "the contexts",
         create=lambda: Scorer(_word_overlap),
         fields=("answer", "contexts"),
         cost="python",
         source=_SOURCE,
-        null_when="the answer has no such word",
+        null_when="the answer has no such words",
     ),
 )

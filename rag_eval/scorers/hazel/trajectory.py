@@ -47,7 +47,7 @@ def trajectory_score(actual: Calls, expected: Calls) -> float:
     -------
     float
         From 0 to 1. Other calls cost nothing. An expected call that is missing ends the count: the
-        ones after it are not looked for. 1 where nothing is expected.
+        ones after it are not looked for. 1 if nothing is expected.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def tool_call_accuracy(actual: Calls, expected: Calls) -> float:
     Returns
     -------
     float
-        From 0 to 1; 1 where nothing is expected. Other calls and their order do not matter.
+        From 0 to 1; 1 if nothing is expected. Other calls and their order do not matter.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _tool_call_accuracy() -> Scorer:
 METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         id="hazel.trajectory_score",
-        summary="Share of the expected tool calls made in their order; 1 where none is expected",
+        summary="Share of the expected tool calls that were made in order; 1 if none is expected",
         create=_trajectory_score,
         fields=(EXPECTED,),
         optional=CALL_FIELDS,
@@ -148,7 +148,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     ),
     Metric(
         id="hazel.tool_call_accuracy",
-        summary="Share of the expected tools that were called; 1 where none is expected",
+        summary="Share of the expected tools that were called; 1 if none is expected",
         create=_tool_call_accuracy,
         fields=(EXPECTED,),
         optional=CALL_FIELDS,

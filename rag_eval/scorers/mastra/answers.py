@@ -108,7 +108,7 @@ RELEVANCY: Final = judged_spec(
     _relevancy,
     AnswerRelevancyOptions,
     (_STATEMENTS, _RELEVANCY_REASON, _RELEVANCY),
-    summary="Share of the answer's statements that bear on the question",
+    summary="Share of the answer's statements that are relevant to the question",
     fields=("question", "answer"),
 )
 
@@ -265,7 +265,7 @@ SIMILARITY: Final = judged_spec(
     _similarity,
     AnswerSimilarityOptions,
     (_UNITS, _SIMILARITY_REASON, _SIMILARITY),
-    summary="Worth of what answer and ground truth both say, less what contradicts",
+    summary="Agreement of answer and ground truth, reduced by contradictions",
     fields=("answer", "ground_truth"),
 )
 

@@ -289,7 +289,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     code_metric(
         CALLED_TOOL,
         of_samples(_called_tool),
-        "1 where the tool was called so many times or more, else 0",
+        "1 if the tool was called at least the given number of times, else 0",
         required_options=("name",),
         options={"times": 1},
         **_OF_CALLS,
@@ -297,14 +297,14 @@ METRICS: Final[tuple[Metric, ...]] = (
     code_metric(
         DID_NOT_CALL,
         of_samples(_did_not_call),
-        "1 where the tool was not called, else 0",
+        "1 if the tool was not called, else 0",
         required_options=("name",),
         **_OF_CALLS,
     ),
     code_metric(
         TOOL_ORDER,
         of_samples(_tool_order),
-        "1 where the tools were called in this order, whatever is between, else 0",
+        "1 if the tools were called in this order, with any calls in between, else 0",
         required_options=("names",),
         version=2,
         **_OF_CALLS,
@@ -312,17 +312,17 @@ METRICS: Final[tuple[Metric, ...]] = (
     code_metric(
         MAX_TOOL_CALLS,
         of_samples(_max_tool_calls),
-        "1 where there are at most so many calls, else 0",
+        "1 if there are at most the given number of calls, else 0",
         required_options=("most",),
         **_OF_CALLS,
     ),
     code_metric(
-        USED_NO_TOOLS, of_samples(_used_no_tools), "1 where no tool was called, else 0", **_OF_CALLS
+        USED_NO_TOOLS, of_samples(_used_no_tools), "1 if no tool was called, else 0", **_OF_CALLS
     ),
     code_metric(
         NO_TOOL_ERRORS,
         of_samples(_no_tool_errors),
-        "1 where every call was answered, and by no error, else 0",
+        "1 if every call has a result and no result is an error, else 0",
         **_OF_CALLS,
     ),
 )

@@ -103,7 +103,7 @@ PRECISION: Final = judged_spec(
     _precision,
     ContextOptions,
     (_PRECISION_REASON, _PRECISION),
-    summary="Average precision of the chunks that were useful for the answer",
+    summary="Average precision of the contexts that were useful for the answer",
     fields=("question", "answer", "contexts"),
 )
 
@@ -261,7 +261,7 @@ RELEVANCE: Final = judged_spec(
     _relevance,
     ContextRelevanceOptions,
     (_RELEVANCE_REASON, _RELEVANCE),
-    summary="Mean relevance of the chunks, less what was not used and what is missing",
+    summary="Mean relevance of the contexts, reduced by unused contexts and missing information",
     fields=("question", "answer", "contexts"),
 )
 

@@ -208,14 +208,14 @@ HALLUCINATION: Final = judged_spec(
     _hallucination,
     HallucinationOptions,
     (_EXTRACT, _HALLUCINATION_REASON, _HALLUCINATION),
-    summary="Share of the answer's claims that are made up",
+    summary="Share of the answer's claims that are hallucinated",
     fields=("answer", "contexts"),
     higher_is_better=False,
 )
 
 
 def create_hallucination_scorer(model: Model, options: Options = None, **more: Any) -> MastraScorer:
-    """Share of the answer's claims that are made up; 3 calls, 0 to ``scale``, lower is better.
+    """Share of the answer's claims that are hallucinated; 3 calls, 0 to ``scale``, lower is better.
 
     An answer without claims scores 0.
 
@@ -275,7 +275,7 @@ RECALL: Final = judged_spec(
     _recall,
     ContextOptions,
     (_EXTRACT, _RECALL_REASON, _RECALL),
-    summary="Share of the ground truth's claims that the context has",
+    summary="Share of the ground truth's claims that the contexts contain",
     fields=("ground_truth", "contexts"),
     source=NEWER,
 )
@@ -284,7 +284,7 @@ RECALL: Final = judged_spec(
 def create_context_recall_scorer(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """Share of the ground truth's claims that the context has; 3 calls, 0 to ``scale``.
+    """Share of the ground truth's claims that the contexts contain; 3 calls, 0 to ``scale``.
 
     A run without ground truth has no score.
 

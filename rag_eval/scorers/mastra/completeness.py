@@ -206,8 +206,8 @@ METRICS: Final = (
     code_metric(
         ID,
         _of_samples,
-        "Share of the words of the question, verbs by their infinitives, that are in the answer; 1"
-        " where neither has any",
+        "Share of the question's words, with verbs as infinitives, that are in the answer; 1 "
+        "if neither has any",
         optional=("question", "answer", "messages"),
         options={"lemmas": "own"},
         source=SOURCE,

@@ -103,7 +103,7 @@ def rubric_is_met(rubric: Sequence[Criterion], verdicts: Sequence[CriterionVerdi
 def rubric_score(
     rubric: Sequence[Criterion], verdicts: Sequence[CriterionVerdict], *, scale: float = 1.0
 ) -> float:
-    """``scale`` where the rubric is met, else 0; 1 where it is empty."""
+    """``scale`` where the rubric is met, else 0; 1 if it is empty."""
     if not rubric:
         return 1.0
     return scale if rubric_is_met(rubric, verdicts) else 0.0
@@ -205,7 +205,7 @@ RUBRIC: Final = judged_spec(
     _rubric_judged,
     RubricOptions,
     (_RUBRIC,),
-    summary="Whether the answer meets all that a rubric requires",
+    summary="Whether the answer meets all required criteria of a rubric",
     fields=("question", "answer"),
     source=NEWER,
 )
@@ -280,7 +280,7 @@ MULTI_TURN: Final = judged_spec(
     _turns_judged,
     MultiTurnJudgeOptions,
     (_TURNS,),
-    summary="Whether all that the assistant said meets a criterion",
+    summary="Whether the assistant's messages together meet a criterion",
     fields=("answer",),
     source=NEWER,
 )
@@ -289,7 +289,7 @@ MULTI_TURN: Final = judged_spec(
 def create_multi_turn_judge_scorer(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """Whether all that the assistant said meets a criterion: ``scale`` or 0; 1 call.
+    """Whether the assistant's messages together meet a criterion: ``scale`` or 0; 1 call.
 
     Parameters
     ----------

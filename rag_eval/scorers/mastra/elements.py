@@ -158,7 +158,7 @@ def element_coverage(input_elements: Sequence[str], output_elements: Sequence[st
 
     An element of at most 3 characters is covered by an equal one alone. A longer one is covered
     where one of the two holds the other, and the shorter has more than 0.6 of the length of the
-    longer. Without elements of the input it is 1 where the output has none either, and 0 where it
+    longer. Without elements of the input it is 1 if the output has none either, and 0 where it
     has.
     """
     if not input_elements:

@@ -32,7 +32,7 @@ NEWER: Final = "mastra 1.10.2"
 RULE: Final = "rag_eval.scorers.mastra.judged_specs:rule_of"
 """Where the rule of a judge is found by an id."""
 
-_NO_REASON: Final = "no reason was asked for"
+_NO_REASON: Final = "no reason was requested"
 # What runs hold beside texts.
 _RUN_FIELDS: Final = (
     "messages",

@@ -124,7 +124,7 @@ TOOL_CALL_ACCURACY: Final = judged_spec(
     _calls_judged,
     ToolCallAccuracyOptions,
     (_CALLS_REASON, _CALLS),
-    summary="Share of the tool calls that were right to make",
+    summary="Share of the tool calls that were appropriate",
     fields=("question", "answer"),
 )
 
@@ -132,7 +132,7 @@ TOOL_CALL_ACCURACY: Final = judged_spec(
 def create_tool_call_accuracy_scorer_llm(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """Share of the tool calls that were right to make; 2 calls, 0 to 1, higher is better.
+    """Share of the tool calls that were appropriate; 2 calls, 0 to 1, higher is better.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ TRAJECTORY_ACCURACY: Final = judged_spec(
     _steps_judged,
     TrajectoryAccuracyOptions,
     (_STEPS_REASON, _STEPS),
-    summary="Whether the steps of an agent were needed and in order",
+    summary="Whether an agent's steps were necessary and in order",
     fields=("question", "messages"),
     source=NEWER,
 )
@@ -260,7 +260,7 @@ TRAJECTORY_ACCURACY: Final = judged_spec(
 def create_trajectory_accuracy_scorer_llm(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """Whether the steps of an agent were needed and in order; 2 calls, 0 to 0.9, higher is better.
+    """Whether an agent's steps were necessary and in order; 2 calls, 0 to 0.9, higher is better.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class KeywordCoverage(NamedTuple):
     Attributes
     ----------
     coverage : float
-        Share of the keywords that came in which went out, too; 1 where none came in.
+        Share of the keywords that came in which went out, too; 1 if none came in.
     reference_keywords, response_keywords : list of str
         Those that came in and those that went out, each once and in order.
     matched_keywords : list of str
@@ -151,7 +151,7 @@ def _keyword_coverage() -> Scorer:
         found = keyword_coverage(*sample_texts(fields))
         held = frozenset(found.matched_keywords)
         missing = [word for word in found.reference_keywords if word not in held]
-        words = "The question has no keywords, so that none is missing."
+        words = "The question has no keywords, so none is missing."
         if found.reference_keywords:
             n_held, n_wanted = len(found.matched_keywords), len(found.reference_keywords)
             words = f"{n_held} of {n_wanted} keywords of the question are in the answer."
@@ -171,7 +171,7 @@ METRICS: Final = (
     text_metric(
         ID,
         _keyword_coverage,
-        "Share of the question's keywords that the answer has; 1 where there are none",
+        "Share of the question's keywords that are in the answer; 1 if there are none",
         cost="python",
     ),
 )

@@ -163,7 +163,7 @@ NOISE_SENSITIVITY: Final = judged_spec(
     _judged,
     NoiseSensitivityOptions,
     (_REASON, _ANALYZE),
-    summary="How well the answer held against noise in the question",
+    summary="How robust the answer is to noise in the question",
     fields=("question", "answer"),
 )
 

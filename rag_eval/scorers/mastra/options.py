@@ -182,7 +182,7 @@ class SimilarityOptions(TextOptions):
     Attributes
     ----------
     threshold : float or None
-        With one, from 0 to 1, the score is 1 where the similarity reaches it, else 0.
+        With one, from 0 to 1, the score is 1 if the similarity reaches it, else 0.
     """
 
     threshold: float | None = None

@@ -190,7 +190,7 @@ PROMPT_ALIGNMENT: Final = judged_spec(
     _judged,
     PromptAlignmentOptions,
     (_REASON, _ANALYZE["system"], _ANALYZE["both"], _ANALYZE["user"]),
-    summary="How far the answer does as user and system prompt say",
+    summary="How closely the answer follows the user prompt and the system prompt",
     fields=("question", "answer"),
     n_calls=2,
     sample_options={"evaluation_mode": "user"},

@@ -68,7 +68,7 @@ def content_similarity(
 ) -> ContentSimilarity:
     """Sørensen-Dice coefficient of the bigrams of two texts; white space does not count.
 
-    1 where the texts are equal, also both empty; else 0 where one has fewer than two UTF-16 units.
+    1 if the texts are equal, also both empty; else 0 where one has fewer than two UTF-16 units.
     See :func:`rag_eval.kernels.similarity.dice_similarity`.
     """
     from rag_eval.kernels.similarity import dice_similarity
@@ -156,7 +156,7 @@ class TextualDifference(Findings):
     confidence : float
         ``1 - length_diff``.
     changes : int
-        Words that would have to be changed, their order set aside; 1 where white space alone
+        Words that would have to be changed, their order set aside; 1 if white space alone
         differs.
     length_diff : float
         Difference of the lengths over the longer one, 0 to 1.
@@ -236,6 +236,6 @@ METRICS: Final = (
     text_metric(
         DIFFERENCE,
         _textual_difference,
-        "Letters that question and answer have in common, in order: 1 is no difference",
+        "Share of letters that question and answer have in common, in order; 1 means no difference",
     ),
 )

@@ -154,7 +154,8 @@ SUMMARIZATION: Final = judged_spec(
     _judged,
     SummarizationOptions,
     (_COVERAGE, _REASON, _SOURCE),
-    summary="The lower of a summary's truth to its source and its coverage of it",
+    summary="The lower of two scores: how faithful a summary is to its source, and how much of "
+    "it the summary covers",
     fields=("question", "answer"),
     source=NEWER,
 )

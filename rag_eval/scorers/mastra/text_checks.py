@@ -32,6 +32,13 @@ _NO_TRUTH: Final = Scored(
 )
 
 
+_Rule = tuple[str, str]
+_INCLUDED: Final[_Rule] = ("includes the text", "does not include the text")
+_EXCLUDED: Final[_Rule] = ("does not include the text", "includes the text")
+_EQUAL: Final[_Rule] = ("equals the text", "does not equal the text")
+_EQUAL_ONE: Final[_Rule] = ("equals one of the texts", "does not equal one of the texts")
+
+
 def _spoken(run: Run, between: str) -> str:
     """What the assistant said, message by message, joined."""
     return between.join(m.text for m in run.output if m.role == "assistant" and m.text)
@@ -55,8 +62,8 @@ class _Check:
     ----------
     metric, key : str
         Its id, and what its verdict is called among Mastra's findings.
-    rule : str
-        What the answer does, or does not where the braces are.
+    rule : (str, str)
+        What the answer does if it passes, and if it fails.
     wanted : str
         What is looked for, for people.
     read, passes : callable
@@ -67,7 +74,7 @@ class _Check:
 
     metric: str
     key: str
-    rule: str
+    rule: _Rule
     settings: Any
     wanted: str
     read: Callable[[str], str]
@@ -108,8 +115,8 @@ class _Check:
         return column_of_verdicts([self._passes(answer) for answer in answers])
 
 
-def _verdict(metric: str, passed: bool, wanted: str, text: str, rule: str) -> Scored:
-    message = f"The answer {rule.format('' if passed else 'not ').replace('  ', ' ')}."
+def _verdict(metric: str, passed: bool, wanted: str, text: str, rule: _Rule) -> Scored:
+    message = f"The answer {rule[not passed]}."
     detail = {
         "check": metric.partition(".")[2],
         "passed": passed,
@@ -123,7 +130,7 @@ def _verdict(metric: str, passed: bool, wanted: str, text: str, rule: str) -> Sc
 def _of_text(
     metric: MetricId,
     key: str,
-    rule: str,
+    rule: _Rule,
     holds: Callable[[str, str], bool],
     between: str = " ",
 ) -> Callable[..., _Check]:
@@ -141,16 +148,14 @@ def _of_text(
     return check
 
 
-_includes = _of_text(INCLUDES, "found", "does {}include the text", operator.contains)
-_excludes = _of_text(
-    EXCLUDES, "excluded", "does {}leave the text out", lambda output, text: text not in output
-)
-_equals = _of_text(EQUALS, "isEqual", "does {}equal the text", operator.eq, between="")
+_includes = _of_text(INCLUDES, "found", _INCLUDED, operator.contains)
+_excludes = _of_text(EXCLUDES, "excluded", _EXCLUDED, lambda output, text: text not in output)
+_equals = _of_text(EQUALS, "isEqual", _EQUAL, operator.eq, between="")
 
 
 def _matches(pattern: str, flags: str = "", exact: bool = False) -> _Check:
     options = PatternOptions(pattern=pattern, flags=flags, exact=exact)
-    rule = "does {}match the pattern"
+    rule = ("matches the pattern", "does not match the pattern")
     return _Check(MATCHES, "matched", rule, options, pattern, str, options.ready().search, "")
 
 
@@ -207,7 +212,7 @@ def _equals_any(text: str | None = None, ignore_case: bool = True) -> Scorer:
         output, wanted = _answer(fields, ""), _wanted(fields, text)
         if output is None or not wanted:
             return NO_OUTPUT if output is None else _NO_TRUTH
-        rule = "does {}equal the text" if len(wanted) == 1 else "does {}equal one of the texts"
+        rule = _EQUAL if len(wanted) == 1 else _EQUAL_ONE
         return _verdict(EQUALS, is_any(output, wanted), " | ".join(wanted[:3]), output, rule)
 
     return Scorer(score, lambda rows: column_of(rows, row_score))
@@ -244,7 +249,7 @@ def _similarity(
         if output is None or not wanted:
             return NO_OUTPUT if output is None else _NO_TRUTH
         found = _best_similarities([fields], text, options)[0]
-        message = f"The answer and the text are alike by {float(found):.2f}."
+        message = f"The similarity of the answer and the text is {float(found):.2f}."
         detail = {"check": "check_similarity", "expected": cut(wanted[0]), "actual": cut(output)}
         given = options.decided(found)
         passed = {} if threshold is None else {"passed": bool(given)}
@@ -311,7 +316,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     code_metric(
         INCLUDES,
         of_samples(_includes),
-        "1 where the text is in the answer, else 0",
+        "1 if the text is in the answer, else 0",
         options={"ignore_case": True},
         required_options=("text",),
         **_OF_ANSWER,
@@ -319,7 +324,7 @@ METRICS: Final[tuple[Metric, ...]] = (
     code_metric(
         EXCLUDES,
         of_samples(_excludes),
-        "1 where the text is not in the answer, else 0",
+        "1 if the text is not in the answer, else 0",
         options={"ignore_case": True},
         required_options=("text",),
         **_OF_ANSWER,
@@ -327,14 +332,14 @@ METRICS: Final[tuple[Metric, ...]] = (
     code_metric(
         EQUALS,
         _equals_any,
-        "1 where the answer is the text, or without one a ground truth, else 0",
+        "1 if the answer equals the text (or, without the option text, a ground truth), else 0",
         options={"text": None, "ignore_case": True},
         **_OF_TRUTH,
     ),
     code_metric(
         MATCHES,
         of_samples(_matches),
-        "1 where a regular expression is found in the answer, else 0",
+        "1 if a regular expression is found in the answer, else 0",
         options={"flags": "", "exact": False},
         required_options=("pattern",),
         extra="safe-regex",
@@ -343,8 +348,9 @@ METRICS: Final[tuple[Metric, ...]] = (
     code_metric(
         SIMILARITY,
         _similarity,
-        "Dice similarity, by pairs of characters, of the answer and the text, or without one the"
-        " nearest ground truth; with a threshold 1 where it reaches it, else 0",
+        "Dice similarity of the character pairs of the answer and the text (or, without the "
+        "option text, the most similar ground truth); with a threshold, 1 if the similarity "
+        "reaches it, else 0",
         options={"text": None, "ignore_case": True, "threshold": None},
         **{**_OF_TRUTH, "threshold": None},
     ),

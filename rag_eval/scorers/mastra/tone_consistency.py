@@ -155,9 +155,12 @@ def _tone_consistency(
     def find(fields: Fields) -> Found:
         found = tone_of(sample_output(fields), settings)
         if isinstance(found, ToneMatch):
-            words = f"The tone of the answer is {found.difference:.2f} from that of the reference."
+            words = (
+                f"The tone of the answer differs by {found.difference:.2f} from that of "
+                "the reference."
+            )
         else:
-            words = f"From sentence to sentence the tone varies by {found.sentiment_variance:.2f}."
+            words = f"The tone varies between sentences by {found.sentiment_variance:.2f}."
         return found.score, words, found.to_dict()
 
     return scorer_of_texts(find, signed=signed)
@@ -167,7 +170,7 @@ METRICS: Final = (
     text_metric(
         ID,
         _tone_consistency,
-        "How steady the tone of the answer is, or how near to that of a reference text",
+        "How consistent the tone of the answer is, or how close it is to that of a reference text",
         options={"reference_tone": None, "lexicon": None},
         cost="python",
         source=f"{SOURCE}, with another lexicon",

@@ -31,7 +31,7 @@ from rag_eval.scorers.tool_calls import (
 
 ID: Final = "mastra.tool_call_accuracy"
 
-_NO_CALLS_EXPECTED: Final = "No call is expected and others are allowed; with strict_mode none is."
+_NO_CALLS_EXPECTED: Final = "No call is expected, but calls are allowed unless strict_mode is set."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +227,7 @@ def _calls_scored(fields: Fields, wanted: ToolCallExpectation, found: RowScore) 
 METRICS: Final = (
     Metric(
         id=ID,
-        summary="1 where the expected tool, or tools in their order, were called, else 0",
+        summary="1 if the expected tool, or the expected tools in order, were called, else 0",
         create=_tool_call_accuracy,
         fields=(),
         optional=(*CALL_FIELDS, EXPECTED),

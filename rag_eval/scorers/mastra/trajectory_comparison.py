@@ -384,7 +384,7 @@ def _words(found: TrajectoryComparison) -> str:
 METRICS: Final = (
     Metric(
         id=ID,
-        summary="Share of the expected steps that were taken, in order unless told otherwise",
+        summary="Share of the expected steps that were taken, by default in order",
         create=_trajectory_accuracy,
         fields=(),
         optional=TRAJECTORY_FIELDS,

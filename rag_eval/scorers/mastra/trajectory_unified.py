@@ -114,7 +114,7 @@ class TrajectoryEvaluation(Findings):
         return own or any(each.evaluation.violated for each in self.nested or ())
 
     def score(self, weights: TrajectoryWeights) -> float:
-        """From 0 to 1, with two decimals; 1 where no part counts."""
+        """From 0 to 1, with two decimals; 1 if no part counts."""
         if self.violated:
             return 0.0
         weighed = [(max(0.0, getattr(weights, name)), score) for name, score in self.parts()]
@@ -219,7 +219,7 @@ def _efficiency_line(found: TrajectoryEfficiency) -> str:
         if over
     ]
     if found.redundant_calls:
-        faults.append(f"{len(found.redundant_calls)} calls repeat the one before")
+        faults.append(f"{len(found.redundant_calls)} calls repeat the previous one")
     return f"- efficiency {found.score:.2f}: {', '.join(faults) or 'no budget was exceeded'}"
 
 
@@ -304,7 +304,8 @@ def _trajectory_whole(defaults: Any = None, weights: Any = None) -> Scorer:
 METRICS: Final = (
     Metric(
         id=ID,
-        summary="Steps, budgets, repeated failures and forbidden tools of a trajectory in one",
+        summary="One score for the steps, budgets, repeated failures and forbidden tools of a "
+        "trajectory",
         create=_trajectory_whole,
         fields=(),
         optional=TRAJECTORY_FIELDS,

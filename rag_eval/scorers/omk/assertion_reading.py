@@ -280,8 +280,7 @@ def _custom(assertion: Values) -> Callable[[AssertionRun, Helpers], Finding]:
         if check is None:
             known = ", ".join(map(repr, helpers.checks)) or "none"
             raise InputError(
-                f"there is no check {glance(name)}"
-                f"{suggestion(name, helpers.checks)} (checks that were given: {known})"
+                f"unknown check {glance(name)}{suggestion(name, helpers.checks)} (known: {known})"
             )
         try:
             found = check(run, assertion)
@@ -306,7 +305,7 @@ def _judged(name: str, values: Values) -> Callable[[AssertionRun, Helpers], Find
         if helpers.judge is None:
             raise InputError(f"{name} needs a judge: ask for the metric omk.{name} with one")
         if run.output is None:
-            return Finding(None, None, "output is not known")
+            return Finding(None, None, "output is missing")
         reference = values["reference"] or "\n".join(run.contexts)
         if name == "answer_relevancy":
             reference = ""

@@ -52,7 +52,7 @@ def schema_errors(values: Values) -> Measure:
         try:
             return [f"{error.path}: {error.message}" for error in check(parse_json(text))]
         except JsonFault as fault:
-            return [f"no JSON: {fault.reason}"]
+            return [fault.reason]
 
     return errors
 

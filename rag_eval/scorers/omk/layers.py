@@ -63,7 +63,7 @@ def share_passed(details: Iterable[tuple[float, bool]]) -> float | None:
         total += weight
         passed += weight if has_passed else 0.0
     if total == float("inf"):
-        raise InputError("the weights of the assertions add up to more than a number can hold")
+        raise InputError("the weights of the assertions are too large to be summed")
     return passed / total if total else None
 
 
@@ -75,7 +75,7 @@ def layered_scores(
     Parameters
     ----------
     details : sequence of mapping
-        ``type``, ``weight`` (1 where there is none) and ``passed``; of sets also ``layer``. Those
+        ``type``, ``weight`` (1 if there is none) and ``passed``; of sets also ``layer``. Those
         of no layer, and those where ``passed`` is None, do not count.
     llm_score : float, optional
         What a judge gave; None and 0 mean that there is none.
@@ -128,7 +128,9 @@ def layer_gates(
         there = [averages[name] for name in _AVERAGES if averages.get(name) is not None]
         for average in there:
             if not is_number(average):
-                raise InputError(f"an average of {glance(variant)} is no number: {glance(average)}")
+                raise InputError(
+                    f"the average of {glance(variant)} must be a number, got {glance(average)}"
+                )
         passed[variant] = bool(there) and all(average >= threshold for average in there)
     return {"all_pass": all(passed.values()), "per_variant": passed}
 

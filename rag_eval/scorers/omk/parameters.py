@@ -77,14 +77,14 @@ def _within(lowest: float, highest: float) -> Callable[[Any], bool]:
     return lambda value: is_number(value) and lowest <= value <= highest
 
 
-TEXT: Final = Parameter("value", _is_text, "a text that is not blank")
-TEXTS: Final = Parameter("values", _are_texts, "a list of texts, none of them blank")
-MOCK: Final = Parameter("value", _is_mock, "a tool and which of its mocks, as in 'Bash:1'")
+TEXT: Final = Parameter("value", _is_text, "a non-blank text")
+TEXTS: Final = Parameter("values", _are_texts, "a list of non-blank texts")
+MOCK: Final = Parameter("value", _is_mock, "a tool and the number of its mock, as in 'Bash:1'")
 AMOUNT: Final = Parameter("value", _within(0, math.inf), "a number of at least 0")
 PATTERN: Final = Parameter("pattern", _is_pattern, "a regular expression")
 FLAGS: Final = Parameter("flags", lambda value: isinstance(value, str), "a text of flags", "i")
 SCHEMA: Final = Parameter("schema", lambda value: isinstance(value, Mapping), "a JSON schema")
-REFERENCE: Final = Parameter("reference", _is_text, "a text that is not blank")
+REFERENCE: Final = Parameter("reference", _is_text, "a non-blank text")
 OWN_REFERENCE: Final = Parameter("reference", lambda value: isinstance(value, str), "a text", "")
 GRAM: Final = Parameter("n", _is_whole, "a whole number of at least 1", 1)
 SHARE: Final = Parameter("threshold", _within(0, 1), "a number from 0 to 1", 0.5)
@@ -100,5 +100,5 @@ MODE: Final = Parameter("mode", lambda value: value in ("all", "any"), "'all' or
 CHILDREN: Final = Parameter(
     "children",
     lambda value: isinstance(value, (list, tuple)) and bool(value),
-    "a list of assertions that is not empty",
+    "a non-empty list of assertions",
 )

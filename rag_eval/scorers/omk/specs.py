@@ -103,7 +103,7 @@ def _composite(fields: Fields, found: AssertionScore) -> Scored:
 
 
 def _none_checked(found: AssertionScore) -> Scored:
-    why = "all need a judge or are of no layer" if found.results else "there are none"
+    why = "all need a judge or belong to no layer" if found.results else "there are none"
     explanation = f"no assertion counts: {why}"
     return Scored(None, NullReason.NOTHING_TO_MEASURE, explanation, _details(found))
 
@@ -130,11 +130,11 @@ def _assertion_metric(
     )
 
 
-_LAYER: Final = "1 + 4 times the share of the assertions about {} that hold, by weight"
+_LAYER: Final = "1 + 4 times the weighted share of the assertions about {} that hold"
 _ASSERTION_SPECS: Final = (
     _assertion_metric(
         "assertions",
-        "Weight of the sample's assertions that hold, of the weight of all",
+        "Weighted share of the sample's assertions that hold",
         _all_of_them,
         threshold=_ALL,
         range=(0.0, 1.0),
@@ -142,7 +142,7 @@ _ASSERTION_SPECS: Final = (
     ),
     _assertion_metric(
         "composite",
-        "Mean of the layers that there are: fact, behaviour, and the judge's score",
+        "Mean of the available layers: fact, behaviour, and the judge's score",
         _composite,
         fields=(),
         optional=("assertions", "judge_score", *RUN_FIELDS),
@@ -230,7 +230,7 @@ def _type_spec(kind: AssertionType) -> Metric:
     words = _PLACE.sub(r"\1", kind.wanted)
     return Metric(
         id=f"omk.{kind.name}",
-        summary=f"Whether this holds of {field}: {words}",
+        summary=f"Whether {field} meets the assertion: {words}",
         create=_create_type(kind),
         fields=(field,),
         options={each.name: each.default for each in known if each.default is not p.REQUIRED},

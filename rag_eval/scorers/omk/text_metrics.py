@@ -120,7 +120,7 @@ def _create_rouge_n(n: int = 1) -> Scorer:
 
 
 def _create_bleu() -> Scorer:
-    return _best(bleu, 1, "BLEU", "the ground truth has no token")
+    return _best(bleu, 1, "BLEU", "the ground truth has no tokens")
 
 
 def _best(measure: Callable[[str, str], float], n_tokens: int, called: str, lacking: str) -> Scorer:
@@ -166,7 +166,7 @@ _COMPARED: Final[dict[str, Any]] = {"fields": ("answer", "ground_truth"), "sourc
 TEXT_METRICS: Final = (
     Metric(
         id="omk.rouge_n",
-        summary="Share of the ground truth's n-grams that the answer has",
+        summary="Share of the ground truth's n-grams that are in the answer",
         create=_create_rouge_n,
         options={"n": 1},
         threshold=0.5,
@@ -176,16 +176,18 @@ TEXT_METRICS: Final = (
     ),
     Metric(
         id="omk.bleu",
-        summary="Precision of the answer's n-grams for n of 1 to 4, less for short answers",
+        summary="BLEU: precision of the answer's n-grams for n from 1 to 4, reduced for short "
+        "answers",
         create=_create_bleu,
         threshold=0.5,
         cost="python",
-        null_when="the ground truth has no token",
+        null_when="the ground truth has no tokens",
         **_COMPARED,
     ),
     Metric(
         id="omk.levenshtein",
-        summary="Characters to insert, delete or replace to make the ground truth of the answer",
+        summary="Edit distance: number of characters to insert, delete or replace to turn the "
+        "answer into the ground truth",
         create=_create_levenshtein,
         higher_is_better=False,
         range=(0.0, float("inf")),

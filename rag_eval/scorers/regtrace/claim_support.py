@@ -221,15 +221,17 @@ class _Reader:
         if contradiction and not self._says_so(clauses):
             return "contradicted", contradiction
         if self._is_number(text) and self._expects_number(text):
-            return "supported", "the number is there"
+            return "supported", "the number is in the reference"
         numbers = self._missing_numbers(found)
         if numbers:
-            return "unverifiable", f"the number {cut(numbers[0])} is not there"
+            return "unverifiable", f"the number {cut(numbers[0])} is not in the reference"
         if found.missing_names:
-            return "unverifiable", f"the name {cut(found.missing_names[0])} is not there"
+            return "unverifiable", f"the name {cut(found.missing_names[0])} is not in the reference"
         if found.support >= SUPPORT_CUT and found.covered >= _COVERED_CUT:
-            return "supported", f"{round(100 * found.covered)} % of its words are in one place"
-        return "unverifiable", f"no place has more than {round(100 * found.covered)} % of its words"
+            return "supported", f"{round(100 * found.covered)} % of its words are in one passage"
+        return "unverifiable", (
+            f"no passage has more than {round(100 * found.covered)} % of its words"
+        )
 
     def _contradiction(
         self, text: str, claim: ClausedText, found: Evidence, near: list[Clause]
@@ -284,7 +286,7 @@ class _Reader:
             return ""
         said = frozenset[Decimal]().union(*(clause.numbers for clause in claim))
         there = frozenset[Decimal]().union(*(clause.numbers for clause in near))
-        return f"another number stands there than {cut(missing[0])}" if there - said else ""
+        return f"the reference has another number than {cut(missing[0])}" if there - said else ""
 
     def _other_name(self, claim: list[Clause], found: Evidence, near: list[Clause]) -> str:
         if found.covered == 1 and not found.missing_names:
@@ -294,7 +296,7 @@ class _Reader:
         others = there - said
         if found.missing_names:
             name = cut(found.missing_names[0])
-            return f"another name stands there than {name}" if others else ""
+            return f"the reference has another name than {name}" if others else ""
         return self._other_opening(claim, near) if others else ""
 
     def _other_opening(self, claim: list[Clause], near: list[Clause]) -> str:
@@ -318,7 +320,7 @@ class _Reader:
                 other = clause.tokens[0]
                 is_name = other in clause.names and other not in claim[0].tokens
                 if is_name and not (opening.endswith("s") and other.endswith("s")):
-                    return f"another name stands there than {cut(opening)}"
+                    return f"the reference has another name than {cut(opening)}"
         return ""
 
     def _swapped_number(self, claim: list[Clause], near: list[Clause]) -> str:
@@ -329,7 +331,7 @@ class _Reader:
                 continue
             same = [other for other in near if clause.words <= other.words]
             if len(same) == 1 and same[0].numbers and not numbers & same[0].numbers:
-                return "another number stands beside the same words"
+                return "the reference has another number beside the same words"
         return ""
 
     def _says_so(self, claim: ClausedText) -> bool:

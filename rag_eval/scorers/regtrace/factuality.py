@@ -93,7 +93,7 @@ def json_structural(actual: str, expected: str) -> Comparison:
         try:
             values.append(parse_json(_unfenced(text)))
         except JsonFault as fault:
-            raise InputError(f"json_structural: {name} is no JSON: {fault.reason}") from None
+            raise InputError(f"json_structural: {name}: {fault.reason}") from None
     return compare_json(*values)
 
 
@@ -139,7 +139,7 @@ def structure_or_rows(fields: Fields, settings: FactualitySettings) -> Scored | 
     contexts = texts_of(fields.get("contexts"))
     if settings.rag_faithfulness_only:
         if not contexts:
-            return Scored.nothing("No contexts to hold the claims against.")
+            return Scored.nothing("No contexts to check the claims against.")
         truths = []
     elif settings.mode == "json_structural":
         return _explicit_structure(answer, truths)
@@ -148,7 +148,7 @@ def structure_or_rows(fields: Fields, settings: FactualitySettings) -> Scored | 
         if structure is not None:
             return structure
     if not truths and not contexts:
-        return Scored.nothing("No expected output and no contexts to hold the claims against.")
+        return Scored.nothing("No expected output and no contexts to check the claims against.")
     question, language = fields.get("question"), fields.get("language")
     if truths:
         return [ClaimRow(answer, [truth], True, question, language) for truth in truths]
@@ -184,7 +184,7 @@ def claim_finding(place: int, claim: Claim, mode: Mode) -> Finding:
 def claims_scored(claims: Sequence[Claim], mode: Mode) -> Scored:
     """Claims with verdicts as a score; null where there are none."""
     if not claims:
-        return Scored.nothing("The answer claims nothing.")
+        return Scored.nothing("The answer makes no claims.")
     score = claims_score([claim.verdict for claim in claims], mode)
     explanation = f"{len(claims)} claim(s): {counted(claims)}."
     found = [
@@ -207,7 +207,7 @@ def _best(
     for _ in rows:
         claims = next(found)
         if claims is None:
-            scored = Scored.nothing("What the claims are held against has no word.")
+            scored = Scored.nothing("The text to check the claims against contains no words.")
         elif words or not claims:
             scored = claims_scored(claims, settings.mode)
         else:

@@ -27,8 +27,8 @@ MOST_TERMS: Final = 1000
 _SHARE_OF_WORDS: Final = 0.7
 _MOST_WORDS: Final = 2000
 
-_NO_EXPECTED: Final = "there is no expected output"
-_NO_JSON: Final = "the expected output is no JSON object or array, and no schema is given"
+_NO_EXPECTED: Final = "no expected output"
+_NO_JSON: Final = "the expected output is not a JSON object or array, and no schema is given"
 
 _Found = list[AssertionDetail] | str
 """The detail of a sub-check and of its parts, or why it does not apply."""

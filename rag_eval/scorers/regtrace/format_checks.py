@@ -67,8 +67,8 @@ def length_check(answer: str, expected: str, tolerance: float) -> AssertionDetai
     n_answer, n_expected = len(unfenced(answer)), len(unfenced(expected))
     # The product may miss a whole number by a little: 0.1 of 30.
     passed = abs(n_answer - n_expected) <= tolerance * n_expected + _FLOAT_NOISE
-    wanted = f"{n_expected} characters, {tolerance:.0%} more or less"
-    message = None if passed else f"{n_answer} characters where {wanted} were expected"
+    wanted = f"{n_expected} ± {tolerance:.0%} characters"
+    message = None if passed else f"{n_answer} characters, expected {wanted}"
     return detail(
         "format.length", passed, expected=wanted, actual=f"{n_answer} characters", message=message
     )
@@ -83,7 +83,7 @@ def json_validity_check(answer: str) -> AssertionDetail:
     message = None
     if found.repeated_keys:
         keys = ", ".join(map(repr, found.repeated_keys))
-        message = cut(f"keys given twice, of which the last counts: {keys}")
+        message = cut(f"repeated keys, of which only the last one counts: {keys}")
     return detail("format.json_validity", True, expected="JSON", message=message)
 
 
@@ -116,7 +116,7 @@ def markdown_check(answer: str, expected: str | None) -> AssertionDetail:
     missing = [kind for kind in wanted.kinds if kind not in found.kinds]
     messages = [*found.problems]
     if missing:
-        messages.append(f"no {', no '.join(missing)}, as the expected output has")
+        messages.append(f"missing, but in the expected output: {', '.join(missing)}")
     return detail(
         "format.markdown_structure",
         not messages,
@@ -135,7 +135,7 @@ def required_check(answer: str, terms: Sequence[str], least: float = 1.0) -> Ass
         "format.required_fields",
         passed,
         expected=", ".join(terms),
-        actual=f"{n_found} of {len(terms)} there",
+        actual=f"{n_found} of {len(terms)} found",
         message=None if passed else cut("missing: " + ", ".join(missing)),
     )
 
@@ -147,7 +147,7 @@ def forbidden_check(answer: str, terms: Sequence[str]) -> AssertionDetail:
         "format.forbidden_content",
         not found,
         actual=", ".join(found) or None,
-        message=cut("there: " + ", ".join(found)) if found else None,
+        message=cut("found: " + ", ".join(found)) if found else None,
     )
 
 
@@ -230,8 +230,8 @@ class MarkdownStructure(NamedTuple):
     kinds : tuple of str
         Those of headings, lists, tables and fences that are there.
     problems : tuple of str
-        What is broken, the first ten: a heading more than one level below the one before it, a
-        fence that does not end, the rows of a table that is none, and headings and items of a list
+        What is broken, the first ten: a heading more than one level below the one before it, a code
+        fence that is not closed, the rows of a table that is none, and headings and items of a list
         without a space after their mark.
     """
 
@@ -278,7 +278,7 @@ def _structure(tokens: list[Any]) -> MarkdownStructure:
             level = found
         elif token.type == "fence":
             if not _is_closed(token):
-                problems.append(f"line {_line(token)}: a fence that does not end")
+                problems.append(f"line {_line(token)}: a code fence that is not closed")
         elif token.type == "inline":
             problems += _broken_lines(token)
     return MarkdownStructure(
@@ -293,13 +293,13 @@ def _broken_lines(token: Any) -> list[str]:
     items: list[int] = []
     for number, line in enumerate(token.content.split("\n"), first):
         if _DELIMITER_ROW.fullmatch(line):
-            found.append(f"line {number}: a row of a table that is none")
+            found.append(f"line {number}: a table row outside a table")
         elif _HEADING_WITHOUT_SPACE.match(line):
-            found.append(f"line {number}: a heading without a space after its mark")
+            found.append(f"line {number}: a heading without a space after its marker")
         elif _ITEM_WITHOUT_SPACE.match(line):
             items.append(number)
     if len(items) >= _FEWEST_ITEMS:
-        found.append(f"line {items[0]}: items of a list without a space after their marks")
+        found.append(f"line {items[0]}: list items without a space after their markers")
     return found
 
 

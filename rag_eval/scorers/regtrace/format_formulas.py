@@ -114,7 +114,7 @@ def _sub_scores(
 
 
 def length_ratio(actual: str, expected: str, tolerance: float = 0.2) -> float:
-    """1 where the lengths are alike to a tolerance, less in proportion beyond.
+    """1 if the lengths are alike to a tolerance, less in proportion beyond.
 
     Lengths are in UTF-16 units; code fences at the ends of the actual text do not count. 0 from
     twice the upper bound on. If nothing is expected, 1 for nothing, else 0.

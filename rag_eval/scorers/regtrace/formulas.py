@@ -155,7 +155,7 @@ class HeuristicTone(NamedTuple):
     Attributes
     ----------
     score : float
-        Mean of the dimensions; 1 where none was asked for.
+        Mean of the dimensions; 1 if none was asked for.
     confidence : float
     dimensions : dict
     """
@@ -191,7 +191,7 @@ def formality(actual: str, words: Words) -> float:
 
 
 def sentiment(actual: str, expected: str, words: Words) -> float:
-    """How much of the polarity that is expected an answer has; 1 where that is none.
+    """How much of the polarity that is expected an answer has; 1 if that is none.
 
     Polarity is positive words less negative ones; one of the other sign, or none, is 0.
     """
@@ -220,7 +220,7 @@ def assertiveness(actual: str, words: Words) -> float:
 def persona_consistency(actual: str, expected: str) -> float:
     """How many subject pronouns an answer has, against those expected, at most 1.
 
-    1 where none is expected; 0.5 where some are and the answer has none.
+    1 if none is expected; 0.5 where some are and the answer has none.
     """
     wanted, found = (len(_PRONOUNS.findall(text)) for text in (expected, actual))
     if not wanted:

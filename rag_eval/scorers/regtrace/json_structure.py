@@ -81,7 +81,7 @@ class Comparison:
 
     @property
     def score(self) -> float:
-        """``matched / (expected + extra)``; 1 where nothing is wanted and nothing there."""
+        """``matched / (expected + extra)``; 1 if nothing is wanted and nothing there."""
         total = self.expected + self.extra
         return self.matched / total if total else 1.0
 

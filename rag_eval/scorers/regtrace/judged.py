@@ -164,7 +164,7 @@ async def judged_factuality(asker: Asker, fields: Fields, tally: Tally, **settin
     ).value
     said = list(dict.fromkeys(claim.strip() for claim in reply.claims if claim.strip()))
     if not said:
-        return Scored.nothing("The answer claims nothing.")
+        return Scored.nothing("The answer makes no claims.")
     references = _references(fields, wanted)
     replies = await together(
         [_verdicts(asker, part, references, tally) for part in in_slices(said)]
@@ -225,7 +225,7 @@ async def judged_tone(asker: Asker, fields: Fields, tally: Tally, **settings: An
     truths = factuality.texts_of(fields.get("ground_truth"))
     model = wanted.tone_profile or (truths[0] if truths else None)
     if model is None:
-        return Scored.nothing("No expected output and no tone profile to sound like.")
+        return Scored.nothing("No expected output and no tone profile to compare with.")
     names = list(wanted.weights)
 
     def check(reply: ToneReply) -> str | None:

@@ -125,7 +125,7 @@ def check_quality_gates(
     regression_status : {"clean", "warning", "critical"}, optional
         None where there is no baseline; that gate holds then.
     duration_ms : float, optional
-        Needed where ``max_latency_ms`` is demanded.
+        Needed where ``max_latency_ms`` is required.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def check_quality_gates(
 def _suite_gate(suite: SuiteResult, gates: QualityGates) -> GateOutcome:
     least, score = gates.suite_score_minimum, suite.score
     if score is None:
-        message = f"No case has a score; at least {least:g} is demanded."
+        message = f"No case has a score; at least {least:g} is required."
         return GateOutcome("suite_score_minimum", False, None, least, message)
     return _at_least("suite_score_minimum", score, least, "The score of the suite")
 
@@ -162,7 +162,7 @@ def _metric_gates(suite: SuiteResult, gates: QualityGates) -> list[GateOutcome]:
         gate = f"metric_score_minimums.{metric}"
         summary = suite.metrics.get(metric)
         if summary is None:
-            message = f"No case was scored by {metric}; nothing is held against it."
+            message = f"No case was scored by {metric}, so its minimum was not checked."
             found.append(GateOutcome(gate, True, None, least, message))
         else:
             found.append(_at_least(gate, summary.score, least, f"The mean score of {metric}"))
@@ -190,7 +190,7 @@ def _regression_gate(status: RegressionStatus | None) -> GateOutcome:
     if status is None:
         message = "There is no baseline to compare with."
         return GateOutcome("regression_gate", True, None, "clean", message)
-    message = f"Compared with the baseline the status is {status}; clean is demanded."
+    message = f"Compared with the baseline the status is {status}; clean is required."
     return GateOutcome("regression_gate", status == "clean", status, "clean", message)
 
 
@@ -200,7 +200,7 @@ def _nfr_gates(
     found = []
     if gates.max_latency_ms is not None:
         if duration_ms is None:
-            raise InputError("max_latency_ms is demanded: duration_ms must be given")
+            raise InputError("max_latency_ms needs duration_ms")
         taken = from_zero(duration_ms, "duration_ms")
         found.append(_at_most("max_latency_ms", taken, gates.max_latency_ms, "The time in ms"))
     if gates.max_cost_usd is not None:
@@ -215,7 +215,7 @@ def _nfr_gates(
 
 
 def _at_least(gate: str, actual: float, least: float, what: str) -> GateOutcome:
-    message = f"{what} is {actual:g}; at least {least:g} is demanded."
+    message = f"{what} is {actual:g}; at least {least:g} is required."
     return GateOutcome(gate, actual >= least, actual, least, message)
 
 

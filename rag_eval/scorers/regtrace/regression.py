@@ -273,7 +273,7 @@ def _regression(
 METRICS: Final[tuple[Metric, ...]] = (
     Metric(
         id="regtrace.regression",
-        summary="1 where the current score is as good as that of a baseline, 0.5 for a warning, "
+        summary="1 if the current score is as good as that of a baseline, 0.5 for a warning, "
         "0 for a critical drop",
         create=_regression,
         fields=("current_score",),

@@ -199,7 +199,7 @@ def _json_structure() -> Scorer:
         pairs = [structure_as_code(fields["answer"], truth) for truth in truths_of(fields)]
         found = [one for one in pairs if one is not None]
         if not found:
-            return Scored.nothing("The answer or what is expected is not JSON.")
+            return Scored.nothing("The answer or the expected output is not JSON.")
         return structure_scored(max(found, key=lambda one: one.score))
 
     return Scorer(score)
@@ -248,7 +248,7 @@ def _metric(name: str, summary: str, create: Callable[..., Scorer], **more: Any)
 FORMAT_METRICS: Final[tuple[Metric, ...]] = (
     _metric(
         "format",
-        "Share of the sub-checks of format that pass, of those that apply",
+        "Share of the applicable format sub-checks that pass",
         _format,
         fields=("answer",),
         optional=("ground_truth",),
@@ -270,13 +270,13 @@ FORMAT_METRICS: Final[tuple[Metric, ...]] = (
         "Mean of the fractional scores of Regtrace's seven sub-checks",
         _format_mean,
         options={"sub_checks": None, "length_tolerance": 0.2},
-        null_when="the expected output is a pattern that linear time has not",
+        null_when="the expected output is a pattern that cannot be matched in linear time",
         extra="safe-regex",
         version=2,
     ),
     _metric(
         "length_ratio",
-        "1 where the length is the expected one, give or take, less in proportion beyond",
+        "1 if the length is within the tolerance of the expected length, else less in proportion",
         _length_ratio,
         options={"length_tolerance": 0.2},
     ),
@@ -299,16 +299,16 @@ FORMAT_METRICS: Final[tuple[Metric, ...]] = (
     ),
     _metric(
         "phrase_penalty",
-        "1 less 0.2 for each phrase of refusal or doubt in the answer",
+        "1 minus 0.2 for each phrase of refusal or doubt in the answer",
         _phrase_penalty,
         fields=("answer",),
         options={"phrases": PHRASES},
     ),
     _metric(
         "regex_match",
-        "1 where the answer matches the expected output as a pattern, else 0",
+        "1 if the answer matches the expected output as a pattern, else 0",
         _regex_match,
-        null_when="the pattern is one that linear time has not",
+        null_when="the pattern cannot be matched in linear time",
         extra="safe-regex",
     ),
 )
@@ -329,21 +329,21 @@ _CODE: Final = "Regtrace 0.10, as its code does"
 MEANING_METRICS: Final[tuple[Metric, ...]] = (
     _metric(
         "factuality",
-        "share of the answer's claims that the expected output, or else the contexts, support; "
-        "of JSON, the share of leaves that agree",
+        "share of the answer's claims that the expected output, or otherwise the contexts, "
+        "support; for JSON, the share of leaves that agree",
         _factuality,
         source="Regtrace 0.10, as documented",
         fields=("answer",),
         optional=("question", "contexts", "ground_truth", "language"),
         options=_FACTUALITY_OPTIONS,
-        null_when="no claims, or nothing to hold them against",
+        null_when="no claims, or nothing to check them against",
         judged=_JUDGED,
         version=2,
     ),
     _metric(
         "tone",
-        "weighted mean of how alike answer and expected output are in formality, sentiment, "
-        "assertiveness, persona and verbosity",
+        "weighted mean of the similarity of answer and expected output in formality, "
+        "sentiment, assertiveness, persona and verbosity",
         _tone,
         source="Regtrace 0.10, as documented",
         fields=("answer",),
@@ -354,8 +354,8 @@ MEANING_METRICS: Final[tuple[Metric, ...]] = (
     ),
     _metric(
         "ngram_factuality",
-        "0.4 of the Jaccard index of the words and 0.6 of that of the word pairs; of JSON, the "
-        "share of leaves that agree",
+        "0.4 x Jaccard index of the words + 0.6 x Jaccard index of the word pairs; for JSON, "
+        "the share of leaves that agree",
         _ngram_factuality,
         source=_CODE,
         options={"mode": "strict"},

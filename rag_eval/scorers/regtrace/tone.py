@@ -61,14 +61,14 @@ class ToneSettings:
     def __post_init__(self) -> None:
         profile = self.tone_profile
         if profile is not None and (not isinstance(profile, str) or not profile.strip()):
-            raise InputError(
-                f"tone_profile must be a text that is not blank, got {glance(profile)}"
-            )
+            raise InputError(f"tone_profile must be a non-blank text, got {glance(profile)}")
         wanted = checked_dimensions(self.sub_dimensions)
         given = _checked_weights(self.sub_dimension_weights)
         weights: dict[Dimension, float] = {name: given.get(name, 1.0) for name in wanted}
         if not any(weights.values()):
-            raise InputError("sub_dimension_weights must leave a dimension that counts")
+            raise InputError(
+                "sub_dimension_weights must leave at least one dimension with a weight above 0"
+            )
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "lists", checked_lexicon(self.lexicon))
 
@@ -93,7 +93,7 @@ class ToneScorer:
     def score(self, fields: Fields) -> Scored:
         """The tone of an answer, from 0 to 1; of several expected outputs the nearest counts.
 
-        Null where there is no expected output and no tone profile, or no dimension that can be
+        Null where no expected output and no tone profile, or no dimension that can be
         told: words are listed in English, and in other languages there is the length, which is no
         tone by itself, and what lists of the caller's tell.
         """
@@ -108,7 +108,7 @@ class ToneScorer:
     def _scored(self, fields: Fields, language: str) -> Scored:
         truths = texts_of(fields.get("ground_truth"))
         if not truths and self._profile is None:
-            return Scored.nothing("No expected output and no tone profile to sound like.")
+            return Scored.nothing("No expected output and no tone profile to compare with.")
         answer = self._reader.voice(fields["answer"])
         if not answer.n_words:
             return Scored.nothing("The answer has no word.")
@@ -128,7 +128,7 @@ class ToneScorer:
         scores = {name: one.score for name, one in found.items()}
         if scores.keys() == {"verbosity"} != self.settings.weights.keys():
             return Scored.nothing(
-                f"Of an answer in this language ({language}) just the length can be told."
+                f"In this language ({language}), only the length can be compared."
             )
         return weighed(scores, self.settings.weights, [_shown(*item) for item in found.items()])
 
@@ -149,7 +149,7 @@ def weighed(
     left_out = [name for name in weights if name not in scores]
     unmeasured = f" Not measured: {', '.join(left_out)}." if left_out else ""
     if not total:
-        return Scored.nothing(f"No dimension of the tone can be told.{unmeasured}")
+        return Scored.nothing(f"No dimension of the tone could be measured.{unmeasured}")
     score = math.fsum(weights[name] * value for name, value in scores.items()) / total
     said = ", ".join(f"{name} {value:.2f}" for name, value in scores.items())
     # A sum of shares can miss its end by a bit.
@@ -182,7 +182,7 @@ def checked_dimensions(sub_dimensions: object) -> tuple[Dimension, ...]:
     for name in names:
         _check_name("sub_dimensions", name)
     if not wanted:
-        raise InputError("sub_dimensions must leave a dimension that counts")
+        raise InputError("sub_dimensions must leave at least one dimension")
     return tuple(name for name in DIMENSIONS if name in wanted)
 
 
@@ -206,7 +206,7 @@ def _checked_weights(weights: object) -> dict[str, float]:
 def _check_name(owner: str, name: object) -> None:
     if not isinstance(name, str) or name not in DIMENSIONS:
         hint = suggestion(name, DIMENSIONS)
-        raise InputError(f"{owner}: {glance(name)} is no dimension of tone{hint}")
+        raise InputError(f"{owner}: {glance(name)} is not a dimension of tone{hint}")
 
 
 def _languages(samples: Sequence[Fields]) -> list[str]:

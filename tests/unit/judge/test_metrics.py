@@ -176,7 +176,7 @@ def test_an_answer_that_claims_nothing_has_no_faithfulness() -> None:
     for judgement in found.values():
         assert judgement.score is None
         assert judgement.null_reason is NullReason.NOTHING_TO_MEASURE
-        assert judgement.message == "The answer claims nothing."
+        assert judgement.message == "The answer makes no claims."
     assert asker.steps == ["extract_claims"]
 
 
@@ -304,7 +304,7 @@ def test_a_ground_truth_without_a_claim_is_left_out() -> None:
     row = JudgedRow("q", "a", ["chunk"], ["Who knows"])
     for one in judged(judge, row, "context_recall", "answer_correctness").values():
         assert one.null_reason is NullReason.NOTHING_TO_MEASURE
-        assert one.message == "The ground truth claims nothing."
+        assert one.message == "The ground truth makes no claims."
 
 
 def test_answer_correctness_is_f1_of_claims() -> None:
@@ -353,7 +353,7 @@ def test_an_answer_without_a_claim_is_not_correct() -> None:
     asker = ScriptedAsker([claims(), claims("x")])
     found = judged(asker, ROW, "answer_correctness")["answer_correctness"]
     assert (found.score, found.null_reason) == (0.0, NullReason.MEASURED)
-    assert found.message == "The answer claims nothing, the ground truth does."
+    assert found.message == "The answer makes no claims, but the ground truth does."
 
 
 def test_long_lists_are_matched_slice_by_slice() -> None:

@@ -191,7 +191,7 @@ def test_each_metric_has_its_mean_interval_denominator_and_histogram(
     assert f"scored{aggregate.n}/{aggregate.n_rows}" in recall.text
     assert f"null{aggregate.n_rows - aggregate.n}" in recall.text
     # What it reads is that of the profile of the run.
-    assert "Faithfulness with the ground truth in place of the answer" in recall.text
+    assert "Faithfulness of the ground truth, instead of the answer, to the contexts" in recall.text
     counts = [
         int(title.split(": ")[1].split()[0])
         for title in (bar.text for bar in recall.one("svg").all("rect"))

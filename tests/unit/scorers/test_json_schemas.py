@@ -89,7 +89,7 @@ def test_a_reference_to_nothing_is_refused(reference: str) -> None:
     ],
 )
 def test_a_reference_to_itself_in_place_is_refused(schema: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="without a step down"):
+    with pytest.raises(InputError, match="without descending into the value"):
         validator(schema)
 
 

@@ -169,7 +169,7 @@ def test_what_was_made_up_is_the_same_each_time() -> None:
 
 
 def test_what_is_made_up_wrongly_is_refused() -> None:
-    with pytest.raises(InputError, match="states"):
+    with pytest.raises(InputError, match="the state of a tool call must be one of result"):
         create_tool_invocation(tool_call_id="1", tool_name="a", state="done")
     with pytest.raises(InputError, match="no name"):
         create_test_message(content="", role="assistant", tool_invocations=[{"args": {}}])

@@ -116,7 +116,10 @@ def test_a_missing_text_is_empty() -> None:
         ({"output": ["x"]}, r"output\[0\] must be a mapping, got str"),
         ({"output": [{"text": "x"}]}, "must have a role"),
         ({"output": [{"role": "assistant", "tool_calls": [{"id": "1"}]}]}, "has no name"),
-        ({"output": [{"role": "a", "tool_calls": [{"tool": "t", "state": "x"}]}]}, "states"),
+        (
+            {"output": [{"role": "a", "tool_calls": [{"tool": "t", "state": "x"}]}]},
+            "the state of a tool call",
+        ),
         ({"output": [{"role": "a", "parts": 3}]}, r"output\[0\]: parts must be a list, got int"),
         (
             {"output": [{"role": "a", "tool_calls": {"x": 1}}]},

@@ -109,7 +109,7 @@ def test_a_gate_wants_every_layer_there_is_and_at_least_one() -> None:
 
 
 def test_a_gate_takes_numbers() -> None:
-    with pytest.raises(InputError, match="an average of 'a' is no number: nan"):
+    with pytest.raises(InputError, match="the average of 'a' must be a number, got nan"):
         layer_gates({"a": {"avgFactScore": math.nan}})
     with pytest.raises(InputError, match="threshold must be a number"):
         layer_gates({}, "3.5")  # type: ignore[arg-type]

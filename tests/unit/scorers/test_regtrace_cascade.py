@@ -1,4 +1,4 @@
-"""Regtrace's cascade and gates: weights, severity, what is demanded."""
+"""Regtrace's cascade and gates: weights, severity, what is required."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_a_good_suite_passes_all_gates() -> None:
         "max_low_confidence_ratio",
         "regression_gate",
     ]
-    assert found[0].message == "The score of the suite is 0.95; at least 0.7 is demanded."
+    assert found[0].message == "The score of the suite is 0.95; at least 0.7 is required."
 
 
 def test_each_gate_fails_by_itself() -> None:
@@ -227,7 +227,7 @@ def test_time_cost_and_coverage_are_gated() -> None:
     beyond = NfrGates(max_latency_ms=99, max_cost_usd=0.8, min_coverage=0.51)
     names = ["max_latency_ms", "max_cost_usd", "min_coverage"]
     assert failing(suite, nfr_gates=beyond, duration_ms=100) == names
-    with pytest.raises(InputError, match="duration_ms must be given"):
+    with pytest.raises(InputError, match="max_latency_ms needs duration_ms"):
         check_quality_gates(suite, nfr_gates=within)
 
 

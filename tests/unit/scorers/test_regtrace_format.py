@@ -93,8 +93,8 @@ def test_a_named_check_that_has_nothing_to_go_by_is_left_out_and_told() -> None:
     found = format_score(PROSE, sub_checks=["length", "json_schema", "forbidden_content"])
     assert found.score == 1
     assert found.not_applied == (
-        "length: there is no expected output",
-        "json_schema: the expected output is no JSON object or array, and no schema is given",
+        "length: no expected output",
+        "json_schema: the expected output is not a JSON object or array, and no schema is given",
     )
     assert format_score(PROSE, sub_checks=["length"]).score is None
     assert format_score(PROSE, sub_checks=[]).score is None
@@ -169,7 +169,7 @@ def test_an_answer_is_json_or_not(answer: str, passed: bool) -> None:
 def test_keys_given_twice_are_told() -> None:
     found = only("json_validity", '{"a": 1, "a": 2}')
     assert found.passed
-    assert found.message == "keys given twice, of which the last counts: 'a'"
+    assert found.message == "repeated keys, of which only the last one counts: 'a'"
 
 
 def test_a_schema_is_derived_from_the_expected_output() -> None:
@@ -195,7 +195,7 @@ def test_kinds_of_blocks_that_are_expected_are_wanted() -> None:
     assert only("markdown_structure", f"# Other\n\n1. item\n\n{TABLE}\n\nmore", expected).passed
     found = only("markdown_structure", "# Other\n\ntext", expected)
     assert not found.passed
-    assert found.message == "no lists, no tables, as the expected output has"
+    assert found.message == "missing, but in the expected output: lists, tables"
     assert found.expected == "headings, lists, tables"
     assert found.actual == "headings"
 
@@ -235,7 +235,7 @@ def test_refusals_are_found(answer: str) -> None:
 def test_forbidden_terms_are_whole_words() -> None:
     assert only("forbidden_content", "A classic.", forbidden_content=["ass", "class"]).passed
     found = only("forbidden_content", "No ass, no!", forbidden_content=["ass", "no!"])
-    assert found.message == "there: ass, no!"
+    assert found.message == "found: ass, no!"
     # No space separates words there.
     assert not only("forbidden_content", "これは秘密です", forbidden_content=["秘密"]).passed
 
@@ -351,14 +351,14 @@ def test_the_expected_output_that_suits_best_counts() -> None:
 
 def test_an_explanation_says_what_failed() -> None:
     found = BY_ID["regtrace.format"].create().score({"answer": "I'm sorry."})
-    assert found.explanation == "format.forbidden_content: there: i'm sorry"
+    assert found.explanation == "format.forbidden_content: found: i'm sorry"
 
 
 def test_without_a_sub_check_that_applies_there_is_no_score() -> None:
     found = BY_ID["regtrace.format"].create(sub_checks=["length"]).score({"answer": PROSE})
     assert found.score is None
     assert found.null_reason is NullReason.NOTHING_TO_MEASURE
-    assert "there is no expected output" in found.explanation
+    assert "no expected output" in found.explanation
 
 
 def test_formulas_take_the_best_of_many_expected_outputs() -> None:

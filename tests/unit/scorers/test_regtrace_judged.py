@@ -241,7 +241,7 @@ def test_settings_are_checked_before_anything_is_asked() -> None:
     judge = StepJudge()
     with pytest.raises(InputError, match="mode"):
         factual(judge, mode="hard")
-    with pytest.raises(InputError, match="no dimension"):
+    with pytest.raises(InputError, match="is not a dimension of tone"):
         toned(judge, sub_dimensions=["tempo"])
     assert judge.steps == []
 

@@ -96,7 +96,7 @@ def test_a_finding_tells_what_was_found_where() -> None:
 @every_row("relevant", [[], {}, {"a": 0}, {"a": -1, "b": 0}, ()])
 def test_without_a_relevant_document_there_is_no_score(name: str, relevant: Any) -> None:
     found = scored(name, {"retrieved_ids": ["a"], "relevant_ids": relevant})
-    assert found == Scored.nothing("relevant_ids holds no relevant document")
+    assert found == Scored.nothing("relevant_ids contains no relevant document")
 
 
 @every_row("name", RETRIEVAL)

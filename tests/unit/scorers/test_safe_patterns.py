@@ -69,11 +69,11 @@ REFUSED = [
     ("(", "not closed"),
     (")", "not opened"),
     ("[a", "not closed"),
-    ("*", "nothing that"),
-    ("a++", "nothing that"),
-    ("a{2}{3}", "nothing that"),
-    ("^*", "nothing that"),
-    ("|+", "nothing that"),
+    ("*", "nothing to repeat"),
+    ("a++", "nothing to repeat"),
+    ("a{2}{3}", "nothing to repeat"),
+    ("^*", "nothing to repeat"),
+    ("|+", "nothing to repeat"),
     ("(?i)a", "no group of this kind"),
     ("(?P<n>a)", "no group of this kind"),
     ("(?ii:a)", "no group of this kind"),
@@ -134,7 +134,7 @@ def test_sets_of_the_flag_v_are_unsupported() -> None:
 
 def test_a_pattern_may_be_no_longer_than_allowed() -> None:
     assert compiled("a" * 500, longest=500).search("a" * 500)
-    with pytest.raises(InputError, match="501 characters, at most 500"):
+    with pytest.raises(InputError, match="501 characters; at most 500"):
         compiled("a" * 501, longest=500)
     with pytest.raises(InputError, match="at most 10000 "):
         compiled("a" * 10_001)

@@ -196,12 +196,12 @@ def test_a_diagnostic_with_a_threshold_can_fail_a_sample() -> None:
 
 # --------------------------------------------------------------------------------------- nulls
 
-NO_QUESTION = "No question with a word to evaluate."
-NO_ANSWER = "No answer with a word to evaluate."
+NO_QUESTION = "No question text to evaluate."
+NO_ANSWER = "No answer text to evaluate."
 NO_CONTEXTS = "No contexts given."
-NO_CONTEXT = "The contexts hold no word: nothing can carry the text."
-NO_TRUTH = "No ground truth with a word to evaluate."
-EMPTY = "The answer holds no word."
+NO_CONTEXT = "The contexts contain no words, so nothing can support the text."
+NO_TRUTH = "No ground truth text to evaluate."
+EMPTY = "The answer contains no words."
 ANSWERED = ("faithfulness", "hallucination_rate")
 
 NULLS: list[tuple[Sample, dict[str, str]]] = [
@@ -308,7 +308,7 @@ def test_no_contexts_are_not_the_same_as_none_retrieved() -> None:
             assert (signal.severity, signal.message) == ("warning", NO_CONTEXT)
         assert result.metrics.context_relevance.chunk_scores == (0.0,) * len(contexts)
         utilization = result.metrics.context_utilization
-        assert utilization.explanation == "No chunk is relevant to the question."
+        assert utilization.explanation == "No context is relevant to the question."
         assert utilization.null_reason is NullReason.NOTHING_TO_MEASURE
 
 
@@ -328,8 +328,8 @@ def test_a_null_among_the_contexts_is_an_empty_chunk() -> None:
 def test_an_answer_that_has_nothing_to_count() -> None:
     result = evaluate({**FULL, "answer": "Nobody knows that."})
     for metric, words in {
-        "unsupported_numbers": "The answer holds no number.",
-        "unsupported_names": "The answer holds no name.",
+        "unsupported_numbers": "The answer contains no numbers.",
+        "unsupported_names": "The answer contains no names.",
     }.items():
         assert result.metrics[metric].explanation == words
         assert result.metrics[metric].null_reason is NullReason.NOTHING_TO_MEASURE
