@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 import rich_click as click
 
 from rag_eval.cli.parameters import (
+    A_NUMBER,
     A_SHARE,
     OF_KIND,
     OF_OPTION,
@@ -16,7 +17,7 @@ from rag_eval.cli.parameters import (
     completion,
     margins,
 )
-from rag_eval.options.declared import FLAG, NAMES, SHARE, Option, declared
+from rag_eval.options.declared import DIFFERENCE, FLAG, NAMES, NUMBER, SHARE, Option, declared
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Flag = Callable[[_Command], _Command]
@@ -53,20 +54,24 @@ def flag_of(option: Option, **special: Any) -> Callable[[Any], Any]:
         if option.flag_name.startswith("--no-"):
             told["flag_value"] = False
     elif read is not None:
-        told |= {"multiple": True, "callback": _reading(read)}
+        told |= {"multiple": True, "callback": reading(read)}
     elif kind is NAMES:
         told |= {"multiple": True, "callback": _names if option.flag_metavar[-1:] == "…" else None}
     elif kind.choices:
         told["type"] = click.Choice(kind.choices)
     elif kind is SHARE:
         told["type"] = A_SHARE
+    elif kind is NUMBER or kind is DIFFERENCE:
+        told["type"] = A_NUMBER
     elif int in kind.in_toml:
         told["type"] = float if float in kind.in_toml else int
     told |= {"shell_complete": completion(option), "hidden": bool(option.table)}
     return click.option(option.flag_name, option.name, **{**told, **special})
 
 
-def _reading(read: Callable[[str, Iterable[str]], Any]) -> Callable[..., Any]:
+def reading(read: Callable[[str, Iterable[str]], Any]) -> Callable[..., Any]:
+    """A callback that reads the texts of a flag, and knows its name for messages."""
+
     def callback(context: click.Context, parameter: click.Parameter, texts: Any) -> Any:
         return read(parameter.opts[0], texts)
 
@@ -139,7 +144,7 @@ TEST_FLAGS: Final = flags(
         multiple=True,
         metavar="X|METRIC=X",
         shell_complete=completed_number,
-        callback=_reading(margins),
+        callback=reading(margins),
         help="Largest accepted loss of the mean, for all metrics or for one (repeatable).",
     ),
     click.option(

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
-from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag
+from rag_eval.cli.flags import TEST_FLAGS, flag_of, format_flag, reading
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.parameters import (
     A_SHARE,
     completed_metric,
     completed_number,
-    metric_numbers,
-    number_of,
+    null_rates,
 )
 from rag_eval.cli.printing import print_found
 from rag_eval.cli.report_flags import ci_flags, report_files
@@ -81,6 +80,7 @@ _GATES: Final = declared(RunOptions)
     "--max-null-rate",
     shell_complete=completed_number,
     multiple=True,
+    callback=reading(null_rates),
     metavar="X|METRIC=X",
     help="Guard: maximum share of rows without a score, for every metric or for one.",
 )
@@ -212,7 +212,7 @@ def _guards(flags: dict[str, Any]) -> Guards:
         min_mean=flags["min_mean"],
         max_mean=flags["max_mean"],
         min_pass_rate=flags["min_pass_rate"],
-        max_null_rate=_null_rates(flags["max_null_rate"]),
+        max_null_rate=flags["max_null_rate"],
         max_null_rise=flags["max_null_rise"],
         critical=ids,
         critical_tags=tags,
@@ -233,16 +233,3 @@ def _critical(given: tuple[str, ...]) -> tuple[list[str], dict[str, list[str]]]:
             raise InputError(f"--critical must be an id or @FIELD=VALUE, got {text!r}")
         tags.setdefault(name, []).append(value)
     return ids, tags
-
-
-def _null_rates(given: tuple[str, ...]) -> float | dict[str, float] | None:
-    if not given:
-        return None
-    if "=" in given[0] or len(given) > 1:
-        return dict(metric_numbers("--max-null-rate", given))
-    try:
-        return number_of(given[0])
-    except ValueError:
-        raise InputError(
-            f"--max-null-rate must be a share such as 0.05 or 5%, or METRIC=share, got {given[0]!r}"
-        ) from None

@@ -67,7 +67,7 @@ def golden_command() -> None:
 )
 @click.option(
     "--min-average-score",
-    type=float,
+    type=A_SHARE,
     default=0.7,
     show_default=True,
     metavar="X",
@@ -299,7 +299,7 @@ def _write(dataset: GoldenDataset, target: str) -> None:
 @click.argument("file", metavar="FILE")
 @click.option(
     "--threshold",
-    type=float,
+    type=A_SHARE,
     default=0.8,
     show_default=True,
     metavar="X",

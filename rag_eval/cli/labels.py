@@ -11,7 +11,7 @@ from rag_eval.cli.flags import ID_FIELD, LEVEL, SEED, field_flag, flags, format_
 from rag_eval.cli.groups import CommandGroup
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.label_sampling import sample_command
-from rag_eval.cli.parameters import completed_metric
+from rag_eval.cli.parameters import A_NUMBER, check_limit, completed_metric
 from rag_eval.cli.printing import print_found
 
 field_flags = flags(
@@ -112,13 +112,13 @@ def _scale(_context: Any, _parameter: Any, text: str | None) -> tuple[float, flo
 )
 @click.option(
     "--threshold",
-    type=float,
+    type=A_NUMBER,
     metavar="X",
     help="Lowest score that is good [default: the verdicts in SCORES].",
 )
 @click.option(
     "--label-threshold",
-    type=float,
+    type=A_NUMBER,
     metavar="X",
     help="Lowest label that is good, on the scale of the scores [that of the scores, or 0.5].",
 )
@@ -162,6 +162,8 @@ def compare_command(labels: tuple[str, ...], scores: str, form: str, **options: 
     """
     from rag_eval.labels.label_files import compare_label_files
 
+    for name in ("threshold", "label_threshold"):
+        check_limit(f"--{name.replace('_', '-')}", options["metric"], options[name])
     found = compare_label_files(labels, scores, **options)
     from rag_eval.reports.console import console_for
     from rag_eval.reports.labels import print_label_comparison

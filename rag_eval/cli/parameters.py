@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import rich_click as click
 
 from rag_eval.errors import InputError
+from rag_eval.metrics.ids import METRIC_IDS
 from rag_eval.metrics.registry import to_metric_id
 from rag_eval.options.declared import NUMBER_BY_METRIC, Kind, Option
 from rag_eval.plumbing.unreadable import unreadable
@@ -41,11 +42,54 @@ class _Share(_Number):
         except ValueError:
             share = float("nan")
         if not 0 <= share <= 1:
-            self.fail(f"wanted a share from 0 to 1, such as 0.9 or 90%, got {value!r}", param, ctx)
+            wanted = "wanted a share from 0 to 1, such as 0.9 or 90%"
+            self.fail(f"{wanted}, got {value!r}{_percentage_hint(value)}", param, ctx)
         return share
 
 
+class _PlainNumber(_Number):
+    """A number that mostly is a share, such as a limit of scores, and may be written as one."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """``0.9`` or ``90%`` as a number; what it may be depends on the scores."""
+        try:
+            return number_of(value) if isinstance(value, str) else float(value)
+        except ValueError:
+            return self.fail(f"wanted a number such as 0.9 or 90%, got {value!r}", param, ctx)
+
+
+def _percentage_hint(value: object) -> str:
+    """What to write for a percentage that came without its sign."""
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    try:
+        return f"; for {text} percent, write {text}%" if 1 < float(text) <= 100 else ""
+    except ValueError:
+        return ""
+
+
+def check_limit(flag: str, metric: str | None, number: float | None) -> None:
+    """Raise an InputError for a limit that no score of one of the seven metrics can be."""
+    if metric in METRIC_IDS and number is not None:
+        _check_share(f"{flag} of {metric}", number)
+
+
+def _check_share(name: str, number: float) -> None:
+    if not 0 <= number <= 1:
+        hint = _percentage_hint(number)
+        raise InputError(f"{name} must be between 0 and 1, got {number:g}{hint}")
+
+
 A_SHARE: Final = _Share()
+A_NUMBER: Final = _PlainNumber()
+
+
+# Their numbers are shares for any metric, or scores, which are shares for our own.
+_OF_SHARES: Final = ("--max-null-rate",)
+_OF_SCORES: Final = ("--min-mean", "--max-mean", "--thresholds")
 
 
 def column_names(text: str | None) -> list[str]:
@@ -71,6 +115,8 @@ def metric_numbers(flag: str, texts: Iterable[str]) -> dict[MetricId, float]:
             raise InputError(
                 f"{flag}: {name} must be a number such as 0.7 or 70%, got {value!r}"
             ) from None
+        if flag in _OF_SHARES or (flag in _OF_SCORES and metric in METRIC_IDS):
+            _check_share(f"{flag}: {metric}", number)
         if metric in numbers and numbers[metric] != number:
             raise InputError(f"{flag}: {metric} is given twice, as {numbers[metric]} and {number}")
         numbers[metric] = number
@@ -97,8 +143,20 @@ def margins(flag: str, texts: Iterable[str]) -> dict[str, float]:
         name = metric if equals else "*"
         if name in found:
             raise click.BadParameter(f"{text!r} is a second one", param_hint=flag)
+        if name in METRIC_IDS:
+            _check_share(f"{flag}: {name}", margin)
         found[name] = margin
     return found
+
+
+def null_rates(flag: str, texts: Iterable[str]) -> float | dict[str, float] | None:
+    """``0.05`` or ``5%`` for every metric, ``METRIC=0.05`` for one."""
+    given = [*texts]
+    if not given:
+        return None
+    if "=" in given[0] or len(given) > 1:
+        return dict(metric_numbers(flag, given))
+    return A_SHARE.convert(given[0], None, None)
 
 
 def _field_mapping(flag: str, texts: Iterable[str]) -> dict[str, str]:
@@ -162,7 +220,7 @@ def _bands(flag: str, texts: Iterable[str]) -> Any:
     for text in given:
         name, equals, ends = text.rpartition("=")
         try:
-            low, high = map(float, ends.split(":"))
+            low, high = map(number_of, ends.split(":"))
         except ValueError:
             raise InputError(f"{flag}: wanted LOW:HIGH, got {ends!r}") from None
         if equals:

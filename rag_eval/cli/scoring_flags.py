@@ -11,6 +11,7 @@ import rich_click as click
 from click import get_current_context
 
 from rag_eval.cli.flags import flags, flags_of
+from rag_eval.cli.parameters import A_SHARE
 from rag_eval.cli.printing import say
 from rag_eval.errors import InputError
 from rag_eval.inputs.schemas.fields import SCHEMA_NAMES
@@ -20,7 +21,6 @@ from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ConfigOptions, FileOptions, ReadOptions
 from rag_eval.options.judge_types import JudgeOptions
 from rag_eval.options.types import MetricsOptions, ScoringOptions
-from rag_eval.plumbing.checked_values import share
 
 JUDGE_VARIABLE: Final = "RAG_EVAL_JUDGE"
 
@@ -29,7 +29,7 @@ reading_flags: Final = flags_of(
 )
 scoring_flags: Final = flags(
     flags_of(MetricsOptions),
-    flags_of(ScoringOptions),
+    flags_of(ScoringOptions, composite_threshold={"type": A_SHARE}),
     click.option(
         "--config",
         metavar="FILE",
@@ -129,8 +129,6 @@ def _check_flags(given: Mapping[str, Any], options: Mapping[str, Any]) -> None:
                     f"{known[name].flag_name} names {metric}, which is not among the metrics to "
                     "compute"
                 )
-            if name == "thresholds" and metric in METRIC_IDS:
-                share(given[name][metric], f"{known[name].flag_name} {metric}")
     if not _asks_judge(options):
         for name, flag in (
             ("judge", "--judge"),

@@ -102,10 +102,13 @@ class SampleBlock(Protocol):
         Where its rows come from, when that is not the caller's own object.
     n_bytes : int
         How long its texts are, about.
+    absent : frozenset of str
+        Fields that no row of the source has and that the overlap profile is to do without.
     """
 
     first_row: int
     origin: FileOrigin | None
+    absent: frozenset[str]
 
     @property
     def n_bytes(self) -> int: ...

@@ -20,9 +20,7 @@ from rag_eval.inputs.row_blocks import RowBlock
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
 from rag_eval.inputs.schemas.fields import FieldMap
 from rag_eval.kernels.columns import (
-    GIVEN_ANSWER,
-    GIVEN_CONTEXTS,
-    GIVEN_QUESTION,
+    GIVEN,
     GroundedColumns,
     SampleBatch,
     TextColumn,
@@ -37,7 +35,6 @@ _FIELDS: Final = {
     **{"question": _QUESTION, "answer": _ANSWER, "contexts": _CONTEXTS},
     **{"ground_truth": _GROUND_TRUTH, "id": _ID, "language": _LANGUAGE},
 }
-_GIVEN: Final = {"question": GIVEN_QUESTION, "answer": GIVEN_ANSWER, "contexts": GIVEN_CONTEXTS}
 _ID_IS_NUMBER: Final = 1 << 5
 _MAX_ROWS: Final = 8192
 _LIST, _ESCAPE = b"[\\"
@@ -165,7 +162,9 @@ class LineScanner:
 class JsonBlock:
     """Some lines, over their bytes; see :class:`~rag_eval.inputs.blocks.SampleBlock`."""
 
-    __slots__ = ("_decoded", "_fields", "_ids", "_scanned", "first_row", "n_bytes", "origin")
+    __slots__ = (
+        *("_decoded", "_fields", "_ids", "_scanned", "absent", "first_row", "n_bytes", "origin"),
+    )
 
     def __init__(
         self, scanned: ScannedLines, fields: FieldMap, first_row: int, origin: FileOrigin
@@ -177,6 +176,7 @@ class JsonBlock:
         self.first_row = first_row
         self.origin: FileOrigin | None = origin
         self.n_bytes = scanned.end - scanned.begin
+        self.absent: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self._scanned.marks)
@@ -199,7 +199,12 @@ class JsonBlock:
         if self._decoded is None:
             self._decoded = [self.sample(index) for index in range(len(self))]
         return RowBlock(
-            self.first_row, self._decoded, self.origin, self.n_bytes, self._fields.renamed
+            self.first_row,
+            self._decoded,
+            self.origin,
+            self.n_bytes,
+            self._fields.renamed,
+            absent=self.absent,
         )
 
     def ids(self) -> list[Any]:
@@ -249,14 +254,15 @@ class JsonBlock:
         SampleError
             For the first row that cannot be scored.
         """
-        bits = [bit for name, bit in _GIVEN.items() if getattr(needs, name)]
+        bits = [bit for name, bit in GIVEN.items() if getattr(needs, name)]
         wanted = np.uint8(sum(bits))
         given = self._scanned.marks & wanted
         if needs.ground_truth and self._may_have_lists():
             return self.as_rows().pack(needs)
         if needs.profile == "grounded":
             return self._packed(needs, given)
-        if np.any(given != wanted):
+        absent = np.uint8(sum(GIVEN[name] for name in needs.absent))
+        if np.any(given != wanted & ~absent):
             # Which rows may lack a field is known to those who read them one by one.
             return self.as_rows().pack(needs)
         return self._packed(needs, None)
@@ -302,6 +308,7 @@ class JsonBlock:
             contexts,
             row_contexts,
             grounded,
+            needs.absent,
         )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from rag_eval.errors import InputError
 from rag_eval.inputs.arrow.arrays import ArrowSource, is_arrow, open_arrow
@@ -64,6 +64,15 @@ class FieldNames(NamedTuple):
         return self.map(paths_of_rows(rows), lambda _: rows)
 
 
+#: Where fields are -> those that rows may lack because no column is one.
+AbsentIn: TypeAlias = Callable[[FieldMap], frozenset[str]]
+_Block = TypeVar("_Block", bound=SampleBlock)
+
+
+def _none_absent(_: FieldMap) -> frozenset[str]:
+    return frozenset()
+
+
 OUR_NAMES: Final = FieldNames()
 _OUR_KEYS: Final = {*FIELDS, "groundTruth"}
 _ALL_TEXTS: Final = {*TEXT_FIELDS}
@@ -90,30 +99,56 @@ def _is_dataset(samples: object) -> bool:
 
 
 def object_blocks(
-    samples: Any, needs: FieldNeeds, threads: int, names: FieldNames = OUR_NAMES
+    samples: Any,
+    needs: FieldNeeds,
+    threads: int,
+    names: FieldNames = OUR_NAMES,
+    absent_in: AbsentIn = _none_absent,
 ) -> Iterator[SampleBlock]:
     """The rows of a table, or of an iterable of samples.
 
     Columns may have the names of any of :data:`rag_eval.inputs.schemas.fields.SCHEMA_NAMES`, and so
-    may the fields of dicts where ``names`` says so; samples have our names already.
+    may the fields of dicts where ``names`` says so; samples have our names already. ``absent_in``
+    tells which fields rows of such columns may lack; it is asked of every table.
     """
     if not is_table(samples):
         first, rest = looked_at(samples)
         if names.is_needed_for(first):
-            yield from _renamed_blocks(first, rest, needs, threads, names)
+            yield from _renamed_blocks(first, rest, needs, threads, names, absent_in)
         else:
-            yield from sample_blocks(chain(first, rest), needs, threads)
+            absent = _absent_in_samples(first, needs, names, absent_in)
+            blocks = sample_blocks(chain(first, rest), needs.without(absent), threads)
+            yield from _lacking(blocks, absent)
     elif _is_dataset(samples):
         first_row = 0
         for table in samples.with_format("arrow").iter(_DATASET_ROWS):
-            yield from _table_blocks(open_arrow(table), names, first_row)
+            yield from _table_blocks(open_arrow(table), names, absent_in, first_row)
             first_row += table.num_rows
     else:
         source = _opened(samples)
         if source is None:
-            yield from sample_blocks(_frame_rows(samples, names), needs, threads)
+            fields, rows = _frame_rows(samples, names)
+            absent = absent_in(fields)
+            yield from _lacking(sample_blocks(rows, needs.without(absent), threads), absent)
         else:
-            yield from _table_blocks(source, names)
+            yield from _table_blocks(source, names, absent_in)
+
+
+def _absent_in_samples(
+    first: Sequence[Any], needs: FieldNeeds, names: FieldNames, absent_in: AbsentIn
+) -> frozenset[str]:
+    """The fields that samples of our names may lack, by the first of them."""
+    wanted = [name for name in ("question", "answer", "contexts") if getattr(needs, name)]
+    for row in first:
+        if not isinstance(row, Mapping) or all(name in row for name in wanted):
+            return frozenset()
+    return absent_in(names.map_of(first)) if first else frozenset()
+
+
+def _lacking(blocks: Iterable[_Block], absent: frozenset[str]) -> Iterator[_Block]:
+    for block in blocks:
+        block.absent = absent
+        yield block
 
 
 def looked_at(samples: Iterable[Any]) -> tuple[Sequence[Any], Iterator[Any]]:
@@ -145,7 +180,12 @@ class FirstKept:
 
 
 def _renamed_blocks(
-    first: Sequence[Any], rest: Iterator[Any], needs: FieldNeeds, threads: int, names: FieldNames
+    first: Sequence[Any],
+    rest: Iterator[Any],
+    needs: FieldNeeds,
+    threads: int,
+    names: FieldNames,
+    absent_in: AbsentIn,
 ) -> Iterator[SampleBlock]:
     """Rows of another tool's names, under ours; the first of them tell where fields are."""
     if not first:
@@ -154,7 +194,8 @@ def _renamed_blocks(
     rows = (
         fields.row(dict(row)) if isinstance(row, Mapping) else row for row in chain(first, rest)
     )
-    for block in sample_blocks(rows, needs, threads):
+    absent = absent_in(fields) if all(isinstance(row, Mapping) for row in first) else frozenset()
+    for block in _lacking(sample_blocks(rows, needs.without(absent), threads), absent):
         block.renamed = fields.renamed
         yield block
 
@@ -175,7 +216,7 @@ def _opened(table: Any) -> ArrowSource | None:
 
 
 def _table_blocks(
-    source: ArrowSource, names: FieldNames, first_row: int = 0
+    source: ArrowSource, names: FieldNames, absent_in: AbsentIn, first_row: int = 0
 ) -> Iterator[SampleBlock]:
     paths = source.paths()
     fields = column_map(
@@ -183,13 +224,13 @@ def _table_blocks(
         schema=names.schema,
         mapping=names.mapping,
         first_rows=lambda wanted: first_rows(source, wanted),
-    ).paths
+    )
     _check_truths(paths, names)
-    return arrow_blocks(source, fields, first_row=first_row)
+    return _lacking(arrow_blocks(source, fields.paths, first_row=first_row), absent_in(fields))
 
 
-def _frame_rows(frame: Any, names: FieldNames) -> Iterator[dict[str, Any]]:
-    """The rows of a frame of pandas; what counts as missing there is None."""
+def _frame_rows(frame: Any, names: FieldNames) -> tuple[FieldMap, Iterator[dict[str, Any]]]:
+    """The fields and rows of a frame of pandas; what counts as missing there is None."""
     paths = [str(name) for name in frame.columns]
     columns = [frame.iloc[:, place].tolist() for place in range(len(paths))]
     rows = (
@@ -199,7 +240,7 @@ def _frame_rows(frame: Any, names: FieldNames) -> Iterator[dict[str, Any]]:
     first = list(islice(rows, _LOOKED_AT_ROWS))
     fields = names.map([*paths, *_nested_paths(first)], lambda _: first)
     _check_truths(paths, names)
-    yield from map(fields.row, chain(first, rows))
+    return fields, map(fields.row, chain(first, rows))
 
 
 def _nested_paths(rows: list[dict[str, Any]]) -> list[str]:
@@ -222,19 +263,14 @@ def _plain(value: Any) -> Any:
     return None if value is None or (value != value) is not False else value
 
 
-def named_fields(samples: Any, names: FieldNames) -> list[FieldMap]:
+def named_fields(samples: Sequence[Any] | FirstKept, names: FieldNames) -> list[FieldMap]:
     """Where our fields are in samples that were read; empty where their names cannot be told."""
     if isinstance(samples, FirstKept):
         samples = samples.first
     try:
-        if isinstance(samples, (list, tuple)):
-            return [names.map_of(samples[:_LOOKED_AT_ROWS])]
-        columns = list(getattr(samples, "column_names", getattr(samples, "columns", [])))
-        if columns and all(isinstance(name, str) for name in columns):
-            return [names.map(columns, lambda _: ())]
+        return [names.map_of(samples[:_LOOKED_AT_ROWS])]
     except InputError:
-        pass  # only the values of the columns decide between them
-    return []
+        return []
 
 
 def row_count(samples: object) -> int | None:

@@ -42,6 +42,7 @@ class RowBlock:
     texts: RowTexts | None = None
     id_values: list[Any] | None = None
     may_be_infinite: bool = False
+    absent: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -103,6 +104,7 @@ class RowBlock:
             None if self.origin is None else self.origin.taken(indices),
             self.text_bytes,
             self.renamed,
+            absent=self.absent,
         )
 
 

@@ -116,7 +116,9 @@ class RowTexts:
                 np.array(self.given, np.uint8),
                 np.array(self.languages, np.int8),
             )
-        return SampleBatch(question, answer, ground_truth, contexts, row_contexts, grounded)
+        return SampleBatch(
+            question, answer, ground_truth, contexts, row_contexts, grounded, needs.absent
+        )
 
 
 def row_name(sample: SampleLike, index: int, first_row: int, origin: FileOrigin | None) -> str:
@@ -133,7 +135,7 @@ def read_rows(
     texts = RowTexts(needs, rows, first_row, origin)
     grounded = needs.profile == "grounded"
     read_plain = _read_plain_grounded if grounded else _read_plain
-    if set(map(type, rows)) == {dict} and read_plain(texts):
+    if not needs.absent and set(map(type, rows)) == {dict} and read_plain(texts):
         return texts
     read = _read_grounded if grounded else _read_overlap
     for index, sample in enumerate(rows):
@@ -245,6 +247,13 @@ def _getter(sample: SampleLike) -> Callable[[str], Any]:
 
 def _read_overlap(texts: RowTexts, sample: SampleLike) -> None:
     needs, get = texts.needs, _getter(sample)
+    for name in needs.absent:
+        if get(name) is not None:
+            metrics = ",".join(sorted(needs.metrics))
+            raise _FieldError(
+                f"{name} is given here, but the rows before it have none. Give it in every row, or "
+                f"score without it: --metrics {metrics}"
+            )
     if needs.question:
         texts.question.append(get("question"))
     if needs.answer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from rag_eval.errors import InputError
@@ -21,7 +21,10 @@ TEXT_FIELDS: Final = ("question", "answer", "contexts", "ground_truth")
 
 @dataclass(frozen=True, slots=True)
 class FieldNeeds:
-    """Which fields the requested metrics read, and when a row may lack one."""
+    """Which fields the requested metrics read, and when a row may lack one.
+
+    ``absent`` are those that no row has, see :meth:`without`; ``metrics`` do not read them.
+    """
 
     metrics: frozenset[MetricId]
     question: bool
@@ -29,6 +32,7 @@ class FieldNeeds:
     contexts: bool
     ground_truth: bool
     profile: Profile = "overlap"
+    absent: frozenset[str] = frozenset()
 
     @classmethod
     @functools.lru_cache(maxsize=64)
@@ -51,6 +55,18 @@ class FieldNeeds:
             ground_truth="ground_truth" in read,
             profile=profile,
         )
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019  # needs are few, and kept by ``of`` as well
+    def without(self, absent: frozenset[str]) -> FieldNeeds:
+        """The needs in rows of a source that has no column for some fields.
+
+        In the overlap profile the metrics that read them are null; the others have their fields.
+        """
+        if not absent:
+            return self
+        specs = PROFILE_METRICS[self.profile]
+        left = {metric for metric in self.metrics if absent.isdisjoint(specs[metric].fields)}
+        return replace(self, metrics=frozenset(left), absent=absent)
 
     def reads(self, name: str, sample: SampleLike) -> bool:
         """Whether a requested metric reads the field of this sample.

@@ -188,6 +188,7 @@ class RowStream:
         with closing(self.source.blocks(start)) as blocks:
             for block in blocks:
                 self._n_read = Position.after(block).row
+                block.absent = self._measured.absent(block, self.source.found)
                 yield block
         self._is_read = True
 

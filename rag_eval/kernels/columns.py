@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,11 @@ class TextColumn(NamedTuple):
 
 
 GIVEN_QUESTION, GIVEN_ANSWER, GIVEN_CONTEXTS = 1, 2, 4
+GIVEN: Final = {
+    "question": GIVEN_QUESTION,
+    "answer": GIVEN_ANSWER,
+    "contexts": GIVEN_CONTEXTS,
+}
 
 
 class GroundedColumns(NamedTuple):
@@ -68,6 +73,9 @@ class SampleBatch(NamedTuple):
         Row ``i`` has the contexts ``row_contexts[i]`` to ``row_contexts[i + 1]``.
     grounded : GroundedColumns or None
         What the grounded profile reads besides; None in the overlap profile.
+    absent : frozenset of str
+        Fields that no row of the source has, where the overlap profile does without them. They are
+        empty here, and metrics that read them are null.
     """
 
     question: TextColumn
@@ -76,6 +84,7 @@ class SampleBatch(NamedTuple):
     contexts: TextColumn
     row_contexts: npt.NDArray[np.int64]
     grounded: GroundedColumns | None = None
+    absent: frozenset[str] = frozenset()
 
     @property
     def n_rows(self) -> int:
@@ -97,7 +106,9 @@ class SampleBatch(NamedTuple):
 
     def gives(self, row: int, field: int) -> bool:
         """Whether a row has a field; one of the bits ``GIVEN_*``."""
-        return self.grounded is None or bool(self.grounded.given[row] & field)
+        if self.grounded is None:
+            return not any(GIVEN[name] == field for name in self.absent)
+        return bool(self.grounded.given[row] & field)
 
     def row(self, row: int) -> SampleBatch:
         """A batch of one row, over the same buffer."""
@@ -127,6 +138,7 @@ class SampleBatch(NamedTuple):
             contexts,
             row_contexts - first,
             grounded,
+            self.absent,
         )
 
 

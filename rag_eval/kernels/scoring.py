@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import secrets
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -20,8 +21,9 @@ from rag_eval.kernels.settings import (
     overlap_arguments,
 )
 from rag_eval.metrics.ids import ALL_METRIC_IDS
+from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.plumbing.interrupts import interruptible
-from rag_eval.samples import MetricId
+from rag_eval.samples import MetricId, NullReason
 
 if TYPE_CHECKING:
     from rag_eval.kernels.columns import SampleBatch
@@ -121,7 +123,19 @@ def score_overlap(
 ) -> _Scores:
     """As :func:`score_batch`, overlap profile."""
     texts, options = _batch_arguments(batch), overlap_arguments(settings)
-    return _scored(overlap_block.score_block, batch, metrics, (*texts, metrics, *options))
+    scores, reasons = _scored(
+        overlap_block.score_block, batch, metrics, (*texts, metrics, *options)
+    )
+    if batch.absent:
+        null = [lacked_field(batch, ALL_METRIC_IDS[number]) is not None for number in metrics]
+        scores[:, null], reasons[:, null] = math.nan, NullReason.MISSING_FIELD
+    return scores, reasons
+
+
+def lacked_field(batch: SampleBatch, metric: MetricId) -> str | None:
+    """A field that a metric of the overlap profile reads and the batch has for no row."""
+    fields = OVERLAP_METRICS[metric].fields
+    return next((name for name in fields if name in batch.absent), None)
 
 
 def score_grounded(
@@ -299,7 +313,7 @@ def overlap_details(
     batch: SampleBatch, row: int, settings: OverlapSettings, metrics: npt.NDArray[np.int64]
 ) -> RowDetails:
     """Score one row again and keep what its scores are made of."""
-    return RowDetails(
+    details = RowDetails(
         *interruptible(
             may_take_long(batch, row),
             overlap_block.row_details,
@@ -310,6 +324,10 @@ def overlap_details(
             row,
         )
     )
+    for number in metrics if batch.absent else ():
+        if lacked_field(batch, ALL_METRIC_IDS[number]) is not None:
+            details.scores[number], details.reasons[number] = math.nan, NullReason.MISSING_FIELD
+    return details
 
 
 def _batch_arguments(

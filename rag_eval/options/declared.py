@@ -100,7 +100,7 @@ def _typed(words: str, in_toml: type, metavar: str = "", *more: type) -> Kind:
 
 def _separator(value: Any, name: str) -> str:
     if not isinstance(value, str) or not value:
-        raise InputError(f"{name} must be a non-empty text, got {glance(value)}")
+        raise InputError(f"{name} must be a non-empty string, got {glance(value)}")
     return value
 
 
@@ -121,6 +121,7 @@ def _flag(value: Any, name: str) -> bool:
 ANY: Final = Kind("a Python object", ())
 FLAG: Final = Kind("true or false", (bool,), "", _flag)
 NUMBER: Final = Kind("a number", (int, float), "X", number)
+DIFFERENCE: Final = Kind("a number above 0", (int, float), "X", positive)
 POSITIVE: Final = Kind("a number above 0", (int, float), "X", positive)
 FROM_ZERO: Final = Kind("a number of at least 0", (int, float), "X", from_zero)
 SHARE: Final = Kind("a number from 0 to 1", (int, float), "X", share)

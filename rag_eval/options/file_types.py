@@ -7,14 +7,13 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from rag_eval.inputs.encodings import checked_encoding
 from rag_eval.options.declared import (
     ANY,
+    DIFFERENCE,
     FILE,
     FILE_OR_OBJECT,
     FLAG,
     MARGIN,
     NAMES,
-    NUMBER,
     NUMBER_BY_METRIC,
-    POSITIVE,
     SEPARATOR,
     SHARE,
     TEXT,
@@ -179,7 +178,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
     alpha: Annotated[
         float | None,
         Option(
-            NUMBER,
+            SHARE,
             "Accepted probability of a false alarm over all tests.",
             default=0.05,
             noted=True,
@@ -188,7 +187,7 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
     care: Annotated[
         float | None,
         Option(
-            POSITIVE,
+            DIFFERENCE,
             "Smallest drop of interest; the report says if there are too few rows to detect it.",
             default=0.05,
             noted=True,

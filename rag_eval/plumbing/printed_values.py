@@ -18,6 +18,7 @@ _NAMED: Final = {"n": "\n", "r": "\r", "t": "\t"}
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9.]*")
 _NUMBER: Final = re.compile(r"[-+]?[0-9][0-9_]{0,40}(?:\.[0-9]{0,40})?(?:[eE][-+]?[0-9]{1,4})?")
 _WORDS: Final = {"None": None, "True": True, "False": False, "nan": None, "inf": None}
+_MESSAGE: Final = "Message"
 _CLOSING: Final = {"[": "]", "(": ")", "{": "}"}
 
 
@@ -26,6 +27,7 @@ def printed_value(text: str) -> Any:
 
     A call such as ``Document(page_content='a', metadata={})`` gives a dict of its named arguments,
     or its first argument where it has no named ones; ``array(['a'], dtype=object)`` gives the list.
+    ``HumanMessage(content='a')``, as LangChain prints turns, has its ``type`` besides: ``human``.
 
     Raises
     ------
@@ -144,6 +146,8 @@ class _Reader:
                     named[word[0]] = self.value(depth + 1)
             else:
                 first.append(self.value(depth + 1))
+        if named and name.endswith(_MESSAGE):
+            named.setdefault("type", name.removesuffix(_MESSAGE).lower())
         return named if named or not first else first[0]
 
     def _argument_word(self, depth: int) -> None:

@@ -22,6 +22,7 @@ from rag_eval.inputs.objects import (
     row_count,
 )
 from rag_eval.inputs.samples import FieldNeeds, SampleLike
+from rag_eval.inputs.schemas.maps import FieldMap
 from rag_eval.options.declared import declared
 from rag_eval.options.plan import Plan
 from rag_eval.options.types import RegressionOptions
@@ -185,6 +186,7 @@ class BatchJob:
         self._matrix = ScoreMatrix(len(self._plan.columns))
         self._measured = Measurability(self._plan, metrics, options, in_memory=True)
         self._names = names
+        self._fields: list[FieldMap] = []
         is_read_once = not as_table and not isinstance(samples, (list, tuple))
         self._samples = FirstKept(samples) if is_read_once else samples
         self._store = None
@@ -204,7 +206,7 @@ class BatchJob:
         self._loop = ScoringLoop(
             self._plan,
             score_blocks(
-                object_blocks(self._samples, needs, threads, names),
+                object_blocks(self._samples, needs, threads, names, self._absent_in),
                 block_scorer(self._plan, needs),
                 threads,
                 stop=self._stop,
@@ -212,6 +214,11 @@ class BatchJob:
             progress_of(options.get("on_progress"), row_count(samples)),
             stop=self._stop,
         )
+
+    def _absent_in(self, fields: FieldMap) -> frozenset[str]:
+        if fields not in self._fields:
+            self._fields.append(fields)
+        return self._measured.absent_fields(fields)
 
     def run(self) -> BatchEvalResult:
         """Score, and ask the judge in an event loop of its own."""
@@ -232,7 +239,9 @@ class BatchJob:
         scores, null_reasons = self._matrix.stacked()
         evaluated_at = self._clock.now()
         self._measured.add(null_reasons)
-        fields = named_fields(self._samples, self._names) if self._measured.metrics else []
+        fields = self._fields
+        if self._measured.metrics and isinstance(self._samples, (list, tuple, FirstKept)):
+            fields = named_fields(self._samples, self._names)
         judging = self._loop.judge_report()
         judged = None if judging is None else self._matrix.judged
         result = batch_of(

@@ -65,7 +65,7 @@ def scored_block(block: SampleBlock, batch: SampleBatch, plan: Plan) -> ScoredBl
 
 def block_scorer(plan: Plan, needs: FieldNeeds) -> ScoreFn:
     """Packs blocks and scores them; a row that cannot be scored is a SampleError."""
-    return lambda block: scored_block(block, block.pack(needs), plan)
+    return lambda block: scored_block(block, block.pack(needs.without(block.absent)), plan)
 
 
 def score_blocks(

@@ -20,6 +20,7 @@ from rag_eval.kernels.settings import OverlapSettings
 from rag_eval.metrics.contract import Fields, Scored
 from rag_eval.options.plan import Plan
 from rag_eval.options.signature import signature_of
+from rag_eval.plumbing.spelling import camel_case
 from rag_eval.results import words_overlap
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.results.row import (
@@ -205,7 +206,7 @@ def _details(
     if isinstance(settings, OverlapSettings):
         found = kernels.overlap_details(batch, place, settings, metrics)
         words = partial(words_overlap.words_of_row, found, batch, place, settings)
-        return found, words, None, None
+        return found, _absent_said(words, batch) if batch.absent else words, None, None
     from rag_eval.results import words_grounded
 
     # Of the row alone: the stems of a whole batch would be found anew for every row.
@@ -213,3 +214,19 @@ def _details(
     details = kernels.grounded_details(batch, 0, settings, metrics)
     words = partial(words_grounded.words_of_row, details, batch, settings)
     return details, words, LISTED[details.language], words_grounded.refusal_of(details)
+
+
+def _absent_said(words: NativeWords, batch: SampleBatch) -> NativeWords:
+    """The words for scores, where some are null because no row has a field that they need."""
+
+    def said(metrics: Iterable[MetricId]) -> dict[MetricId, Words]:
+        every = [*metrics]
+        lacked = {metric: kernels.lacked_field(batch, metric) for metric in every}
+        found = words([metric for metric in every if lacked[metric] is None])
+        for metric, name in lacked.items():
+            if name is not None:
+                text = f"{name} is required for {camel_case(metric)} but was not provided."
+                found[metric] = text, (), {}
+        return found
+
+    return said

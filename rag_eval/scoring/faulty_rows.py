@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +16,7 @@ from rag_eval.inputs.named_files import DataSource
 from rag_eval.inputs.opened import Input, InputOptions
 from rag_eval.inputs.samples import FieldNeeds, SampleError, no_samples
 from rag_eval.inputs.schemas.maps import FoundFields
-from rag_eval.kernels.columns import (
-    GIVEN_ANSWER,
-    GIVEN_CONTEXTS,
-    GIVEN_QUESTION,
-    SampleBatch,
-)
+from rag_eval.kernels.columns import GIVEN, SampleBatch
 from rag_eval.options.plan import Plan, make_plan
 from rag_eval.plumbing.repeated_ids import RepeatedIds
 from rag_eval.plumbing.spelling import camel_case
@@ -30,12 +25,6 @@ from rag_eval.scoring import scorer_columns
 from rag_eval.scoring.engine import ScoredBlock, ScoreFn, scored_block
 from rag_eval.scoring.measurable import FoundLines, Measurability, needed_fields
 from rag_eval.scoring.scorer_columns import columns_of_scorers
-
-_GIVEN: Final = {
-    "question": GIVEN_QUESTION,
-    "answer": GIVEN_ANSWER,
-    "contexts": GIVEN_CONTEXTS,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +120,7 @@ def validate_file(
     try:
         for block in source.blocks():
             told.tell()
+            block.absent = measured.absent(block, source.found)
             origin = origin_of(block)
             sound, batch = pack_file_block(block, needs, skip_invalid=True)
             faults = row_faults(block, needs, plan) if plan.scorers else origin_of(sound).faults
@@ -182,11 +172,12 @@ def _lacking(batch: SampleBatch, needs: FieldNeeds) -> Counter[str]:
     """How many rows lack each field, of those fields that a row may lack."""
     lacking: Counter[str] = Counter()
     if batch.grounded is not None:
-        for name, bit in _GIVEN.items():
+        for name, bit in GIVEN.items():
             lacking[name] = int((batch.grounded.given & bit == 0).sum())
         lacking["ground_truth"] = int((np.diff(batch.grounded.row_truths) == 0).sum())
     elif needs.ground_truth:
         lacking["ground_truth"] = int((np.diff(batch.ground_truth.offsets) == 0).sum())
+    lacking |= dict.fromkeys(batch.absent, batch.n_rows)
     return +lacking
 
 
@@ -231,7 +222,7 @@ def pack_file_block(
     SampleError
         Naming file, row and field of the first bad row, unless they are to be skipped.
     """
-    origin = origin_of(block)
+    origin, needs = origin_of(block), needs.without(block.absent)
     if not origin.faults:
         try:
             return block, block.pack(needs)
@@ -251,6 +242,7 @@ def row_faults(block: SampleBlock, needs: FieldNeeds, plan: Plan | None = None) 
     found: dict[int, str] = {}
     if plan is not None and plan.scorers:
         found = scorer_columns.row_faults(block, plan)
+    needs = needs.without(block.absent)
     try:
         block.pack(needs)
     except SampleError:
@@ -290,6 +282,6 @@ def file_block_scorer(plan: Plan, needs: FieldNeeds, *, skip_invalid: bool) -> S
             if not skip_invalid:
                 raise
         sound = _without_scorer_faults(found, plan)
-        return scored_block(sound, sound.pack(needs), plan)
+        return scored_block(sound, sound.pack(needs.without(sound.absent)), plan)
 
     return score

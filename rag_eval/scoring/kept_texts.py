@@ -46,7 +46,8 @@ class ListedRows:
         self._needs = needs
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
-        """Nothing: the caller has the rows."""
+        """Note the fields that no row has; the caller has the rows."""
+        self._needs = self._needs.without(scored.rows.absent)
 
     def sample(self, row: int) -> SampleLike:
         """The caller's object."""
@@ -69,6 +70,7 @@ class RenamedRows(ListedRows):
 
     def add(self, scored: ScoredBlock, first_row: int) -> None:
         """Keep the rows of a block under our names."""
+        ListedRows.add(self, scored, first_row)
         self._samples += map(scored.rows.sample, range(len(scored.rows)))
 
 

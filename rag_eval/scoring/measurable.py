@@ -19,12 +19,14 @@ from rag_eval.inputs.schemas.maps import TEXT_FIELDS, FieldMap, FoundFields
 from rag_eval.inputs.schemas.synonyms import meaning_of, spelled, sure_names
 from rag_eval.metrics.contract import Metric
 from rag_eval.metrics.registry import to_metric_id
+from rag_eval.metrics.seven import OVERLAP_METRICS
 from rag_eval.options.plan import Plan
 from rag_eval.plumbing.spelling import camel_case, counted
 from rag_eval.results.batch import not_measured_text
 from rag_eval.samples import MetricId, NullReason
 
 if TYPE_CHECKING:
+    from rag_eval.inputs.blocks import SampleBlock
     from rag_eval.inputs.opened import Input
 
 _MISSING: Final = int(NullReason.MISSING_FIELD)
@@ -171,15 +173,42 @@ class Measurability:
                 self._lacks(found.source, list(lacking), [fields], scored, can_allow=True)
             )
 
+    def absent(self, block: SampleBlock, found: Sequence[FoundFields]) -> frozenset[str]:
+        """The fields that the rows of a block of a file may lack; see :meth:`absent_fields`."""
+        source = None if block.origin is None else block.origin.source
+        fields = next((one.fields for one in reversed(found) if one.source == source), None)
+        return frozenset() if fields is None else self.absent_fields(fields)
+
+    def absent_fields(self, fields: FieldMap) -> frozenset[str]:
+        """Fields without a column, where the metrics that need them are null and not an error.
+
+        Only the overlap profile has to be told: by itself it wants all fields but the ground truth
+        in every row.
+        """
+        plan = self._plan
+        if plan.settings.profile == "grounded" or plan.judging is not None:
+            return frozenset()
+        lacking = frozenset(_absent(self._wanted_fields(), fields))
+        native = plan.native_columns
+        null = [name for name in native if not lacking.isdisjoint(plan.specs[name].fields)]
+        if not null or len(null) == len(native):
+            return frozenset()
+        is_fine = self._allowed or all(self._is_left_out(name, [fields]) for name in null)
+        return lacking if is_fine else frozenset()
+
+    def _wanted_fields(self) -> list[str]:
+        """The fields that kernels read; the ground truth is never wanted of every row."""
+        specs = [self._plan.specs[metric] for metric in self._plan.native_columns]
+        return list(dict.fromkeys(n for spec in specs for n in spec.fields if n != _TRUTH))
+
     def check_fields(self, found: FoundFields) -> None:
         """Raise an InputError for fields that no row can do without, where no row can be scored."""
-        specs = [self._plan.specs[metric] for metric in self._plan.native_columns]
-        needed = dict.fromkeys(name for spec in specs for name in spec.fields if name != _TRUTH)
-        lacking = _absent(needed, found.fields)
+        lacking = _absent(self._wanted_fields(), found.fields)
         if lacking:
+            specs = [self._plan.specs[metric] for metric in self._plan.native_columns]
             scored = [spec.id for spec in specs if not _absent(needed_fields(spec), found.fields)]
             raise InputError(
-                self._lacks(found.source, lacking, [found.fields], scored, can_allow=False)
+                self._lacks(found.source, lacking, [found.fields], scored, can_allow=bool(scored))
             )
 
     def wrong(self, found: Sequence[FieldMap]) -> list[MetricId]:
@@ -310,6 +339,8 @@ def _sentence(ways: Sequence[str]) -> str:
 
 def needed_fields(spec: Metric) -> tuple[str, ...]:
     """The fields without which a metric is null; it may read others, which it can do without."""
+    if spec is OVERLAP_METRICS.get(spec.id):
+        return spec.fields
     named = tuple(name for name in spec.fields if name.replace("_", " ") in spec.null_when)
     return named or spec.fields
 

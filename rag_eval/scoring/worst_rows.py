@@ -44,6 +44,7 @@ class KeptRow:
     scores: npt.NDArray[np.float64]
     judged: JudgedRowScores | None
     fields: Fields | None
+    absent: frozenset[str]
 
     @classmethod
     def of(cls, scored: ScoredBlock, index: int, first_row: int, plan: Plan) -> KeptRow:
@@ -61,11 +62,12 @@ class KeptRow:
             scores=scored.scores[index].copy(),
             judged=None if scored.judged is None else scored.judged[index],
             fields=row_fields(block, index, plan),
+            absent=block.absent,
         )
 
     def opened(self, plan: Plan, needs: FieldNeeds, evaluated_at: str) -> EvalResult:
         """The row's result with explanations and signals."""
-        batch = read_rows([self.sample], 0, needs).pack()
+        batch = read_rows([self.sample], 0, needs.without(self.absent)).pack()
         row = scored_row(self.sample, batch, 0, plan, self.judged, self.fields)
         return row.same_as(self.number, self.scores).explained(evaluated_at)
 

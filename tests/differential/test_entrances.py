@@ -16,7 +16,7 @@ from pyarrow import parquet
 import rag_eval
 from rag_eval.jobs.file_scoring import score_file
 from rag_eval.metrics.ids import METRIC_IDS
-from rag_eval.samples import NullReason, Profile
+from rag_eval.samples import PROFILES, NullReason, Profile
 from tests.tables import every_row
 
 _TEXTS = ["The tower is 31 m high.", "It was built in 1887 of granite."]
@@ -214,18 +214,127 @@ def check_entrances(rows: list[dict[str, Any]], names: str, tmp_path: Path) -> N
         } == (paths), name
 
 
-def test_chat_turns_give_the_same_from_every_source_with_lists(tmp_path: Path) -> None:
-    """Cells of CSV and of workbooks hold texts, in which turns are not looked for."""
+# How a cell holds the turns of a chat.
+CHATS: dict[str, Callable[[list[dict[str, str]]], Any]] = {
+    "a list": list,
+    "JSON in a text": json.dumps,
+    "Python list in a text": repr,
+    "messages of LangChain in a text": lambda turns: str(
+        [Message(_LANGCHAIN[turn["role"]], turn["content"]) for turn in turns]
+    ),
+}
+_LANGCHAIN = {"system": "System", "user": "Human", "assistant": "AI"}
+
+
+class Message:
+    """As LangChain prints a turn."""
+
+    def __init__(self, kind: str, content: str) -> None:
+        self._text = f"{kind}Message(content={content!r}, additional_kwargs={{}}, id='m-1')"
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+@every_row("column", ["messages", "user_input", "prompt"])
+@every_row("form", list(CHATS))
+def test_chat_turns_give_the_same_from_every_source(form: str, column: str, tmp_path: Path) -> None:
     plain = rows_of("native", "list")
     wanted = scores_of(rag_eval.evaluate_batch(plain, profile="grounded"))
     chats = []
     for row in plain:
-        turns = {"user": row.pop("question"), "assistant": row.pop("answer")}
-        messages = [{"role": role, "content": text} for role, text in turns.items()]
-        chats.append({**row, "messages": messages})
+        asked = [("system", "Be brief."), ("user", "Hello?"), ("assistant", "Hello.")]
+        said = [*asked, ("user", row.pop("question")), ("assistant", row.pop("answer"))]
+        turns = [{"role": role, "content": text} for role, text in said]
+        chats.append({**row, column: CHATS[form](turns)})
     for name, make in OBJECTS.items():
         assert scores_of(rag_eval.evaluate_batch(make(chats), profile="grounded")) == wanted, name
-    for name in ("a.jsonl", "a.json", "a.parquet", "a.arrow"):
-        FILES[name](chats, tmp_path / name)
+    for name, write in FILES.items():
+        write(chats, tmp_path / name)
+        report = score_file(
+            tmp_path / name, tmp_path / "scores.jsonl", profile="grounded", restart=True
+        )
+        assert scores_in(tmp_path / "scores.jsonl") == wanted, name
+        paths = report.fields[0].fields.paths
+        sides = [("type", "human"), ("type", "ai")]
+        if "LangChain" not in form:
+            sides = [("role", "user"), ("role", "assistant")]
+        for field, (by, side) in zip(("question", "answer"), sides, strict=True):
+            assert paths[field] == f"{column}[{by}={side}][-1].content", name
+
+
+@every_row("name", [*FILES, *OBJECTS])
+def test_what_a_cell_holds_can_be_mapped(name: str, tmp_path: Path) -> None:
+    plain = rows_of("native", "list")
+    wanted = scores_of(rag_eval.evaluate_batch(plain, profile="grounded"))
+    rows = [
+        {
+            "a": json.dumps({"asked": {"text": row["question"]}}),
+            "b": repr([{"said": "x"}, {"said": row["answer"]}]),
+            "c": json.dumps([{"snip": text} for text in row["contexts"]]),
+            "ground_truth": row["ground_truth"],
+        }
+        for row in plain
+    ]
+    mapping = {"question": "a.asked.text", "answer": "b[-1].said", "contexts": "c[].snip"}
+    if name in OBJECTS:
+        made = OBJECTS[name](rows)
+        found = rag_eval.evaluate_batch(made, profile="grounded", mapping=mapping)
+        assert scores_of(found) == wanted
+        return
+    FILES[name](rows, tmp_path / name)
+    target = tmp_path / "scores.jsonl"
+    score_file(tmp_path / name, target, profile="grounded", mapping=mapping)
+    assert scores_in(target) == wanted
+
+
+@every_row("name", [*FILES, *OBJECTS])
+def test_objects_of_a_tracing_tool_are_found_in_cells(name: str, tmp_path: Path) -> None:
+    """As exports of LangSmith to CSV have them."""
+    plain = rows_of("native", "list")
+    wanted = scores_of(rag_eval.evaluate_batch(plain, profile="grounded"))
+    rows = [
+        {
+            "inputs": json.dumps({"question": row["question"]}),
+            "outputs": json.dumps({"answer": row["answer"], "contexts": row["contexts"]}),
+            "reference_outputs": json.dumps({"answer": row["ground_truth"]}),
+        }
+        for row in plain
+    ]
+    if name in OBJECTS:
+        found = rag_eval.evaluate_batch(OBJECTS[name](rows), profile="grounded")
+        assert scores_of(found) == wanted
+        return
+    FILES[name](rows, tmp_path / name)
+    score_file(tmp_path / name, tmp_path / "scores.jsonl", profile="grounded")
+    assert scores_in(tmp_path / "scores.jsonl") == wanted
+
+
+@every_row("answer", ['{"age": 31}', "[1] A note.", "[]", '["a", "b"]', "{'text': 'x'}"])
+def test_an_answer_that_looks_like_a_list_or_an_object_is_a_text(
+    answer: str, tmp_path: Path
+) -> None:
+    rows = [{**row, "answer": answer} for row in rows_of("native", "list")]
+    wanted = scores_of(rag_eval.evaluate_batch(rows, profile="grounded"))
+    names = {"question": "inputs", "answer": "outputs"}
+    named = [{names.get(key, key): value for key, value in row.items()} for row in rows]
+    for name, write in FILES.items():
+        write(named, tmp_path / name)
         score_file(tmp_path / name, tmp_path / "scores.jsonl", profile="grounded", restart=True)
         assert scores_in(tmp_path / "scores.jsonl") == wanted, name
+
+
+def test_without_contexts_every_entrance_leaves_out_the_same(tmp_path: Path) -> None:
+    rows = rows_of("native", "list")
+    for row in rows:
+        del row["contexts"]
+    for profile in PROFILES:
+        wanted = scores_of(rag_eval.evaluate_batch(rows, profile=profile))
+        assert wanted[0].count("missing_field") == 5
+        for name, make in OBJECTS.items():
+            found = rag_eval.evaluate_batch(make(rows), profile=profile)
+            assert scores_of(found) == wanted, (name, profile)
+        for name, write in FILES.items():
+            write(rows, tmp_path / name)
+            score_file(tmp_path / name, tmp_path / "scores.jsonl", profile=profile, restart=True)
+            assert scores_in(tmp_path / "scores.jsonl") == wanted, (name, profile)

@@ -14,6 +14,10 @@ from matplotlib.text import Text
 
 from rag_eval import compare, evaluate_batch, run_file, score_file
 from rag_eval.errors import InputError, NotMeasuredError
+from rag_eval.metrics.ids import METRIC_IDS
+from rag_eval.metrics.seven import PROFILE_METRICS
+from rag_eval.samples import PROFILES, NullReason
+from rag_eval.scoring.measurable import needed_fields
 from tests.commands import invoke
 from tests.tables import every_row
 
@@ -210,6 +214,68 @@ def test_a_metric_that_was_asked_for_has_to_be_measured(
     code, text, files = ended("run", data, "--profile", "grounded", *flags)
     assert (code, files) == (2, [])
     assert "ground_truth: no such field; no unused column" in " ".join(text.split())
+
+
+@every_row("name", ["b.jsonl", "b.json", "b.csv", "b.parquet"])
+@every_row("missing", [("contexts",), ("question",), ("contexts", "ground_truth")])
+def test_both_profiles_leave_out_what_no_row_has(
+    missing: tuple[str, ...], name: str, tmp_path: Path
+) -> None:
+    rows = [{name: value for name, value in FULL.items() if name not in missing}] * 3
+    data = tmp_path / name
+    if name == "b.csv":
+        pd.DataFrame(rows).to_csv(data, index=False)
+    elif name == "b.parquet":
+        pd.DataFrame(rows).to_parquet(data)
+    else:
+        written(tmp_path, rows, name)
+    for profile in PROFILES:
+        specs = PROFILE_METRICS[profile]
+        wanted = {m for m in METRIC_IDS if {*missing} & {*needed_fields(specs[m])}}
+        batch = evaluate_batch(rows, profile=profile)
+        for found in (batch, run_file(data, profile=profile, worst=3).result):
+            assert set(found.not_measured) == wanted, profile
+            assert set(found.shown_aggregates) == {*METRIC_IDS} - wanted
+            assert found.n_rows == 3
+        for metric in wanted:
+            assert batch.results[0].metrics[metric].null_reason is NullReason.MISSING_FIELD
+        kept = [column for column, m in enumerate(METRIC_IDS) if m not in wanted]
+        full = evaluate_batch([FULL] * 3, profile="overlap").scores
+        if profile == "overlap":
+            assert batch.scores[:, kept].tobytes() == full[:, kept].tobytes()
+        target = tmp_path / "scores.jsonl"
+        score_file(data, target, profile=profile, restart=True)
+        assert target.read_text().count('"missing_field"') == 3 * len(wanted)
+
+
+@every_row("profile", ["grounded", "overlap"])
+def test_a_field_that_another_column_may_be_is_not_left_out(profile: str, tmp_path: Path) -> None:
+    data = written(tmp_path, [{**QUESTION_AND_ANSWER, "doc_ids": "d1"}])
+    code, text, files = ended("run", data, "--profile", profile)
+    assert (code, files) == (2, [])
+    assert "contexts: no such field; 1 unused column: doc_ids. To say which" in text
+    assert "--allow-missing" in text
+    code, text, _ = ended("run", data, "--profile", profile, "--allow-missing")
+    assert code == 0
+    assert text.startswith("not measured: faithfulness, ")
+
+
+@every_row("profile", ["grounded", "overlap"])
+def test_contexts_that_only_later_rows_have_are_not_passed_over(
+    profile: str, tmp_path: Path
+) -> None:
+    """Without them in the first rows, the overlap profile leaves out what reads them."""
+    rows = [QUESTION_AND_ANSWER] * 2000
+    late: list[Mapping[str, Any]] = [*rows, FULL]
+    data = written(tmp_path, late)
+    if profile == "grounded":
+        assert run_file(data, profile="grounded").result.aggregates["faithfulness"].n == 1
+        return
+    told = "contexts is given here, but the rows before it have none"
+    for command, samples in ((evaluate_batch, late), (run_file, data)):
+        with pytest.raises(InputError, match=told):
+            command(samples)
+    assert run_file(data, ["answer_relevance"]).result.n_rows == 2001
 
 
 def test_a_misspelt_ground_truth_is_asked_about(tmp_path: Path) -> None:

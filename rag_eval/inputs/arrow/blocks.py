@@ -116,7 +116,10 @@ def _cuts(ends: Places, block_bytes: int) -> Iterator[range]:
 class ArrowBlock:
     """Some rows of a batch, over its memory; see :class:`~rag_eval.inputs.blocks.SampleBlock`."""
 
-    __slots__ = ("_begin", "_rows", "_table", "first_row", "held", "n_bytes", "origin", "unread")
+    __slots__ = (
+        *("_begin", "_rows", "_table", "absent", "first_row", "held", "n_bytes", "origin"),
+        "unread",
+    )
 
     def __init__(
         self,
@@ -135,6 +138,7 @@ class ArrowBlock:
         self.origin = origin
         self.held: Any = None  # the batch as its own library has it, when that is wanted
         self.unread: Sequence[str] = ()  # columns of the file that are not in the batch
+        self.absent: frozenset[str] = frozenset()
 
     @property
     def places(self) -> Places:
@@ -218,7 +222,7 @@ class ArrowBlock:
             self.n_bytes * len(indices) // max(1, len(self)),
             None if self.origin is None else self.origin.taken(indices),
         )
-        taken.held, taken.unread = self.held, self.unread
+        taken.held, taken.unread, taken.absent = self.held, self.unread, self.absent
         return taken
 
     def fault(self, index: int, needs: FieldNeeds) -> str | None:
@@ -252,7 +256,8 @@ class ArrowBlock:
         doubtful = np.zeros(len(self), np.bool_)
         for part in parts.values():
             part.mark_invalid(doubtful)
-        if len(parts) < len(_read_fields(needs)) or any(part.too_long() for part in parts.values()):
+        is_odd = len(parts) < len(_read_fields(needs)) or bool(needs.absent)
+        if is_odd or any(part.too_long() for part in parts.values()):
             return self._pack_samples(needs, doubtful)
         if needs.profile == "overlap":
             truth = parts.get("ground_truth")

@@ -61,8 +61,10 @@ class FieldPath(NamedTuple):
 
     @classmethod
     def of(cls, source: ArrowSource, path: str) -> FieldPath:
-        """The column of a path; where a path selects items, that of the list they are in."""
-        column = path[: path.find("[")] if "[" in path else path
+        """The column of a path; where a path leads into its values, that of what it begins in."""
+        column = path.partition("[")[0]
+        while not source.has(column) and "." in column:
+            column = column.rpartition(".")[0]
         if source.has(path) or not source.has(column):
             return cls(source.path(path))
         return cls(source.path(column), steps_of(path[len(column) :]))

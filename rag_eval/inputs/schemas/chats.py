@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from rag_eval.inputs.schemas.maps import FirstRows
-from rag_eval.inputs.schemas.paths import EACH, steps_of, value_at
+from rag_eval.inputs.schemas.paths import EACH, held_in, steps_of, value_at
 from rag_eval.inputs.schemas.tools import Columns
 
-_LISTS: Final = (
+#: What lists of turns are called.
+LISTS: Final = (
     *("messages", "conversation", "conversations", "turns", "dialogue", "dialog", "chat"),
     *("chat_history", "history", "input", "user_input", "prompt", "inputs.messages"),
 )
@@ -22,13 +23,11 @@ _ANSWERING: Final = ("assistant", "ai", "gpt", "bot", "agent", "model")
 
 def chat_paths(columns: Columns, first_rows: FirstRows) -> dict[str, str]:
     """Paths of the last question and, where the turns end with it, of the last answer."""
-    for name in _LISTS:
-        roles = [f"{name}{EACH}.{role}" for role in _ROLES]
-        role = next((path for path in roles if path in columns.paths), None)
-        texts = [text for text in _TEXTS if f"{name}{EACH}.{text}" in columns.paths]
-        if role is None or not texts:
+    for name in LISTS:
+        found = turn_members(name, columns.paths)
+        if found is None:
             continue
-        by = role.rpartition(".")[2]
+        by, text = found
         last = _last_roles(name, by, first_rows([name]))
         known = [found for turns in last for found in turns]
         asking = next((side for side in _ASKING if side in known), None)
@@ -37,11 +36,18 @@ def chat_paths(columns: Columns, first_rows: FirstRows) -> dict[str, str]:
         )
         sides = {"question": asking, "answer": answering}
         return {
-            field: f"{name}[{by}={side}][-1].{texts[0]}"
+            field: f"{name}[{by}={side}][-1].{text}"
             for field, side in sides.items()
             if side is not None
         }
     return {}
+
+
+def turn_members(name: str, paths: Collection[str]) -> tuple[str, str] | None:
+    """The members of turns that say who speaks, and what; None where a list holds no turns."""
+    role = next((role for role in _ROLES if f"{name}{EACH}.{role}" in paths), None)
+    text = next((text for text in _TEXTS if f"{name}{EACH}.{text}" in paths), None)
+    return None if role is None or text is None else (role, text)
 
 
 def _last_roles(name: str, by: str, rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
@@ -50,6 +56,7 @@ def _last_roles(name: str, by: str, rows: Sequence[Mapping[str, Any]]) -> list[l
     found = []
     for row in rows:
         turns = value_at(row, steps)
+        turns = held_in(turns) if isinstance(turns, str) else turns
         if isinstance(turns, (list, tuple)) and turns:
             found.append([str(turn.get(by)) for turn in turns if isinstance(turn, dict)])
     return found

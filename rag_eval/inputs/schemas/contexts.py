@@ -5,10 +5,7 @@ from __future__ import annotations
 from operator import is_
 from typing import Any, Final
 
-import msgspec
-
-from rag_eval.inputs.schemas.paths import Steps, steps_of, value_at
-from rag_eval.plumbing.printed_values import printed_value
+from rag_eval.inputs.schemas.paths import Steps, held_in, steps_of, value_at
 
 # Where a retrieved document, written as an object, has its text: LangChain, RAGChecker and most
 # others, Haystack and MLflow, deepeval, LangChain's own serialisation, LlamaIndex, OpenInference,
@@ -44,8 +41,6 @@ UNREADABLE: Final = (
     "\"b\"]) nor a list as Python prints it (['a', 'b']); where texts are joined by a separator in "
     "CSV, give it with --context-separator"
 )
-
-_decode = msgspec.json.Decoder().decode
 
 
 def context_texts(value: Any) -> Any:
@@ -94,20 +89,8 @@ def truth_texts(value: Any) -> Any:
 
 def list_in(text: str) -> Any:
     """The list, or object with a text, that a text is the print of; None where it is neither."""
-    stripped = text.strip()
-    ends = stripped[:1] + stripped[-1:]
-    if ends not in ("[]", "{}"):
-        return None
-    try:
-        found = _decode(stripped)
-    except (ValueError, RecursionError):
-        try:
-            found = printed_value(stripped)
-        except ValueError:
-            return None
-    if isinstance(found, dict):
-        return found if isinstance(_text_of(found), str) else None
-    return found if isinstance(found, list) else None
+    found = held_in(text)
+    return None if isinstance(found, dict) and not isinstance(_text_of(found), str) else found
 
 
 def shape_of(value: Any) -> str:

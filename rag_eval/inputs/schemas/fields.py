@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from rag_eval.errors import InputError, suggestion
-from rag_eval.inputs.schemas.chats import chat_paths
+from rag_eval.inputs.schemas.chats import LISTS, chat_paths, turn_members
 from rag_eval.inputs.schemas.contexts import TEXT_PATHS, context_texts
 from rag_eval.inputs.schemas.maps import (
     FIELDS,
@@ -20,9 +20,16 @@ from rag_eval.inputs.schemas.maps import (
     shown_name,
     spellings,
 )
-from rag_eval.inputs.schemas.paths import EACH, listed_path, paths_of_rows, steps_of, value_at
+from rag_eval.inputs.schemas.paths import (
+    EACH,
+    listed_path,
+    paths_in_cells,
+    paths_of_rows,
+    steps_of,
+    value_at,
+)
 from rag_eval.inputs.schemas.synonyms import SURE, meaning_of
-from rag_eval.inputs.schemas.tools import SCHEMA_NAMES, SHAPES, Columns, known_paths
+from rag_eval.inputs.schemas.tools import OBJECTS, SCHEMA_NAMES, SHAPES, Columns, known_paths
 
 __all__ = [
     "SCHEMA_NAMES",
@@ -108,6 +115,7 @@ def field_map(
         For an unknown schema, field or path, and for a schema that does not fit the columns. Also
         when several columns may be a field and nothing decides between them.
     """
+    columns = [*columns, *_paths_in_cells(columns, mapping or {}, first_rows)]
     given = _checked_mapping(mapping or {}, columns)
     # A path that was given away is no longer there for another field.
     there = Columns(path for path in columns if path not in given.values())
@@ -119,6 +127,25 @@ def field_map(
     paths = {**found.paths, **given}
     paths = {name: paths[name] for name in FIELDS if name in paths}
     return FieldMap(name, paths, _unused(columns, paths.values()))
+
+
+def _paths_in_cells(
+    columns: Collection[str], mapping: Mapping[str, str], first_rows: FirstRows
+) -> list[str]:
+    """The paths of chat turns, of known objects and of what the caller maps in cells of texts."""
+    mapped = {str(step) for path in mapping.values() for step in steps_of(path)[:1]}
+    wanted = {*LISTS, *OBJECTS, *mapped}
+    heads = {str(step) for path in columns for step in steps_of(path)[:1] if step != path}
+    names = [name for name in columns if name in wanted and name not in heads]
+    found = paths_in_cells(names, first_rows(names)) if names else {}
+    return [
+        path
+        for name, paths in found.items()
+        if name in mapped
+        or (name in LISTS and turn_members(name, paths))
+        or not OBJECTS.get(name, frozenset()).isdisjoint(paths)
+        for path in paths
+    ]
 
 
 def _unused(columns: Collection[str], used: Iterable[str]) -> tuple[str, ...]:

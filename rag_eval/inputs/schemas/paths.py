@@ -1,18 +1,24 @@
 """Paths into rows: what they lead to, and which of them rows have.
 
 ``a.b`` is a member of an object, ``a[]`` each item of a list, ``a[0]`` and ``a[-1]`` one of them,
-``a[role=user]`` those that are objects with that member.
+``a[role=user]`` those that are objects with that member. Objects and lists may be written in a
+text, as cells of tables hold them: as JSON, or as Python prints them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
+
+from rag_eval.plumbing.printed_values import printed_value
 
 EACH: Final = "[]"
 
 _MAX_DEPTH: Final = 4
+_decode = msgspec.json.Decoder().decode
 # Other brackets are part of a name.
 _SELECTOR: Final = re.compile(r"\[(|-?[0-9]{1,9}|[^\[\]=]+=[^\[\]]*)\]")
 
@@ -46,7 +52,11 @@ def steps_of(path: str) -> Steps:
 def value_at(value: Any, steps: Steps) -> Any:
     """What is at the end of the steps; None where they lead nowhere."""
     for number, step in enumerate(steps):
-        if isinstance(step, str) and step != EACH:
+        is_member = isinstance(step, str) and step != EACH
+        if isinstance(value, str):
+            held = held_in(value)
+            value = held if isinstance(held, dict if is_member else list) else value
+        if is_member:
             if not isinstance(value, dict):
                 return None
             value = value.get(step)
@@ -70,6 +80,21 @@ def value_at(value: Any, steps: Steps) -> Any:
     return value
 
 
+def held_in(text: str) -> Any:
+    """The list or object that a text is the print of, by JSON or by Python; None for other texts."""
+    stripped = text.strip()
+    if stripped[:1] + stripped[-1:] not in ("[]", "{}"):
+        return None
+    try:
+        found = _decode(stripped)
+    except (ValueError, RecursionError):
+        try:
+            found = printed_value(stripped)
+        except ValueError:
+            return None
+    return found if isinstance(found, (list, dict)) else None
+
+
 def listed_path(path: str) -> str:
     """The path of a column that a path selects items of: ``a[role=user][-1].b`` -> ``a[].b``."""
     listed = _SELECTOR.sub(EACH, path)
@@ -88,6 +113,23 @@ def paths_of_rows(rows: Iterable[dict[str, Any]]) -> list[str]:
     for row in rows:
         _add_paths(row, "", 1, found)
     return list(found)
+
+
+def paths_in_cells(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Per column whose cells hold lists or objects as texts, the paths to their members."""
+    held: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for row in rows:
+        for name in [*held]:
+            cell = row.get(name)
+            if cell is None or cell == "":
+                continue
+            found = held_in(cell) if isinstance(cell, str) else None
+            if found is None:
+                del held[name]  # a text among them shows that all are texts
+            else:
+                held[name].append({name: found})
+    found_paths = {name: paths_of_rows(cells)[1:] for name, cells in held.items()}
+    return {name: paths for name, paths in found_paths.items() if paths}
 
 
 def _add_paths(item: dict[str, Any], prefix: str, depth: int, found: dict[str, None]) -> None:

@@ -279,6 +279,22 @@ SHAPES: Final[dict[str, tuple[Shape, ...]]] = {
     ),
 }
 
+#: Objects that hold fields, and the paths of these; others are called as a text may be.
+OBJECTS: Final = {
+    head: frozenset(
+        path
+        for shapes in SHAPES.values()
+        for shape in shapes
+        for paths in shape.paths.values()
+        for path in paths
+        if path.startswith(f"{head}.") and not path.endswith(_ONLY_MEMBER)
+    )
+    for head in (
+        *("inputs", "outputs", "reference_outputs", "expectations", "run", "example", "vars"),
+        *("record_root", "retrieval"),
+    )
+}
+
 SCHEMA_NAMES: Final = tuple(SHAPES)
 """The known schemas, the native one first."""
 
