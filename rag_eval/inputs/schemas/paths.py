@@ -81,7 +81,7 @@ def value_at(value: Any, steps: Steps) -> Any:
 
 
 def held_in(text: str) -> Any:
-    """The list or object that a text is the print of, by JSON or by Python; None for other texts."""
+    """The list or object that a text is the print of, by JSON or by Python; else None."""
     stripped = text.strip()
     if stripped[:1] + stripped[-1:] not in ("[]", "{}"):
         return None
