@@ -81,7 +81,7 @@ def output_of(returned: object) -> CaseOutput:
     record.check_names(_KEYS)
     output = _read(record)
     if not any(record.has(key) for key in _SHOWN):
-        record.note("output", "a text", record.get("output"))
+        record.note("output", "a string", record.get("output"))
     if faults:
         raise InputError(f"what the runner returned: {faults[0]}")
     return output

@@ -41,7 +41,7 @@ def described(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
-        return f"{value[:40]!r}" if len(value) <= 40 else f"a text of {len(value):,} characters"
+        return f"{value[:40]!r}" if len(value) <= 40 else f"a string of {len(value):,} characters"
     if isinstance(value, (bool, int, float)):
         text = str(value) if not isinstance(value, int) or abs(value) < 10**18 else "a huge number"
         return f"{type(value).__name__} {text}"
@@ -99,7 +99,7 @@ class Record:
             return None
         if isinstance(value, str) and (value or empty):
             return value
-        wanted = "a text" if empty else "a non-empty text"
+        wanted = "a string" if empty else "a non-empty string"
         self.note(key, f"{wanted} or null" if null else wanted, value)
         return None
 
@@ -114,7 +114,7 @@ class Record:
             return None
         for index, value in enumerate(values):
             if not isinstance(value, str):
-                self.note(f"{key}[{index}]", "a text", value)
+                self.note(f"{key}[{index}]", "a string", value)
         return tuple(value for value in values if isinstance(value, str))
 
     def items(self, key: str, *, required: bool = False) -> list[Any] | None:

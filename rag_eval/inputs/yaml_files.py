@@ -172,7 +172,7 @@ class _Builder:
         if event.tag not in (None, "!", _TAG + kind):
             self._fail(line, f"the tag {glance(event.tag, 100)} is not allowed")
         if self._is_key():
-            self._fail(line, "a key must be a text, got a list or a mapping")
+            self._fail(line, "a key must be a string, got a list or a mapping")
         if len(self._open) >= self._most_depth:
             self._fail(line, f"nested more than {self._most_depth} deep")
         if event.anchor is not None:
@@ -198,7 +198,7 @@ class _Builder:
         self._count(node.n_nodes, line)
         if self._is_key():
             if not isinstance(node.value, str):
-                self._fail(line, "a key must be a text, got an alias of something else")
+                self._fail(line, "a key must be a string, got an alias of something else")
             self._key(node.value, line)
         else:
             self._put(node.value, line)

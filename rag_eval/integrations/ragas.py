@@ -37,7 +37,7 @@ def from_ragas(dataset: Iterable[Any]) -> list[dict[str, Any]]:
     for number, row in enumerate(rows):
         if not isinstance(row.get("user_input", ""), (str, type(None))):
             raise InputError(
-                f"sample {number}: user_input must be a text, got {glance(row['user_input'])}; "
+                f"sample {number}: user_input must be a string, got {glance(row['user_input'])}; "
                 "for a conversation, give the turn to score"
             )
     return RowReader("ragas").samples(rows)

@@ -88,7 +88,7 @@ class Template:
             Naming the variables that it lacks or that nothing fills.
         """
         if not isinstance(body, str):
-            raise InputError(f"{owner} must be a text, got {type(body).__name__}")
+            raise InputError(f"{owner} must be a string, got {type(body).__name__}")
         changed = Placeholders(body)
         if not changed.is_valid():
             raise InputError(f"{owner}: a $ that begins no variable must be written $$")

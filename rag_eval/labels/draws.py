@@ -258,7 +258,7 @@ def _shared_of(row: Mapping[str, Any], where: str) -> dict[str, str]:
 def _text(row: Mapping[str, Any], name: str, where: str) -> str:
     value = row.get(name)
     if value is None or value == "" or isinstance(value, (bool, float, list, dict)):
-        raise InputError(f"{where}: {name} must be a text or a whole number, got {glance(value)}")
+        raise InputError(f"{where}: {name} must be a string or a whole number, got {glance(value)}")
     return str(value)
 
 

@@ -233,7 +233,7 @@ def _metadata_faults(value: object) -> list[str]:
     if not isinstance(value, Mapping):
         return [f"metadata must be a mapping, got {described(value)}"]
     faults = [
-        f"metadata.{key} must be a non-empty text, got {described(value.get(key))}"
+        f"metadata.{key} must be a non-empty string, got {described(value.get(key))}"
         + ("; write it in quotes" if is_number(value.get(key)) else "")
         for key in _TEXTS
         if not isinstance(value.get(key), str) or not value[key].strip()
@@ -257,7 +257,7 @@ def _annotation_fault(entry: object) -> str:
     name, score = entry.get("sample_id"), entry.get("score")
     if not isinstance(name, str) or not name.strip():
         hint = "; write it in quotes" if is_number(name) else ""
-        return f"sample_id must be a non-empty text, got {described(name)}{hint}"
+        return f"sample_id must be a non-empty string, got {described(name)}{hint}"
     if not is_number(score):
         return f"score of {glance(name)} must be a number, got {described(score)}"
     return ""

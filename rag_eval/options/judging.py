@@ -303,7 +303,7 @@ def _overrides(
         # A text by itself is for the step that gives the verdict, which comes last.
         bodies = {list(steps)[-1]: value} if isinstance(value, str) else value
         if not isinstance(bodies, Mapping):
-            raise InputError(f"prompt_overrides[{metric!r}] must be a text or a mapping of steps")
+            raise InputError(f"prompt_overrides[{metric!r}] must be a string or a mapping of steps")
         for name, body in bodies.items():
             if name not in steps:
                 hint = suggestion(name, steps) or f" (steps: {', '.join(steps)})"

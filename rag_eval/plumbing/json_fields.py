@@ -105,14 +105,14 @@ class Fields:
         value = self._values.get(name)
         if value is None:
             return default
-        return value if isinstance(value, str) else self.refuse(name, "a text")
+        return value if isinstance(value, str) else self.refuse(name, "a string")
 
     def text_or_none(self, name: str) -> str | None:
         """A text, or null."""
         value = self._values.get(name)
         if value is None or isinstance(value, str):
             return value
-        return self.refuse(name, "a text or null")
+        return self.refuse(name, "a string or null")
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts; empty for null."""

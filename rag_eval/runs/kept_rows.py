@@ -131,6 +131,6 @@ def _text(value: Any, name: str, scored: ScoredBlock, row: int) -> str | None:
             pass  # NaN and the infinities
     origin = origin_of(scored.rows)
     raise InputError(
-        f"{origin.name(row, scored.rows.sample(row))}: {name} must be a text, a number or a "
+        f"{origin.name(row, scored.rows.sample(row))}: {name} must be a string, a number or a "
         f"boolean to be kept, got {type(value).__name__}"
     )

@@ -77,7 +77,7 @@ class RunRows:
         if not isinstance(value, str):
             if isinstance(value, (list, dict)):
                 raise InputError(
-                    f"{self.source}, {place}: {column} must be a text, a number or a "
+                    f"{self.source}, {place}: {column} must be a string, a number or a "
                     f"boolean, got {type(value).__name__}"
                 )
             value = json_text.dumps(value).decode()

@@ -93,7 +93,7 @@ def test_every_field_of_its_samples_is_known() -> None:
 
 def test_conversations_and_several_truths_are_refused() -> None:
     talk = MultiTurnSample(user_input=[HumanMessage(content="hello")])
-    with pytest.raises(InputError, match="sample 0: user_input must be a text"):
+    with pytest.raises(InputError, match="sample 0: user_input must be a string"):
         from_ragas([talk])
     with pytest.raises(InputError, match="sample 0: ragas takes one ground truth"):
         to_ragas([{"question": "q", "ground_truth": ["a", "b"]}])

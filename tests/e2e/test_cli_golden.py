@@ -197,8 +197,8 @@ def test_validate_lists_every_fault_with_its_place(tmp_path: Path) -> None:
     done = golden("validate", path)
     assert done.exit_code == 2
     assert done.stdout.splitlines() == [
-        "cases[0].input must be a text, got nothing",
-        "cases[1].id must be a non-empty text, got int 5",
+        "cases[0].input must be a string, got nothing",
+        "cases[1].id must be a non-empty string, got int 5",
         "cases[1].tags must be a list, got 'x'",
         "3 errors",
     ]
@@ -206,7 +206,7 @@ def test_validate_lists_every_fault_with_its_place(tmp_path: Path) -> None:
     assert (data["valid"], len(data["faults"])) == (False, 3)
     assert data["faults"][0] == {
         "place": "cases[0].input",
-        "wanted": "a text",
+        "wanted": "a string",
         "found": "nothing",
     }
 

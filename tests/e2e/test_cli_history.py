@@ -141,7 +141,7 @@ def test_faults_of_the_store_end_the_run_before_any_work() -> None:
     assert "store_columns needs a store" in run("--store-columns", "topic").stderr
     nested = run("--store", "--store-columns", "contexts")
     assert nested.exit_code == 2
-    assert 'line 1 ("q0"): contexts must be a text, a number or a boolean' in nested.stderr
+    assert 'line 1 ("q0"): contexts must be a string, a number or a boolean' in nested.stderr
     assert run_ids() == []
 
 

@@ -65,7 +65,9 @@ def test_a_folder_is_begun_checked_and_never_overwritten(
     assert "labels are never overwritten" in again.stderr
     checked = call("labels", "validate", "gold")
     assert checked.exit_code == 2
-    assert "FAIL gold, metadata.yaml: metadata.annotator must be a non-empty text" in checked.stdout
+    assert (
+        "FAIL gold, metadata.yaml: metadata.annotator must be a non-empty string" in checked.stdout
+    )
 
 
 def test_sound_labels_pass(room: Path) -> None:

@@ -203,7 +203,10 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("score typo.jsonl out.csv", ["typo.jsonl: answer: no such field", "--map answer=anwser?"]),
     ("validate typo.jsonl --profile grounded", ["answer: no such field", "--map answer=anwser"]),
     ("run nothing.jsonl", ["question, answer, contexts", "a, b", "--map question=COLUMN"]),
-    ("run bare.jsonl", ["contexts: no such field", "To score without it: --metrics"]),
+    (
+        "run bare.jsonl --metrics faithfulness,answer_relevance",
+        ["contexts: no such field", "To score without it: --metrics answer_relevance"],
+    ),
     ("run hole.jsonl", ['line 2 ("q2"): answer is missing', "--skip-invalid"]),
     ("run number.jsonl", ['line 2 ("q2"): answer must be a str, got int', "--skip-invalid"]),
     ("run objects.jsonl", ["contexts[0] must be a str", "'doc_id'", "contexts[].KEY"]),
@@ -230,12 +233,16 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("run samples.jsonl --min-mean faithfulness=high", ["such as 0.7 or 70%", "'high'"]),
     (
         "run samples.jsonl --min-mean faithfulness=90",
-        ["between 0 and 1, got 90", "90 % is written 0.9"],
+        "--min-mean: faithfulness must be between 0 and 1, got 90; for 90 percent, write 90%",
     ),
-    ("run samples.jsonl --min-pass-rate 90", ["'--min-pass-rate'", "such as 0.9 or 90%", "'90'"]),
+    (
+        "run samples.jsonl --min-pass-rate 90",
+        "Invalid value for '--min-pass-rate': wanted a share from 0 to 1, such as 0.9 or 90%, got "
+        "'90'; for 90 percent, write 90%; see rag-eval run --help",
+    ),
     (
         "run samples.jsonl --thresholds faithfulness=70",
-        ["--thresholds faithfulness", "written 0.7"],
+        "--thresholds: faithfulness must be between 0 and 1, got 70; for 70 percent, write 70%",
     ),
     (
         "run samples.jsonl --profile groundet",
@@ -435,7 +442,7 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     ("golden run golden.json --runner app:answr", ["app has no 'answr'", "mean 'answer'?"]),
     ("golden run golden.json --runner app", ["--runner", "MODULE:FUNCTION"]),
-    ("golden split golden.json --holdout 20", ["'--holdout'", "such as 0.9 or 90%", "'20'"]),
+    ("golden split golden.json --holdout 20", ["'--holdout'", "such as 0.9 or 90%", "write 20%"]),
 ]
 
 

@@ -260,5 +260,5 @@ def test_ragas_and_back() -> None:
     assert to_ragas([{"question": "q", "answer": "", "contexts": []}]) == [empty]
     with pytest.raises(InputError, match="sample 1: ragas takes one ground truth, got"):
         to_ragas([NO_TRUTH, {**NO_TRUTH, "ground_truth": ["a", "b"]}])
-    with pytest.raises(InputError, match="sample 0: user_input must be a text"):
+    with pytest.raises(InputError, match="sample 0: user_input must be a string"):
         from_ragas([{"user_input": [{"type": "human", "content": "hello"}]}])

@@ -98,7 +98,7 @@ def test_a_body_of_the_callers_takes_the_same_texts() -> None:
         ("Judge $answer", r"prompts.x lacks the variable \$contexts"),
         ("", r"prompts.x lacks the variable \$answer"),
         ("Judge $answer by $contexts for $ 5", r"must be written \$\$"),
-        (["Judge"], "must be a text, got list"),
+        (["Judge"], "must be a string, got list"),
     ],
 )
 def test_a_body_that_takes_other_texts_is_refused(body: object, said: str) -> None:

@@ -75,10 +75,10 @@ def test_a_dataset_is_read_with_its_metadata(tmp_path: Path) -> None:
         ("annotations: {a: 1}", "annotations must be a list, got dict"),
         (
             "annotations: [{sample_id: 7, score: 1}]",
-            "sample_id must be a non-empty text.* in quotes",
+            "sample_id must be a non-empty string.* in quotes",
         ),
         ("annotations: [{sample_id: a, score: true}]", "score of 'a' must be a number, got bool"),
-        ("annotations: [{sample_id: '', score: 1}]", "sample_id must be a non-empty text"),
+        ("annotations: [{sample_id: '', score: 1}]", "sample_id must be a non-empty string"),
         (
             "annotations: [{sample_id: c, score: .nan}]",
             "score of .c. must be a number, got float nan",
@@ -107,7 +107,7 @@ def test_what_is_not_sound_is_listed_and_the_rest_is_read(
     [
         ("metadata: [1]", "metadata must be a mapping, got list"),
         (METADATA.replace('"1"', "1"), "metadata.version .* write it in quotes"),
-        (METADATA.replace("anna", '" "'), "metadata.annotator must be a non-empty text"),
+        (METADATA.replace("anna", '" "'), "metadata.annotator must be a non-empty string"),
         (METADATA + "  scale: {min: 1}\n", "metadata.scale must have the numbers min and max"),
         (METADATA + "  scale: {min: 5, max: 1}\n", "metadata.scale.max must be .* got 5 to 1"),
         (METADATA + "  scale: {min: 5, max: 5}\n", "metadata.scale.max must be .* got 5 to 5"),
@@ -411,7 +411,7 @@ def test_a_template_is_sound_once_it_is_filled_in(tmp_path: Path) -> None:
     assert [one.name for one in write_template(path)] == list(FILES)
     fresh = check_labels(path)
     assert not fresh.ok
-    assert "metadata.annotator must be a non-empty text" in fresh.issues[0]["message"]
+    assert "metadata.annotator must be a non-empty string" in fresh.issues[0]["message"]
     metadata, annotations = path / "metadata.yaml", path / "annotations.yaml"
     text = metadata.read_text("utf-8").replace('annotator: ""', 'annotator: "anna"')
     metadata.write_text(text.replace('annotatedAt: ""', 'annotatedAt: "2026-01-31"'), "utf-8")

@@ -95,7 +95,7 @@ def refused(value: Any) -> str:
         ("threshold", [0.5], "threshold must be a number or null, got [0.5]"),
         ("probability", "\x1b[31m", "probability must be a number or null"),
         ("chunkScores", [0.5, "x"], "chunkScores[1] must be a number, got 'x'"),
-        ("explanation", ["a"], "explanation must be a text, got ['a']"),
+        ("explanation", ["a"], "explanation must be a string, got ['a']"),
         ("details", [3], "details[0] must be an object, got 3"),
         ("signals", [{"severity": "fatal"}], "signals[0].severity must be one of info, warning"),
         ("nullReason", "tired", None),

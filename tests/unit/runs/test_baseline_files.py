@@ -189,7 +189,7 @@ def edited(path: Path, *keys: Any, value: Any) -> Path:
         (["baseline", "metrics"], ["faithfulness"], r"scores: 'context_recall' is not in the list"),
         (["baseline", "columns"], [], r"columns: 'topic' is not in the list at the top"),
         (["baseline", "signature"], [1], r"signature: not a signature"),
-        (["baseline", "datasetHash"], 5, r"datasetHash must be a text or null, got 5"),
+        (["baseline", "datasetHash"], 5, r"datasetHash must be a string or null, got 5"),
         (["baseline", "nJudgements"], -1, r"nJudgements must be a whole number of at least 0"),
         (["baseline"], [], r"is not a baseline"),
         (["rows"], {}, r"is not a baseline"),
@@ -206,7 +206,7 @@ def edited(path: Path, *keys: Any, value: Any) -> Path:
         ),
         (["rows", 1, "nullReasons"], {"faithfulness": "x"}, r"unknown null reason 'x'"),
         (["rows", 1, "verdicts", "faithfulness"], 0, r"must be true, false or null, got 0"),
-        (["rows", 1, "columns", "topic"], 5, r"columns.topic must be a text or null, got 5"),
+        (["rows", 1, "columns", "topic"], 5, r"columns.topic must be a string or null, got 5"),
     ],
 )
 def test_what_was_edited_by_hand_is_told_by_its_place(

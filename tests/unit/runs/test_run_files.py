@@ -228,7 +228,7 @@ def test_columns(tmp_path: Path) -> None:
         read_run(tmp_path / "r.jsonl", columns=["topik"])
     with pytest.raises(InputError, match="no row has a field 'topik'; did you mean 'topic'"):
         run_of_result(result(rows), columns=["topik"])
-    with pytest.raises(InputError, match="contexts must be a text, a number or a boolean"):
+    with pytest.raises(InputError, match="contexts must be a string, a number or a boolean"):
         read_run(tmp_path / "r.jsonl", columns=["contexts"])
 
 

@@ -568,7 +568,7 @@ def test_a_prompt_of_the_callers_own_is_sent() -> None:
         ({"faithfulness": {"verify_claims": "$chunk $claim $answer"}}, r"has no variable \$answer"),
         ({"faithfulness": {"verify": "x"}}, "did you mean 'verify_claims'"),
         ({"faithfulness": {"verify_claims": "100 % of $"}}, r"must be written \$\$"),
-        ({"faithfulness": 3}, "must be a text or a mapping of steps"),
+        ({"faithfulness": 3}, "must be a string or a mapping of steps"),
         ({"context_recall": "x"}, "which is not judged"),
     ],
 )

@@ -79,7 +79,7 @@ OF_MANY_ROWS: list[tuple[dict[str, Any], str]] = [
 OF_FILES: list[tuple[dict[str, Any], str]] = [
     ({"quantiles": "exac"}, "quantiles must be 'exact' or 'sketch', got 'exac'"),
     ({"skip_invalid": 1}, "skip_invalid must be true or false, got 1"),
-    ({"gold_separator": ""}, "gold_separator must be a non-empty text, got ''"),
+    ({"gold_separator": ""}, "gold_separator must be a non-empty string, got ''"),
     ({"max_row_bytes": 0}, "max_row_bytes must be a whole number of at least 1, got 0"),
 ]
 
