@@ -214,6 +214,7 @@ def check_entrances(rows: list[dict[str, Any]], names: str, tmp_path: Path) -> N
         } == (paths), name
 
 
+_LANGCHAIN = {"system": "System", "user": "Human", "assistant": "AI"}
 # How a cell holds the turns of a chat.
 CHATS: dict[str, Callable[[list[dict[str, str]]], Any]] = {
     "a list": list,
@@ -223,7 +224,6 @@ CHATS: dict[str, Callable[[list[dict[str, str]]], Any]] = {
         [Message(_LANGCHAIN[turn["role"]], turn["content"]) for turn in turns]
     ),
 }
-_LANGCHAIN = {"system": "System", "user": "Human", "assistant": "AI"}
 
 
 class Message:

@@ -7,13 +7,14 @@ from typing import Any
 import click
 import pytest
 
-from rag_eval.cli.flags import declared
 from rag_eval.cli.parameters import A_NUMBER, A_SHARE
 from rag_eval.errors import InputError
+from rag_eval.options.declared import declared
 from rag_eval.options.file_types import ConfigOptions
 from tests.commands import invoke
 from tests.tables import every_row
-from tests.unit.cli.test_panels import COMMAND_PATHS, command
+from tests.unit.cli.test_flags import command
+from tests.unit.cli.test_panels import COMMAND_PATHS
 
 FLAGS = [
     (path, flag)

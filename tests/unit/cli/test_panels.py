@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -12,6 +14,9 @@ from click.testing import CliRunner
 from rag_eval.cli.panels import panel_of
 from rag_eval.cli.printing import say
 from rag_eval.cli.program import COMMANDS, program
+from rag_eval.options.config_file import read_config
+from rag_eval.options.declared import declared
+from rag_eval.options.file_types import ConfigOptions
 from tests.docs_pages import tool
 from tests.tables import every_row
 from tests.unit.cli.test_flags import command
@@ -39,6 +44,40 @@ def helped(*args: str) -> str:
     found = CliRunner().invoke(program, [*args, "--help"], env={"COLUMNS": "100"})
     assert found.exit_code == 0
     return found.stdout
+
+
+@every_row("path", ["run", "score", "judge debias-check"])
+def test_flags_that_moved_are_in_no_panel_and_work_with_a_note(path: str, tmp_path: Path) -> None:
+    """Their place is a table of rag-eval.toml, which the note names with the key to write there."""
+    moved = [one for one in declared(ConfigOptions).values() if one.table]
+    flags = [flag for flag in command(path).params if isinstance(flag, click.Option)]
+    hidden = {flag.opts[0] for flag in flags if flag.hidden}
+    assert {one.flag_name for one in moved} == hidden
+    assert len(hidden) > 5
+    text = helped(*path.split())
+    assert [flag for flag in hidden if re.search(rf"{flag}\b", text)] == []
+    data, toml = tmp_path / "a.jsonl", tmp_path / "rag-eval.toml"
+    data.write_text('{"question": "q", "answer": "a", "contexts": ["a"], "ground_truth": "a"}\n')
+    target = [str(tmp_path / "out.jsonl"), "--restart"] if path == "score" else []
+    for option in moved:
+        flag = option.flag_name
+        key = flag.removeprefix("--").replace("-", "_")
+        done = CliRunner().invoke(program, [*path.split(), str(data), *target, flag, "7"])
+        place = "its place is now rag-eval.toml"
+        assert f"note: {flag} still works, but {place}: {key} = 7 below [{option.table}]" in (
+            done.stderr
+        )
+        assert done.exit_code == (2 if path.startswith("judge") else 0)  # no judge is named
+        toml.write_text(f"[{option.table}]\n{key} = 7\n")
+        assert read_config(toml)[option.name] == 7
+
+
+def test_a_flag_that_moved_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, Any]] = []
+    monkeypatch.setattr("rag_eval.cli.run.print_estimate", lambda *asked: given.append(asked[2]))
+    flags = ["--mode", "llm", "--dry-run", "--retries", "7"]
+    CliRunner().invoke(program, ["run", "a.jsonl", *flags])
+    assert [options["retries"] for options in given] == [7]
 
 
 def test_the_panels_of_run() -> None:
