@@ -119,7 +119,7 @@ def test_duplicate_ids_are_a_warning(tmp_path: Path) -> None:
             ("--thresholds", "faithfulness=x"),
             "faithfulness must be a number such as 0.7 or 70%, got 'x'",
         ),
-        (("--thresholds", "faithfulness=nan"), "must be finite"),
+        (("--thresholds", "faithfulness=nan"), "must be between 0 and 1, got nan"),
         (("--thresholds", "faithfulness=1,faithfulness=0"), "is given twice, as 1.0 and 0.0"),
         ((*FAITH, "--thresholds", "context_recall=1"), "not among the metrics to compute"),
         ((*FAITH, "--weights", "context_recall=1"), "not among the metrics to compute"),
