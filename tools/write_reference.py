@@ -90,6 +90,10 @@ def command_page() -> str:
         "This page lists every command with its flags, in the groups of `rag-eval --help`. Data",
         "goes to standard output, everything else to standard error.",
         "",
+        "On a terminal, tables have as many columns as fit, and lines wrap at words. In a pipe or a",
+        "file, tables are up to 120 characters wide, and all other lines stay whole so that they can",
+        "be searched; `COLUMNS=200` sets another width.",
+        "",
         *_exit_codes(),
         *_command_section("rag-eval", program, "##"),
     ]

@@ -45,7 +45,9 @@ def say(text: str) -> None:
     line = plain_text(text)
     if sys.stderr.isatty():
         width = max(20, shutil.get_terminal_size().columns)
-        line = textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        line = textwrap.fill(
+            line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
     print(line, file=sys.stderr, flush=True)
 
 

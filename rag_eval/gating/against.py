@@ -268,7 +268,7 @@ def _report(
     verdicts: tuple[BaselineVerdict, ...],
     rate: FalseAlarmRate | None,
 ) -> GateReport:
-    """The report with one verdict: the first failure decides, guards before baselines."""
+    """The report with one verdict: the first baseline that fails decides, or else a guard."""
     failed = next((verdict for verdict in verdicts if not verdict.passed), None)
     decisive = failed or next(iter(verdicts), None)
     broken = first_failure(guards)
@@ -279,6 +279,8 @@ def _report(
     else:
         status, held, reason = _without_baseline(run, options.policy, len(guards))
         notices.append("no baseline was found; only the guards decide")
+    if broken is not None:
+        reason = broken if held else f"{reason}; {broken}"
     for verdict in verdicts:
         notices += [notice for notice in verdict.notices if notice not in notices]
     return GateReport(
@@ -286,7 +288,7 @@ def _report(
         policy=options.policy,
         status=Status.GUARD if held and broken is not None else status,
         passed=held and broken is None,
-        reason=reason if broken is None else broken,
+        reason=reason,
         baselines=verdicts,
         guards=guards,
         notices=tuple(notices),

@@ -37,6 +37,8 @@ _LEAST_WIDTH: Final = 80
 _ROOMY_WIDTH: Final = 100
 # The table of a run drops columns down to this width.
 _LEAST_RUN_WIDTH: Final = 50
+# How much further the later lines of a wrapped line stand.
+_HANGING: Final = 2
 _TEXT_LIMIT: Final = 200
 _SHOWN_SCORES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 Aggregate: TypeAlias = MetricAggregate | CompositeAggregate
@@ -125,9 +127,36 @@ def _samples_text(report: RunReport | ScoreFileReport) -> str:
 
 
 def print_line(console: Console, text: str | Text) -> None:
-    """Print a line, however long; a terminal gets it wrapped at words."""
+    """Print a line, however long; a terminal gets it wrapped at words, later lines indented."""
     # In a log it stays on one line, so that it can be searched.
-    console.print(text, soft_wrap=not console.is_terminal)
+    if not console.is_terminal:
+        console.print(text, soft_wrap=True)
+        return
+    line = Text(text) if isinstance(text, str) else text
+    if line.cell_len <= console.width:
+        console.print(line)
+        return
+    indent = len(line) - len(line.plain.lstrip(" "))
+    for place, part in enumerate(line[indent:].wrap(console, console.width - indent - _HANGING)):
+        part.rstrip()
+        console.print(Text(" " * (indent + _HANGING * bool(place))) + part)
+
+
+def print_parts(
+    console: Console, parts: Sequence[Text], between: str = "  ", *, first: str = "  "
+) -> None:
+    """Print parts on a line; on a terminal on several that are indented, no part broken."""
+    lines = [Text(first)]
+    for place, part in enumerate(parts):
+        if place:
+            lines[-1].append(between.rstrip())
+            if console.is_terminal and len(lines[-1]) + 1 + len(part) >= console.width:
+                lines.append(Text("  "))
+            else:
+                lines[-1].append(between[len(between.rstrip()) :])
+        lines[-1].append(part)
+    for line in lines:
+        print_line(console, line)
 
 
 def print_plain(console: Console, text: str) -> None:
@@ -186,7 +215,7 @@ def print_worst(row: WorstRow | ViewedRow, console: Console, *, brief: bool = Fa
     head.append(f"  composite {number_text(result.composite_score)}", "default")
     console.print()
     print_line(console, head)
-    print_line(console, _scores_line(result))
+    print_parts(console, _scores(result))
     for name in ("question", "answer"):
         text = result.sample.get(name) if isinstance(result.sample, Mapping) else None
         if isinstance(text, str):
@@ -196,13 +225,12 @@ def print_worst(row: WorstRow | ViewedRow, console: Console, *, brief: bool = Fa
             print_line(console, Text("  ").append(signal_text(signal, named=True)))
 
 
-def _scores_line(result: EvalResult) -> Text:
-    scores = Text("  ")
+def _scores(result: EvalResult) -> list[Text]:
+    scores = []
     for metric in result.metrics.values():
         text = "null" if metric.score is None else f"{metric.score:.2f}"
-        scores.append(f"{metric.metric_id} ").append(text, "red" if metric.passed is False else "")
-        scores.append("  ")
-    scores.rstrip()
+        style = "red" if metric.passed is False else ""
+        scores.append(Text(f"{metric.metric_id} ").append(text, style))
     return scores
 
 
@@ -367,7 +395,7 @@ def columns_of_numbers(names: list[str], *, roomy: bool, first: str = "metric") 
     table.add_column(first, no_wrap=True)
     for name in names:
         # A mean with its share may wrap at the space between them; a number never.
-        header = name if roomy else name.replace(" ", "\n")
+        header = name if roomy else "\n".join(name.rsplit(" ", 1))
         table.add_column(header, justify="right", no_wrap="mean" not in name)
     return table
 

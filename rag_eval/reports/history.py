@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from rag_eval.plumbing.spelling import counted
-from rag_eval.reports.console import print_line
-from rag_eval.reports.figures import NONE, number_text
+from rag_eval.reports.console import print_line, print_parts
+from rag_eval.reports.figures import number_text
 from rag_eval.reports.plain_text import plain_text
 from rag_eval.runs.run_records import RunRecord
 
@@ -31,16 +31,24 @@ def print_history(
 
 
 def print_run_record(record: RunRecord, console: Console, *, is_last_passing: bool) -> None:
-    """Print one run: its id, time, verdict, branch, commit, rows, roles, and its means."""
-    line = Text(plain_text(record.run_id), "bold")
-    line.append(f"  {_time_text(record.created_at)}  ", "default")
-    line.append(record.status or NONE, _STYLES.get(record.status or "", "default"))
-    branch = NONE if record.branch is None else plain_text(record.branch, _BRANCH_LIMIT)
-    line.append(f"  {branch}  {commit_text(record)}  {counted(record.n_rows, 'row')}", "default")
+    """Print one run: its id, time, verdict, branch and commit if known, rows, roles, and means."""
+    parts = [
+        Text(plain_text(record.run_id), "bold"),
+        Text(_time_text(record.created_at)),
+        Text(record.status or "no gate", _STYLES.get(record.status or "", "")),
+    ]
+    if record.branch is not None:
+        parts.append(Text(plain_text(record.branch, _BRANCH_LIMIT)))
+    if record.git_commit is not None:
+        parts.append(Text(commit_text(record)))
+    parts.append(Text(counted(record.n_rows, "row")))
     if roles := _roles(record, is_last_passing):
-        line.append(f"  {roles}", "cyan")
-    print_line(console, line)
-    print_line(console, Text(f"  {means_text(record.means)}"))
+        parts.append(Text(roles, "cyan"))
+    print_parts(console, parts, first="")
+    means = [
+        Text(f"{plain_text(name)} {number_text(mean, 3)}") for name, mean in record.means.items()
+    ]
+    print_parts(console, means or [Text("no metrics")], ", ")
 
 
 def print_baselines(
@@ -68,20 +76,13 @@ def print_baselines(
 
 def commit_text(record: RunRecord) -> str:
     """The first digits of the commit; a star if there were uncommitted changes."""
-    if record.git_commit is None:
-        return NONE
-    return plain_text(record.git_commit)[:8] + ("*" if record.dirty else "")
+    digits = plain_text(record.git_commit or "")[:8]
+    return digits + "*" if record.dirty else digits
 
 
 def dataset_text(dataset_hash: str) -> str:
     """The first digits of a dataset's hash, which commands accept as an abbreviation."""
     return plain_text(dataset_hash)[:_HASH_DIGITS]
-
-
-def means_text(means: Mapping[str, float | None]) -> str:
-    """``faithfulness 0.83, context_recall –``."""
-    shown = (f"{plain_text(name)} {number_text(mean, 3)}" for name, mean in means.items())
-    return ", ".join(shown) or "no metrics"
 
 
 def _roles(record: RunRecord, is_last_passing: bool) -> str:

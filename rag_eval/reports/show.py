@@ -151,7 +151,8 @@ class _RowPage:
             self._text(name, text)
             return
         legend = "{supported} supported, {weak} weak, {unsupported} unsupported; [n] best context"
-        self._heading(name, legend.format(**self._signs) + self._origin)
+        is_first = sentences is self._answer or not self._answer
+        self._heading(name, legend.format(**self._signs) + self._origin if is_first else "")
         shown = sentences if self._limit is None else sentences[:_MOST_SENTENCES]
         for number, sentence in enumerate(shown, 1):
             self._sentence(f"{letter}{number}", sentence)

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rag_eval.options.plan import Plan
-from rag_eval.plumbing.spelling import counted
 from rag_eval.samples import MetricId, NullReason
 
 NOT_JUDGED: Final = -1
@@ -132,11 +131,13 @@ class Refusals:
         """What to tell about a run that has any."""
         if not self.n_rows:
             return []
-        text = counted(self.n_rows, "answer") + " only declined: nothing in it to be faithful"
-        if self.n_rows > 1:
-            text = text.replace("in it", "in them")
+        if self.n_rows == 1:
+            text, those = "1 answer only declines to answer, so its faithfulness is null", "it"
+        else:
+            text = f"{self.n_rows:,} answers only decline to answer, so their faithfulness is null"
+            those = f"{self.n_answerable:,} of them"
         if self.n_answerable:
-            text += f"; {self.n_answerable:,} although relevant contexts were retrieved"
+            text += f"; relevant contexts were retrieved for {those}"
         return [text]
 
 

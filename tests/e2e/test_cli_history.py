@@ -191,11 +191,11 @@ def test_history_says_what_each_run_serves_as() -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].split()[:1] + lines[0].split()[3:] == [
-        *(second, "failed", "feat/x", "–", "6", "rows", "pinned", "(default)"),
+        *(second, "failed", "feat/x", "6", "rows", "pinned", "(default)"),
     ]
     assert lines[1] == "  faithfulness 0.667, context_recall 1.000"
     assert lines[2].split()[:1] + lines[2].split()[3:] == [
-        *(first, "passed", "feat/x", "–", "6", "rows", "last", "passing"),
+        *(first, "passed", "feat/x", "6", "rows", "last", "passing"),
     ]
 
 

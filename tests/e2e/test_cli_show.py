@@ -130,7 +130,8 @@ def test_what_carries_a_sentence_is_found_anew_where_it_was_not_kept(folder: Pat
     kept = show(folder / "grounded.jsonl", "hb-020").stdout.splitlines()
     anew = show(folder / "bare.json", "hb-020").stdout.splitlines()
     mark = "; recomputed from the texts"
-    assert sum(mark in line for line in anew) == 2
+    # The legend stands above the first sentences and holds for those of the ground truth too.
+    assert sum(mark in line for line in anew) == 1
     sentences = [line for line in kept if " [0]  " in line and line.startswith("   ")]
     assert len(sentences) == 2
     assert [line for line in anew if " [0]  " in line and line.startswith("   ")] == sentences

@@ -223,8 +223,9 @@ def test_lines_on_a_terminal_wrap_at_words(
     say(text)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 3
-    assert " ".join(lines) == text
-    assert all(len(line) <= 30 or " " not in line for line in lines)
+    assert " ".join(line.strip() for line in lines) == text
+    assert [line[:2] == "  " for line in lines] == [False, *[True] * (len(lines) - 1)]
+    assert all(len(line) <= 30 or " " not in line.strip() for line in lines)
 
 
 def test_the_reference_is_grouped_as_the_help_is() -> None:
