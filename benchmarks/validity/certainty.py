@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from benchmarks.validity.measures import Floats, Labels
+from benchmarks.validity.measures import Floats
 from rag_eval.calibration.thresholds import LabelledScores
 
-LOW: Final = 0.40
-HIGH: Final = 0.95
+# By name the scores from which, and below which, a row is in the band.
+BANDS: Final = {
+    "below 0.40": (-math.inf, 0.40),
+    "from 0.60 on": (0.60, math.inf),
+    "from 0.95 on": (0.95, math.inf),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +30,14 @@ class Band:
     @property
     def share_bad(self) -> float:
         """Of the rows in the band, if there were as many bad rows as good ones; else NaN."""
-        return self.bad / (self.good + self.bad) if self.good + self.bad else float("nan")
+        return self.bad / (self.good + self.bad) if self.good + self.bad else math.nan
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """Rows below ``LOW`` and from ``HIGH`` on, and the cut of the best balanced accuracy."""
+    """Of a set: its bands by name, and the cut of the best balanced accuracy."""
 
-    low: Band
-    high: Band
+    bands: dict[str, Band]
     best_cut: float
 
 
@@ -42,15 +46,19 @@ def certainty(good: Sequence[bool], scores: Floats) -> Certainty:
     labels, given = np.asarray(good, bool), np.nan_to_num(scores)
     labelled = LabelledScores(given, labels)
     cut = float(labelled.thresholds(labelled.one_each(), None)[0])
-    return Certainty(_band(labels, given < LOW), _band(labels, given >= HIGH), cut)
+    bands = {}
+    for name, (begin, end) in BANDS.items():
+        inside = (begin <= given) & (given < end)
+        bands[name] = Band(float(inside[labels].mean()), float(inside[~labels].mean()))
+    return Certainty(bands, cut)
 
 
-def pooled(bands: Sequence[Band]) -> Band:
-    """Of several sets, each counting the same."""
-    return Band(
-        float(np.mean([band.good for band in bands])), float(np.mean([band.bad for band in bands]))
-    )
-
-
-def _band(good: Labels, inside: Labels) -> Band:
-    return Band(float(inside[good].mean()), float(inside[~good].mean()))
+def pooled(found: Sequence[Certainty]) -> dict[str, Band]:
+    """The bands of several sets, each set counting the same."""
+    return {
+        name: Band(
+            float(np.mean([one.bands[name].good for one in found])),
+            float(np.mean([one.bands[name].bad for one in found])),
+        )
+        for name in BANDS
+    }

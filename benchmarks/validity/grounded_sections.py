@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from benchmarks.validity.certainty import HIGH, LOW, Band, pooled
+from benchmarks.validity.certainty import BANDS, Band, pooled
 from benchmarks.validity.defaults import means
 from benchmarks.validity.outcomes import Check, Outcome
 from benchmarks.validity.pieces import Pick, by_metric, label, macro, table
@@ -110,23 +110,20 @@ def certainty_lines(outcomes: Sequence[Outcome]) -> list[str]:
     if not found:
         return []
 
-    def cells(low: Band, high: Band) -> list[str]:
-        shares = (low.good, low.bad, low.share_bad, high.good, high.bad, high.share_bad)
-        return ["–" if share != share else f"{share:.2f}" for share in shares]
+    def cells(bands: Mapping[str, Band]) -> list[str]:
+        return [
+            f"{band.share_bad:.2f} ({band.good:.2f} and {band.bad:.2f})" for band in bands.values()
+        ]
 
-    rows = [[name, f"{one.best_cut:.2f}", *cells(one.low, one.high)] for name, one in found.items()]
-    lows, highs = ([getattr(one, end) for one in found.values()] for end in ("low", "high"))
-    rows.append(["all", "", *cells(pooled(lows), pooled(highs))])
-    head = ["set", "best cut"]
-    for where in (f"below {LOW:.2f}", f"from {HIGH:.2f} on"):
-        head += [f"good {where}", f"bad {where}", "bad among them"]
+    rows = [[name, f"{one.best_cut:.2f}", *cells(one.bands)] for name, one in found.items()]
+    rows.append(["all", "–", *cells(pooled(list(found.values())))])
     return [
         "## What a low and a high faithfulness say",
         "",
-        "Shares of the good and of the bad rows with such a score, and the share of bad rows among",
-        "those with such a score if there were as many bad rows as good ones. In the last row all",
-        "sets count the same. The best cut is the threshold of the highest balanced accuracy on",
-        "the set itself.",
+        "The share of bad rows among those with such a score, if there were as many bad rows as",
+        "good ones; in brackets the shares of the good and of the bad rows that have such a score.",
+        "In the last row all sets count the same. The best cut is the threshold of the highest",
+        "balanced accuracy on the set itself.",
         "",
-        *table(head, rows),
+        *table(["set", "best cut", *(f"bad {name}" for name in BANDS)], rows),
     ]

@@ -134,14 +134,17 @@ def test_differences_and_means_are_taken_draw_by_draw() -> None:
 def test_what_low_and_high_scores_say() -> None:
     good = [True] * 4 + [False] * 2
     found = certainty(good, np.array([1.0, 0.95, 0.5, math.nan, 0.39, 0.96]))
-    assert found.low == Band(1 / 4, 1 / 2)
-    assert found.low.share_bad == pytest.approx(2 / 3)  # as if both classes had as many rows
-    assert found.high == Band(2 / 4, 1 / 2)
-    assert found.high.share_bad == 0.5
+    low, passing, high = found.bands.values()
+    assert low == Band(1 / 4, 1 / 2)
+    assert low.share_bad == pytest.approx(2 / 3)  # as if both classes had as many rows
+    assert passing == high == Band(2 / 4, 1 / 2)
+    assert high.share_bad == 0.5
     # From .5 on 3 of 4 good ones pass and 1 of 2 bad ones.
     assert found.best_cut == 0.5
-    assert pooled([found.low, Band(0.75, 1.0)]) == Band(0.5, 0.75)
-    assert math.isnan(Band(0.0, 0.0).share_bad)
+    other = certainty([True, False], np.array([0.6, 0.4]))
+    assert list(other.bands.values()) == [Band(0.0, 0.0), Band(1.0, 0.0), Band(0.0, 0.0)]
+    assert math.isnan(other.bands["below 0.40"].share_bad)
+    assert pooled([found, other])["below 0.40"] == Band(1 / 8, 1 / 4)
 
 
 # ---------------------------------------------------------------------------------------- sets
@@ -447,7 +450,7 @@ def test_page_says_what_was_measured_and_shows_no_row(monkeypatch: pytest.Monkey
         in text
     )
     assert "| faithfulness, 1 set | 0.822" not in text
-    assert "| wice | 1.00 | 0.00 | 1.00 | 1.00 | 1.00 | 0.00 | 0.00 |" in text
+    assert "| wice | 1.00 | 1.00 (0.00 and 1.00) | 0.00 (1.00 and 0.00) |" in text
 
 
 def test_chunks_are_also_ranked_inside_their_lists() -> None:
