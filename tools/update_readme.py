@@ -43,8 +43,8 @@ _SHORT_METRICS = ("faithfulness", "answer_correctness", "context_relevance", "an
 _BLOCKS = {
     "run": "a test executes it and compares what it prints",
     "loopback-judge": "the same, with a scripted judge on this machine",
-    "engine": "wants a cluster engine, which has tests of its own",
-    "illustration": "is not executed: it installs, or is for another tool or machine",
+    "engine": "needs a cluster engine or another tool, and has separate tests",
+    "illustration": "not executed: it installs something, or is for another tool or machine",
 }
 
 
@@ -133,7 +133,7 @@ def block_counts() -> dict[str, int]:
 
 def block_table() -> str:
     """What becomes of the blocks of all pages, with their numbers."""
-    rows = ["| block | what becomes of it | blocks |", "|---|---|---:|"]
+    rows = ["| block | how it is tested | blocks |", "|---|---|---:|"]
     rows += [f"| {tag} | {_BLOCKS[tag]} | {n} |" for tag, n in block_counts().items()]
     return "\n".join(rows) + "\n"
 

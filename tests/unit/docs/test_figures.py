@@ -77,8 +77,10 @@ def test_what_a_calibration_gains_is_measured() -> None:
         if line.startswith("| 100 |")
     ]
     default, own, refit = (float(cell.split()[0]) for cell in balanced[2:5])
-    assert f"from {default:.3f} with the default threshold to {own:.3f} with a threshold" in page
-    assert f"of one's own and to {refit:.3f} with weights as well" in page
+    assert (
+        f"from {default:.3f} with the default threshold to {own:.3f} with a fitted threshold, "
+        f"and to {refit:.3f} with fitted weights as well" in page
+    )
     assert default < own < refit
     better = {}
     for size in (30, 100):
