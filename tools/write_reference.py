@@ -226,7 +226,8 @@ def python_page() -> str:
         "",
         _NOTE,
         "",
-        "Names of the package itself (`from rag_eval import evaluate`), then those of its modules.",
+        "This page lists every public name: those of the package itself",
+        "(`from rag_eval import evaluate`), then those of its modules.",
         "The site has their docstrings; in a terminal, `help(rag_eval.evaluate)` shows them.",
         "[Options](options.md) have a page of their own.",
         "",
@@ -284,9 +285,9 @@ def options_page() -> str:
         "",
         _NOTE,
         "",
-        "Options of calls in Python, the flags of `rag-eval run` and `rag-eval score` that stand",
-        "for them, and which of them `rag-eval.toml` can give. Names are taken in camelCase, too;",
-        "None means the default. Options of judging may stand below `[judge]` in that file, too.",
+        "This page lists every option of a call in Python, with its flag of `rag-eval run` and",
+        "`rag-eval score` and its key in `rag-eval.toml`. Names in camelCase are accepted too.",
+        "None means the default. In the file, options of judging can also stand below `[judge]`.",
         "",
     ]
     for title, calls, form, extended in _FORMS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,14 @@ def block(language: str, text: str, tag: str = "run") -> str:
 @every_row("page", PAGES, ids=lambda page: page.stem)
 def test_every_block_says_what_becomes_of_it(page: Path) -> None:
     assert BLOCKS.untagged(page.read_text("utf-8")) == []
+
+
+@every_row("page", PAGES[1:], ids=lambda page: page.stem)
+def test_every_page_begins_with_what_it_is_for(page: Path) -> None:
+    title, *paragraphs = page.read_text("utf-8").split("\n\n")
+    first = next(part for part in paragraphs if not part.startswith("<!--"))
+    assert title.startswith("# ")
+    assert re.search(r"\b(This page|This tutorial|These pages) ", first), first
 
 
 def test_illustrations_stay_few() -> None:
