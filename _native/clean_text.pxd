@@ -19,7 +19,6 @@ from primitives cimport int64_t, reserve, span_t, text_t, uint8_t, uint32_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
 
 cdef extern from "byte_kinds.h" nogil:
-    int CARE_HIGH
     int CARE_MARKUP
     int CARE_LINES
     int CARE_SEPARATORS
@@ -220,37 +219,52 @@ cdef inline bint has_line_head(text_t text) noexcept nogil:
     return text.size > 0 and read_line_head(text.bytes, text.size, 0).end > 0
 
 
-cdef inline int clean_text(cleaner_t* cleaner, text_t text, bint keep_square,
-                           text_t* cleaned) noexcept nogil:
-    """Point ``cleaned`` at the text, cleaned until the next call; 0, or -1 without memory."""
+cdef inline int find_markup(cleaner_t* cleaner, text_t text, bint keep_square) noexcept nogil:
     cdef int care = care_of_bytes(text.bytes, text.size)
-    cdef bint composed = False
-    if care & CARE_HIGH and not is_composed(text.bytes, text.size):
-        if compose_text(cleaner, text):
-            return -1
-        text.bytes = cleaner.composed.bytes
-        text.size = cleaner.composed.size
-        # U+1FEF composes to a back-tick.
-        care = care_of_bytes(text.bytes, text.size)
-        composed = True
     cleaner.heads.size = cleaner.within.size = 0
     # Dashes and quotation marks begin with the same byte as line separators.
     if (care & CARE_LINES or has_line_head(text)
             or (care & CARE_SEPARATORS and has_line_end(text.bytes, text.size))) and (
             mark_line_heads(text.bytes, text.size, &cleaner.heads)):
         return -1
-    if care & CARE_MARKUP and mark_within(text.bytes, text.size, keep_square, &cleaner.within):
-        return -1
-    if cleaner.keep_origins:
-        if not composed:
-            cleaner.composed_origins.size = 0
-            if number_code_points(&cleaner.composed_origins, text):
-                return -1
-        return drop_cleaned(cleaner, text, cleaned)
-    cleaned[0] = text
-    if cleaner.heads.size or cleaner.within.size:
-        return drop_cleaned(cleaner, text, cleaned)
+    if care & CARE_MARKUP:
+        return mark_within(text.bytes, text.size, keep_square, &cleaner.within)
     return 0
+
+
+cdef inline int clean_composed(cleaner_t* cleaner, text_t text, bint keep_square,
+                               text_t* cleaned) noexcept nogil:
+    """Clean a text that is not in NFC; 0, or -1 without memory."""
+    if compose_text(cleaner, text):
+        return -1
+    cleaned.bytes = cleaner.composed.bytes
+    cleaned.size = cleaner.composed.size
+    # U+1FEF composes to a back-tick.
+    if find_markup(cleaner, cleaned[0], keep_square):
+        return -1
+    if cleaner.keep_origins or cleaner.heads.size or cleaner.within.size:
+        return drop_cleaned(cleaner, cleaned[0], cleaned)
+    return 0
+
+
+cdef inline int clean_text(cleaner_t* cleaner, text_t text, bint keep_square,
+                           text_t* cleaned) noexcept nogil:
+    """Point ``cleaned`` at the text, cleaned until the next call; 0, or -1 without memory.
+
+    Where that is the text itself, whoever cuts it has to see whether it is in NFC.
+    """
+    cleaned[0] = text
+    if find_markup(cleaner, text, keep_square):
+        return -1
+    if not (cleaner.keep_origins or cleaner.heads.size or cleaner.within.size):
+        return 0
+    if not is_composed(text.bytes, text.size):
+        return clean_composed(cleaner, text, keep_square, cleaned)
+    if cleaner.keep_origins:
+        cleaner.composed_origins.size = 0
+        if number_code_points(&cleaner.composed_origins, text):
+            return -1
+    return drop_cleaned(cleaner, text, cleaned)
 
 
 cdef inline bint begins_with_label(text_t text) noexcept nogil:

@@ -38,33 +38,46 @@ static inline int may_compose(const uint8_t *text, int64_t end, uint32_t second)
     return canonical_decomposition(first, &parts) || composed_pair(first, second);
 }
 
-/* The quick check of UAX #15, section 9. Where it says "maybe", the pair that may compose is looked
-   at: 1 is of NFC only; 0 is of all that is not, and of some texts with a composite before such a
-   "maybe". */
-static inline int is_composed(const uint8_t *text, int64_t size) {
+/* What a check has seen of a text: where the last code point of FOLD_NFC_CHECK ends, its combining
+   class, and where its run of marks begins, the starter before it. */
+typedef struct {
+    int64_t past, marks;
+    int last;
+} nfc_check_t;
+
+/* The quick check of UAX #15, section 9, of a code point with FOLD_NFC_CHECK; of a text without any, or
+   where all pass, one after the other, it is told that it is in NFC. Where it says "maybe", the pair
+   that may compose is looked at: what does not pass is not in NFC, or a composite stands before such
+   a "maybe". */
+static inline int stays_composed(nfc_check_t *seen, const uint8_t *text, int64_t at, int64_t past,
+                                 uint32_t code_point, uint32_t flags) {
     const uint32_t *parts;
-    int64_t at = 0, marks = 0; /* where the last run of marks begins, its starter before it */
-    int last = 0, width;       /* combining class of what stands before */
+    int last = at == seen->past ? seen->last : 0, here = combining_class(code_point);
+    if ((here && here < last) || canonical_decomposition(code_point, &parts)) return 0;
+    if (!last) seen->marks = at;
+    if (flags & FOLD_COMPOSES && (!last || last < here) && seen->marks &&
+        may_compose(text, seen->marks, code_point))
+        return 0;
+    seen->past = past;
+    seen->last = here;
+    return 1;
+}
+
+/* Whether a whole text passes. */
+static inline int is_composed(const uint8_t *text, int64_t size) {
+    nfc_check_t seen = {0, 0, 0};
+    int64_t at = 0;
+    int width;
     while (at < size) {
-        if (text[at] < 0xcc) {
-            /* Nothing below U+0300 is reordered or composed with what is before it. */
-            last = 0;
-            at++;
-            if (at < size && text[at] < 0x80) at = next_high_byte(text, size, at);
+        if (text[at] < 0x80) {
+            at = next_high_byte(text, size, at);
             continue;
         }
         uint32_t code_point = decode_code_point(text, size, at, &width);
         uint32_t flags = fold_flags(code_point);
-        int here = 0;
-        if (flags & FOLD_NFC_CHECK) {
-            here = combining_class(code_point);
-            if ((here && here < last) || canonical_decomposition(code_point, &parts)) return 0;
-            if (!last) marks = at;
-            if (flags & FOLD_COMPOSES && (!last || last < here) && marks &&
-                may_compose(text, marks, code_point))
-                return 0;
-        }
-        last = here;
+        if (flags & FOLD_NFC_CHECK &&
+            !stays_composed(&seen, text, at, at + width, code_point, flags))
+            return 0;
         at += width;
     }
     return 1;

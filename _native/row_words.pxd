@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 from claim_sentences cimport (
     cut_sentences, mark_capitals, sentence_t, sentences_t,
 )
-from clean_text cimport clean_text, cleaner_t, close_cleaner, origins_t
+from clean_text cimport clean_composed, clean_text, cleaner_t, close_cleaner, origins_t
 from given_stems cimport close_given_stems, given_stems_t
 from lexicon cimport (
     IS_STOP_WORD, clear_lexicon, close_lexicon, count_languages, form_bytes, form_size, form_t,
@@ -18,8 +18,9 @@ from primitives cimport (
     hash_t, int64_t, reserve, span_t, text_t, token_t, uint8_t, uint64_t,
 )
 from token_stream cimport LOWERED_MARGIN, lowered_t
+from word_cutter cimport close_word_cutter, open_word_cutter, word_cutter_t
 from word_facts cimport detected_language, language_counts_t, word_facts_t
-from words cimport close_word_cutter, cut_words, open_word_cutter, word_cutter_t
+from words cimport cut_words
 
 cdef extern from "byte_kinds.h" nogil:
     int64_t count_ascii_letters(const uint8_t* bytes, int64_t size) noexcept
@@ -149,16 +150,30 @@ cdef inline int take_capitals(row_words_t* words, text_t text, piece_t* piece,
     return 0
 
 
+cdef inline int cut_cleaned(row_words_t* words, text_t text, text_t* cleaned) noexcept nogil:
+    """Clean and cut a text, as if it were in NFC and once more if it is not; 0, or -1."""
+    cdef lowered_t* store = &words.lexicon.store
+    cdef int64_t before = store.size
+    if clean_text(&words.cleaner, text, words.keep_square, cleaned):
+        return -1
+    if cut_words(&words.cutter, store, cleaned[0]):
+        return -1
+    if words.cutter.is_composed or cleaned.bytes != text.bytes:
+        return 0
+    store.size = before
+    if clean_composed(&words.cleaner, text, words.keep_square, cleaned):
+        return -1
+    return cut_words(&words.cutter, store, cleaned[0])
+
+
 cdef inline int add_piece(row_words_t* words, text_t text, int wants,
                           piece_t* piece) noexcept nogil:
     """Clean and cut one text; 0, or -1 without memory."""
     cdef text_t cleaned
     memset(piece, 0, sizeof(piece_t))
     piece.origin = words.cleaner.origins.size
-    if clean_text(&words.cleaner, text, words.keep_square, &cleaned):
-        return -1
     words.cutter.wants_letters = wants & WANTS_LETTERS != 0
-    if cut_words(&words.cutter, &words.lexicon.store, cleaned) or take_words(words, piece):
+    if cut_cleaned(words, text, &cleaned) or take_words(words, piece):
         return -1
     words.counts.plain += count_ascii_letters(cleaned.bytes, cleaned.size)
     words.counts.accented += words.cutter.n_accented

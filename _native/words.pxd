@@ -4,18 +4,21 @@ A word begins with a letter or digit; ``1,234``, ``1 , 234`` and ``v2.0.1`` are 
 script without spaces give overlapping bigrams of letters with their marks, runs of other numerals
 (fractions, Roman, circled) one token each.
 """
-from libc.stdlib cimport free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from code_points cimport decode_code_point
 from folding cimport fold_token
 from markup cimport END_OF_TEXT, is_token_point, peek, place_before
 from normal_forms cimport (
     FOLD_APOSTROPHE, FOLD_BARE, FOLD_CHANGES, FOLD_DIGIT, FOLD_GLUED, FOLD_IGNORED, FOLD_LATIN,
-    FOLD_LETTER, FOLD_MARK, FOLD_NUMERAL, FOLD_WORD, close_points, fold_flags, points_t,
+    FOLD_LETTER, FOLD_MARK, FOLD_NFC_CHECK, FOLD_NUMERAL, FOLD_WORD, fold_flags, nfc_check_t,
+    stays_composed,
 )
 from primitives cimport int64_t, reserve, span_t, text_t, uint8_t, uint32_t, uint64_t
 from token_stream cimport LOWERED_MARGIN, lowered_t
+from word_cutter cimport (
+    add_form, add_letters, add_literal, add_word, reserve_words, word_cutter_t,
+)
 
 cdef extern from "byte_kinds.h" nogil:
     const uint8_t byte_kinds[256]
@@ -25,93 +28,6 @@ cdef extern from "byte_kinds.h" nogil:
 cdef extern from "byte_blocks.h" nogil:
     int BLOCK_BYTES
     int BLOCK_EDGES
-    ctypedef int (*block_cutter_t)(
-        const uint8_t*, int, uint8_t*, int64_t, uint64_t*, int64_t*, int*) noexcept nogil
-    block_cutter_t best_run_cutter() noexcept
-
-
-cdef struct word_cutter_t:
-    block_cutter_t cut_block
-    points_t points            # of a token that is folded
-    int64_t* runs              # of letters, digits and what is no ASCII: begin and end, in turn
-    int64_t runs_capacity
-    int64_t* forms             # normal forms of the text at hand: begin and end in the store
-    int64_t forms_capacity
-    span_t* spans              # ... and where they stand in the text
-    int64_t spans_capacity
-    int64_t n_words
-    int64_t base               # where the text at hand lies in the store, ASCII in lower case
-    int64_t n_accented         # Latin letters of the text at hand that are not ASCII
-    int64_t n_other            # ... letters of other scripts
-    bint wants_letters
-    lowered_t letters          # words of the text at hand, a blank after each
-
-
-cdef inline void open_word_cutter(word_cutter_t* cutter) noexcept nogil:
-    cutter.cut_block = best_run_cutter()
-
-
-cdef inline void close_word_cutter(word_cutter_t* cutter) noexcept nogil:
-    close_points(&cutter.points)
-    free(cutter.runs)
-    free(cutter.forms)
-    free(cutter.spans)
-    free(cutter.letters.bytes)
-
-
-# ---------------------------------------------------------------------------------- adding a word
-
-cdef inline int reserve_words(word_cutter_t* cutter, int64_t n_words) noexcept nogil:
-    if reserve(<void**> &cutter.forms, &cutter.forms_capacity, 2 * n_words, sizeof(int64_t)):
-        return -1
-    return reserve(<void**> &cutter.spans, &cutter.spans_capacity, n_words, sizeof(span_t))
-
-
-cdef inline int add_form(word_cutter_t* cutter, int64_t form_begin, int64_t form_end,
-                         int64_t begin, int64_t end) noexcept nogil:
-    """Add a word whose normal form is in the store; 0, or -1 without memory."""
-    if reserve_words(cutter, cutter.n_words + 1):
-        return -1
-    cutter.forms[2 * cutter.n_words] = form_begin
-    cutter.forms[2 * cutter.n_words + 1] = form_end
-    cutter.spans[cutter.n_words].begin = begin
-    cutter.spans[cutter.n_words].end = end
-    cutter.n_words += 1
-    return 0
-
-
-cdef inline int add_letters(word_cutter_t* cutter, const uint8_t* form,
-                            int64_t size) noexcept nogil:
-    """Add a form of the store, past which bytes are readable; 0, or -1 without memory."""
-    cdef lowered_t* letters = &cutter.letters
-    if reserve(<void**> &letters.bytes, &letters.capacity,
-               letters.size + size + 1 + LOWERED_MARGIN, 1):
-        return -1
-    # Most forms are copied at once, the surplus overwritten by the next.
-    memcpy(letters.bytes + letters.size, form, 16)
-    if size > 16:
-        memcpy(letters.bytes + letters.size, form, <size_t> size)
-    letters.bytes[letters.size + size] = 0x20
-    letters.size += size + 1
-    return 0
-
-
-cdef inline int add_word(word_cutter_t* cutter, const lowered_t* store, int64_t form_begin,
-                         int64_t form_end, int64_t begin, int64_t end) noexcept nogil:
-    if cutter.wants_letters and add_letters(
-            cutter, store.bytes + form_begin, form_end - form_begin):
-        return -1
-    return add_form(cutter, form_begin, form_end, begin, end)
-
-
-cdef inline int add_literal(word_cutter_t* cutter, lowered_t* store, const char* form, int64_t size,
-                            int64_t begin, int64_t end) noexcept nogil:
-    cdef int64_t at = store.size
-    if reserve(<void**> &store.bytes, &store.capacity, at + size + LOWERED_MARGIN, 1):
-        return -1
-    memcpy(store.bytes + at, form, <size_t> size)
-    store.size += size
-    return add_word(cutter, store, at, store.size, begin, end)
 
 
 cdef inline bint changes(uint32_t seen) noexcept nogil:
@@ -165,14 +81,21 @@ cdef inline int64_t past_decimals(const uint8_t* text, int64_t size, int64_t at)
     return at
 
 
+cdef inline void check_composed(word_cutter_t* cutter, const uint8_t* text, int64_t at, int width,
+                                uint32_t code_point, uint32_t flags) noexcept nogil:
+    cutter.is_composed &= stays_composed(&cutter.nfc, text, at, at + width, code_point, flags)
+
+
 cdef inline int64_t run_end(word_cutter_t* cutter, const uint8_t* text, int64_t size, int64_t at,
                             uint32_t kinds, uint32_t* seen, uint32_t* last) noexcept nogil:
     """Past the run of code points of some kinds that begins at ``at``.
 
-    Counts its letters; ``seen`` is all its flags, ``last`` those of the last code point.
+    Counts its letters and checks for NFC; ``seen`` is all its flags, ``last`` those of the last
+    code point.
     """
     cdef uint32_t flags = 0, all_flags = 0
     cdef int64_t n_letters = 0, n_latin = 0, past = at
+    cdef uint32_t code_point
     cdef int width
     last[0] = 0
     while past < size:
@@ -184,9 +107,12 @@ cdef inline int64_t run_end(word_cutter_t* cutter, const uint8_t* text, int64_t 
                 break
             past = at + 1
         else:
-            flags = fold_flags(decode_code_point(text, size, at, &width))
+            code_point = decode_code_point(text, size, at, &width)
+            flags = fold_flags(code_point)
             if not flags & kinds:
                 break
+            if flags & FOLD_NFC_CHECK:
+                check_composed(cutter, text, at, width, code_point, flags)
             n_letters += flags & FOLD_LETTER != 0
             n_latin += flags & FOLD_LATIN != 0
             past = at + width
@@ -309,6 +235,27 @@ cdef inline int add_run_letters(word_cutter_t* cutter, lowered_t* store, const u
     return 0
 
 
+cdef inline int add_letter_bigrams(word_cutter_t* cutter, const uint8_t* text, int64_t begin,
+                                   int64_t end) noexcept nogil:
+    """Add the bigrams of two letters and more, without marks, that stay as they are; 0, or -1."""
+    cdef int64_t first = begin, second = begin + 3 + (text[begin] >= 0xF0), past
+    cdef int64_t n_words = cutter.n_words
+    # Each letter has three bytes at least.
+    if reserve_words(cutter, n_words + (end - begin) // 3):
+        return -1
+    while second < end:
+        past = second + 3 + (text[second] >= 0xF0)
+        cutter.forms[2 * n_words] = cutter.base + first
+        cutter.forms[2 * n_words + 1] = cutter.base + past
+        cutter.spans[n_words].begin = first
+        cutter.spans[n_words].end = past
+        n_words += 1
+        first = second
+        second = past
+    cutter.n_words = n_words
+    return 0
+
+
 cdef inline int add_glued(word_cutter_t* cutter, lowered_t* store, const uint8_t* text,
                           int64_t begin, int64_t end, uint32_t seen) noexcept nogil:
     """Add the bigrams of a glued run, or its only letter; 0, or -1 without memory."""
@@ -319,6 +266,8 @@ cdef inline int add_glued(word_cutter_t* cutter, lowered_t* store, const uint8_t
     second = cell_end(text, end, first)
     if second == end:
         return add_bigram(cutter, store, text, first, end, folds)
+    if not folds and not seen & FOLD_MARK:
+        return add_letter_bigrams(cutter, text, begin, end)
     while second < end:
         past = cell_end(text, end, second)
         if add_bigram(cutter, store, text, first, past, folds):
@@ -334,11 +283,12 @@ cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const u
                                 int64_t size, int64_t at, int64_t end) noexcept nogil:
     """Cut what begins from ``at`` to ``end``, code point by code point; past it, or -1."""
     cdef int64_t begin
-    cdef uint32_t flags, seen, last
+    cdef uint32_t code_point, flags, seen, last
     cdef int width, failed
     while at < end:
         begin = at
-        flags = fold_flags(decode_code_point(text, size, at, &width))
+        code_point = decode_code_point(text, size, at, &width)
+        flags = fold_flags(code_point)
         if flags & (FOLD_WORD | FOLD_DIGIT):
             at = word_end(cutter, text, size, begin, &seen)
             failed = add_spaced(cutter, store, text, size, begin, at, seen)
@@ -354,6 +304,8 @@ cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const u
             # A letter that begins no word: an apostrophe, or one that is ignored.
             cutter.n_accented += flags & FOLD_LATIN != 0
             cutter.n_other += flags & FOLD_LETTER != 0 and not flags & FOLD_LATIN
+            if flags & FOLD_NFC_CHECK:
+                check_composed(cutter, text, at, width, code_point, flags)
             at += width
             failed = 0
         if failed:
@@ -434,6 +386,8 @@ cdef inline int cut_words(word_cutter_t* cutter, lowered_t* store, text_t text) 
     cutter.base = store.size
     cutter.n_words = cutter.n_accented = cutter.n_other = 0
     cutter.letters.size = 0
+    memset(&cutter.nfc, 0, sizeof(nfc_check_t))
+    cutter.is_composed = True
     n_runs = find_runs(cutter, store, text.bytes, text.size)
     if n_runs < 0:
         return -1

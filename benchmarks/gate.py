@@ -56,7 +56,7 @@ _GROWING: Final = (
 _BARS: Final = {
     "overlap": 40.0,
     "grounded": 120.0,
-    "grounded.nonlatin": 160.0,
+    "grounded.nonlatin": 140.0,
     "dice": 52.0,
     "lcs": 70.0,
     "rankings": 6.5,
