@@ -149,7 +149,11 @@ def test_runs_of_two_versions_are_not_compared(tmp_path: Path, runs: tuple[Path,
     assert (done.exit_code, done.stdout) == (2, "")
     assert "error: NOT COMPARABLE: " in done.stderr
     assert f"(version: 3, not 1). The scores of {old} are of an earlier version. " in done.stderr
-    assert f"rag-eval run SAMPLES --output {old}" in done.stderr
+    # Without --profile the samples would be scored by the other profile.
+    assert (
+        "Score its samples again with the flags you used (such as --profile): "
+        f"rag-eval run SAMPLES --output {old}" in done.stderr
+    )
     assert "(version: 1, not 3). The scores of " in invoke("compare", new, old).stderr
 
 
