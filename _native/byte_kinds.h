@@ -8,11 +8,12 @@
 #define BYTE_MARKUP 2   /* markup within a line may begin here, a longer code point among it */
 #define BYTE_SPACE 4
 #define BYTE_NAME 8     /* joins a capitalised word: _ . - ' */
-#define BYTE_END 16     /* a sentence may end here */
+#define BYTE_END 16     /* a sentence may end here, by a longer code point, too */
 #define BYTE_LINE 32    /* a line may end here */
 #define BYTE_HIGH 64    /* no ASCII */
 
-#define HIGH_ (BYTE_HIGH | BYTE_END)
+#define HIGH_ BYTE_HIGH
+#define ENDS_ (BYTE_HIGH | BYTE_END)
 #define FIVE_(kind) kind, kind, kind, kind, kind
 #define TEN_(kind) FIVE_(kind), FIVE_(kind)
 #define THIRTY_(kind) TEN_(kind), TEN_(kind), TEN_(kind)
@@ -27,11 +28,13 @@ static const uint8_t byte_kinds[256] = {
     ['.'] = BYTE_NAME | BYTE_END, ['-'] = BYTE_NAME, ['\''] = BYTE_NAME,
     ['!'] = BYTE_END, ['?'] = BYTE_END,
     [0x80] = THIRTY_(HIGH_), THIRTY_(HIGH_), FIVE_(HIGH_), HIGH_,
-    [0xc2] = HIGH_ | BYTE_MARKUP, THIRTY_(HIGH_), HIGH_,
-    [0xe2] = HIGH_ | BYTE_MARKUP | BYTE_LINE, HIGH_ | BYTE_MARKUP,
-    [0xe4] = TEN_(HIGH_), TEN_(HIGH_), FIVE_(HIGH_), HIGH_, HIGH_, HIGH_,
+    [0xc2] = HIGH_ | BYTE_MARKUP, TEN_(HIGH_), FIVE_(HIGH_), HIGH_, HIGH_, HIGH_, HIGH_,
+    [0xd6] = ENDS_, HIGH_, ENDS_, HIGH_, HIGH_, ENDS_, HIGH_, HIGH_, HIGH_, HIGH_,
+    [0xe0] = ENDS_, ENDS_, ENDS_ | BYTE_MARKUP | BYTE_LINE, ENDS_ | BYTE_MARKUP,
+    [0xe4] = TEN_(HIGH_), HIGH_, [0xef] = ENDS_, [0xf0] = TEN_(HIGH_), FIVE_(HIGH_), HIGH_,
 };
 #undef HIGH_
+#undef ENDS_
 #undef FIVE_
 #undef TEN_
 #undef THIRTY_
@@ -51,6 +54,7 @@ typedef struct {
 } nibble_rows_t;
 
 #define MARKUP_BITS 0x3f
+#define WIDE_MARKUP_BIT 0x20 /* 0xe2, 0xe3 */
 #define LINE_BIT 0x40
 #define SEPARATOR_BIT 0x80
 static const nibble_rows_t care_rows = {
@@ -59,9 +63,11 @@ static const nibble_rows_t care_rows = {
     .high = {[0] = LINE_BIT, [2] = 1, [5] = 2, [6] = 4, [7] = 8, [12] = 16,
              [14] = 32 | SEPARATOR_BIT},
 };
+#define END_BITS 0x0f
 static const nibble_rows_t end_rows = {
-    .low = {4, 4 | 1, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4 | 1, 4 | 2},
-    .high = {[2] = 1, [3] = 2, [8] = 4, 4, 4, 4, 4, 4, 4, 4},
+    .low = {[0] = 8, [1] = 1 | 8, [2] = 8, [3] = 8, [6] = 4, [8] = 4, [11] = 4, [14] = 1,
+            [15] = 2 | 8},
+    .high = {[2] = 1, [3] = 2, [13] = 4, [14] = 8},
 };
 
 WITH_AVX2 static ALWAYS_INLINE __m256i nibble_bits(
@@ -96,6 +102,22 @@ WITH_AVX2 static int64_t next_avx2(const nibble_rows_t *rows, uint8_t bits, cons
     for (; at + 32 <= size; at += 32) {
         __m256i part = _mm256_loadu_si256((const __m256i *)(bytes + at));
         __m256i found = _mm256_and_si256(nibble_bits(rows, part), wanted);
+        uint32_t places = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, none));
+        if (places) return at + count_trailing_zeros(places);
+    }
+    return at;
+}
+
+/* Of what begins with 0xe2 and 0xe3, only U+2040-207F and U+3000-303F: letters begin so, too. */
+WITH_AVX2 static int64_t next_markup_avx2(const uint8_t *bytes, int64_t size, int64_t at) {
+    const __m256i wanted = _mm256_set1_epi8(MARKUP_BITS), none = _mm256_setzero_si256();
+    const __m256i wide = _mm256_set1_epi8(WIDE_MARKUP_BIT), pair = _mm256_set1_epi8(0xe2 ^ 0x81);
+    for (; at + 33 <= size; at += 32) {
+        __m256i part = _mm256_loadu_si256((const __m256i *)(bytes + at));
+        __m256i next = _mm256_loadu_si256((const __m256i *)(bytes + at + 1));
+        __m256i paired = _mm256_cmpeq_epi8(_mm256_xor_si256(part, next), pair);
+        __m256i found = _mm256_and_si256(nibble_bits(&care_rows, part), wanted);
+        found = _mm256_andnot_si256(_mm256_andnot_si256(paired, wide), found);
         uint32_t places = ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(found, none));
         if (places) return at + count_trailing_zeros(places);
     }
@@ -210,8 +232,7 @@ static inline int64_t next_of_kinds(const uint8_t *bytes, int64_t size, int64_t 
 /* The same of one kind that is rare. */
 static inline int64_t next_markup(const uint8_t *bytes, int64_t size, int64_t at) {
 #if HAS_AVX2_CODE
-    if (at + 32 <= size && runs_avx2())
-        at = next_avx2(&care_rows, MARKUP_BITS, bytes, size, at);
+    if (at + 33 <= size && runs_avx2()) at = next_markup_avx2(bytes, size, at);
 #endif
     return next_of_kinds(bytes, size, at, BYTE_MARKUP);
 }
@@ -225,8 +246,9 @@ static inline int64_t next_line_byte(const uint8_t *bytes, int64_t size, int64_t
 }
 
 static inline int64_t next_end_byte(const uint8_t *bytes, int64_t size, int64_t at) {
+    if (at < size && byte_kinds[bytes[at]] & BYTE_END) return at;
 #if HAS_AVX2_CODE
-    if (at + 32 <= size && runs_avx2()) at = next_avx2(&end_rows, 7, bytes, size, at);
+    if (at + 32 <= size && runs_avx2()) at = next_avx2(&end_rows, END_BITS, bytes, size, at);
 #endif
     return next_of_kinds(bytes, size, at, BYTE_END);
 }

@@ -330,6 +330,13 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
     cdef int64_t first = chunks[0].first if n_chunks else 0
     cdef int64_t last = chunks[n_chunks - 1].last if n_chunks else 0
     cdef int64_t n_hits = 0, n_neighbours = 0, n_contents = 0, place = 0, chunk, i
+    # In locals: the compiler cannot know that no store of the loop changes them.
+    cdef const token_t* ids = words.ids
+    cdef const form_t* forms = words.lexicon.forms
+    cdef uint8_t* marks = claims.marks
+    cdef int64_t* hits
+    cdef int64_t* neighbours
+    cdef content_t* contents
     cdef const form_t* form
     cdef uint8_t mark, before
     cdef bint content
@@ -338,24 +345,27 @@ cdef inline int sift_chunks(claims_t* claims, const row_words_t* words, const pi
     claims.n_chunks = n_chunks
     if reserve_sifted(claims, last - first):
         return -1
+    hits = claims.hits
+    neighbours = claims.neighbours
+    contents = claims.contents
     claims.first_marked = first
     claims.last_marked = last
     for chunk in range(n_chunks):
         before = 0
         place += 1 + SKIPPED
         for i in range(chunks[chunk].first, chunks[chunk].last):
-            form = &words.lexicon.forms[words.ids[i]]
-            claims.marks[form.raw] |= RAW_IN_CHUNK
-            mark = claims.marks[form.stem] | STEM_IN_CHUNK
-            claims.marks[form.stem] = mark
-            claims.hits[n_hits] = i
+            form = &forms[ids[i]]
+            marks[form.raw] |= RAW_IN_CHUNK
+            mark = marks[form.stem] | STEM_IN_CHUNK
+            marks[form.stem] = mark
+            hits[n_hits] = i
             n_hits += mark & STEM_WANTED != 0
-            claims.neighbours[n_neighbours] = i - 1
+            neighbours[n_neighbours] = i - 1
             n_neighbours += before & mark & STEM_IN_CLAIM
             content = not form.flags & IS_STOP_WORD
             place += content
-            claims.contents[n_contents].stem = form.stem
-            claims.contents[n_contents].place = place
+            contents[n_contents].stem = form.stem
+            contents[n_contents].place = place
             n_contents += mark & content
             before = mark
     for i in range(n_neighbours):

@@ -87,25 +87,21 @@ cdef inline void check_composed(word_cutter_t* cutter, const uint8_t* text, int6
 
 
 cdef inline int64_t run_end(word_cutter_t* cutter, const uint8_t* text, int64_t size, int64_t at,
-                            uint32_t kinds, uint32_t* seen, uint32_t* last) noexcept nogil:
+                            uint32_t kinds, uint32_t* seen) noexcept nogil:
     """Past the run of code points of some kinds that begins at ``at``.
 
-    Counts its letters and checks for NFC; ``seen`` is all its flags, ``last`` those of the last
-    code point.
+    Counts its letters and checks for NFC; ``seen`` is all its flags.
     """
-    cdef uint32_t flags = 0, all_flags = 0
-    cdef int64_t n_letters = 0, n_latin = 0, past = at
-    cdef uint32_t code_point
+    cdef uint32_t code_point, flags, all_flags = 0
+    cdef int64_t n_letters = 0, n_latin = 0
     cdef int width
-    last[0] = 0
-    while past < size:
-        at = past
+    while at < size:
+        width = 1
         if text[at] < 0x80:
             # Already in lower case where the form is looked for.
             flags = (FOLD_DIGIT | FOLD_BARE if text[at] <= 0x39 else FOLD_WORD | FOLD_BARE)
             if not byte_kinds[text[at]] & BYTE_WORD or not flags & kinds:
                 break
-            past = at + 1
         else:
             code_point = decode_code_point(text, size, at, &width)
             flags = fold_flags(code_point)
@@ -115,29 +111,29 @@ cdef inline int64_t run_end(word_cutter_t* cutter, const uint8_t* text, int64_t 
                 check_composed(cutter, text, at, width, code_point, flags)
             n_letters += flags & FOLD_LETTER != 0
             n_latin += flags & FOLD_LATIN != 0
-            past = at + width
         all_flags |= flags
-        last[0] = flags
+        at += width
     cutter.n_accented += n_latin
     cutter.n_other += n_letters - n_latin
     seen[0] = all_flags
-    return past
+    return at
 
 
 cdef inline int64_t word_end(word_cutter_t* cutter, const uint8_t* text, int64_t size, int64_t at,
                              uint32_t* seen) noexcept nogil:
     """Past the spaced word that begins at ``at``; ``seen`` is its flags."""
     cdef int64_t joined
-    cdef uint32_t last
-    at = run_end(cutter, text, size, at, FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED, seen,
-                 &last)
+    cdef int width
+    cdef bint digit
+    at = run_end(cutter, text, size, at, FOLD_WORD | FOLD_DIGIT | FOLD_MARK | FOLD_IGNORED, seen)
+    digit = seen[0] & FOLD_DIGIT != 0 and is_digit_at(text, at, place_before(text, at), &width)
     while True:
-        joined = past_thousands(text, size, at) if last & FOLD_DIGIT else at
+        joined = past_thousands(text, size, at) if digit else at
         if joined == at:
             joined = past_decimals(text, size, at)
         if joined == at:
             return at
-        last = FOLD_DIGIT
+        digit = True
         seen[0] |= FOLD_CHANGES
         at = joined
 
@@ -283,7 +279,7 @@ cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const u
                                 int64_t size, int64_t at, int64_t end) noexcept nogil:
     """Cut what begins from ``at`` to ``end``, code point by code point; past it, or -1."""
     cdef int64_t begin
-    cdef uint32_t code_point, flags, seen, last
+    cdef uint32_t code_point, flags, seen
     cdef int width, failed
     while at < end:
         begin = at
@@ -293,11 +289,10 @@ cdef inline int64_t cut_closely(word_cutter_t* cutter, lowered_t* store, const u
             at = word_end(cutter, text, size, begin, &seen)
             failed = add_spaced(cutter, store, text, size, begin, at, seen)
         elif flags & FOLD_GLUED:
-            at = run_end(cutter, text, size, begin, FOLD_GLUED | FOLD_MARK | FOLD_IGNORED, &seen,
-                         &last)
+            at = run_end(cutter, text, size, begin, FOLD_GLUED | FOLD_MARK | FOLD_IGNORED, &seen)
             failed = add_glued(cutter, store, text, begin, at, seen)
         elif flags & FOLD_NUMERAL:
-            at = run_end(cutter, text, size, begin, FOLD_NUMERAL, &seen, &last)
+            at = run_end(cutter, text, size, begin, FOLD_NUMERAL, &seen)
             # Numerals are kept as they are.
             failed = add_literal(cutter, store, <const char*> text + begin, at - begin, begin, at)
         else:
@@ -343,16 +338,14 @@ cdef inline int64_t find_runs(word_cutter_t* cutter, lowered_t* store, const uin
     return n_edges // 2
 
 
-cdef inline int64_t take_plain(word_cutter_t* cutter, int64_t base, int64_t i, int64_t n_runs,
+cdef inline int64_t take_plain(word_cutter_t* cutter, int64_t i, int64_t n_runs,
                                int64_t next_odd) noexcept nogil:
-    """Add runs from ``i`` on that end before ``next_odd``: words whose forms lie in the store, from
-    ``base`` on. The first run that is none.
-    """
+    """Add runs from ``i`` on that end before ``next_odd``: words. The first run that is none."""
     # In locals: the compiler cannot know that no store of the loop changes them.
     cdef const int64_t* runs = cutter.runs
     cdef int64_t* forms = cutter.forms
     cdef span_t* spans = cutter.spans
-    cdef int64_t n_words = cutter.n_words, begin, end
+    cdef int64_t n_words = cutter.n_words, base = cutter.base, begin, end
     while i < n_runs:
         begin = runs[2 * i]
         end = runs[2 * i + 1]
@@ -394,17 +387,18 @@ cdef inline int cut_words(word_cutter_t* cutter, lowered_t* store, text_t text) 
     store.size += text.size
     runs = cutter.runs
     while i < n_runs:
-        # Every run may be a word; what is cut closely may be more.
-        first = cutter.n_words
-        if reserve_words(cutter, first + n_runs - i):
-            return -1
-        if next_odd < runs[2 * i]:
-            next_odd = next_odd_byte(text.bytes, text.size, runs[2 * i])
-        i = take_plain(cutter, cutter.base, i, n_runs, next_odd)
-        if cutter.wants_letters and take_letters(cutter, store, first):
-            return -1
-        if i == n_runs:
-            break
+        if text.bytes[runs[2 * i]] < 0x80:
+            # Every run may be a word; what is cut closely may be more.
+            first = cutter.n_words
+            if reserve_words(cutter, first + n_runs - i):
+                return -1
+            if next_odd < runs[2 * i]:
+                next_odd = next_odd_byte(text.bytes, text.size, runs[2 * i])
+            i = take_plain(cutter, i, n_runs, next_odd)
+            if cutter.wants_letters and take_letters(cutter, store, first):
+                return -1
+            if i == n_runs:
+                break
         at = cut_closely(cutter, store, text.bytes, text.size, runs[2 * i], runs[2 * i + 1])
         if at < 0:
             return -1

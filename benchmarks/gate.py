@@ -51,12 +51,10 @@ _GROWING: Final = (
     ("text_kernels", "paired_overlaps"),
     ("rankings", "score_rankings"),
 )
-# Instructions per byte. Texts that are not Latin are folded letter by letter, and those without
-# spaces give a word per letter.
+# Instructions per byte, by a profile or another kernel.
 _BARS: Final = {
     "overlap": 40.0,
     "grounded": 120.0,
-    "grounded.nonlatin": 140.0,
     "dice": 52.0,
     "lcs": 70.0,
     "rankings": 6.5,
@@ -91,7 +89,7 @@ SIZES: Final = {
 
 def bar_of(name: str) -> float:
     """Instructions per byte that a corpus under a profile may take at most."""
-    return _BARS.get(name, _BARS[name.partition(".")[0]])
+    return _BARS[name.partition(".")[0]]
 
 
 @dataclass(frozen=True, slots=True)
