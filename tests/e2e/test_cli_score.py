@@ -249,4 +249,4 @@ def test_help() -> None:
         "SRC",
         "DST",
     ):
-        assert word in done.stdout
+        assert word in " ".join(done.stdout.split())
