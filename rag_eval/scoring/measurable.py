@@ -232,7 +232,7 @@ class Measurability:
         names = " or ".join(needed) or "what it reads"
         raise NotMeasuredError(
             f"{where}{', '.join(wrong)}: null in every row, because no row has {names}"
-            + _sentence(self._without(scored, can_allow=True)),
+            + _sentences(self._without(scored, can_allow=True)),
             report,
         )
 
@@ -247,15 +247,18 @@ class Measurability:
     ) -> str:
         unused = list(dict.fromkeys(column for fields in found for column in fields.unused))
         lacking = sorted(lacking, key=_place)
-        text = f"{source}: " if source else ""
-        text += f"{', '.join(lacking)}: no such field{'s' if len(lacking) > 1 else ''}; "
+        has, pronoun = ("has", "it") if source else ("have", "they")
+        one, which = (("field", "it") if len(lacking) == 1 else ("fields", "them"))
+        names = " and ".join(filter(None, [", ".join(map(repr, lacking[:-1])), repr(lacking[-1])]))
+        text = f"{source or 'the samples'} {has} no {one} {names}"
         if unused:
-            text += f"{counted(len(unused), 'unused column')}: {listed(unused)}"
+            columns = f"{counted(len(unused), 'unused column')}: {listed(unused)}"
+            text += f". {pronoun.capitalize()} {has} {columns}"
         else:
-            text += "no unused column"
+            text += f", and no unused column that could be {which}"
         if _RESULT_COLUMNS & set(unused) and not self._in_memory:
             return (
-                f"{source} holds results, not samples; to look at them: rag-eval show {source}, to "
+                f"{source} holds results, not samples. To look at them: rag-eval show {source}; to "
                 f"gate them: rag-eval gate {source}"
             )
         near = {
@@ -266,16 +269,22 @@ class Measurability:
         }
         if near:
             return f"{text} (did you mean {self._mapped(near)}?)"
-        ways = [f"to say which one it is: {self._mapped({lacking[0]: 'COLUMN'})}"] if unused else []
-        ways += self._without(scored, can_allow=can_allow)
-        return text + _sentence(ways)
+        ways = []
+        if unused:
+            mapped = self._mapped({lacking[0]: "COLUMN"})
+            more = ", and the same for the others" if len(lacking) > 1 else ""
+            ways.append(f"to say which column holds {which}: {mapped}{more}")
+        ways += self._without(scored, can_allow=can_allow, which=which)
+        return text + _sentences(ways)
 
     def _mapped(self, places: Mapping[str, str]) -> str:
         if self._in_memory:
             return f"mapping={dict(places)!r}"
         return " ".join(f"--map {shlex.quote(f'{name}={path}')}" for name, path in places.items())
 
-    def _without(self, scored: Sequence[MetricId], *, can_allow: bool) -> list[str]:
+    def _without(
+        self, scored: Sequence[MetricId], *, can_allow: bool, which: str = "it"
+    ) -> list[str]:
         """How to score what can be scored."""
         ways = []
         if scored:
@@ -283,7 +292,7 @@ class Measurability:
             ways.append(given[not self._in_memory])
         if can_allow:
             ways.append("allow_missing=True" if self._in_memory else "--allow-missing")
-        return [f"to score without it: {' or '.join(ways)}"] if ways else []
+        return [f"to score without {which}: {' or '.join(ways)}"] if ways else []
 
 
 class FoundLines:
@@ -332,9 +341,8 @@ class FoundLines:
         return "fields of more files are not shown" if len(self._texts) == _MOST_FILES else ""
 
 
-def _sentence(ways: Sequence[str]) -> str:
-    text = "; ".join(ways)
-    return f". {text[0].upper()}{text[1:]}" if text else ""
+def _sentences(ways: Sequence[str]) -> str:
+    return "".join(f". {way[0].upper()}{way[1:]}" for way in ways)
 
 
 def needed_fields(spec: Metric) -> tuple[str, ...]:
