@@ -123,6 +123,15 @@ class _Glance(reprlib.Repr):
 _GLANCE: Final = _Glance()
 
 
+def kind_of(value: object) -> str:
+    """What a value is, for a message: ``int``, ``a list of dicts``."""
+    name = type(value).__name__
+    if not isinstance(value, (list, tuple)) or not value:
+        return name
+    kinds = {type(item).__name__ for item in value[:_MOST_NAMES]}
+    return f"a {name} of {kinds.pop()}s" if len(kinds) == 1 else f"a {name} of different types"
+
+
 def glance(value: object, most: int = 80) -> str:
     """A value for a message, in at most so many characters, whatever it is."""
     try:

@@ -203,7 +203,28 @@ def _usage_text(error: click.UsageError) -> str:
                 ". The options of a command follow its name: rag-eval run DATA --profile grounded"
             )
         return f"No such option {error.option_name!r}{meant}{where}"
+    if extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", error.message):
+        taken = _taken(error)
+        text = f"Unexpected extra argument {extra[1]!r}: the command takes {taken}"
+        if "DATA" in taken or "SRC" in taken:
+            text += '. To read several files, give one pattern in quotes, such as "runs/*.jsonl"'
+        return text + where
     return error.format_message().rstrip(".") + _what_to_give(error) + where
+
+
+def _taken(error: click.UsageError) -> str:
+    """The arguments of the command that an error is about."""
+    context = error.ctx
+    arguments = (
+        []
+        if context is None
+        else [
+            one.make_metavar(context)
+            for one in context.command.params
+            if isinstance(one, click.Argument)
+        ]
+    )
+    return f"only {' '.join(arguments)}" if arguments else "no argument"
 
 
 def _what_to_give(error: click.UsageError) -> str:
@@ -229,10 +250,6 @@ def _what_to_give(error: click.UsageError) -> str:
     if isinstance(error, click.MissingParameter) and isinstance(error.param, click.Option):
         text = (error.param.help or "").rstrip(".")
         return f": {text[:1].lower()}{text[1:]}" if text else ""
-    if error.message.startswith("Got unexpected extra argument"):
-        return (
-            f'; usage: {usage}. To read several files, give one pattern in quotes: "runs/*.jsonl"'
-        )
     return ""
 
 

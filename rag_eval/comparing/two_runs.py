@@ -124,7 +124,7 @@ def compare(
     )
     wanted = None if metrics is None else [metric_or_column(metric) for metric in metrics]
     columns = list(dict.fromkeys([*([cluster_by] if cluster_by else []), *slices]))
-    sources = sources_of(old), sources_of(new)
+    sources = sources_of(old, "the first run"), sources_of(new, "the second run")
     try:
         before, after = (_read(source, columns, id_field, wanted) for source in sources)
     except MissingIdsError as error:

@@ -91,8 +91,9 @@ class CsvTable:
             try:
                 yield line.decode() + "\n"
             except UnicodeDecodeError as error:
-                fault = f"is not UTF-8: 0x{line[error.start]:02x}{file.encoding_hint(line)}"
-                raise InputError(f"{file.source}, line {number}: {fault}") from None
+                fault = f"byte 0x{line[error.start]:02x}){file.encoding_hint(line)}"
+                where = f"{file.source}, line {number}"
+                raise InputError(f"{where} is not valid UTF-8 ({fault}") from None
 
     def rows(self) -> Iterator[CsvRow]:
         """The rows below the header; empty lines are none."""

@@ -92,5 +92,6 @@ def encoding_hint(content: bytes, *, has_option: bool) -> str:
 
 def _remedy(name: str, has_option: bool, when: str) -> str:
     if has_option:
-        return f'; {when}read it with --encoding {name} (encoding="{name}" in Python)'
-    return "; save it in UTF-8"
+        how = f'{when}read it with --encoding {name} (in Python: encoding="{name}")'
+        return f". {how[0].upper()}{how[1:]}"
+    return ". Save it in UTF-8"

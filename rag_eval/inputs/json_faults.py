@@ -45,12 +45,12 @@ def decode_leniently(
     except RecursionError:
         fault = "is nested too deeply"
     except ValueError as error:
-        fault = bad_byte or f"not valid JSON: {_line_fault(text, error)}"
+        fault = bad_byte.removeprefix("is ") or f"not valid JSON: {_line_fault(text, error)}"
     else:
         fault = ""
         if bad_byte:
             path = _path_of(value, lambda found: isinstance(found, str) and _has_bad_byte(found))
-            fault = f"{path} {bad_byte}".lstrip()
+            fault = f"{path} {bad_byte}" if path else bad_byte.removeprefix("is ")
     if fault:
         origin.add_fault(number, value, fault)
         return FAULTY
@@ -63,14 +63,14 @@ def loads(text: str | bytes) -> Any:
 
 
 def first_bad_byte(data: bytes, hint: Callable[[bytes], str]) -> str:
-    """``is not UTF-8: …``, or nothing when it is."""
+    """``is not valid UTF-8 (…)``, or nothing when it is."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         where = f"byte {column}" if line == 1 else f"line {line}, byte {column}"
-        return f"is not UTF-8: 0x{data[error.start]:02x} at {where}{hint(data)}"
+        return f"is not valid UTF-8 (0x{data[error.start]:02x} at {where}){hint(data)}"
     return ""
 
 

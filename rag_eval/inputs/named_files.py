@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from rag_eval.errors import InputError
+from rag_eval.errors import InputError, kind_of
 from rag_eval.inputs.byte_files import plain_name
 from rag_eval.plumbing.descriptors import is_standard_input
 
@@ -28,10 +28,12 @@ def files_of(data: DataSource) -> list[str | Path]:
     InputError
         When there is none.
     """
-    if isinstance(data, Mapping) or not isinstance(data, (str, Path, Sequence)):
+    if not isinstance(data, (str, Path, Sequence)) or (
+        isinstance(data, (list, tuple)) and any(isinstance(item, Mapping) for item in data)
+    ):
         raise InputError(
-            f"data must be a file name or a list of file names, got {type(data).__name__}. To "
-            "score samples in memory: evaluate_batch(samples)"
+            f"data must be a file name or a list of file names, got {kind_of(data)}. To score "
+            "samples in memory: evaluate_batch(samples)"
         )
     if not isinstance(data, (str, Path)):
         if not data:

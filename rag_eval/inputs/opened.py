@@ -40,7 +40,7 @@ from rag_eval.inputs.schemas.fields import (
     split_gold,
 )
 from rag_eval.inputs.schemas.maps import FoundFields
-from rag_eval.inputs.wanted_columns import check_columns
+from rag_eval.inputs.wanted_columns import check_columns, check_keys
 from rag_eval.plumbing.descriptors import is_standard_input
 
 if TYPE_CHECKING:
@@ -341,6 +341,12 @@ class Input:
                     return _fields_of_rows(block, partial(self._noted, path, self._options.fields))
         return None
 
+    def _check_keys(self, block: RowBlock, fields: FieldMap) -> None:
+        # Further files may do without the columns of the first.
+        if self._extra_columns and len(self.found) == 1:
+            keys = [*paths_of_rows(block.rows), *fields.paths]  # type: ignore[arg-type]  # of JSON
+            check_keys(self._extra_columns, keys, self.found[-1].source)
+
     def _mapped(
         self,
         blocks: LineRows,
@@ -368,6 +374,7 @@ class Input:
                     # of a long file it is known how much of it has been.
                     if self._is_all_read and peeked.is_at_end():
                         self.found[-1] = self.found[-1]._replace(names_all=True)
+                    self._check_keys(block, fields)
                 if fields is not None:
                     block.rows = [fields.row(row) for row in block.rows]  # type: ignore[arg-type]
                     block.renamed = fields.renamed

@@ -13,7 +13,7 @@ from rag_eval.options.declared import declared
 from rag_eval.options.file_types import RunOptions
 from rag_eval.options.plan import Plan
 from rag_eval.results.batch import BatchEvalResult, BatchSummary
-from rag_eval.results.reading import ResultFile
+from rag_eval.results.reading import ResultFile, SamplesNotScoresError
 from rag_eval.results.summaries import checked_baseline
 from rag_eval.results.summary import compared
 from rag_eval.runs.kept_rows import KeptRows
@@ -56,7 +56,12 @@ class BaselineGate:
         if isinstance(given, (str, Path)):
             given = ResultFile(given)  # which is read twice, standard input too
         self.source = given
-        self._means, self.notes = checked_baseline(plan, given, allow_mismatch=self._force)
+        try:
+            self._means, self.notes = checked_baseline(plan, given, allow_mismatch=self._force)
+        except SamplesNotScoresError as error:
+            raise InputError(
+                str(error).replace(f"instead of {error.source}", "as the baseline")
+            ) from None
         assert self._means is not None
         if not any(metric in self._means.means for metric in plan.columns):
             name = given.source if isinstance(given, ResultFile) else "the baseline"

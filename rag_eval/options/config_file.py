@@ -114,9 +114,16 @@ def _options(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             for option in found.keys() & options:
                 raise InputError(f"{option} is given twice")
         except (InputError, TypeError) as error:
-            raise InputError(f"[{name}] {error}") from None
+            raise InputError(_in_table(str(error), name)) from None
         options |= found
     return options
+
+
+def _in_table(fault: str, table: str) -> str:
+    """``retries in [judge] must be …``; a fault that does not begin with its key as it is."""
+    key, space, rest = fault.partition(" ")
+    is_of_key = rest.startswith(("must ", "is "))
+    return f"{key} in [{table}] {rest}" if space and is_of_key else f"[{table}] {fault}"
 
 
 def _is_table(content: Mapping[str, Any], name: str) -> bool:
@@ -139,7 +146,10 @@ def _options_of(
             hint = suggestion(name, (one for one in near if one not in _REFUSED))
             raise InputError(f"unknown key {glance(key)}{hint}")
         if name not in taken:
-            raise InputError(f"{key} is not a judge option; move it above the first [table]")
+            raise InputError(
+                f"{key} is not an option of a judge. Move it to the top of the file, above the "
+                "first [table]"
+            )
         if name in options:
             raise InputError(f"{name} is given twice")
         kind = _KNOWN[name].kind

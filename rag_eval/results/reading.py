@@ -155,7 +155,7 @@ class ResultFile:
     def _without_metrics(self, place: str, row: Mapping[str, Any]) -> InputError:
         fields = {meaning.field for name in row if (meaning := meaning_of(name)) is not None}
         if fields & {"question", "answer", "contexts"} and not any(map(_is_metric, row)):
-            return samples_not_scores(self.source)
+            return SamplesNotScoresError(self.source)
         return self._scores_alone(f"{self.source}, {place}")
 
     def _scores_alone(self, where: str) -> InputError:
@@ -260,12 +260,15 @@ class ResultFile:
         return _value(value, f"{self.source}, {name}") if isinstance(value, msgspec.Raw) else value
 
 
-def samples_not_scores(source: str) -> InputError:
-    """What to raise where scores are needed and ``source`` has the samples."""
-    return InputError(
-        f"{source} holds samples, not scores. Score them with rag-eval run {source} --output "
-        f"results.json, then give results.json instead of {source}"
-    )
+class SamplesNotScoresError(InputError):
+    """Scores are needed, and ``source`` has the samples."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(
+            f"{source} holds samples, not scores. Score them with rag-eval run {source} --output "
+            f"results.json, then give results.json instead of {source}"
+        )
+        self.source = source
 
 
 def _is_metric(name: str) -> bool:

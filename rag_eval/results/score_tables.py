@@ -17,7 +17,7 @@ from rag_eval.errors import InputError, glance, suggestion
 from rag_eval.inputs.schemas.synonyms import meaning_of
 from rag_eval.judge.failures import JUDGE_FAILURES
 from rag_eval.metrics.registry import metric_of_file, to_metric_id
-from rag_eval.results.reading import MissingIdsError, samples_not_scores
+from rag_eval.results.reading import MissingIdsError, SamplesNotScoresError
 from rag_eval.results.score_rows import ScoreRow, ScoreSource, number_of, reason_of, verdict_of
 from rag_eval.results.verdicts import NOT_JUDGED
 from rag_eval.samples import MetricId
@@ -144,7 +144,7 @@ def _flat_columns(file: ScoreSource, names: Sequence[str]) -> FlatColumns:
                 f"(columns: {shown_names(names)}){unscored}"
             )
     if not scores and any(meaning_of(name) for name in names):
-        raise samples_not_scores(file.source)
+        raise SamplesNotScoresError(file.source)
     if not scores:
         raise InputError(
             f"{file.source}: no column has the name of a metric (columns: {shown_names(names)})"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rag_eval.errors import InputError, suggestion
+from rag_eval.errors import InputError, kind_of, suggestion
 from rag_eval.metrics.registry import higher_is_better, metric_of_file
 from rag_eval.plumbing.descriptors import is_standard_input
 from rag_eval.results.batch import BatchEvalResult
@@ -91,8 +91,10 @@ def _metric(name: str) -> MetricId:
         return name  # a column of a table
 
 
-def sources_of(source: RunSource) -> list[Any]:
+def sources_of(source: RunSource, what: str = "a run") -> list[Any]:
     """The files or runs that a source stands for; a pattern gives its matching files.
+
+    Messages call the source ``what``.
 
     Raises
     ------
@@ -111,14 +113,14 @@ def sources_of(source: RunSource) -> list[Any]:
         if not found:
             raise InputError(f"no file matches {text}")
         return list(found)
-    if not isinstance(source, (list, tuple)):
+    if not isinstance(source, (list, tuple)) or any(isinstance(one, Mapping) for one in source):
         raise InputError(
-            f"a run must be a file name or a result, got {type(source).__name__}. To make a result "
-            "from samples: evaluate_batch(samples)"
+            f"{what} must be a file name or a result, got {kind_of(source)}. To make a result from "
+            "samples: evaluate_batch(samples)"
         )
     if not source:
         raise InputError("give at least one run")
-    return [one for item in source for one in sources_of(item)]
+    return [one for item in source for one in sources_of(item, what)]
 
 
 class _Wanted(NamedTuple):

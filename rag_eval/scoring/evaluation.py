@@ -168,7 +168,10 @@ def _packed(sample: SampleLike, plan: Plan) -> SampleBatch:
         return read_rows([sample], 0, needs).pack()
     except InputError as error:
         # One sample needs no number.
-        raise InputError(str(error).replace("sample 0", "sample", 1)) from None
+        text = str(error).replace("sample 0", "sample", 1)
+        if isinstance(sample, (list, tuple)):
+            text = f"{text.partition(';')[0]}. To score a list of samples: evaluate_batch(samples)"
+        raise InputError(text) from None
 
 
 def _scored_block(sample: SampleLike, batch: SampleBatch, plan: Plan) -> ScoredBlock:

@@ -248,7 +248,7 @@ class Measurability:
         unused = list(dict.fromkeys(column for fields in found for column in fields.unused))
         lacking = sorted(lacking, key=_place)
         has, pronoun = ("has", "it") if source else ("have", "they")
-        one, which = (("field", "it") if len(lacking) == 1 else ("fields", "them"))
+        one, which = ("field", "it") if len(lacking) == 1 else ("fields", "them")
         names = " and ".join(filter(None, [", ".join(map(repr, lacking[:-1])), repr(lacking[-1])]))
         text = f"{source or 'the samples'} {has} no {one} {names}"
         if unused:

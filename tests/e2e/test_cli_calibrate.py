@@ -448,7 +448,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, scores: Path, labels: Path) -
     )
     latin = tmp_path / "l.csv"
     latin.write_bytes("id,label\né,1\n".encode("latin-1"))
-    fails(run(scores, latin), "l.csv, line 2: is not UTF-8: 0xe9")
+    fails(run(scores, latin), "l.csv, line 2 is not valid UTF-8 (byte 0xe9)")
 
 
 def test_rows_of_different_settings(tmp_path: Path, labels: Path) -> None:

@@ -32,7 +32,7 @@ MISSPELT = {**{name: FULL[name] for name in ("question", "contexts")}, "anwser":
 QUESTION_AND_ANSWER = {name: FULL[name] for name in ("question", "answer")}
 NOT_MEASURED = "not measured: context_recall, answer_correctness (no ground truth)"
 FIELDS = "fields: question=question, answer=answer, contexts=contexts"
-DID_YOU_MEAN = "answer: no such field; 1 unused column: anwser (did you mean --map answer=anwser?)"
+DID_YOU_MEAN = "1 unused column: anwser (did you mean --map answer=anwser?)"
 COMMANDS = ("run", "score", "validate")
 
 
@@ -57,7 +57,7 @@ def test_a_misspelt_column_is_named_before_anything_is_written(
     data = written(tmp_path, [MISSPELT] * 3)
     code, text, files = ended(command, data, "--profile", profile)
     assert (code, files) == (2, [])
-    assert f"error: {data}: {DID_YOU_MEAN}" in " ".join(text.split())
+    assert f"error: {data} has no field 'answer'. It has {DID_YOU_MEAN}" in " ".join(text.split())
 
 
 @every_row("name", ["b.json", "b.csv", "b.parquet"])
@@ -72,7 +72,9 @@ def test_files_of_any_kind_name_the_column(name: str, tmp_path: Path) -> None:
         import pyarrow.parquet
 
         pyarrow.parquet.write_table(pa.Table.from_pylist([MISSPELT]), data)
-    with pytest.raises(InputError, match=r"no such field; 1 unused column: anwser \(did you mean"):
+    with pytest.raises(
+        InputError, match=r"no field 'answer'. It has 1 unused column: anwser \(did you mean"
+    ):
         run_file(data, profile="grounded")
 
 
@@ -81,8 +83,8 @@ def test_without_a_near_name_the_ways_on_are_said(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         run_file(data, profile="grounded")
     assert str(caught.value) == (
-        f"{data}: answer: no such field; 2 unused columns: name, value. "
-        "To say which one it is: --map answer=COLUMN; to score without it: "
+        f"{data} has no field 'answer'. It has 2 unused columns: name, value. "
+        "To say which column holds it: --map answer=COLUMN. To score without it: "
         "--metrics context_precision,context_relevance or --allow-missing"
     )
 
@@ -93,7 +95,8 @@ def test_a_file_without_any_known_field_is_not_sound(command: str, tmp_path: Pat
     for profile in ("grounded", "overlap"):
         code, text, files = ended(command, data, "--profile", profile)
         assert (code, files) == (2, []), profile
-        assert "no such fields; 2 unused columns: a, b" in " ".join(text.split())
+        assert "has no fields 'question', 'answer'" in text
+        assert ". It has 2 unused columns: a, b. To say" in " ".join(text.split())
 
 
 @every_row("command", COMMANDS)
@@ -213,7 +216,9 @@ def test_a_metric_that_was_asked_for_has_to_be_measured(
     data = written(tmp_path, [NO_TRUTH])
     code, text, files = ended("run", data, "--profile", "grounded", *flags)
     assert (code, files) == (2, [])
-    assert "ground_truth: no such field; no unused column" in " ".join(text.split())
+    assert "no field 'ground_truth', and no unused column that could be it" in " ".join(
+        text.split()
+    )
 
 
 @every_row("name", ["b.jsonl", "b.json", "b.csv", "b.parquet"])
@@ -253,7 +258,7 @@ def test_a_field_that_another_column_may_be_is_not_left_out(profile: str, tmp_pa
     data = written(tmp_path, [{**QUESTION_AND_ANSWER, "doc_ids": "d1"}])
     code, text, files = ended("run", data, "--profile", profile)
     assert (code, files) == (2, [])
-    assert "contexts: no such field; 1 unused column: doc_ids. To say which" in text
+    assert "no field 'contexts'. It has 1 unused column: doc_ids. To say which" in text
     assert "--allow-missing" in text
     code, text, _ = ended("run", data, "--profile", profile, "--allow-missing")
     assert code == 0
@@ -335,7 +340,9 @@ def test_columns_that_later_lines_may_have_are_missed_at_the_end_alone(tmp_path:
     written(tmp_path, [first] * 2000)
     code, text, [scores] = ended("score", data, "--profile", "grounded")
     assert code == 2
-    assert "contexts: no such field; 1 unused column: topic. To say which" in " ".join(text.split())
+    assert "no field 'contexts'. It has 1 unused column: topic. To say which" in " ".join(
+        text.split()
+    )
     assert scores.read_text().count("\n") == 2000
     scores.unlink()
     data.unlink()
@@ -380,7 +387,8 @@ def test_each_of_several_files_is_looked_at(command: str, tmp_path: Path) -> Non
     for profile in ("grounded", "overlap"):
         code, text, _ = ended(command, folder, "--profile", profile)
         assert code == 2, profile
-        assert f"error: {second}: {DID_YOU_MEAN}" in " ".join(text.split()), profile
+        told = f"error: {second} has no field 'answer'. It has {DID_YOU_MEAN}"
+        assert told in " ".join(text.split()), profile
 
 
 @every_row("lacking", ["contexts", "answer"])
@@ -399,7 +407,7 @@ def test_fields_that_no_column_can_be_are_left_out(
         command, tmp_path / "b.jsonl", "--profile", "grounded", "--metrics", f"{asked}"
     )
     assert code == 2
-    assert f"{lacking}: no such field; no unused column" in " ".join(text.split())
+    assert f"no field '{lacking}', and no unused column" in " ".join(text.split())
 
 
 def test_a_file_of_which_nothing_can_be_measured_is_an_error(tmp_path: Path) -> None:
@@ -407,7 +415,7 @@ def test_a_file_of_which_nothing_can_be_measured_is_an_error(tmp_path: Path) -> 
         "run", written(tmp_path, [{"question": "q"}] * 2), "--profile", "grounded"
     )
     assert (code, files) == (2, [])
-    assert "answer, contexts, ground_truth: no such fields; no unused column" in " ".join(
+    assert "no fields 'answer', 'contexts' and 'ground_truth', and no unused column" in " ".join(
         text.split()
     )
 
@@ -445,7 +453,7 @@ def test_a_batch_names_the_misspelt_key() -> None:
     with pytest.raises(NotMeasuredError) as caught:
         evaluate_batch([MISSPELT] * 2, profile="grounded")
     assert str(caught.value) == (
-        "answer: no such field; 1 unused column: anwser "
+        "the samples have no field 'answer'. They have 1 unused column: anwser "
         "(did you mean mapping={'answer': 'anwser'}?)"
     )
     assert caught.value.report.n_rows == 2

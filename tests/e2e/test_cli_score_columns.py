@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from rag_eval.jobs.file_scoring import score_file
+from tests.commands import invoke
 from tests.run_command import FAITH
 from tests.score_command import SAMPLES, lines, read, refused, score, table
 
@@ -234,7 +235,15 @@ def test_a_column_may_stand_in_the_metadata(tmp_path: Path, target: str) -> None
 
 @pytest.mark.parametrize("target", ["o.jsonl", "o.parquet"])
 def test_a_column_that_no_row_has_is_said(tmp_path: Path, target: str) -> None:
-    source = lines(tmp_path / "d.jsonl", [{**row, "model": "m1"} for row in SAMPLES[:2]])
-    done = score(source, tmp_path / target, "--columns", "modle,model", *FAITH)
-    assert "note: column 'modle' is null in every row\n" in done.stderr
+    """Rows of JSON differ, and files do: only a name that is nearly that of a key is an error."""
+    source = lines(tmp_path / "d1.jsonl", [{**row, "model": "m1"} for row in SAMPLES[:2]])
+    done = score(source, tmp_path / target, "--columns", "nowhere,model", *FAITH)
+    assert "note: column 'nowhere' is null in every row\n" in done.stderr
     assert "'model'" not in done.stderr
+    done = invoke("score", source, tmp_path / f"x{target}", "--columns", "modle,model")
+    assert done.exit_code == 2
+    assert f"{source} has no column 'modle'; did you mean 'model'? It has id, " in done.stderr
+    assert not (tmp_path / f"x{target}").exists()
+    lines(tmp_path / "d2.jsonl", [{**row, "mode": "m1"} for row in SAMPLES[:2]])
+    done = score(tmp_path / "d*.jsonl", tmp_path / f"y{target}", "--columns", "model", *FAITH)
+    assert [row["model"] or None for row in read(tmp_path / f"y{target}")][::2] == ["m1", None]

@@ -45,6 +45,7 @@ def renamed(**names: str) -> list[dict[str, object]]:
 CSV = "id,question,answer,contexts\nq1,Où est-elle ?,À Paris.,Elle est à Paris.\n"
 FILES: dict[str, str | bytes] = {
     "samples.jsonl": lines(ROWS),
+    "models.jsonl": lines([sample(number, model="m1") for number in range(1, 7)]),
     "typo.jsonl": lines(renamed(answer="anwser")),
     "nothing.jsonl": lines([{"a": 1, "b": "x"}]),
     "empty.jsonl": "",
@@ -138,7 +139,16 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "Missing argument 'DST', the file to write the scores to, such as scores.csv; "
         "usage: rag-eval score [OPTIONS] SRC DST; see rag-eval score --help",
     ),
-    ("run samples.jsonl bare.jsonl", ["extra argument (bare.jsonl)", 'in quotes: "runs/*.jsonl"']),
+    (
+        "run samples.jsonl bare.jsonl",
+        "Unexpected extra argument 'bare.jsonl': the command takes only DATA. To read several "
+        'files, give one pattern in quotes, such as "runs/*.jsonl"; see rag-eval run --help',
+    ),
+    (
+        "golden validate golden.json golden.json",
+        "Unexpected extra argument 'golden.json': the command takes only FILE; see rag-eval golden "
+        "validate --help",
+    ),
     (
         "run --store samples.jsonl",
         "Missing argument 'DATA': --store took 'samples.jsonl' as its own value. Put "
@@ -194,18 +204,36 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "Write each row with json.dumps(row)",
     ),
     ("run strings.jsonl", ["line 1: must be a JSON object, got a string", "--skip-invalid"]),
-    ("run latin1.csv", ["latin1.csv, line 2: is not UTF-8", "--encoding latin-1"]),
+    (
+        "run latin1.csv",
+        "latin1.csv, line 2 is not valid UTF-8 (byte 0xf9). If the file is in Latin-1, read it "
+        'with --encoding latin-1 (in Python: encoding="latin-1")',
+    ),
     ("run utf16.csv", ["utf16.csv is in UTF-16", "--encoding utf-16"]),
     ("run samples.jsonl --encoding utf9", ["no text encoding 'utf9'", "cp1252"]),
     ("run headless.csv", ["line 1 names the column", "the names of the columns"]),
     # Fields
-    ("run typo.jsonl", ["answer: no such field", "anwser", "--map answer=anwser?"]),
-    ("score typo.jsonl out.csv", ["typo.jsonl: answer: no such field", "--map answer=anwser?"]),
-    ("validate typo.jsonl --profile grounded", ["answer: no such field", "--map answer=anwser"]),
-    ("run nothing.jsonl", ["question, answer, contexts", "a, b", "--map question=COLUMN"]),
+    *(
+        (
+            command,
+            "typo.jsonl has no field 'answer'. It has 1 unused column: anwser (did you mean --map "
+            "answer=anwser?)",
+        )
+        for command in (
+            "run typo.jsonl",
+            "score typo.jsonl out.csv",
+            "validate typo.jsonl --profile grounded",
+        )
+    ),
+    (
+        "run nothing.jsonl",
+        "nothing.jsonl has no fields 'question', 'answer' and 'contexts'. It has 2 unused columns: "
+        "a, b. To say which column holds them: --map question=COLUMN, and the same for the others",
+    ),
     (
         "run bare.jsonl --metrics faithfulness,answer_relevance",
-        ["contexts: no such field", "To score without it: --metrics answer_relevance"],
+        "bare.jsonl has no field 'contexts', and no unused column that could be it. To score "
+        "without it: --metrics answer_relevance or --allow-missing",
     ),
     ("run hole.jsonl", ['line 2 ("q2"): answer is missing', "--skip-invalid"]),
     ("run number.jsonl", ['line 2 ("q2"): answer must be a str, got int', "--skip-invalid"]),
@@ -222,7 +250,16 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "question, answer, contexts, ground_truth, id, language, metadata)",
     ),
     ("run samples.jsonl --schema raga", ["'raga' is not one of", "Did you mean 'ragas'?"]),
-    ("run today.json", ["today.json", "holds results, not samples", "rag-eval show today.json"]),
+    (
+        "run today.json",
+        "today.json holds results, not samples. To look at them: rag-eval show today.json; to gate "
+        "them: rag-eval gate today.json",
+    ),
+    (
+        "score models.jsonl scores.csv --columns modle",
+        "models.jsonl has no column 'modle'; did you mean 'model'? It has id, question, answer, "
+        "contexts, ground_truth, model",
+    ),
     # Metrics, shares, settings
     ("run samples.jsonl --metrics faithfullness", ["'faithfullness'", "mean 'faithfulness'?"]),
     (
@@ -261,11 +298,14 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
         "bare.toml is not valid TOML: Invalid value (at line 1, column 11). Strings need "
         'quotes: profile = "grounded"',
     ),
-    ("run samples.jsonl --config judge.toml", ["judge.toml: [judge] retries", "got 'many'"]),
+    (
+        "run samples.jsonl --config judge.toml",
+        "judge.toml: retries in [judge] must be a whole number of at least 0, got 'many'",
+    ),
     (
         "run samples.jsonl --config misplaced.toml",
-        "misplaced.toml: [judge] min_pass_rate is not a judge option; move it above the "
-        "first [table]",
+        "misplaced.toml: min_pass_rate in [judge] is not an option of a judge. Move it to the top "
+        "of the file, above the first [table]",
     ),
     (
         "run samples.jsonl --calibration labels.csv",
@@ -323,9 +363,8 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ("run samples.jsonl --baseline nofile.json", ["cannot read nofile.json: No such file"]),
     (
         "run samples.jsonl --baseline samples.jsonl",
-        "samples.jsonl holds samples, not scores. Score them with rag-eval run "
-        "samples.jsonl --output results.json, then give results.json instead of "
-        "samples.jsonl",
+        "samples.jsonl holds samples, not scores. Score them with rag-eval run samples.jsonl "
+        "--output results.json, then give results.json as the baseline",
     ),
     (
         "run samples.jsonl --baseline grounded.json",
@@ -467,7 +506,11 @@ def test_on_the_command_line(
 # Missing extras are made by a name that cannot be imported.
 IN_PYTHON: list[tuple[str, str | list[str]]] = [
     ("evaluate('What is it?')", ["sample must be a dict", "got str", "'contexts': [...]"]),
-    ("evaluate(rows)", ["sample must be a dict", "got list"]),
+    (
+        "evaluate(rows)",
+        "sample must be a dict or an EvalSample, got list. To score a list of samples: "
+        "evaluate_batch(samples)",
+    ),
     ("evaluate({**rows[0], 'contexts': [1]})", ['("q1"): contexts[0] must be a str, got int']),
     ("evaluate({**rows[0], 'answer': None})", ['("q1"): answer is missing']),
     ("evaluate(rows[0], ['faithfullness'])", ["'faithfullness'", "mean 'faithfulness'?"]),
@@ -503,14 +546,14 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
     ("without('polars', lambda: evaluate_batch(rows).to_polars())", ["pip install", "polars"]),
     (
         "run_file(rows)",
-        "data must be a file name or a list of file names, got dict. To score samples in "
-        "memory: evaluate_batch(samples)",
+        "data must be a file name or a list of file names, got a list of dicts. To score samples "
+        "in memory: evaluate_batch(samples)",
     ),
     ("run_file('sample.jsonl')", ["cannot read sample.jsonl", "mean 'samples.jsonl'?"]),
     (
         "compare(rows, rows)",
-        "a run must be a file name or a result, got dict. To make a result from samples: "
-        "evaluate_batch(samples)",
+        "the first run must be a file name or a result, got a list of dicts. To make a result from "
+        "samples: evaluate_batch(samples)",
     ),
     ("create_evaluator(metrics=['relevance'])", ["'relevance'", "mean 'answer_relevance'?"]),
 ]

@@ -106,10 +106,10 @@ def test_rows_of_another_width(tmp_path: Path, row: str, fault: str) -> None:
         ("\n" + ROW, "line 1 must name the columns"),
         (",,\n1,2,3\n", "line 1 must name the columns"),
         ("a,b,a\n1,2,3\n", "line 1 names the column 'a' twice"),
-        (HEADER.encode() + b"a,q\xff,x,[]\n", "line 2: is not UTF-8: 0xff"),
-        (HEADER.encode() + ROW.encode() * 9 + b"a,\xe4,x,[]\n" + ROW.encode(), "line 11: is not"),
-        (HEADER.encode() + b'"a\n\n",\xc3', "line 4: is not UTF-8: 0xc3"),
-        (b"\xff\xfe" + HEADER.encode("utf-16-le"), "is in UTF-16, not in UTF-8; read it with"),
+        (HEADER.encode() + b"a,q\xff,x,[]\n", "line 2 is not valid UTF-8 (byte 0xff)"),
+        (HEADER.encode() + ROW.encode() * 9 + b"a,\xe4,x,[]\n" + ROW.encode(), "line 11 is not"),
+        (HEADER.encode() + b'"a\n\n",\xc3', "line 4 is not valid UTF-8 (byte 0xc3)"),
+        (b"\xff\xfe" + HEADER.encode("utf-16-le"), "is in UTF-16, not in UTF-8. Read it with"),
     ],
 )
 def test_a_file_that_is_no_csv(tmp_path: Path, data: str | bytes, fault: str) -> None:
@@ -123,7 +123,7 @@ def test_a_file_that_is_no_csv(tmp_path: Path, data: str | bytes, fault: str) ->
 def test_what_was_before_the_damage_is_given(tmp_path: Path) -> None:
     blocks = Input(written(tmp_path, (HEADER + ROW + ROW).encode() + b"\xff\n")).blocks()
     assert len(next(blocks)) == 2
-    with pytest.raises(InputError, match="line 4: is not UTF-8"):
+    with pytest.raises(InputError, match="line 4 is not valid UTF-8"):
         next(blocks)
 
 
@@ -134,7 +134,7 @@ def test_bad_bytes_far_into_the_file(tmp_path: Path) -> None:
     path = written(tmp_path, (HEADER + row * n_rows).encode())
     assert len(read(path)[0]) == n_rows
     path.write_bytes(path.read_bytes() + b"b,\x80,x,[]\n")
-    with pytest.raises(InputError, match=f"line {n_rows + 2}: is not UTF-8: 0x80"):
+    with pytest.raises(InputError, match=f"line {n_rows + 2} is not valid UTF-8 .byte 0x80"):
         read(path)
 
 
@@ -336,5 +336,7 @@ def test_empty_rows_at_the_end_of_a_table_are_none(tmp_path: Path) -> None:
 
 
 def test_utf_16_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"line 1: is not UTF-8: 0xff; save it in UTF-8"):
+    with pytest.raises(
+        InputError, match=r"line 1 is not valid UTF-8 .byte 0xff.\. Save it in UTF-8"
+    ):
         list(table_rows(written(tmp_path, "id,label\nq-1,1\n".encode("utf-16"))))

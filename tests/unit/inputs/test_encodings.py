@@ -57,13 +57,21 @@ def test_an_encoding_that_is_named(
     ("name", "encoding", "message"),
     [
         *(
-            (name, "utf-16", "is in UTF-16, not in UTF-8; read it with --encoding utf-16")
+            (name, "utf-16", "is in UTF-16, not in UTF-8. Read it with --encoding utf-16")
             for name in TEXTS
         ),
-        ("d.jsonl", "utf-16-le", "is in UTF-16, not in UTF-8; read it with --encoding utf-16-le"),
-        ("d.jsonl", "utf-16-be", "is in UTF-16, not in UTF-8; read it with --encoding utf-16-be"),
-        ("d.csv", "latin-1", "line 2: is not UTF-8: 0xf9; if the file is in Latin-1, read it with"),
-        ("d.json", "latin-1", "is not UTF-8: 0xf9 at byte 30; if the file is in Latin-1, read it"),
+        ("d.jsonl", "utf-16-le", "is in UTF-16, not in UTF-8. Read it with --encoding utf-16-le"),
+        ("d.jsonl", "utf-16-be", "is in UTF-16, not in UTF-8. Read it with --encoding utf-16-be"),
+        (
+            "d.csv",
+            "latin-1",
+            "line 2 is not valid UTF-8 (byte 0xf9). If the file is in Latin-1, read it with",
+        ),
+        (
+            "d.json",
+            "latin-1",
+            "is not valid UTF-8 (0xf9 at byte 30). If the file is in Latin-1, read it",
+        ),
     ],
 )
 def test_the_remedy_is_told(tmp_path: Path, name: str, encoding: str, message: str) -> None:
@@ -72,7 +80,7 @@ def test_the_remedy_is_told(tmp_path: Path, name: str, encoding: str, message: s
     with pytest.raises(InputError) as caught:
         rows_of(path)
     assert message in str(caught.value)
-    assert str(caught.value).endswith("in Python)")
+    assert str(caught.value).endswith('")')
 
 
 def test_the_remedy_is_told_of_each_line(tmp_path: Path) -> None:
@@ -81,8 +89,8 @@ def test_the_remedy_is_told_of_each_line(tmp_path: Path) -> None:
     block = next(Input(path).blocks())
     assert block.origin is not None
     assert str(block.origin.faults[0]) == (
-        'line 1 ("q-0"): question is not UTF-8: 0xf9 at byte 29; if the file is in Latin-1, read '
-        'it with --encoding latin-1 (encoding="latin-1" in Python)'
+        'line 1 ("q-0"): question is not valid UTF-8 (0xf9 at byte 29). If the file is in Latin-1, '
+        'read it with --encoding latin-1 (in Python: encoding="latin-1")'
     )
 
 

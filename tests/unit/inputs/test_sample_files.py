@@ -118,10 +118,10 @@ def test_lone_surrogate_escapes_are_accepted(tmp_path: Path) -> None:
         ),
         (
             b'{"id": "q", "contexts": ["ok", "caf\xe9"]}',
-            'line 2 ("q"): contexts[1] is not UTF-8: 0xe9 at byte 36',
+            'line 2 ("q"): contexts[1] is not valid UTF-8 (0xe9 at byte 36)',
         ),
-        (b'{"id": "q", "answer": "\xed\xa0\x80"}', 'line 2 ("q"): answer is not UTF-8: 0xed'),
-        (b'\xff{"id": "q"}', "line 2: is not UTF-8: 0xff at byte 1"),
+        (b'{"id": "q", "answer": "\xed\xa0\x80"}', 'line 2 ("q"): answer is not valid UTF-8 (0xed'),
+        (b'\xff{"id": "q"}', "line 2: not valid UTF-8 (0xff at byte 1)"),
         (b"[" * 100_000, "line 2: is nested too deeply"),
     ],
 )
@@ -190,7 +190,7 @@ def test_an_array_under_the_name_of_lines_says_where_it_belongs(tmp_path: Path) 
         ),
         (b"[\n" + LINE + b"\n" + LINE + b"]", "Expecting ',' delimiter at line 3, column 1"),
         (b'["a\n"]', "is not valid JSON: Invalid control character"),
-        (b'[{"a":\n"\xff"}]', "is not UTF-8: 0xff at line 2, byte 2"),
+        (b'[{"a":\n"\xff"}]', "is not valid UTF-8 (0xff at line 2, byte 2)"),
     ],
 )
 def test_a_file_that_is_no_array(tmp_path: Path, data: bytes, fault: str) -> None:

@@ -95,7 +95,7 @@ def test_empty(tmp_path: Path) -> None:
         ("min_passrate = 1", "unknown key 'min_passrate'; did you mean 'min_pass_rate'"),
         ("[run]\ncolour = 1", "unknown key 'colour'"),
         ("run = 1", "run must be a table"),
-        ("worst = 1\n[run]\nworst = 1", "worst is given twice"),
+        ("worst = 1\n[run]\nworst = 1", r"worst in \[run\] is given twice"),
         ("weights = {}\ncomposite_weights = {}", "weights is given twice"),
         ("min_pass_rate = '1'", "min_pass_rate must be a number from 0 to 1, got '1'"),
         ("min_pass_rate = true", "min_pass_rate must be a number from 0 to 1, got True"),
@@ -107,30 +107,30 @@ def test_empty(tmp_path: Path) -> None:
         ("a = ", "is not valid TOML"),
         (
             "[judge]\nretries = '5'",
-            r"\[judge\] retries must be a whole number of at least 0, got '5'",
+            r"retries in \[judge\] must be a whole number of at least 0, got '5'",
         ),
         (
             "[judge]\nretries = -1",
-            r"\[judge\] retries must be a whole number of at least 0, got -1",
+            r"retries in \[judge\] must be a whole number of at least 0, got -1",
         ),
-        ("[judge]\ncall_timeout = 0", r"\[judge\] call_timeout_s must be above 0, got 0"),
+        ("[judge]\ncall_timeout = 0", r"call_timeout_s in \[judge\] must be above 0, got 0"),
         ("[judge]\nretrys = 1", r"\[judge\] unknown key 'retrys'; did you mean 'retries'"),
         (
             "[judge]\nmodel = 'm'",
-            r"\[judge\] model is not allowed in a configuration file: the judge is set by",
+            r"model in \[judge\] is not allowed in a configuration file: the judge is set by",
         ),
-        ("[judge]\napi_key = 'k'", r"\[judge\] api_key is not allowed in a configuration file"),
+        ("[judge]\napi_key = 'k'", r"api_key in \[judge\] is not allowed in a configuration file"),
         (
             "[judge]\nworst = 3",
-            r"\[judge\] worst is not a judge option; move it above the first \[table\]",
+            r"worst in \[judge\] is not an option of a judge. Move it to the top",
         ),
-        ("retries = 1\n[judge]\nretries = 2", r"\[judge\] retries is given twice"),
-        ("[run]\nworst = -1", r"\[run\] worst must be a whole number of at least 0, got -1"),
+        ("retries = 1\n[judge]\nretries = 2", r"retries in \[judge\] is given twice"),
+        ("[run]\nworst = -1", r"worst in \[run\] must be a whole number of at least 0, got -1"),
         (
             "judge = 'openai:m'",
             "judge is not allowed in a configuration file: the judge is set by --judge",
         ),
-        ("[run]\njudge = 'openai:m'", r"\[run\] judge is not allowed in a configuration file"),
+        ("[run]\njudge = 'openai:m'", r"judge in \[run\] is not allowed in a configuration file"),
     ],
 )
 def test_mistakes(tmp_path: Path, text: str, message: str) -> None:

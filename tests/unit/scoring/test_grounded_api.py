@@ -513,12 +513,12 @@ def test_every_field_is_looked_at_whatever_the_metric() -> None:
 
 @every_row("sample", ["text", 5, None, [FULL]])
 def test_what_is_no_sample(sample: Any) -> None:
-    message = (
-        f"must be a dict or an EvalSample, got {type(sample).__name__}; wanted {{'question': ..., "
-        "'answer': ..., 'contexts': [...]}"
-    )
-    assert refusal(lambda: evaluate(sample)) == f"sample {message}"
-    assert refusal(lambda: batch([FULL, sample])) == f"sample 1 {message}"
+    fault = f"must be a dict or an EvalSample, got {type(sample).__name__}"
+    wanted = "; wanted {'question': ..., 'answer': ..., 'contexts': [...]}"
+    many = ". To score a list of samples: evaluate_batch(samples)"
+    is_list = isinstance(sample, list)
+    assert refusal(lambda: evaluate(sample)) == f"sample {fault}{many if is_list else wanted}"
+    assert refusal(lambda: batch([FULL, sample])) == f"sample 1 {fault}{wanted}"
 
 
 # ------------------------------------------------------------------------------------ languages
