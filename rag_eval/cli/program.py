@@ -215,15 +215,8 @@ def _usage_text(error: click.UsageError) -> str:
 def _taken(error: click.UsageError) -> str:
     """The arguments of the command that an error is about."""
     context = error.ctx
-    arguments = (
-        []
-        if context is None
-        else [
-            one.make_metavar(context)
-            for one in context.command.params
-            if isinstance(one, click.Argument)
-        ]
-    )
+    pieces = [] if context is None else context.command.collect_usage_pieces(context)
+    arguments = [piece for piece in pieces if piece != "[OPTIONS]"]
     return f"only {' '.join(arguments)}" if arguments else "no argument"
 
 
