@@ -36,7 +36,6 @@ _SPEED = {
     "7 metrics, `grounded`, 1 thread, typical": "time of `grounded` compared with `overlap`",
     "2 threads, typical": "two threads compared with one",
     "jsonl → jsonl, 1 thread, typical": "a JSON lines file, share of the in-memory rate",
-    "parquet → parquet, 1 thread, typical": "a Parquet file, share of the in-memory rate",
     "one `evaluate()` with explanations, 7,000 bytes": "one `evaluate()` of 7 KB, explained",
 }
 _SHORT_METRICS = ("faithfulness", "answer_correctness", "context_relevance", "answer_relevance")
@@ -91,6 +90,15 @@ def short_validity_table() -> str:
     rows += ["|---|---:|---:|---:|---|"]
     rows += [f"| {' | '.join(shown[name])} |" for name in _SHORT_METRICS]
     return "\n".join(rows) + "\n"
+
+
+def short_defaults_table() -> str:
+    """What passes under the default thresholds and by those of version 2, by the same page."""
+    head, line, *rows = _table_below(
+        "validity/RESULTS.md", "## The default thresholds\n"
+    ).splitlines(keepends=True)
+    kept = ("| **defaults**", "| gates of version 2")
+    return "".join([head, line, *(row for row in rows if row.startswith(kept))])
 
 
 def _median(cell: str) -> str:
@@ -184,9 +192,12 @@ def updated(page: Path) -> str:
     tables: dict[str, Callable[[], str]] = {
         "speed": speed_table,
         "validity-short": short_validity_table,
+        "defaults-short": short_defaults_table,
         "false-alarms": false_alarm_table,
         "block-counts": block_table,
         "validity": partial(_table_below, "validity/RESULTS.md", "## Means over sets"),
+        "versions": partial(_table_below, "validity/RESULTS.md", "## Version 2 beside version 3"),
+        "defaults": partial(_table_below, "validity/RESULTS.md", "## The default thresholds"),
         "peers-ahead": partial(_table_below, "validity/RESULTS.md", "## Where a peer is ahead"),
         "cascades": partial(_table_below, "validity/CASCADE.md", "## Means over 9 sets"),
     }

@@ -36,7 +36,7 @@ DEFINITION_AUROC: Final = {
     "halueval_qa": 0.9451,
     "wice_evidence": 0.8692,
     "cranfield": 0.7029,
-    "evouna_nq": 0.9571,
+    "evouna_nq": 0.9572,
     "nq301": 0.8473,
     "stsb": 0.8577,
     "mtrag_approp": 0.6830,

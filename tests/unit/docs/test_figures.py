@@ -95,3 +95,24 @@ def test_what_a_calibration_gains_is_measured() -> None:
     seconds = re.search(r"took (\d+\.\d+) s of one core", REFITS)
     assert seconds is not None
     assert float(seconds[1]) < 1
+
+
+VALIDITY = (ROOT / "benchmarks" / "validity" / "RESULTS.md").read_text("utf-8")
+
+
+def test_what_low_and_high_scores_say_is_measured() -> None:
+    section = VALIDITY.partition("## What a low and a high faithfulness say\n")[2]
+    (table,) = re.findall(r"(?:^\|.*\n)+", section.partition("\n## ")[0], re.MULTILINE)
+    _, _, *rows, total = [_cells(line) for line in table.splitlines()]
+    low, passing, high = (f"{100 * float(cell.split()[0]):.0f} %" for cell in total[2:])
+    page = prose("meaning.md")
+    below = f"{low} of the rows with a faithfulness below 0.40 are bad"
+    assert f"{below}, and so are {passing} of those that reach" in page
+    (edits,) = [float(row[4].split()[0]) for row in rows if row[0] == "summedits"]
+    assert f"From 0.95 on {high} are bad, but {100 * edits:.0f} % on `summedits`" in page
+    cuts = [row[1] for row in rows]
+    assert f"lies between {min(cuts)} and {max(cuts)} on the seven labelled sets" in page
+    assert f"[{min(cuts)} to {max(cuts)}](../benchmarks/validity/RESULTS.md)" in prose(
+        "grounded.md"
+    )
+    assert len(rows) == 7
