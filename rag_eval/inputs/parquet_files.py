@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -17,6 +17,7 @@ from rag_eval.inputs.schemas.fields import split_gold
 from rag_eval.inputs.schemas.maps import FieldMap, FirstRows
 from rag_eval.inputs.wanted_columns import check_columns
 from rag_eval.plumbing.extras import pyarrow
+from rag_eval.plumbing.interrupts import result_of, uninterrupted
 from rag_eval.plumbing.unreadable import unreadable
 
 if TYPE_CHECKING:
@@ -271,7 +272,11 @@ def read_ahead(items: Iterator[_Item]) -> Generator[_Item, None, None]:
     Pays where taking one leaves the interpreter to others, as decoding of columns does.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="rag_eval_reader") as reader:
-        coming = reader.submit(next, items, _END)
-        while (item := coming.result()) is not _END:
-            coming = reader.submit(next, items, _END)
+
+        def submitted() -> Future[_Item | object]:
+            return reader.submit(next, items, _END)
+
+        coming = uninterrupted(submitted)
+        while (item := result_of(coming)) is not _END:
+            coming = uninterrupted(submitted)
             yield item  # type: ignore[misc]  # not the end

@@ -13,12 +13,13 @@ import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Final, TypeAlias, TypeVar
 
+from rag_eval.plumbing.interrupts import result_of, uninterrupted, wait_for
+
 Result = TypeVar("Result")
 Job: TypeAlias = Callable[[], Awaitable[None]]
 
 # What a cancelled coroutine has to come to an end.
 _GRACE_S: Final = 5.0
-_SLICE_S: Final = 0.5
 
 
 class _Owner:
@@ -72,7 +73,7 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
     What interrupts the wait, Ctrl-C in the main thread, cancels the coroutine, gives it five
     seconds to come to an end, and is raised then.
     """
-    loop = _OWNER.loop()
+    loop = uninterrupted(_OWNER.loop)
     if asyncio._get_running_loop() is loop:
         coroutine.close()
         raise RuntimeError("run was called inside of the judges' loop, which would wait for itself")
@@ -91,14 +92,11 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
 
     try:
         loop.call_soon_threadsafe(start)
-        # In slices: a signal that comes just before a wait begins is heard when the wait ends.
-        while not concurrent.futures.wait([ended], _SLICE_S).done:
-            pass
-        return ended.result()
+        return result_of(ended)
     except BaseException:
-        if not ended.done():
+        if not uninterrupted(ended.done):
             loop.call_soon_threadsafe(cancel)
-            concurrent.futures.wait([ended], _GRACE_S)
+            wait_for([ended], _GRACE_S)
         raise
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -35,6 +39,40 @@ def deferred_interrupts() -> Iterator[None]:
     # One inside of the other: when the first to end raises, the other one ends, too.
     with _deferred(signal.SIGINT), _deferred(signal.SIGTERM):
         yield
+
+
+def uninterrupted(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """Call a function of a thread, a future or an event; what a signal raises comes after it.
+
+    Such objects have locks of Python code: an exception from a signal's handler in between leaves
+    one locked, and the next thread that needs it waits forever. Waits have to be short.
+    """
+    with deferred_interrupts():
+        return function(*args, **kwargs)
+
+
+def wait_for(futures: Iterable[Future[Any]], seconds: float | None = None) -> bool:
+    """Wait until one of the futures is done, or so long; return whether one is.
+
+    What a signal raises comes between two short waits.
+    """
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    waiting = list(futures)
+    end = None if seconds is None else time.monotonic() + seconds
+    left = LOOK_S
+    while left > 0:
+        if end is not None:
+            left = min(LOOK_S, max(0.0, end - time.monotonic()))
+        if uninterrupted(wait, waiting, left, FIRST_COMPLETED).done:
+            return True
+    return False
+
+
+def result_of(future: Future[_T]) -> _T:
+    """Wait for what a future returns, or raise what it raised."""
+    wait_for([future])
+    return uninterrupted(future.result)
 
 
 @contextmanager
@@ -149,14 +187,14 @@ def interruptible(may_take_long: bool, kernel: Callable[..., _T], *arguments: An
 
     thread = threading.Thread(target=call, name="rag_eval_kernel")
     try:
-        thread.start()
-        while not ended.wait(LOOK_S):
+        uninterrupted(thread.start)
+        while not uninterrupted(ended.wait, LOOK_S):
             pass
     except BaseException:
         flag.set()
         # One that has not begun will see the flag when it does.
-        if thread.ident is not None:
-            ended.wait()
+        while thread.ident is not None and not uninterrupted(ended.wait, LOOK_S):
+            pass
         raise
     if failed:
         raise failed[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -18,7 +18,7 @@ from rag_eval.inputs.samples import FieldNeeds
 from rag_eval.kernels.columns import SampleBatch
 from rag_eval.kernels.scoring import metric_numbers, score_batch
 from rag_eval.options.plan import Plan
-from rag_eval.plumbing.interrupts import LOOK_S, StopFlag
+from rag_eval.plumbing.interrupts import StopFlag, deferred_interrupts, uninterrupted, wait_for
 from rag_eval.results.judged import JudgedRowScores
 from rag_eval.scoring.scorer_columns import assembled, scorer_columns
 
@@ -108,7 +108,8 @@ def _on_threads(
             except (InputError, KeyboardInterrupt) as error:
                 failed = error
                 break
-            pending.add(pool.submit(flag.obeyed, score, block), block.n_bytes)
+            with deferred_interrupts():
+                pending.add(pool.submit(flag.obeyed, score, block), block.n_bytes)
             yield from pending.ready()
         yield from pending.rest(_GRACE_S if isinstance(failed, KeyboardInterrupt) else None)
         if failed is not None:
@@ -139,39 +140,25 @@ class _Pending:
         """
         while self._blocks:
             first, _ = self._blocks[0]
-            if first.done() or self._is_too_long():
-                _wait([first])
+            if uninterrupted(first.done) or self._is_too_long():
+                wait_for([first])
                 self._blocks.popleft()
-                yield first.result()
+                yield uninterrupted(first.result)
                 continue
-            unfinished = [scored for scored, _ in self._blocks if not scored.done()]
+            unfinished = [scored for scored, _ in self._blocks if not uninterrupted(scored.done)]
             if len(unfinished) < self._most_unfinished:
                 return
-            _wait(unfinished)
+            wait_for(unfinished)
 
     def rest(self, grace_s: float | None) -> Iterator[ScoredBlock]:
         """All that is left; with a grace, up to the first that is not done when it is over."""
         end = None if grace_s is None else time.monotonic() + grace_s
         while self._blocks:
             first, _ = self._blocks.popleft()
-            if not _wait([first], end):
+            if not wait_for([first], None if end is None else end - time.monotonic()):
                 return
-            yield first.result()
+            yield uninterrupted(first.result)
 
     def _is_too_long(self) -> bool:
         sizes = [n_bytes for _, n_bytes in self._blocks]
         return sum(sizes) > _WAITING_BYTES + 2 * max(sizes)
-
-
-def _wait(scored: Sequence[Future[ScoredBlock]], end: float | None = None) -> bool:
-    """Wait until a block is done, or to the end of a time; whether one is.
-
-    In steps: a signal that comes a moment before a wait does not end it.
-    """
-    left = LOOK_S
-    while left > 0:
-        if end is not None:
-            left = min(LOOK_S, max(0.0, end - time.monotonic()))
-        if wait(scored, left, FIRST_COMPLETED).done:
-            return True
-    return False

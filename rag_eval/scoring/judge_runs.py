@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from rag_eval.judge.replies import Tally
 from rag_eval.judge.session import JudgeSession
 from rag_eval.options.judging import Judging
 from rag_eval.options.plan import Plan
+from rag_eval.plumbing.interrupts import deferred_interrupts, uninterrupted, wait_for
 from rag_eval.results.judge_report import JudgeReport, JudgeTotals
 from rag_eval.samples import NullReason
 from rag_eval.scoring.engine import ScoredBlock
@@ -66,6 +68,8 @@ class JudgeRun:
         self._session = session
         self._judge = BlockJudge(plan, askers, on_rows)
         self._stopped = ""
+        # A block that an interrupt kept from being given back.
+        self._taken: ScoredBlock | None = None
         assert plan.judging is not None
         self._piece_rows = max(_PIECE_ROWS, 2 * plan.judging.limits.concurrency)
         self.totals = JudgeTotals(plan)
@@ -91,8 +95,9 @@ class JudgeRun:
         try:
             for block in source:
                 drained = _Flag(news)
-                pending.append(loop_thread.submit(self._judge.judged(block, drained.set)))
-                pending[-1].add_done_callback(drained.set)
+                with deferred_interrupts():
+                    pending.append(loop_thread.submit(self._judge.judged(block, drained.set)))
+                    pending[-1].add_done_callback(drained.set)
                 while not drained.is_set or len(pending) >= _AT_ONCE:
                     self._wait(news, on_rows)
                     yield from self._ready(pending)
@@ -104,12 +109,14 @@ class JudgeRun:
             failure = error
             self._stopped = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
             self._judge.stop()
-            concurrent.futures.wait(pending, _GRACE_S)
+            end = time.monotonic() + _GRACE_S
+            for future in pending:
+                wait_for([future], end - time.monotonic())
             yield from self._finished(pending)
         finally:
             self._judge.stop()
             for future in pending:
-                future.cancel()
+                uninterrupted(future.cancel)
         if failure is not None:
             raise failure
 
@@ -158,11 +165,11 @@ class JudgeRun:
 
     def _wait(self, news: threading.Event, on_rows: OnRows | None) -> None:
         """Until something has come to an end; Ctrl-C comes here."""
-        while not news.wait(_LOOK_EVERY_S):
+        while not uninterrupted(news.wait, _LOOK_EVERY_S):
             if on_rows is not None:
                 # Progress is told by the thread that wants it.
                 on_rows(self._judge.n_done)
-        news.clear()
+        uninterrupted(news.clear)
         self._check_available()
 
     async def _await(self, news: asyncio.Event) -> None:
@@ -172,16 +179,23 @@ class JudgeRun:
 
     def _ready(self, pending: _Pending) -> Iterator[ScoredBlock]:
         """The blocks that are finished, in order."""
-        while pending and pending[0].done():
-            yield self._counted(pending.popleft().result())
+        while pending and uninterrupted(pending[0].done):
+            with deferred_interrupts():
+                self._taken = self._counted(pending.popleft().result())
+            block, self._taken = self._taken, None
+            yield block
 
     def _finished(self, pending: _Pending) -> Iterator[ScoredBlock]:
         """What is finished of the blocks under way, up to the first row that is not."""
         if self._judge.unavailable is not None and not self._judge.has_judged:
             # A judge that never was there has finished nothing, whatever failed before that showed.
             return
-        while pending and pending[0].done() and not pending[0].cancelled():
-            block = pending.popleft().result()
+        if self._taken is not None:
+            yield self._taken
+        while pending and uninterrupted(pending[0].done):
+            if uninterrupted(pending[0].cancelled):
+                return
+            block = uninterrupted(pending.popleft().result)
             n_finished = _finished_rows(block)
             if n_finished:
                 yield self._counted(_block_rows(block, 0, n_finished))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rag_eval._native import resampling
 from rag_eval.errors import InputError
 from rag_eval.plumbing.checked_values import thread_count, whole_from_one, whole_from_zero
+from rag_eval.plumbing.interrupts import deferred_interrupts, result_of
 from rag_eval.stats.arrays import Floats, Whole
 
 _Words: TypeAlias = npt.NDArray[np.uint64]
@@ -185,8 +186,10 @@ def _run(
         return
     pool = ThreadPoolExecutor(threads, thread_name_prefix="rag_eval")
     try:
-        for done in [pool.submit(kernel, *call) for call in calls]:
-            done.result()
+        with deferred_interrupts():
+            under_way = [pool.submit(kernel, *call) for call in calls]
+        for future in under_way:
+            result_of(future)
     finally:
         # On Ctrl-C: what has not begun is dropped, a call that runs is short.
         pool.shutdown(wait=True, cancel_futures=True)

@@ -71,15 +71,15 @@ def at_a_wait(
     monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], n_blocks: int | None = None
 ) -> None:
     """Do something once, when the reader waits for so many blocks, one of which has to end."""
-    wait = engine.wait
+    wait_for = engine.wait_for
 
     def waiting(blocks: Any, *arguments: Any) -> Any:
         if n_blocks in (None, len(blocks)) and not any(block.done() for block in blocks):
-            monkeypatch.setattr(engine, "wait", wait)
+            monkeypatch.setattr(engine, "wait_for", wait_for)
             act()
-        return wait(blocks, *arguments)
+        return wait_for(blocks, *arguments)
 
-    monkeypatch.setattr(engine, "wait", waiting)
+    monkeypatch.setattr(engine, "wait_for", waiting)
 
 
 @every_row("threads", [1, 2, 3, 4])
