@@ -1,4 +1,4 @@
-"""Data sets of Spark, Ray and Dask -> the same with their scores, or the statistics of all rows.
+"""Datasets of Spark, Ray and Dask -> the same with their scores, or the statistics of all rows.
 
 Scores are those of a single process to the last bit, and so are statistics, however the rows are
 parted. An engine is imported when a function of its own is called, and not before.
@@ -103,10 +103,10 @@ def score_ray(
     metrics: Iterable[str] | None = None,
     **options: Unpack[BatchScorerOptions],
 ) -> ray.data.Dataset:
-    """A data set of Ray with its scores, as :class:`BatchScorer` gives them (map_batches).
+    """A dataset of Ray with its scores, as :class:`BatchScorer` gives them (map_batches).
 
     Each task asks for as many CPUs as ``threads``, 1 by default. Options are checked at once, names
-    and rows when the data set is computed.
+    and rows when the dataset is computed.
     """
     scorer = _scorer(metrics, options, 1)
 
@@ -121,7 +121,7 @@ def totals_ray(
     metrics: Iterable[str] | None = None,
     **options: Unpack[BatchScorerOptions],
 ) -> BatchSummary:
-    """Statistics of all rows of a data set of Ray; see :meth:`BatchScorer.summary`."""
+    """Statistics of all rows of a dataset of Ray; see :meth:`BatchScorer.summary`."""
     clock = Clock()
     scorer = _scorer(metrics, options, 1)
 

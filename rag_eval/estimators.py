@@ -148,7 +148,9 @@ def _samples(X: object) -> list[Any]:
     """The samples of a list, a one-dimensional array, a series or a generator."""
     if isinstance(X, (list, tuple)):
         return _parsed(X)
-    wanted = "wanted a list, one-dimensional array or series of samples (dict, EvalSample or JSON)"
+    wanted = (
+        "expected a list, one-dimensional array or series of samples (dict, EvalSample or JSON)"
+    )
     n_dimensions = getattr(X, "ndim", 1)
     if n_dimensions != 1:
         hint = "; of a data frame, df.to_dict('records')" if hasattr(X, "columns") else ""
@@ -172,11 +174,11 @@ def _object(index: int, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         fault = json_text.syntax_fault(error)
         raise InputError(
-            f"sample {index} is a str that is not valid JSON ({fault}); wanted a JSON object"
+            f"sample {index} is a str that is not valid JSON ({fault}); expected a JSON object"
         ) from None
     if not isinstance(value, dict):
         raise InputError(
-            f"sample {index} is a str that holds JSON of a {type(value).__name__}; "
-            "wanted a JSON object"
+            f"sample {index} is a str that holds JSON of a {type(value).__name__}; expected a "
+            "JSON object"
         )
     return value

@@ -20,7 +20,7 @@ Profile: TypeAlias = Literal["overlap", "grounded"]
 PROFILES: Final[tuple[Profile, ...]] = ("overlap", "grounded")
 
 Policy: TypeAlias = Literal["no-regression", "non-inferior", "omk", "regtrace", "node"]
-"""By which rule a run is held against an earlier one."""
+"""The rule by which a run is compared with an earlier one."""
 
 POLICIES: Final[tuple[Policy, ...]] = ("no-regression", "non-inferior", "omk", "regtrace", "node")
 

@@ -77,12 +77,28 @@ def tokenize(text: str) -> list[str]:
 
 
 def get_ngrams(tokens: Sequence[str], n: float | None = None) -> list[str]:
-    """Windows of ``n`` tokens in order, each joined by one space; repeats stay.
+    """N-grams of a list of tokens, in order, with repeats.
 
-    Fewer than ``n`` tokens, or no ``n``, give none. An odd ``n`` is not refused: a window is
-    JavaScript's ``tokens.slice(begin, begin + n)`` for each ``begin`` up to ``len(tokens) - n``.
-    So 0 gives ``len(tokens) + 1`` empty strings, 1.5 acts as 1 but drops the last window, and a
-    negative ``n`` counts from the back. Minus infinity, which never ends there, is an InputError.
+    Parameters
+    ----------
+    tokens : sequence of str
+        The tokens, for example from `tokenize`.
+    n : float, optional
+        Tokens per n-gram. As in rag-eval-node-ts, an n-gram is JavaScript's
+        ``tokens.slice(begin, begin + n)`` for each ``begin`` up to ``len(tokens) - n``: 0 gives
+        ``len(tokens) + 1`` empty strings, 1.5 acts as 1 but drops the last n-gram, and a negative
+        ``n`` counts from the end.
+
+    Returns
+    -------
+    list of str
+        The tokens of each n-gram, joined by a space; empty without ``n`` or with fewer than ``n``
+        tokens.
+
+    Raises
+    ------
+    InputError
+        If ``n`` is minus infinity.
 
     Examples
     --------
@@ -122,9 +138,10 @@ def split_sentences(text: str) -> list[str]:
 
 
 def filter_factual_sentences(sentences: Sequence[str]) -> list[str]:
-    """Sentences of at least three chunks between white space, in order and untouched.
+    """Sentences with at least three words, in order and unchanged.
 
-    Chunks are no tokens: ``"- - -"`` is kept and ``"a,b,c"`` is not.
+    Words are separated by white space and may be any characters: ``"- - -"`` is kept, and
+    ``"a,b,c"`` is not.
     """
     kept = strings("filter_factual_sentences: sentences", sentences)
     data, offsets = pack("filter_factual_sentences: sentences[{}]", kept)
@@ -137,10 +154,19 @@ def filter_factual_sentences(sentences: Sequence[str]) -> list[str]:
 
 
 def ngram_overlap(a: str, b: str, n: float | None = 1) -> float:
-    """Jaccard overlap of the two texts' sets of n-grams, in [0, 1].
+    """Jaccard overlap of the sets of n-grams of two texts.
 
-    1 when both sets are empty, which includes texts shorter than ``n``; 0 when just one is. An
-    ``n`` that is no whole number of at least 1 means what it means to `get_ngrams`, and is slower.
+    Parameters
+    ----------
+    a, b : str
+        The texts.
+    n : float, optional
+        Tokens per n-gram, as in `get_ngrams`. Whole numbers from 1 are fastest.
+
+    Returns
+    -------
+    float
+        In [0, 1]; 1 if both sets are empty, as for texts shorter than ``n``, and 0 if only one is.
     """
     return _overlaps("ngram_overlap", a, b, [n])[0]
 
@@ -151,20 +177,22 @@ def weighted_ngram_overlap(
     ngram_sizes: Sequence[float] | None = (1, 2),
     weights: Sequence[float | None] | None = (0.7, 0.3),
 ) -> float:
-    """Mean of `ngram_overlap` over n-gram sizes, weighted.
+    """Weighted mean of `ngram_overlap` over several n-gram sizes.
 
     Parameters
     ----------
+    a, b : str
+        The texts.
     ngram_sizes : sequence of float, optional
-        A size given twice counts twice.
+        Tokens per n-gram; a repeated size counts twice.
     weights : sequence of float, optional
-        One for each size; a missing or None one counts 1, and surplus ones are ignored. Sizes given
-        alone meet the default weights.
+        One weight per size. A missing weight, or None, is 1; surplus weights are ignored. The
+        default weights also apply if only ``ngram_sizes`` is given.
 
     Returns
     -------
     float
-        In [0, 1] unless a weight is negative; 0 when the weights add up to 0. Two different texts
+        In [0, 1] unless a weight is negative; 0 if the weights add up to 0. Two different texts
         of one token each overlap by 0.3: neither has a bigram, which counts as equal.
     """
     sizes = (1, 2) if ngram_sizes is None else ngram_sizes
@@ -179,10 +207,18 @@ def weighted_ngram_overlap(
 
 
 def tfidf_similarity(query: str, document: str) -> float:
-    """Cosine of the two texts' TF-IDF vectors, the two being the whole corpus.
+    """Cosine of the TF-IDF vectors of two texts, which are the whole corpus.
 
-    From 0 up to 1 and a rounding error: identical texts may miss 1 by the last bit, either way.
-    0 when either text has no tokens, also when both have none.
+    Parameters
+    ----------
+    query, document : str
+        The texts.
+
+    Returns
+    -------
+    float
+        From 0 to 1; for identical texts the last bit may differ from 1, in either direction. 0 if
+        one or both texts have no tokens.
     """
     left = pack("tfidf_similarity: query", [query])
     right = pack("tfidf_similarity: document", [document])
@@ -190,10 +226,20 @@ def tfidf_similarity(query: str, document: str) -> float:
 
 
 def token_f1(reference: str, hypothesis: str) -> float:
-    """Harmonic mean of token precision and recall, in [0, 1]; tokens count with repeats.
+    """F1 of the tokens of two texts, with repeats.
 
-    0 when nothing is shared, also when both texts have no tokens. As in SQuAD's evaluation, but
-    with these tokens, articles included.
+    As in SQuAD's evaluation, but with the tokens of `tokenize`, including articles.
+
+    Parameters
+    ----------
+    reference, hypothesis : str
+        The expected text and the text to score.
+
+    Returns
+    -------
+    float
+        Harmonic mean of token precision and recall, in [0, 1]; 0 if no token is shared, also if
+        both texts have no tokens.
     """
     left = pack("token_f1: reference", [reference])
     right = pack("token_f1: hypothesis", [hypothesis])
@@ -201,10 +247,23 @@ def token_f1(reference: str, hypothesis: str) -> float:
 
 
 def build_tfidf_vectors(query: str, documents: Sequence[str]) -> TfIdfVectors:
-    """TF-IDF weights of a query and its documents, the query being one of the N texts.
+    """TF-IDF weights of a query and its documents.
 
-    Weight: count / tokens of the text x (ln((N + 1) / (df + 1)) + 1), where df texts hold the term;
-    the smooth idf of scikit-learn's TfidfTransformer. A text without tokens has an empty vector.
+    The weight of a term is its count / tokens of the text x (ln((N + 1) / (df + 1)) + 1). N counts
+    the query and the documents, and df is the number of these texts that contain the term. This is
+    the smooth idf of scikit-learn's TfidfTransformer.
+
+    Parameters
+    ----------
+    query : str
+        The query.
+    documents : sequence of str
+        The documents.
+
+    Returns
+    -------
+    TfIdfVectors
+        The weights by term; a text without tokens has an empty vector.
     """
     check_text("build_tfidf_vectors: query", query)
     texts = strings("build_tfidf_vectors: documents", documents)
@@ -221,8 +280,15 @@ def build_tfidf_vectors(query: str, documents: Sequence[str]) -> TfIdfVectors:
 def cosine_similarity(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     """Cosine of two vectors of weights by term.
 
-    Not clamped, sign kept; 0 when a sum of squares is 0, as for an empty vector. Sums run in the
-    vectors' own order, that of ``a`` for the dot product, without compensation.
+    Parameters
+    ----------
+    a, b : mapping of str to float
+        The vectors. Sums run in the order of each mapping, that of ``a`` for the dot product.
+
+    Returns
+    -------
+    float
+        The cosine with its sign, not clamped; 0 if a sum of squares is 0, as for an empty vector.
     """
     for name, vector in (("a", a), ("b", b)):
         if not isinstance(vector, Mapping):

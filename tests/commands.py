@@ -10,7 +10,9 @@ from rag_eval.cli.program import program
 
 # How messages end that name a bad row, and data without one.
 LEAVE_OUT = ". To skip such rows, add --skip-invalid (in Python: skip_invalid=True)"
-WANTED_SAMPLES = "; wanted one row or JSON object for each, with a question, an answer and contexts"
+WANTED_SAMPLES = (
+    "; expected one row or JSON object per sample, with a question, an answer and contexts"
+)
 
 
 def invoke(*arguments: object, **options: Any) -> Result:

@@ -12,8 +12,8 @@ from rag_eval.judge.replies import CALL_TIMEOUT_S, SchemaJudge
 from rag_eval.judge.server_urls import VENDOR_URLS, checked_server_url, key_for
 
 _FORMS: Final = (
-    "wanted openai:MODEL, anthropic:MODEL, or the URL of a server that speaks OpenAI's protocol, "
-    "with the model after #, as http://127.0.0.1:11434/v1#MODEL"
+    "use openai:MODEL, anthropic:MODEL, or the URL of an OpenAI-compatible server followed by "
+    "#MODEL, such as http://127.0.0.1:11434/v1#MODEL"
 )
 
 
@@ -53,7 +53,10 @@ def parsed_address(text: str, *, base_url: str | None = None) -> JudgeAddress:
     text = text.strip()
     if "://" in text:
         if base_url is not None:
-            raise InputError("a base URL goes with openai:MODEL or anthropic:MODEL, not with a URL")
+            raise InputError(
+                "a base URL can be given with openai:MODEL or anthropic:MODEL, "
+                "not with a judge's URL"
+            )
         url, _, model = text.partition("#")
         checked = checked_server_url(url)
         if not model.strip():
@@ -120,7 +123,7 @@ def checked_addresses(text: str) -> list[str]:
     addresses = []
     for part in texts:
         if not part:
-            raise InputError(f"an address of a judge is empty in {text!r}; {_FORMS}")
+            raise InputError(f"the judge's address is empty in {text!r}; {_FORMS}")
         address = parsed_address(part)
         if address in addresses:
             raise InputError(f"the judge {part!r} is given twice")

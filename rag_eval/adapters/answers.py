@@ -48,7 +48,7 @@ async def bounded_body(chunks: AsyncIterable[bytes], packing: str) -> bytes:
     name = packing.strip().lower()
     if name not in ("", "identity", "gzip", "x-gzip"):
         raise JudgeCallError(
-            f"the judge's server packed its answer as {name!r}, which it was not asked for"
+            f"the judge's server compressed its reply as {name!r}, which was not requested"
         )
     unpacker = zlib.decompressobj(_GZIP) if "gzip" in name else None
     # One buffer: a list of chunks takes many times their bytes where each holds a few.
@@ -57,8 +57,8 @@ async def bounded_body(chunks: AsyncIterable[bytes], packing: str) -> bytes:
         body += chunk if unpacker is None else _unpacked(unpacker, chunk, len(body))
         if len(body) > MAX_REPLY_BYTES:
             raise JudgeCallError(
-                "the judge's server sent more than 4 MB in answer to one call, and the answer was "
-                "not read; check that the judge's address is that of a model's server"
+                "the judge's server sent a reply of more than 4 MB, which was not read; check "
+                "that the judge's address belongs to a model server"
             )
     return bytes(body)
 
@@ -69,7 +69,7 @@ def _unpacked(unpacker: zlib._Decompress, chunk: bytes, n_before: int) -> bytes:
         return unpacker.decompress(chunk, MAX_REPLY_BYTES + 1 - n_before)
     except zlib.error:
         raise JudgeCallError(
-            "the answer of the judge's server is not packed as it says", retryable=True
+            "the reply of the judge's server is not compressed as its header says", retryable=True
         ) from None
 
 
@@ -85,11 +85,11 @@ def decoded_answer(answer: bytes, shape: type[Shape]) -> Shape:
         return msgspec.json.decode(answer, type=shape)
     except msgspec.ValidationError as error:
         raise _error_inside(answer) or JudgeCallError(
-            f"the answer of the judge's server has another form: {error}"
+            f"the reply of the judge's server has an unexpected structure: {error}"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise JudgeCallError(
-            "the answer of the judge's server is cut, or not JSON", retryable=True
+            "the reply of the judge's server is incomplete or not JSON", retryable=True
         ) from None
 
 

@@ -161,7 +161,7 @@ def served_judge(
     key = key_for(url, os.environ) if api_key is None else api_key
     key = key.strip() if isinstance(key, str) else ""
     if not key or not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError("the judge's key is empty, or holds a character that no key has")
+        raise InputError("the judge's key is empty or contains an invalid character")
     return ServedJudge(wire, settings, sdk, url, key)
 
 
@@ -264,7 +264,7 @@ class ServedJudge:
         )
 
     async def _sent(self, body: Mapping[str, Any]) -> JudgeReply | ServerError | JudgeCallError:
-        # Errors are returned, so that none carries the SDK's, whose request holds the key.
+        # Errors are returned, so that none contains the SDK's, whose request holds the key.
         import httpx2
 
         try:

@@ -56,12 +56,12 @@ def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]
         judged = [metric for metric in plan.columns if metric in found]
         if judged:
             raise InputError(
-                f"the calibration is of native scores of {judged[0]}, which a judge scores here; "
-                "mode='cascade' makes use of it"
+                f"the calibration is for native scores of {judged[0]}, but a judge scores this "
+                "metric here; mode='cascade' uses both"
             )
         raise InputError(
-            f"the calibration is of {', '.join(found) or 'no metric'}; "
-            f"this call has {', '.join(plan.columns) or 'none'}"
+            f"the calibration is for {', '.join(found) or 'no metric'}; this call has "
+            f"{', '.join(plan.columns) or 'none'}"
         )
     settings = plan.settings
     fitted = of_plan.get("faithfulness")
@@ -87,6 +87,6 @@ def calibrated(plan: Plan, options: Mapping[str, Any]) -> tuple[Plan, list[str]]
 
 
 def _is_native(plan: Plan, metric: MetricId) -> bool:
-    """Whether rows can carry a native score of the metric, which a calibration is about."""
+    """Whether rows can have a native score of the metric, which a calibration is about."""
     judging = plan.judging
     return judging is None or judging.is_cascade or metric not in judging.judged

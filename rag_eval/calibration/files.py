@@ -171,7 +171,7 @@ def read_calibrations(source: object) -> dict[MetricId, Calibration]:
     for element in source:
         for metric, found in read_calibrations(element).items():
             if merged.setdefault(metric, found) != found:
-                raise InputError(f"there are two different calibrations of {metric}")
+                raise InputError(f"found two different calibrations of {metric}")
     return merged
 
 
@@ -180,7 +180,8 @@ def read_one(path: str | Path) -> Calibration:
     found = read_calibrations(path)
     if len(found) != 1:
         raise InputError(
-            f"{path} holds calibrations of {', '.join(found) or 'no metric'}; wanted one"
+            f"{path} holds calibrations of {', '.join(found) or 'no metric'}; give a file with "
+            "exactly one"
         )
     return next(iter(found.values()))
 
@@ -190,7 +191,7 @@ def calibration_from_dict(value: object, source: str = "calibration") -> Calibra
     try:
         return _checked(value)
     except ValueError as error:  # half a character in a key is no ValidationError
-        raise InputError(f"{source} is no calibration: {error}") from None
+        raise InputError(f"{source} is not a calibration: {error}") from None
 
 
 _MADE_BY: Final = "make one with: rag-eval calibrate SCORES LABELS --metric METRIC --output FILE"
@@ -218,7 +219,9 @@ def _in_file(value: Mapping[str, Any], source: str) -> dict[MetricId, Calibratio
     _check_version(value.get("formatVersion"), source)
     entries = value[CALIBRATIONS]
     if not isinstance(entries, Mapping):
-        raise InputError(f"{source} is no calibration: {CALIBRATIONS} must be an object of metrics")
+        raise InputError(
+            f"{source} is not a calibration: {CALIBRATIONS} must be an object of metrics"
+        )
     return _by_metric(entries, source)
 
 

@@ -185,7 +185,7 @@ def _calibration(
     threshold = _chosen_threshold(labelled, precision)
 
     def statistic(weights: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        # The accuracy is that of the threshold chosen: chosen anew, it would be the best of each
+        # The accuracy is that of the threshold chosen: chosen again, it would be the best of each
         # resample, and too high.
         accuracies = labelled.balanced_accuracies(weights, threshold)
         return np.stack([labelled.thresholds(weights, precision), accuracies], axis=1)

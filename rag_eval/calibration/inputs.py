@@ -17,6 +17,7 @@ from rag_eval.kernels.settings import FAITHFULNESS_WEIGHTS
 from rag_eval.metrics.registry import higher_is_better, to_metric_id
 from rag_eval.options.signature import Signature
 from rag_eval.plumbing.checked_values import number
+from rag_eval.plumbing.spelling import counted
 from rag_eval.results.batch import BatchEvalResult
 from rag_eval.samples import MetricId
 from rag_eval.stats.groups import group_numbers
@@ -54,7 +55,7 @@ def score_column(scores: object, metric: str | None, signature: Signature | None
         column = scores.scores[:, scores.metrics.index(name)]
         return _column(name, scores.signature, column.tolist())
     if metric is None:
-        raise InputError("metric must be named when scores are no batch result")
+        raise InputError("metric must be named unless scores is a batch result")
     if signature is not None and not isinstance(signature, Signature):
         raise InputError(f"signature must be a Signature, got {type(signature).__name__}")
     name = calibrated_metric(to_metric_id(metric))
@@ -67,8 +68,8 @@ def _column(metric: MetricId, signature: Signature | None, scores: Sequence[obje
         weights = signature.options.get(FAITHFULNESS_WEIGHTS)
         if weights is not None:
             raise InputError(
-                f"the scores of {metric} have weights of another calibration ({weights}); "
-                "calibrate scores that were made without a calibration"
+                f"the scores of {metric} were made with the weights of another calibration "
+                f"({weights}); use scores that were made without a calibration"
             )
     return ScoreColumn(metric, signature, _finite(scores))
 
@@ -76,7 +77,7 @@ def _column(metric: MetricId, signature: Signature | None, scores: Sequence[obje
 def calibrated_metric(metric: MetricId) -> MetricId:
     """The metric, refused where lower is better: calibrated scores pass from a threshold on."""
     if not higher_is_better(metric):
-        raise InputError(f"{metric} cannot be calibrated: of its scores lower is better")
+        raise InputError(f"{metric} cannot be calibrated: lower is better for this metric")
     return metric
 
 
@@ -121,33 +122,34 @@ def _finite(scores: Sequence[object]) -> npt.NDArray[np.float64]:
 def _flags(labels: Sequence[object]) -> npt.NDArray[np.bool_]:
     for row, label in enumerate(labels):
         if label is None or (isinstance(label, float) and math.isnan(label)):
-            raise InputError(f"label of row {row} is missing; wanted 0 or 1")
+            raise InputError(f"label of row {row} is missing; it must be 0 or 1")
         if not isinstance(label, (Real, np.bool_)) or label not in (0, 1):
             raise InputError(f"label of row {row} must be 0 or 1, got {label!r:.80}")
     return np.array(labels, np.bool_)
 
 
 def labelled_rows(column: ScoreColumn, labels: object, groups: object | None) -> LabelledRows:
-    """The rows that have a score, of which some are good and some are not."""
+    """The rows that have a score; some must be good and some bad."""
     scores = column.scores
     good = _flags(_listed(labels, "labels"))
     numbers = np.arange(len(scores)) if groups is None else group_numbers(_listed(groups, "groups"))
     for name, found in (("labels", good), ("groups", numbers)):
         if len(found) != len(scores):
             raise InputError(
-                f"{name} has {len(found):,} rows and scores has {len(scores):,}; "
-                "wanted one for each score"
+                f"{name} has {counted(len(found), 'row')} and scores has {len(scores):,}; there "
+                "must be one for each score"
             )
     scored = ~np.isnan(scores)
     if not scored.any():
         raise InputError(
-            f"no row of {len(scores):,} has a score of {column.metric}; wanted good and bad ones"
+            f"no row of {len(scores):,} has a score of {column.metric}; both good and bad rows "
+            "are needed"
         )
     good = good[scored]
     if good.all() or not good.any():
         raise InputError(
-            f"the labels of all {len(good):,} rows with a score are {int(good[0])}; "
-            "wanted some 0 and some 1"
+            f"the labels of all {len(good):,} rows with a score are {int(good[0])}; both 0 and "
+            "1 are needed"
         )
     n_null = int((~scored).sum())
     return LabelledRows(LabelledScores(scores[scored], good), numbers[scored], scored, n_null)
@@ -167,7 +169,7 @@ def wanted_precision(objective: object, precision: object | None) -> float | Non
 
 
 def check_choice(name: str, value: object, known: Iterable[str]) -> None:
-    """Refuse a value that is none of the known."""
+    """Refuse an unknown value."""
     choices = list(known)
     if value not in choices:
         hint = suggestion(value, choices)

@@ -138,10 +138,13 @@ def _joined(
         notes.append(f"{unlabelled:,} of {len(scores.by_id):,} rows in {scores_name} have no label")
     unscored = len(labels) - len(shared)
     if unscored:
-        notes.append(f"{unscored:,} of {len(labels):,} labels in {labels_name} have no row")
+        notes.append(
+            f"{unscored:,} of {len(labels):,} labels in {labels_name} have no matching row"
+        )
     if scores.signature is None:
         notes.append(
-            f"{scores_name} has no signature: for which settings the calibration holds is not known"
+            f"{scores_name} has no signature, so it is unknown for which settings the "
+            "calibration holds"
         )
     found = [labels[name] for name in shared]
     return _JoinedRows(
@@ -173,7 +176,7 @@ class _Ids:
         if name in self._places:
             raise InputError(
                 f"{self._source}: {self._field} {name!r} is in {self._places[name]} "
-                f"and in {place}; wanted each once"
+                f"and in {place}; it must occur only once"
             )
         self._places[name] = place
         return name
@@ -202,7 +205,7 @@ def _read_labels(
 def _label(value: object, where: str) -> bool:
     """0, 1, false, true: as JSON has them, or as text."""
     if value is None or value == "":
-        raise InputError(f"{where} is missing; wanted 0 or 1")
+        raise InputError(f"{where} is missing; it must be 0 or 1")
     if isinstance(value, (bool, int, float)) and value in (0, 1):
         return bool(value)
     text = value.strip().lower() if isinstance(value, str) else ""

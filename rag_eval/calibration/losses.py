@@ -23,7 +23,7 @@ _TOLERANCE: Final = 1e-9
 
 
 class NoLossesError(InputError):
-    """The losses of rows cannot be had; the message says why, and what to do."""
+    """The losses of rows are not available; the message says why, and what to do."""
 
 
 def has_losses(column: ScoreColumn) -> bool:

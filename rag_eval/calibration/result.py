@@ -46,7 +46,7 @@ class Calibration:
     precision : float or None
         The precision asked for; None where balanced accuracy was the objective.
     threshold_interval : Interval
-        Of the threshold, chosen anew on each resample.
+        Of the threshold, chosen again on each resample.
     balanced_accuracy_interval : Interval
         Of the chosen threshold's balanced accuracy, on the rows it was chosen on.
     cross_validated_balanced_accuracy : float or None
@@ -118,11 +118,13 @@ class Calibration:
         found = []
         if self.n_labels < FEW_LABELS:
             found.append(
-                f"only {self.n_labels} labels: threshold and probabilities are rough; "
-                f"{FEW_LABELS} and more are wanted"
+                f"only {self.n_labels} labels: threshold and probabilities are rough; use at "
+                f"least {FEW_LABELS}"
             )
         if self.n_groups == 1:
-            found.append("all labels are in one group: nothing can be said about other rows")
+            found.append(
+                "all labels are in one group, so nothing is known about rows of other groups"
+            )
         if self.probability_map.is_flat:
             found.append(f"{self.metric} does not tell good rows from bad ones")
         return found
@@ -167,10 +169,15 @@ class Calibration:
             For other settings, naming each that differs.
         """
         if to_metric_id(metric) != self.metric:
-            raise InputError(f"the calibration is of {self.metric}, not of {to_metric_id(metric)}")
+            raise InputError(
+                f"the calibration is for {self.metric}, not for {to_metric_id(metric)}"
+            )
         if self.signature is None or signature is None:
             unsigned = "calibration" if self.signature is None else "result"
-            return f"the {unsigned} of {self.metric} has no signature: taken to fit, unverified"
+            return (
+                f"the {unsigned} of {self.metric} has no signature: its settings are "
+                "assumed to match, but were not checked"
+            )
         differences = signature.differences(self.signature, [self.metric])
         if differences:
             raise SignatureMismatchError(

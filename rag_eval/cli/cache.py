@@ -28,7 +28,7 @@ cache_flag = click.option(
     guessed={"show": "info", "list": "info", "delete": "clear", "purge": "clear"},
 )
 def cache_command() -> None:
-    """Show or delete the cached replies of LLM judges.
+    """Show or delete cached replies of LLM judges.
 
     \b
     Examples:
@@ -101,4 +101,4 @@ def _print_info(found: CacheInfo) -> None:
     print(f"{found.entries:,} {_replies(found.entries)}, {found.size_bytes / 1e6:,.1f} MB")
     times = found.to_dict()
     if found.entries:
-        print(f"kept from {times['oldest']} to {times['newest']}")
+        print(f"cached from {times['oldest']} to {times['newest']}")

@@ -53,7 +53,7 @@ from rag_eval.cli.printing import print_found, print_warnings
 )
 @format_flag("table", "json", text="Format of the calibration on stdout.")
 def calibrate_command(scores: str, labels: str, form: str, **options: Any) -> None:
-    """Find the threshold of a metric, and the meaning of its scores, from human labels.
+    """Fit a threshold and probabilities for a metric from human labels.
 
     SCORES is any file that rag-eval compare reads; in a table, the column of scores is named after
     the metric, or score. LABELS is a .jsonl or .csv file (also .gz) with the id and the label of

@@ -63,7 +63,8 @@ from rag_eval.cli.printing import print_found
     help="Compare runs on different rows side by side, without pairing and tests.",
 )
 def compare_command(old: str, new: str, **options: Any) -> None:
-    """Compare two runs row by row: how much each mean changed, and whether that is chance.
+    """Compare two runs row by row: how much each mean changed, and whether that is more than
+    chance.
 
     OLD and NEW are result files (.json, .jsonl) of run or of rag-eval-node-ts, score files (.jsonl,
     .csv, .parquet, .arrow) of score, or committed baselines; text files may end in .gz or .zst, and

@@ -85,7 +85,7 @@ def _names(context: click.Context, parameter: click.Parameter, texts: Iterable[s
 # ------------------------------------------------------------------------- of many commands
 
 
-def format_flag(*forms: str, text: str = "Form of stdout.") -> Callable[[Any], Any]:
+def format_flag(*forms: str, text: str = "Format of stdout.") -> Callable[[Any], Any]:
     """In what form the result is printed; the first by default."""
     return click.option(
         "--format",

@@ -1,4 +1,4 @@
-"""Groups of commands: a name that is none of theirs is answered with the one that was meant."""
+"""Groups of commands: an unknown name is answered with a suggestion."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from rag_eval.options.file_types import JudgeCheckOptions
     cls=CommandGroup,
 )
 def judge_command() -> None:
-    """Look at a judge before its scores are relied on."""
+    """Check a judge before you rely on its scores."""
 
 
 @judge_command.command(

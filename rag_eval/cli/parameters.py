@@ -18,7 +18,7 @@ from rag_eval.samples import MetricId
 
 
 def number_of(text: str) -> float:
-    """``0.9`` or ``90%`` -> 0.9; a ValueError for what is no number."""
+    """``0.9`` or ``90%`` -> 0.9; a ValueError for anything else."""
     return float(text[:-1]) / 100 if text.endswith("%") else float(text)
 
 
@@ -36,7 +36,7 @@ class _Share(_Number):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """The share as a number; those that are none are told how to write it."""
+        """The share as a number; the error for other texts shows how to write it."""
         try:
             share = number_of(value) if isinstance(value, str) else float(value)
         except ValueError:
@@ -129,7 +129,7 @@ def margins(flag: str, texts: Iterable[str]) -> dict[str, float]:
     Raises
     ------
     click.BadParameter
-        For what is no number, or is given twice.
+        For a value that is not a number, or a repeated metric.
     """
     found: dict[str, float] = {}
     for text in texts:
@@ -208,7 +208,7 @@ def _scorer_options(flag: str, texts: Iterable[str]) -> dict[MetricId, Any]:
             raise
         except ValueError:
             raise InputError(
-                f"{flag} {name}: {value!r:.80} is not JSON; wanted SCORER=JSON, such as "
+                f"{flag} {name}: {value!r:.80} is not JSON; expected SCORER=JSON, such as "
                 """'omk.contains={"value": "Paris"}'"""
             ) from None
     return found
@@ -292,7 +292,7 @@ def completion(option: Option) -> Callable[..., list[str]] | None:
 
 
 def completed_metric(context: click.Context, flag: click.Parameter, begun: str) -> list[str]:
-    """Ids of metrics, of which one may stand."""
+    """Ids of metrics, or one id."""
     from rag_eval.metrics.registry import known_metric_ids
 
     return [metric for metric in known_metric_ids() if metric.startswith(begun)]

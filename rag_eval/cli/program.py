@@ -1,4 +1,4 @@
-"""The command group, and what becomes of errors: one line on stderr and an exit code."""
+"""The command group, and how errors are reported: one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ _BROKEN_PIPE: Final = 141  # what a shell reports for a command that SIGPIPE end
 # Their first sentences; each has a module of its name, which is imported when it is asked for.
 COMMANDS: Final = {
     "baseline": "Choose the baseline for later runs: a run in a store, or a file to commit.",
-    "cache": "Show or delete the cached replies of LLM judges.",
-    "calibrate": "Find the threshold of a metric, and the meaning of its scores, from human "
-    "labels.",
+    "cache": "Show or delete cached replies of LLM judges.",
+    "calibrate": "Fit a threshold and probabilities for a metric from human labels.",
     "compare": "Compare two runs row by row: how much each mean changed, and whether that is "
-    "chance.",
+    "more than chance.",
     "estimate": "Estimate the mean label of all rows, from the scores of all rows and labels of a "
     "few.",
     "gate": "Decide whether a run passes: check it against limits and compare it with baselines.",
     "golden": "Run, check, compare, split and clean golden datasets.",
     "history": "List the runs that were saved by run --store, newest first.",
     "init": "Write a CI workflow that scores each change and compares it with a baseline.",
-    "judge": "Look at a judge before its scores are relied on.",
+    "judge": "Check a judge before you rely on its scores.",
     "labels": "Label samples by hand, check the labels, and compare scores with them.",
     "metrics": "List the metrics with kind, cost, range, direction, and the fields of a sample "
     "they need.",
@@ -193,7 +192,7 @@ def _fail(message: str) -> int:
 
 def _usage_text(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption) and error.option_name == "--import":
-        return "--import stands before the command: rag-eval --import MODULE run …"
+        return "--import must come before the command: rag-eval --import MODULE run …"
     where = f"; see {error.ctx.command_path} --help" if error.ctx is not None else ""
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         known = [name for flag in error.ctx.command.params for name in flag.opts]
@@ -270,8 +269,8 @@ def _what_to_give(error: click.UsageError) -> str:
     "modules",
     metavar="MODULE",
     multiple=True,
-    help="Import this module of yours first, from here or among the installed ones: the metrics "
-    "that it registers can be asked for.",
+    help="Import this module first, so that the custom metrics it registers can be used. It "
+    "may be in the current folder or installed.",
 )
 def program(modules: tuple[str, ...]) -> None:
     """Score the outputs of retrieval-augmented generation, at native speed and without a model.

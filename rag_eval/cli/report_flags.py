@@ -23,7 +23,7 @@ _NAMES: Final = ("html", "junit", "gitlab", "markdown")
 _PAGE: Final = click.option(
     "--html",
     metavar="FILE",
-    help="Write a report for browsers: one file, no network, every row with its evidence.",
+    help="Write an HTML report: one file, no network access, every row with its evidence.",
 )
 _CI: Final = (
     click.option(
@@ -35,12 +35,13 @@ _CI: Final = (
     click.option(
         "--markdown",
         metavar="FILE",
-        help="Write a summary for a pull request, with failed rows in sections that open.",
+        help="Write a Markdown summary for a pull request, with failed rows in collapsible "
+        "sections.",
     ),
     click.option(
         "--github",
         is_flag=True,
-        help="In GitHub Actions: annotate failures, and put the summary on the page of the run.",
+        help="In GitHub Actions: annotate failures and add the summary to the page of the run.",
     ),
 )
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # The first run of a newcomer fails on every row of real texts, whatever they are like.
 _OTHER_PROFILE: Final = (
-    "note: these are the scores of rag-eval-node-ts (--profile overlap); those of --profile "
-    "grounded agree with people"
+    "note: these are the scores of rag-eval-node-ts (--profile overlap); the scores of "
+    "--profile grounded agree better with people"
 )
 
 
@@ -49,10 +49,10 @@ _STORE_HELP: Final = f"{declared(RunOptions)['store'].flag_text[:-1]} [{DEFAULT_
     store={"is_flag": False, "flag_value": DEFAULT_STORE, "help": _STORE_HELP},
 )
 @format_flag(
-    "table", "json", "jsonl", text="Form of stdout: a summary, or with jsonl one row a line."
+    "table", "json", "jsonl", text="Format of stdout: a summary, or with jsonl one row per line."
 )
 @report_flags
-@click.option("--quiet", is_flag=True, help="No progress, warnings or notes; errors stay.")
+@click.option("--quiet", is_flag=True, help="Print no progress, warnings or notes, only errors.")
 def run_command(data: str, **flags: Any) -> int:
     """Score every sample in DATA, print statistics per metric, and check the gates that you set.
 
@@ -71,7 +71,7 @@ def run_command(data: str, **flags: Any) -> int:
     --regression-threshold. Comparing rows keeps all scores in memory, some 10 bytes each.
 
     With --store the scores are kept with the commit, the branch and the verdict; rag-eval history
-    lists such runs, and rag-eval gate holds later ones against them. Give DATA before it: what
+    lists such runs, and rag-eval gate compares later runs with them. Give DATA before it: what
     follows --store is taken for its file. A run that was interrupted is not kept.
 
     \b

@@ -42,9 +42,9 @@ _OF_WRITING: Final = declared(ScoreFileOptions).keys() - declared(RunOptions)
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv"]),
-    help="Form of the rows on standard output, for DST - [jsonl].",
+    help="Format of the rows on standard output, for DST - [jsonl].",
 )
-@click.option("--quiet", is_flag=True, help="No table, progress or notes; errors stay.")
+@click.option("--quiet", is_flag=True, help="Print no table, progress or notes, only errors.")
 def score_command(source: str, target: str, **flags: Any) -> int:
     """Score every sample in SRC and write a row of scores for each to DST.
 

@@ -1,4 +1,4 @@
-"""Flags of the commands that score, and what becomes of them and of the configuration file."""
+"""Flags of the commands that score, and how they combine with the configuration file."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ scoring_flags: Final = flags(
         "--cache",
         "use_cache",
         is_flag=True,
-        help="Keep replies, and take those that are kept: see rag-eval cache info.",
+        help="Cache the judge's replies and reuse cached ones; see rag-eval cache info.",
     ),
-    click.option("--cache-file", metavar="FILE", help="Keep them in FILE; implies --cache."),
+    click.option("--cache-file", metavar="FILE", help="Cache replies in FILE; implies --cache."),
     click.option(
         "--cache-max-age",
         type=float,
         metavar="DAYS",
-        help="Ask again where a kept reply is older; implies --cache.",
+        help="Call the judge again if a cached reply is older; implies --cache.",
     ),
     click.option(
         "--dry-run",
         is_flag=True,
-        help="Ask nobody: print the calls and tokens that the run would take, and end.",
+        help="Make no calls: print the calls and tokens that the run would need, and exit.",
     ),
     reading_flags,
 )
@@ -97,7 +97,8 @@ def _say_moved(given: Mapping[str, Any]) -> None:
         if option.table and name in given:
             key = option.flag_name.removeprefix("--").replace("-", "_")
             say(
-                f"note: {option.flag_name} still works, but its place is now rag-eval.toml: "
+                f"note: {option.flag_name} still works, but is deprecated. Put it into "
+                "rag-eval.toml instead: "
                 f"{key} = {given[name]:g} below [{option.table}], read with --config rag-eval.toml"
             )
 

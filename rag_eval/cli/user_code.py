@@ -36,8 +36,7 @@ def imported(name: str, flag: str) -> ModuleType:
             raise InputError(f"{flag} {name}: cannot be imported: {error}") from error
         hint = "; a module is named without .py" if name.endswith(".py") else ""
         raise InputError(
-            f"{flag} {name}: there is no such module here ({here}) nor among the installed ones"
-            f"{hint}"
+            f"{flag} {name}: found no such module here ({here}) or among the installed ones{hint}"
         ) from None
     except (Exception, SystemExit) as error:
         text = f"{type(error).__name__}: {error}".removesuffix(": ")
@@ -62,6 +61,6 @@ def imported_function(name: str, flag: str) -> Callable[..., Any]:
             raise InputError(f"{flag}: {module_name} has no {part!r}{hint}")
         found = getattr(found, part)
     if not callable(found):
-        raise InputError(f"{flag}: {name} is no function, but {type(found).__name__}")
+        raise InputError(f"{flag}: {name} is not a function but {type(found).__name__}")
     function: Callable[..., Any] = found
     return function

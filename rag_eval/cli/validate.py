@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 @click.command(
     "validate",
-    epilog="Exit codes: 0 every sample is sound · 2 one is not, DATA cannot be read, or a metric "
+    epilog="Exit codes: 0 every sample is valid · 2 a sample is invalid, DATA cannot be read, "
+    "or a metric "
     "cannot be measured in any sample",
 )
 @click.argument("data", metavar="DATA")
-@flag_of(declared(ConfigOptions)["metrics"], help="Metrics whose fields have to be there [all].")
+@flag_of(declared(ConfigOptions)["metrics"], help="Metrics whose fields must be present [all].")
 @flag_of(
     declared(ConfigOptions)["profile"],
     default="overlap",
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 )
 @flag_of(
     declared(ConfigOptions)["scorer_options"],
-    help='Options of a scorer that it cannot do without: omk.contains={"value": "a"}.',
+    help='Options of a scorer that it needs: omk.contains={"value": "a"}.',
 )
 @reading_flags
 def validate_command(

@@ -109,7 +109,7 @@ def run_evals(
     Raises
     ------
     InputError
-        For items and scorers that are not sound; it names the item.
+        For invalid items and scorers; the message names the item.
     RagEvalError
         When the target or a scorer raises; it names the item, and the rest is not run.
     Interrupted

@@ -42,7 +42,7 @@ def load_golden_dataset(source: str | Path | Mapping[str, Any] | list[Any]) -> G
     Raises
     ------
     InputError
-        For a file that cannot be read and a dataset that is not sound; the message names the file,
+        For a file that cannot be read and an invalid dataset; the message names the file,
         the place, what was found and what was wanted.
     MissingExtraError
         For YAML without PyYAML.

@@ -25,8 +25,8 @@ def metric_signals(
 ) -> Iterator[CaseSignal]:
     """One for each metric of a case.
 
-    Scores from 0 to 1 of which more is better count as they are; of any other scale counts whether
-    the threshold is met.
+    Scores from 0 to 1 for which higher is better count as they are; on other scales it counts
+    whether the threshold is met.
 
     Raises
     ------

@@ -81,7 +81,7 @@ def run_golden_dataset(
     Raises
     ------
     InputError
-        For options and datasets that are not sound.
+        For invalid options and datasets.
     Interrupted
         On Ctrl-C; its ``partial`` is the result, the cases that did not run being errors in it.
     """

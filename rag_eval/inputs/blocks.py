@@ -99,7 +99,7 @@ class SampleBlock(Protocol):
     first_row : int
         Number of its first row in the input, from 0.
     origin : FileOrigin or None
-        Where its rows come from, when that is not the caller's own object.
+        Where its rows come from, when that is not the caller's object.
     n_bytes : int
         How long its texts are, about.
     absent : frozenset of str

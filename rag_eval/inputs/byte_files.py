@@ -191,8 +191,8 @@ class ByteFile:
                 )
         if n_bytes > most:
             raise InputError(
-                f"{self.source} is longer than {most:,} bytes, the most for a file "
-                "that is held in memory as a whole"
+                f"{self.source} is longer than {most:,} bytes, the limit for a file that is "
+                "read into memory as a whole"
                 + self._advice(
                     "make it a .jsonl file, which is read row by row, or raise the limit, "
                     f"which is {_ROWS_OF_WHOLE} times"
@@ -256,9 +256,9 @@ def _read_error(error: Exception, source: str) -> Exception:
         packing = "zstd" if source.lower().endswith(".zst") else "gzip"
         return InputError(f"{source}: the {packing} data ends too early{CUT_OFF}")
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
-        return InputError(f"{source} is not sound gzip data: {error}")
+        return InputError(f"{source} is not valid gzip data: {error}")
     if type(error).__name__ == "ZstdError":
-        return InputError(f"{source} is not sound zstd data: {error}")
+        return InputError(f"{source} is not valid zstd data: {error}")
     if isinstance(error, OSError):
         return InputError(f"cannot read {source}: {error.strerror or error}")
     return error

@@ -107,7 +107,7 @@ class CsvTable:
 
 
 def _separator(line: str) -> str:
-    """What stands between the names of columns: a comma, unless there is none.
+    """What is between the names of columns: a comma, unless there is none.
 
     Spreadsheets write semicolons where a comma is in numbers.
     """
@@ -189,7 +189,7 @@ class CellReader:
 
 
 class PeekedRows:
-    """Rows of a table of which the first can be looked at before they are read."""
+    """Rows of a table; the first ones can be inspected before they are read."""
 
     def __init__(self, rows: Iterator[CsvRow], header: list[str]) -> None:
         self._rows = rows

@@ -63,7 +63,7 @@ def excel_blocks(
     except InputError:
         raise
     except Exception as error:  # it trusts what a file says, and fails in many ways
-        raise InputError(f"{file.source} is not a sound workbook: {error}") from None
+        raise InputError(f"{file.source} is not a valid workbook: {error}") from None
 
 
 def _blocks(
@@ -158,19 +158,19 @@ def _check_archive(content: IO[bytes], file: ByteFile) -> None:
     except InputError:
         raise
     except (expat.ExpatError, *_DAMAGED) as error:
-        raise InputError(f"{file.source} is not a sound workbook: {error}") from None
+        raise InputError(f"{file.source} is not a valid workbook: {error}") from None
 
 
 def _check_xml(part: IO[bytes], file: ByteFile, streamed: str) -> None:
     """Refuse declarations, by which XML grows, and rows that are too long or have too much.
 
-    ``streamed`` is the element of which openpyxl holds one at a time: a row, or a shared text.
+    ``streamed`` is the element that openpyxl holds one at a time: a row, or a shared text.
     """
     parser = expat.ParserCreate()
     row = row_begin = n_elements = 0
 
     def refuse(*declared: Any) -> None:
-        raise InputError(f"{file.source} is not a sound workbook: it declares a document type")
+        raise InputError(f"{file.source} is not a valid workbook: it declares a document type")
 
     def check_length(end: int) -> None:
         if end - row_begin > file.max_row_bytes:
@@ -184,7 +184,7 @@ def _check_xml(part: IO[bytes], file: ByteFile, streamed: str) -> None:
             check_length(parser.CurrentByteIndex)
             row, row_begin, n_elements = row + 1, parser.CurrentByteIndex, 0
         elif n_elements > _MOST_ELEMENTS or kind == "si":  # texts that only claim to be a sheet
-            raise InputError(f"{file.source} is not a sound workbook: a part has too many elements")
+            raise InputError(f"{file.source} is not a valid workbook: a part has too many elements")
 
     parser.StartDoctypeDeclHandler = refuse
     parser.StartElementHandler = count

@@ -119,7 +119,7 @@ class LineScanner:
         self._keys = np.frombuffer(b"".join(key for key, _ in named), np.uint8)
         self._key_offsets = _ends_of(np.array([len(key) for key, _ in named], np.int64))
         self._key_fields = np.array([field for _, field in named], np.uint8)
-        # Scratch, of which each block takes what it needs.
+        # Scratch memory; each block takes what it needs.
         self._rows = np.empty((3, _MAX_ROWS), np.int64)
         self._places = np.empty((5, 3, _MAX_ROWS), np.int64)
         self._marks = np.empty(_MAX_ROWS, np.uint8)

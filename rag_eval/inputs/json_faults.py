@@ -114,7 +114,7 @@ def non_finite_fault(value: object) -> str:
     if not found:
         return ""
     name = {math.inf: "Infinity", -math.inf: "-Infinity"}.get(found[0], "NaN")
-    return f"{path or 'it'} is {name}; wanted a finite number or null"
+    return f"{path or 'it'} is {name}; it must be a finite number or null"
 
 
 def finite_rows(block: RowBlock, read: Iterable[str]) -> RowBlock:

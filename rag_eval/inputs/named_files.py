@@ -37,7 +37,7 @@ def files_of(data: DataSource) -> list[str | Path]:
         )
     if not isinstance(data, (str, Path)):
         if not data:
-            raise InputError("no file was named")
+            raise InputError("no file was given")
         return [path for item in data for path in files_of(item)]
     text = str(data)
     if not is_standard_input(text) and Path(data).is_dir():

@@ -16,7 +16,7 @@ from rag_eval.inputs.schemas.contexts import context_texts
 from rag_eval.inputs.schemas.fields import FieldMap, column_map, field_map, paths_of_rows
 from rag_eval.inputs.schemas.maps import FIELDS, TEXT_FIELDS, FirstRows
 
-# Rows of a data set of many files that are held at a time.
+# Rows of a dataset of many files that are held at a time.
 _DATASET_ROWS = 4096
 # Rows that tell where fields are: one alone may lack some.
 _LOOKED_AT_ROWS = 1024
@@ -81,7 +81,7 @@ _ALL_TEXTS: Final = {*TEXT_FIELDS}
 def is_table(samples: object) -> bool:
     """Whether samples are columns of an object and not objects of their own.
 
-    Such are Arrow tables, batches and streams of any library, data frames, and data sets of
+    Such are Arrow tables, batches and streams of any library, data frames, and datasets of
     Hugging Face.
     """
     if isinstance(samples, (list, tuple)):
@@ -165,7 +165,7 @@ def looked_at(samples: Iterable[Any]) -> tuple[Sequence[Any], Iterator[Any]]:
 
 
 class FirstKept:
-    """Samples that come one by one, of which the first are kept: they tell where fields are."""
+    """Samples that come one by one; the first are kept, because they tell where fields are."""
 
     def __init__(self, samples: Iterable[Any]) -> None:
         self._samples = samples

@@ -385,7 +385,7 @@ class Input:
 
 
 class _Peeked:
-    """Blocks of which it can be told whether the last one was taken."""
+    """Blocks that know whether the last one was taken."""
 
     def __init__(self, blocks: LineRows) -> None:
         self._blocks = blocks

@@ -115,7 +115,9 @@ def _with_golds(batch: pa.RecordBatch, name: str, separator: str) -> pa.RecordBa
     pa = pyarrow("splitting ground truths")
     place = batch.schema.get_field_index(name)
     if place < 0:
-        raise InputError(f"ground truths in {name!r} cannot be split: it is no column of its own")
+        raise InputError(
+            f"ground truths in {name!r} cannot be split: it is not a column of its own"
+        )
     column = batch.column(place)
     if not pa.types.is_nested(column.type):
         texts = column.to_pylist()
@@ -161,7 +163,7 @@ class _ParquetBatches:
                 first_row += batch.num_rows
 
     def _check_size(self, group: int, first_row: int, columns: frozenset[str]) -> None:
-        """Refuse rows of which one, at least, is too long, before any of them is unpacked.
+        """Refuse rows if at least one of them is too long, before any is unpacked.
 
         The footer tells no more than how much all of them are, packed as dictionaries and runs.
         """
@@ -250,7 +252,7 @@ def opened_batches(
     except OSError as error:
         raise unreadable(path, error) from None
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not sound {path.suffix[1:].capitalize()}: {error}") from None
+        raise InputError(f"{path} is not valid {path.suffix[1:].capitalize()}: {error}") from None
 
 
 @contextmanager

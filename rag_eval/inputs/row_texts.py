@@ -142,7 +142,7 @@ def read_rows(
         if not isinstance(sample, (EvalSample, Mapping)):
             raise InputError(
                 f"sample {first_row + index} must be a dict or an EvalSample, "
-                f"got {type(sample).__name__}; wanted {{'question': ..., 'answer': ..., "
+                f"got {type(sample).__name__}; expected {{'question': ..., 'answer': ..., "
                 "'contexts': [...]}"
             )
         try:
@@ -305,7 +305,7 @@ def _listed_truth(truth: Any) -> Any:
 
 
 def _acceptable(truth: Any) -> Sequence[str]:
-    """The acceptable answers of a ground truth, of which there may be none.
+    """The acceptable answers of a ground truth; there may be none.
 
     A null among several is an empty text: results count them as the caller does.
     """
@@ -316,7 +316,8 @@ def _acceptable(truth: Any) -> Sequence[str]:
         return () if isinstance(truth, str) and not truth else (truth,)
     if not truth:
         raise _FieldError(
-            "ground_truth is an empty list; wanted at least one acceptable answer, or none at all"
+            "ground_truth is an empty list; give at least one acceptable answer, or leave the "
+            "field out"
         )
     texts = _or_empty(truth)
     # Of another type even an empty one is a fault, which packing names.
@@ -352,7 +353,9 @@ def _contexts(sample: SampleLike, contexts: Any, needs: FieldNeeds) -> Iterable[
     if not needs.reads("contexts", sample):
         return ()
     if contexts is None:
-        raise _FieldError(f"contexts is missing{_near(sample, 'contexts')}; wanted a list of str")
+        raise _FieldError(
+            f"contexts is missing{_near(sample, 'contexts')}; it must be a list of str"
+        )
     return _listed(contexts)
 
 
@@ -436,7 +439,7 @@ def _text_fault(sample: SampleLike, name: str, value: object) -> str:
     if isinstance(value, str):
         return f"{name} is too long: {len(value):,} characters, 2 GiB and more"
     if value is None and "[" not in name:
-        return f"{name} is missing{_near(sample, name)}; wanted a str"
+        return f"{name} is missing{_near(sample, name)}; it must be a str"
     if name == "ground_truth" and isinstance(value, (list, tuple)):
         return (
             f"ground_truth is a list of {len(value)}; the overlap profile takes one str, "

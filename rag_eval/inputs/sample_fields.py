@@ -122,7 +122,7 @@ def _first(sources: Iterable[Mapping[str, Any]], name: str) -> Any:
         if camel != name:
             other = source.get(camel)
             if value is not None and other is not None and value != other:
-                raise InputError(f"{name} and {camel} are both there, with different values")
+                raise InputError(f"{name} and {camel} are both given, with different values")
             value = other if value is None else value
         if value is not None:
             return value

@@ -114,8 +114,8 @@ class SampleError(InputError):
 def no_samples(source: str) -> InputError:
     """What to raise for data without a row."""
     return InputError(
-        f"{source} holds no samples; wanted one row or JSON object for each, with a question, an "
-        "answer and contexts"
+        f"{source} holds no samples; expected one row or JSON object per sample, with a "
+        "question, an answer and contexts"
     )
 
 
@@ -134,7 +134,7 @@ def ground_truth_of(sample: SampleLike) -> Any:
     if other is None:
         return value
     if value is not None and value != other:
-        raise ValueError("ground_truth and groundTruth are both there, with different values")
+        raise ValueError("ground_truth and groundTruth are both given, with different values")
     return other
 
 

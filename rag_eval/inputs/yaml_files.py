@@ -156,7 +156,7 @@ class _Builder:
         elif kind == "DocumentStartEvent":
             self._n_documents += 1
             if self._n_documents > 1:
-                self._fail(line, "a second document begins; one is wanted")
+                self._fail(line, "a second document begins; only one is allowed")
 
     def _fail(self, line: int, message: str) -> NoReturn:
         raise InputError(f"{self._source}, line {line}: {message}")
@@ -191,10 +191,10 @@ class _Builder:
 
     def _alias(self, anchor: str, line: int) -> None:
         if anchor not in self._anchors:
-            self._fail(line, f"the alias *{anchor[:40]} stands for nothing")
+            self._fail(line, f"the alias *{anchor[:40]} is not defined")
         node = self._anchors[anchor]
         if node is None:
-            self._fail(line, f"the alias *{anchor[:40]} is inside of what it stands for")
+            self._fail(line, f"the alias *{anchor[:40]} contains itself")
         self._count(node.n_nodes, line)
         if self._is_key():
             if not isinstance(node.value, str):
@@ -225,7 +225,7 @@ class _Builder:
     def _key(self, key: str, line: int) -> None:
         top = self._open[-1]
         if key in top.value or (key == _MERGE and top.merges):
-            self._fail(line, f"the key {key[:100]!r} is there twice")
+            self._fail(line, f"the key {key[:100]!r} is repeated")
         top.key = key
 
     def _put(self, value: Any, line: int) -> None:
@@ -279,7 +279,9 @@ class _Builder:
         else:
             return text
         if self._finite and not _is_finite(number):
-            self._fail(line, f"{text[:40]!r} is beyond the range of a double; quote it if a text")
+            self._fail(
+                line, f"{text[:40]!r} is beyond the range of a double; quote it if it is a text"
+            )
         return number
 
 

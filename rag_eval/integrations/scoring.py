@@ -35,7 +35,7 @@ class MetricScore:
         Why the score is null, such as ``missing_field``; empty if there is a score.
     facts : dict
         Metadata of the score: ``passed``, ``threshold``, ``higher_is_better`` and
-        ``null_reason``, without those that are None.
+        ``null_reason``, without values that are None.
     """
 
     metric: MetricId

@@ -131,7 +131,7 @@ class RunReport(FileReport):
             When the run did not keep the data for reports (``view=True``).
         """
         if self.view is None:
-            raise InputError("the run kept no rows to show: give run_file view=True")
+            raise InputError("the run kept no rows for reports: call run_file with view=True")
         page: str | None = face("run.page")(self.view, path, title=title)
         return page
 

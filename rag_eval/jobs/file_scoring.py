@@ -216,8 +216,8 @@ class _FileRun:
         notes = self._columns.notes()
         if self._n_resumed:
             notes = [
-                f"{counted(self._n_resumed, 'row')} scored in an earlier run; ids of later rows "
-                "were not compared with these"
+                f"{counted(self._n_resumed, 'row')} scored in an earlier run; ids of later "
+                "rows were not checked against them"
             ]
         fields = self._stream.report_fields()
         return ScoreFileReport(

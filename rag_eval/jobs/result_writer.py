@@ -100,7 +100,7 @@ class ResultWriter:
         self._before = separator
 
     def finish(self, summary: Callable[[], Mapping[str, Any]]) -> None:
-        """Write what comes after the rows, of which there was at least one."""
+        """Write what comes after the rows, if there was at least one."""
         if self._file is not None:
             end = b"\n" if self._lines else b"\n]," + json_text.dumps(summary())[1:] + b"\n"
             self._file.write(end)

@@ -226,11 +226,11 @@ class RowStream:
         self.totals.add(scores, reasons_in(scores))
 
     def take_up_missing(self, columns: Sequence[int]) -> None:
-        """Note the columns of a part of them that are null for want of a field in all its rows."""
+        """Note the columns of a part of them that are null because all its rows lack a field."""
         self._measured.add_part(columns)
 
     def skip(self, faults: Sequence[RowFault], n_rows: int) -> None:
-        """Count rows that are left out, of which the faults may be the first."""
+        """Count rows that are left out; ``faults`` may be only the first ones."""
         self.n_skipped += n_rows
         self.faults += faults[: KEPT_FAULTS - len(self.faults)]
 

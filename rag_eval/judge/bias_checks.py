@@ -208,15 +208,14 @@ class PositionReport:
 
     def text(self) -> str:
         """In a few lines."""
-        lines = ["order of contexts: " + self.scores.text("as they come", "shuffled")]
+        lines = ["order of contexts: " + self.scores.text("as given", "shuffled")]
         if self.scores.pairs:
             flips = ""
             if self.flipped is not None:
                 flips = f"; {len(self.flipped):,} of {len(self.scores.pairs):,} verdicts flip"
             lines += [
                 f"a shuffle changes a score by {shown(self.mean_abs_change)} on average{flips}",
-                "the judge's own unsteadiness is in this, too: compare it with the spread of "
-                "repeats",
+                "this includes the judge's own variation: compare it with the spread of repeats",
             ]
         lines += _left_out(self.too_few_chunks, "with fewer than two contexts")
         return "\n".join(lines + _left_out(self.scores.failed, "could not be judged"))

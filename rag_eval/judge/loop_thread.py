@@ -76,7 +76,9 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
     loop = uninterrupted(_OWNER.loop)
     if asyncio._get_running_loop() is loop:
         coroutine.close()
-        raise RuntimeError("run was called inside of the judges' loop, which would wait for itself")
+        raise RuntimeError(
+            "run was called inside the judges' event loop, which would wait for itself"
+        )
     ended: concurrent.futures.Future[Result] = concurrent.futures.Future()
     tasks: list[asyncio.Task[Result]] = []
 

@@ -87,9 +87,11 @@ def value_of(
     try:
         value = msgspec.convert(found, shape, strict=False)
     except msgspec.ValidationError as error:
-        raise JudgeFailure("unparsed", f"the reply has another form: {_said(error)}") from None
+        raise JudgeFailure(
+            "unparsed", f"the reply has an unexpected structure: {_said(error)}"
+        ) from None
     if _has_endless(value):
-        raise JudgeFailure("unparsed", "the reply has nan or infinity where a number is wanted")
+        raise JudgeFailure("unparsed", "the reply has nan or infinity where a number is expected")
     complaint = check(value) if check is not None else None
     if complaint:
         raise JudgeFailure("incomplete", one_line(complaint, _MOST_SAID))
@@ -162,7 +164,7 @@ def _said(error: msgspec.ValidationError) -> str:
     """What is wrong and where, without the value that the reply has there."""
     said, _, place = str(error).rpartition(" - at ")
     if said.startswith(("Invalid enum value", "Invalid value")):
-        said = "the value is none of those asked for"
+        said = "the value is not one of the allowed values"
     return one_line(f"{said} - at {place}" if said else place, _MOST_SAID)
 
 
@@ -274,7 +276,7 @@ def _integer(text: str) -> int | float:
 
 
 def _no_number(text: str) -> float:
-    raise _RefusedError(f"has {text}, which is no number")
+    raise _RefusedError(f"has {text}, which is not a number")
 
 
 _DECODER: Final = json.JSONDecoder(

@@ -131,7 +131,9 @@ class SchemaJudge(Protocol):
     """A judge that supports JSON schemas, as those of the adapters do."""
 
     @property
-    def identity(self) -> JudgeIdentity: ...
+    def identity(self) -> JudgeIdentity:
+        """The model and its parameters, as signatures and caches record them."""
+        ...
 
     def __call__(self, prompt: str) -> Awaitable[JudgeReply]: ...
 

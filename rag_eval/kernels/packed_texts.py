@@ -121,7 +121,7 @@ class SparseRows(NamedTuple):
             or not len(indices) == len(values) == n_entries
             or (n_entries and not (indices.min() >= 0 and indices.max() < n_columns))
         ):
-            raise InputError(f"{where} is no valid CSR matrix")
+            raise InputError(f"{where} is not a valid CSR matrix")
         return cls(indptr, np.ascontiguousarray(indices, np.int32), values, (n_rows, n_columns))
 
     @property

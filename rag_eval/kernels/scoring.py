@@ -78,7 +78,7 @@ def may_take_long(batch: SampleBatch, row: int | None = None) -> bool:
 def _steps(batch: SampleBatch, begin: int, end: int) -> list[tuple[int, int, bool]]:
     """Ranges of rows to score one after the other; True for a row that may take long by itself.
 
-    Signals are handled between ranges, each of which takes a second at most. What costs most is to
+    Signals are handled between ranges, and a range takes a second at most. What costs most is to
     hold each sentence of a short text against each place of a long one. Most calls are of few
     texts, and know it at once.
     """
@@ -181,7 +181,7 @@ def _scored(
 
 
 class Evidence(NamedTuple):
-    """What carries one sentence; spans in code points of the original strings, half-open."""
+    """What supports one sentence; spans in code points of the original strings, half-open."""
 
     span: tuple[int, int]
     support: float

@@ -230,7 +230,7 @@ COMPOSITE_THRESHOLDS: Final[dict[Profile, float | None]] = {"overlap": 0.6, "gro
 
 # Options that one profile has, and why the other refuses them.
 _GROUNDED_ONLY: Final = {
-    "language": "the overlap profile reads every language alike",
+    "language": "the overlap profile treats all languages alike",
     "stemmer": "the overlap profile does not stem",
 }
 

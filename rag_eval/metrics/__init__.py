@@ -1,4 +1,4 @@
-"""What is measured: one contract for every metric, one registry, the caller's own."""
+"""What is measured: one contract for every metric, one registry, the caller's."""
 
 from rag_eval.plumbing.late_names import stubbed_names
 

@@ -40,7 +40,7 @@ def metric(
     id : str
         Its name: words of small letters, digits and underscores, joined by dots. It must not be
         taken, and not begin with the name of a tool whose scorers are here, such as ``mastra.``.
-        A function of a module that is defined anew, as in a notebook, takes its own place.
+        A function that is defined again, as in a notebook, replaces its earlier definition.
     batch : bool, default False
         The function gets a list of values per field, one per sample, with None where a sample lacks
         an optional one, and gives a score per sample.
@@ -82,7 +82,7 @@ def metric(
         register(
             Metric(
                 id=id,
-                summary=summary or docstring or "A metric of the caller's own",
+                summary=summary or docstring or "Custom metric",
                 create=_Maker(id, function, given, (low, high), is_batch=batch),
                 fields=given.needed,
                 optional=given.optional,
@@ -92,7 +92,7 @@ def metric(
                 higher_is_better=higher_is_better,
                 range=(low, high),
                 cost="python",
-                source="the caller's own",
+                source="the caller's",
                 version=whole_from_one(version, "version"),
             )
         )
@@ -123,7 +123,7 @@ def _checked_range(given: object) -> tuple[float, float]:
         if isinstance(end, bool) or not isinstance(end, (int, float)) or math.isnan(end):
             raise InputError(f"range must be two numbers (low, high), got {glance(given)}")
     if not low < high:
-        raise InputError(f"range must rise, got {glance(given)}")
+        raise InputError(f"range must be increasing, got {glance(given)}")
     return float(low), float(high)
 
 
@@ -149,7 +149,9 @@ class _Parameters:
             else:
                 (needed if default is parameter.empty else optional).append(name)
         if not needed and not optional:
-            raise InputError(f"metric {owner!r} reads no field: its parameters must name some")
+            raise InputError(
+                f"metric {owner!r} has no parameters: name at least one field of the sample"
+            )
         self.needed, self.optional = tuple(needed), tuple(optional)
         self.options = options
         self.required_options = tuple(required)
@@ -205,7 +207,8 @@ class _Maker:
         found = self._function(**columns, **options)
         if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
             raise InputError(
-                f"metric {self._owner!r} must give a score per sample, got {type(found).__name__}"
+                f"metric {self._owner!r} must return one score per sample, got "
+                f"{type(found).__name__}"
             )
         scores = [self._scored(one) for one in found]
         if len(scores) != len(rows):
@@ -232,7 +235,7 @@ class _Maker:
         low, high = self._bounds
         if not low <= value <= high:
             raise InputError(
-                f"metric {self._owner!r} must give numbers from {low:g} to {high:g}, or None, "
+                f"metric {self._owner!r} must return numbers from {low:g} to {high:g}, or None, "
                 f"got {glance(found)}"
             )
         return value

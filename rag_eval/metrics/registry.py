@@ -1,4 +1,4 @@
-"""Every metric by its id: those of kernels, of other tools, and the caller's own.
+"""Every metric by its id: those of kernels, of other tools, and the caller's.
 
 A family, which is a tool, is imported when one of its names is asked for. Each of its modules lists
 its metrics in ``METRICS``; a scorer that is listed there is known everywhere.
@@ -82,7 +82,7 @@ def _of_family(name: str) -> Metric | None:
 
 
 def all_metrics(profile: Profile = "overlap") -> Iterator[Metric]:
-    """All contracts: those of kernels, tool by tool those of others, the caller's own.
+    """All contracts: those of kernels, tool by tool those of others, the caller's.
 
     Measures of retrieval have any cutoff; those at the usual ones stand for all.
     """
@@ -96,7 +96,7 @@ def all_metrics(profile: Profile = "overlap") -> Iterator[Metric]:
 
 
 def known_metric_ids() -> tuple[MetricId, ...]:
-    """All metrics by their ids, those of the caller's own among them."""
+    """All metrics by their ids, those of the caller among them."""
     return tuple(metric.id for metric in all_metrics())
 
 
@@ -155,7 +155,7 @@ def to_metric_id(name: object) -> MetricId:
         raise InputError(
             f"unknown metric {glance(name)}{hint} (`rag-eval metrics` lists all {len(known)}; "
             f"the usual ones: {', '.join(METRIC_IDS)}"
-            f"{'; one of your own is known once its module was imported' if own else ''})"
+            f"{'; a custom metric is known after its module has been imported' if own else ''})"
         )
     return metric
 
@@ -223,7 +223,7 @@ def bounds_of(metric: MetricId) -> tuple[float, float] | None:
     return found.range
 
 
-# --------------------------------------------------------------------------------- the caller's own
+# --------------------------------------------------------------------------------- the caller's
 
 
 def register(metric: Metric) -> None:
@@ -232,21 +232,22 @@ def register(metric: Metric) -> None:
     Raises
     ------
     InputError
-        When its id is taken or no id.
+        When its id is already taken or no id.
     """
     if not isinstance(metric, Metric):
-        raise InputError(f"a ScorerSpec was wanted, got {type(metric).__name__}")
+        raise InputError(f"expected a ScorerSpec, got {type(metric).__name__}")
     _own[_free_name(metric.id)] = metric
 
 
 def _free_name(name: object) -> MetricId:
     if not isinstance(name, str) or not _OWN_NAME.fullmatch(name):
         raise InputError(
-            f"a metric id must be words of small letters, digits and underscores, joined by dots, "
+            "a metric id must consist of lowercase words (letters, digits, underscores) "
+            "joined by dots, "
             f"got {name!r:.80}"
         )
     if _found(name) is not None:
-        raise InputError(f"metric id {name!r} is taken")
+        raise InputError(f"metric id {name!r} is already taken")
     if name.partition(".")[0] in FAMILIES:
         raise InputError(
             f"metric id {name!r}: names that begin with {name.partition('.')[0]}. are those of "
@@ -256,13 +257,13 @@ def _free_name(name: object) -> MetricId:
 
 
 def unregister(metric: MetricId) -> None:
-    """Forget a metric of the caller's.
+    """Forget a custom metric.
 
     Raises
     ------
     InputError
-        When there is none of that id.
+        When there is no metric with that id.
     """
     if metric not in _own:
-        raise InputError(f"{metric!r} is no metric that was registered")
+        raise InputError(f"{metric!r} is not a registered metric")
     del _own[metric]

@@ -95,7 +95,7 @@ def _draw(prefix: bytes, ordinal: int) -> int:
 
 
 def unjudged_scores(plan: Plan, metric: MetricId, native: Scores) -> Scores:
-    """What rows carry that are not judged: a probability, or else the verdict 1 or 0."""
+    """The score of rows that are not judged: a probability, or else the verdict 1 or 0."""
     if metric in plan.calibrations:
         return np.asarray(plan.calibrations[metric].probabilities(native), np.float64)
     return verdicts_of(native, _native_cut(plan, metric))

@@ -63,7 +63,7 @@ class Kind:
     form: type | None = None
 
     def fits_toml(self, value: object) -> bool:
-        """Whether a value of ``rag-eval.toml`` is of the right type; true is no number."""
+        """Whether a value of ``rag-eval.toml`` is of the right type; true is not a number."""
         is_flag = isinstance(value, bool)
         return isinstance(value, self.in_toml) and is_flag <= (bool in self.in_toml)
 
@@ -315,7 +315,7 @@ def _checked(value: Any, option: Option) -> Any:
     if kind.by_metric:
         if not isinstance(value, Mapping):
             raise InputError(
-                f"{name} must be a mapping of metrics, got {type(value).__name__}; wanted "
+                f"{name} must be a mapping of metrics, got {type(value).__name__}; expected "
                 "{'faithfulness': ...}"
             )
         return _renamed(value, name, to_metric_id)
@@ -334,8 +334,8 @@ def normalized(options: Mapping[str, Any], owner: str, form: type) -> dict[str, 
     TypeError
         For a name that is no option of ``form``; the message suggests the nearest.
     InputError
-        For an unknown metric, two spellings with different values, or a value that is none of its
-        option.
+        For an unknown metric, two spellings with different values, or a value that is invalid for
+        its option.
     """
     known = declared(form)
     return {

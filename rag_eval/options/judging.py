@@ -131,7 +131,7 @@ def make_judging(options: Mapping[str, Any], columns: tuple[MetricId, ...]) -> J
     Raises
     ------
     InputError
-        For a value that is none of its option, naming both.
+        For an invalid value of an option, naming both.
     UnsupportedModeError
         When a judge is needed and none was given.
     """
@@ -212,7 +212,7 @@ def _judged_columns(
         if metric in given:
             return bool(given[metric] == "llm")
         if mode == "hybrid":
-            # The caller's own list of modes stands in for ours.
+            # The list of modes of the caller replaces ours.
             return not given and metric in HYBRID_JUDGED
         if mode == "llm":
             return can_be_judged(metric)

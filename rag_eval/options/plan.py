@@ -93,8 +93,8 @@ def metric_list(metrics: Iterable[str] | None) -> tuple[MetricId, ...]:
         return METRIC_IDS
     if isinstance(metrics, (str, bytes)) or not isinstance(metrics, Iterable):
         raise InputError(
-            f"metrics must be a list of metric ids, got {glance(metrics)}; "
-            "wanted ['faithfulness', ...]"
+            f"metrics must be a list of metric ids, got {glance(metrics)}; expected "
+            "['faithfulness', ...]"
         )
     return tuple(to_metric_id(name) for name in metrics)
 

@@ -51,7 +51,8 @@ def chosen_scorers(
     Raises
     ------
     InputError
-        For an option that a scorer does not have, lacks, or whose value is none of it.
+        For an option that a scorer does not have, a required option that is missing, or an invalid
+        value.
     """
     if are_of_kernels(columns):
         return {}

@@ -100,7 +100,7 @@ class _ColumnFormat(ABC):
     def assemble(
         self, parts: Sequence[OwnFile], file: IO[bytes], input_changes: Sequence[str]
     ) -> None:
-        """Write the rows of all parts, grouped anew."""
+        """Write the rows of all parts in new groups."""
         import pyarrow.compute  # noqa: F401  # not loaded with the package
 
         tables = regrouped(self._pa, _batches(self._pa, parts, self._check))

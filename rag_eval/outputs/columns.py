@@ -60,11 +60,11 @@ class ScoreColumns:
         columns = cls(plan, tuple(extra), prefix)
         for name in extra:
             if list(extra).count(name) > 1:
-                raise InputError(f"column {name!r} is asked for twice")
+                raise InputError(f"column {name!r} is requested twice")
             if name == ID:
                 raise InputError(
-                    f"column {name!r} of the input has the name of a column of the scores; the ids "
-                    "are always there"
+                    f"column {name!r} of the input has the name of a column of the scores; the "
+                    "ids are always included"
                 )
             columns.check_apart(name, "--prefix")
         return columns

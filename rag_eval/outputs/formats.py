@@ -53,7 +53,9 @@ def format_of(path: Path, columns: ScoreColumns, signature: Signature) -> RowFor
         )
     if name.endswith((".parquet", ".arrow")):
         if name != path.name.lower():
-            raise InputError(f"{path}: {Path(name).suffix} files are packed inside; leave out .gz")
+            raise InputError(
+                f"{path}: {Path(name).suffix} files are compressed internally; leave out .gz"
+            )
         from rag_eval.outputs.arrow_rows import ArrowFormat, ParquetFormat
 
         kind = ParquetFormat if name.endswith(".parquet") else ArrowFormat

@@ -1,4 +1,4 @@
-"""An append-only file of records, each of which is there as a whole or not at all."""
+"""An append-only file of records; each record is there as a whole or not at all."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
     row_digest: int
     score_bytes: int
     score_digest: int
-    missing: list[int] = []  # the columns that are null in every row for want of a field
+    missing: list[int] = []  # the columns that are null in every row because a field is missing
 
 
 class _PartFile:
@@ -155,7 +155,7 @@ class PartedFile:
     # ------------------------------------------------------------------------------- begin
 
     def begin(self, *, resume: bool, restart: bool) -> None:
-        """Take up what is there, or begin anew.
+        """Continue what is there, or start over.
 
         Raises
         ------
@@ -172,8 +172,8 @@ class PartedFile:
                 return
             if not resume:
                 raise InputError(
-                    f"{self.folder} holds an unfinished run ({_rows_text(recorded.records)}); go "
-                    "on with --resume, or leave it behind with --restart"
+                    f"{self.folder} holds an unfinished run ({_rows_text(recorded.records)}); "
+                    "continue it with --resume, or discard it with --restart"
                 )
             self._check_same(recorded.records[0])
             self._take_up(recorded)

@@ -75,7 +75,7 @@ class SampleIssue(JsonRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleDiagnostics:
-    """All remarks on a data set.
+    """All remarks on a dataset.
 
     Rules of thumb with fixed limits, no statistics: that a sample tells two systems apart in one
     run does not say that it would in the next, and outcomes of few systems say little of others.

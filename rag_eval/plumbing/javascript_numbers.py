@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Final
 
-# Wide enough for any double below 1e21 with ten decimals, whatever the caller's own context is.
+# Wide enough for any double below 1e21 with ten decimals, whatever the caller's context is.
 _EXACT: Final = Context(prec=40)
 
 

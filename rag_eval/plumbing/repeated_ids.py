@@ -82,5 +82,6 @@ class RepeatedIds:
         rows = "row has" if self.count == 1 else "rows have"
         least = "at least " if self._is_full else ""
         return (
-            f"{least}{self.count:,} {rows} the id of an earlier one: {', '.join(self.names)}{more}"
+            f"{least}{self.count:,} {rows} the same id as an earlier row: "
+            f"{', '.join(self.names)}{more}"
         )

@@ -142,7 +142,7 @@ class MetricAggregate(Aggregate):
     def of(
         cls, metric: MetricId, statistics: ScoreStatistics, n_rows: int, n_passed: int
     ) -> MetricAggregate:
-        """From the statistics of ``n_rows`` rows, of which ``n_passed`` passed."""
+        """From the statistics of ``n_rows`` rows; ``n_passed`` of them passed."""
         fields = _fields(statistics, n_rows, n_passed, bounds_of(metric))
         return cls(metric_id=metric, null_rate=_share(n_rows - statistics.n, n_rows), **fields)
 
@@ -171,7 +171,7 @@ class CompositeAggregate(Aggregate):
 
     @classmethod
     def of(cls, statistics: ScoreStatistics, n_rows: int, n_passed: int) -> CompositeAggregate:
-        """From the statistics of ``n_rows`` rows, of which ``n_passed`` passed."""
+        """From the statistics of ``n_rows`` rows; ``n_passed`` of them passed."""
         return cls(**_fields(statistics, n_rows, n_passed, (0.0, 1.0)))
 
 

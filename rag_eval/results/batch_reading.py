@@ -118,7 +118,7 @@ class Tally:
         self._last = result
 
     def summary(self, beside: Mapping[str, Any]) -> BatchSummary:
-        """The statistics of the rows, of which there was at least one."""
+        """The statistics of the rows, if there was at least one."""
         assert self._last is not None
         n_rows, n_passed = len(self.columns.passed), sum(self.columns.passed)
         notes = beside.get("notes")

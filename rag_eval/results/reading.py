@@ -31,7 +31,7 @@ HOW_TO: Final = "to write a result file: rag-eval run DATA --output results.json
 _HEAD: Final = b'{"results":[\n'
 _END: Final = b"],"
 
-# Fields of which a whole file has one, and a row none.
+# Fields that a file has once, and a row never.
 _DOCUMENT: Final = {"results", "aggregates", "baseline"}
 
 # What else comes through a pipe; both need a file, or to be unpacked by another program.

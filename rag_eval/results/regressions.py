@@ -159,7 +159,7 @@ def check_signatures(
     differences = current.differences(theirs, compared)
     if differences:
         raise SignatureMismatchError(
-            "this run and the baseline were scored with different settings (here "
+            "this run and the baseline were scored with different settings (this run first: "
             + "; ".join(differences)
             + f"). Use the same settings for both, or accept the difference with {_ACCEPT}"
         )
@@ -198,7 +198,7 @@ def compare_means(
 def mean_regression(
     metric: MetricId, before: float, now: float, threshold: float, *, unscored: bool = False
 ) -> MetricRegression:
-    """One metric's means held against each other; ``unscored``: the baseline has no scores."""
+    """The means of one metric in both runs; ``unscored``: the baseline has no scores."""
     delta = now - before
     return MetricRegression(
         metric_id=metric,

@@ -113,7 +113,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceEvidence:
-    """What carries one sentence of a claim.
+    """What supports one sentence of a claim.
 
     Spans count code points of the original strings, half-open: ``answer[begin:end]``.
 
@@ -190,7 +190,7 @@ class MetricResult:
         Relevance of each chunk to the question, for the metrics of the grounded profile that are
         made of it; for context_precision with the ground truth read with the question.
     evidence : tuple of SentenceEvidence, optional
-        What carries each sentence of the answer, or, for context_recall, of the ground truth that
+        What supports each sentence of the answer, or, for context_recall, of the ground truth that
         scored best; grounded profile.
     losses : Losses, optional
         What the answer as a whole lacks, which faithfulness weighs; grounded profile.

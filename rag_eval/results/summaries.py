@@ -338,6 +338,6 @@ def _way_out(old: str, new: str, differences: Iterable[str]) -> str:
         )
     earlier = new if int(found[1]) < int(found[2]) else old
     return (
-        f"The scores of {earlier} are of an earlier version. Score its samples again with the "
-        f"flags you used (such as --profile): rag-eval run SAMPLES --output {earlier}"
+        f"{earlier} was scored by an earlier version. Score its samples again with the same "
+        f"options (such as --profile): rag-eval run SAMPLES --output {earlier}"
     )

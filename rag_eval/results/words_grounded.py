@@ -159,8 +159,8 @@ def _faithfulness(facts: RowFacts, score: float) -> Words:
 def _hallucination_rate(facts: RowFacts, score: float) -> Words:
     sentences = facts.details.answer or []
     words = (
-        f"{three_decimals(score)} of the answer's sentences have a support of 0.60 or more "
-        "(1 means no hallucination; citation labels are not counted)."
+        f"{three_decimals(score)} of the answer's sentences have a support of 0.60 or more (1 "
+        "= no hallucination; citation labels are not counted)."
     )
     return _of_sentences("hallucination_rate", words, sentences, facts.answer)
 

@@ -27,7 +27,7 @@ SENTENCE_SIGNALS: Final[dict[MetricId, tuple[str, Severity]]] = {
     "hallucination_rate": ("hallucination-unsupported", "critical"),
     "context_recall": ("context-recall-missing", "warning"),
 }
-"""The signal of a sentence that contexts do not carry, by the metric that it counts for."""
+"""The signal of a sentence that contexts do not support, by the metric that it counts for."""
 _LOW_SCORES: Final[dict[MetricId, str]] = {
     "answer_relevance": "Answer may not be relevant to the question",
     "context_precision": "Relevant chunks come late, or none is relevant",

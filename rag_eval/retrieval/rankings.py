@@ -120,7 +120,7 @@ def evaluate_rankings(
     measures : iterable of str
         Names as :func:`rag_eval.retrieval.parse_measure` takes them.
     missing : {"skip", "zero"}
-        What becomes of judged queries that the run lacks.
+        How to count judged queries that the run lacks.
     relevance_level : int
         From this grade on a document is relevant; nDCG and ERR read the grades themselves.
     gain : {"linear", "exponential"}
@@ -135,8 +135,8 @@ def evaluate_rankings(
     Raises
     ------
     InputError
-        Ids are neither all strings nor all whole numbers, a grade is no whole number, a score is
-        no number, or an option or a measure is not known.
+        Ids are neither all strings nor all whole numbers, a grade is not a whole number, a score is
+        not a number, or an option or a measure is not known.
     """
     chosen = parse_measures(measures)
     rules = RankingRules(relevance_level, gain, max_grade, p)
@@ -233,7 +233,7 @@ def _distinct(ranking: Ranking) -> Mapping[DocId, Any]:
         return ranking
     if not isinstance(ranking, (list, tuple)):
         raise InputError(
-            "what a run has for a query must be a mapping of scores or a list of ids, got "
+            "the ranking of a query must be a mapping of scores or a list of ids, got "
             f"{type(ranking).__name__}"
         )
     # True and 1.0 equal 1, and would not be seen afterwards.

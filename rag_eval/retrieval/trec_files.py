@@ -79,8 +79,8 @@ def write_run(
     Raises
     ------
     InputError
-        A name is empty, holds white space or is no Unicode text; a score is no number; or the file
-        cannot be written.
+        A name is empty, holds white space or is not Unicode text; a score is not a number; or the
+        file cannot be written.
     """
     last = _name(tag, "tag")
     with atomic_file(path) as file:

@@ -109,7 +109,7 @@ def trimmed(text: str) -> str:
 
 
 def utf16_length(text: str) -> int:
-    """``text.length``: code units of UTF-16, of which characters beyond U+FFFF have two."""
+    """``text.length``: code units of UTF-16; characters beyond U+FFFF have two."""
     if text.isascii():
         return len(text)
     return len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -178,7 +178,7 @@ class _Reader:
     def _group_end(self) -> str:
         self.place += 1
         if len(self.dot_all) == 1:
-            self._refuse("a group is closed that was not opened")
+            self._refuse("a closing parenthesis without a group")
         self.dot_all.pop()
         self.repeatable = True
         return ")"
@@ -293,7 +293,7 @@ class _Reader:
                 self._refuse("a range of a class is out of order")
             return f"{_literal(first)}-{_literal(last)}"
         if self.unicode:
-            self._refuse("a range of a class has a class at its end")
+            self._refuse("a range of a class ends in a class")
         ends = [end if isinstance(end, str) else _literal(end) for end in (first, last)]
         return rf"{ends[0]}\-{ends[1]}"
 

@@ -77,8 +77,8 @@ def load_lexicon(source: Mapping[str, float] | str | Path | None = None) -> Lexi
     Raises
     ------
     InputError
-        For what is no number, a word with two values, no words at all, or a file that cannot be
-        read; the message names the word or the line.
+        For a value that is not a number, a word with two values, no words at all, or a file that
+        cannot be read; the message names the word or the line.
     """
     if source is None:
         return _own_lexicon()
@@ -127,7 +127,7 @@ def _entries(owner: str, text: str) -> Iterable[tuple[str, str, Any]]:
         try:
             yield where, word, float(value)
         except ValueError:
-            raise InputError(f"{where}: {glance(value)} is no number") from None
+            raise InputError(f"{where}: {glance(value)} is not a number") from None
 
 
 def _checked(entries: Iterable[tuple[str, Any, Any]]) -> Lexicon:

@@ -79,7 +79,7 @@ def score_blocks(
     """Score blocks and give them back in the order they came.
 
     The caller's thread reads; ``score`` packs and scores on ``threads`` threads, and the GIL is
-    released while a block is scored. One thread means the caller's own, unless ``reads_apart``:
+    released while a block is scored. One thread means the caller's, unless ``reads_apart``:
     where rows are read from files and written to others, that goes on meanwhile. The first block
     that cannot be scored ends the run.
 

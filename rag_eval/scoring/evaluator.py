@@ -34,7 +34,7 @@ def evaluate_batch(
     samples : iterable of dict, mapping or EvalSample, in any mix; or a table
         A list or tuple is kept by reference, and so are the columns of a table (an object with
         ``__arrow_c_stream__``, such as those of pyarrow, polars and duckdb; a frame of pandas; a
-        data set of Hugging Face); of a generator the packed texts are kept; with
+        dataset of Hugging Face); of a generator the packed texts are kept; with
         ``keep_texts=False`` nothing is, and rows cannot be opened.
     metrics : iterable of str, optional
         Metric ids in snake_case or camelCase; all seven by default.

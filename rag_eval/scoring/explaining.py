@@ -209,7 +209,7 @@ def _details(
         return found, _absent_said(words, batch) if batch.absent else words, None, None
     from rag_eval.results import words_grounded
 
-    # Of the row alone: the stems of a whole batch would be found anew for every row.
+    # Of the row alone: the stems of a whole batch would be computed again for every row.
     batch = batch.row(place)
     details = kernels.grounded_details(batch, 0, settings, metrics)
     words = partial(words_grounded.words_of_row, details, batch, settings)

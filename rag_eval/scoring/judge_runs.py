@@ -290,7 +290,7 @@ def _faults_among(origin: FileOrigin, begin: int, end: int) -> list[RowFault]:
 
 
 def _finished_rows(block: ScoredBlock) -> int:
-    """How many rows come before the first one that nobody was asked about any more."""
+    """How many rows come before the first one that was not judged any more."""
     assert block.judged is not None
     for index, row in enumerate(block.judged):
         if any(found.failure == NullReason.JUDGE_INTERRUPTED for found in row.values()):

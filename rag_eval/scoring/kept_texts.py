@@ -37,7 +37,7 @@ class RowStore(Protocol):
 
 
 class ListedRows:
-    """Rows of the caller's own list: nothing is copied."""
+    """Rows of the caller list: nothing is copied."""
 
     __slots__ = ("_needs", "_samples")
 
@@ -54,7 +54,7 @@ class ListedRows:
         return self._samples[row]
 
     def packed(self, row: int) -> tuple[SampleBatch, int]:
-        """The row alone, packed anew."""
+        """The row alone, packed again."""
         return read_rows([self._samples[row]], row, self._needs).pack(), 0
 
     def fields(self, row: int, names: Sequence[str]) -> Fields:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MISSING: Final = int(NullReason.MISSING_FIELD)
 _TRUTH: Final = "ground_truth"
 # Names that are nearer than this are one name, misspelt: "anwser". Other tools have columns named
-# much like the ground truth, which many data sets do without: "ground_truth_contexts".
+# much like the ground truth, which many datasets do without: "ground_truth_contexts".
 _NEAR: Final = 0.8
 _NEAR_TRUTH: Final = 0.85
 _MOST_COLUMNS: Final = 1000
@@ -44,7 +44,7 @@ _RESULT_COLUMNS: Final = {"compositeScore", "composite_score"}
 
 
 class Measurability:
-    """Which metrics of a run have been null for want of a field in every row so far.
+    """Which metrics of a run have been null because a field is missing in every row so far.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Measurability:
 
     @property
     def metrics(self) -> tuple[MetricId, ...]:
-        """The metrics that are null in every row for want of a field."""
+        """The metrics that are null in every row because a field is missing."""
         if not self._has_rows:
             return ()
         columns = zip(self._plan.columns, self._null, strict=True)
@@ -109,7 +109,7 @@ class Measurability:
         return {metric: self._reason(metric, found) for metric in self.metrics}
 
     def known_text(self, found: FoundFields) -> str:
-        """``not measured: …`` for metrics of which the columns of all rows say so; or nothing."""
+        """``not measured: …`` for metrics that no row could be scored by; or nothing."""
         if not found.names_all:
             return ""
         fields = [found.fields]
@@ -132,7 +132,7 @@ class Measurability:
     def _is_left_out(self, metric: MetricId, found: Sequence[FieldMap]) -> bool:
         """Whether a default metric lacks a field that no column of the data can be.
 
-        Few data sets have the ground truth, so that other columns do not matter to it.
+        Few datasets have the ground truth, so that other columns do not matter to it.
         """
         if metric in self._named:
             return False
@@ -141,7 +141,7 @@ class Measurability:
         return is_plain or self._lacks_truth(metric, found)
 
     def _lacks_truth(self, metric: MetricId, found: Sequence[FieldMap]) -> bool:
-        """Whether it is a default metric, and null for want of the ground truth."""
+        """Whether it is a default metric, and null because the ground truth is missing."""
         if metric in self._named or _TRUTH not in needed_fields(self._plan.specs[metric]):
             return False
         absent = self._needs_absent(metric, found)
@@ -212,7 +212,7 @@ class Measurability:
             )
 
     def wrong(self, found: Sequence[FieldMap]) -> list[MetricId]:
-        """The metrics of which it is an error that no row could be measured."""
+        """The metrics for which it is an error that no row was measured."""
         left_out = self.left_out(found)
         return [] if self._allowed else [name for name in self.metrics if name not in left_out]
 

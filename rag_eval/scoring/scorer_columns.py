@@ -106,7 +106,7 @@ def _one_by_one(
         except InputError as error:
             raise SampleError(block.name(places[index]), str(error)) from None
         except Exception as error:
-            # A defect of the scorer, as a rule of the caller's own: where it showed is said.
+            # A defect of the scorer, as a rule of the caller: where it showed is said.
             error.add_note(f"while {chosen.spec.id} scored {block.name(places[index])}")
             raise
         if found.score is None:

@@ -252,7 +252,9 @@ class _GroupTotals(NamedTuple):
 def _group_totals(values: npt.ArrayLike, groups: npt.ArrayLike | None) -> _GroupTotals:
     rows = np.asarray(values, np.float64)
     if rows.ndim not in (1, 2):
-        raise InputError(f"values must be a column or columns, got {rows.ndim} dimensions")
+        raise InputError(
+            f"values must be a one- or two-dimensional array, got {rows.ndim} dimensions"
+        )
     rows = rows[:, np.newaxis] if rows.ndim == 1 else rows
     if np.isinf(rows).any():
         raise InputError("values must be finite or NaN, got an infinite value")
@@ -269,7 +271,9 @@ def _group_totals(values: npt.ArrayLike, groups: npt.ArrayLike | None) -> _Group
         return _GroupTotals(means, reaches, above, given.astype(np.float64))
     numbers = np.asarray(groups)
     if numbers.shape != (len(rows),):
-        raise InputError(f"groups must be one per row, {len(rows)}, got shape {numbers.shape}")
+        raise InputError(
+            f"groups must have one value for each of {len(rows)} rows, got shape {numbers.shape}"
+        )
     known, places = np.unique(numbers, return_inverse=True)
     sums, counts = np.zeros((2, len(known), rows.shape[1]))
     np.add.at(sums, places, above)

@@ -53,7 +53,7 @@ def difference_interval(
         ``method`` is one of:
 
         ``plus_two``
-            Independent rows, 3 or more of which differ: the t interval after adding two rows, one
+            Independent rows, if at least 3 differ: the t interval after adding two rows, one
             gain and one loss as large as the largest difference. Where most rows tie, the few that
             do not tell too little of the spread, and the plain t interval is too short. For
             differences of -1, 0 and 1 it is Bonett and Price's, with t for the normal.

@@ -46,7 +46,7 @@ def group_numbers(groups: Iterable[object]) -> Whole:
 
 
 def without_rounding(columns: Floats) -> Floats:
-    """Differences (R, M), those of which nothing but rounding is left as 0.
+    """Differences (R, M); those that are only rounding errors are 0.
 
     Means over repeats of the same scores can differ in their last bits, and no row moved.
     """

@@ -1,6 +1,6 @@
 """Where resamples come from: a size and a seed in, drawn places out, some resamples at a time.
 
-A bootstrap takes any of these, or places of the caller's own: so the resamples of another tool can
+A bootstrap takes any of these, or places of the caller: so the resamples of another tool can
 be used to the last one.
 """
 
@@ -89,7 +89,7 @@ def checked_places(places: object, n_groups: int) -> Whole:
     found = np.asarray(places)
     if found.ndim != 2 or found.shape[1] != n_groups or found.dtype.kind not in "iu":
         raise InputError(
-            f"indices must be integers in rows of {n_groups}, one for each group, got "
+            f"indices must be an integer array with {n_groups} columns, one for each group, got "
             f"{found.dtype} of shape {found.shape}"
         )
     if found.size and not 0 <= found.min() <= found.max() < n_groups:

@@ -209,13 +209,15 @@ def _matrix(ratings: Ratings, measurement: Measurement) -> Floats:
     try:
         values = np.array(ratings, np.float64)
     except (TypeError, ValueError):
-        raise InputError("ratings must be numbers, as many for each coder") from None
+        raise InputError(
+            "ratings must be numbers, with the same number of ratings for each coder"
+        ) from None
     if values.ndim != 2:
         raise InputError("ratings must have a row for each coder and a column for each unit")
     if np.isinf(values).any():
         raise InputError("ratings must be finite")
     if measurement == "ratio" and (values < 0).any():
-        raise InputError("ratings below 0 have no ratio; measure them as intervals")
+        raise InputError("measurement 'ratio' needs ratings of at least 0; use 'interval'")
     return values
 
 

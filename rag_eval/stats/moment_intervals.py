@@ -17,7 +17,7 @@ FEWEST_OTHERS: Final = 3
 """With fewer rows off the most frequent score, an interval is only indicative."""
 
 # Weight, in rows, of the greatest variance that the mean allows. Without it a column in which few
-# rows differ looks far too certain: at 20 rows of which 4 are above 0 intervals of 95 % held the
+# rows differ looks far too certain: with 20 rows, 4 of them above 0, intervals of 95 % held the
 # mean 90 times of 100, with it 97 times. At 50 rows inside of the range it costs 5 % of width.
 _PRIOR_ROWS: Final = 0.5
 # Scores that are 0 or 1 have the variance mean * (1 - mean), but for rounding.

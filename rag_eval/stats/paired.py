@@ -146,7 +146,9 @@ def sign_flip_test(
     """
     column = np.asarray(differences, np.float64)
     if column.ndim != 1:
-        raise InputError(f"differences must be one column, got {column.ndim} dimensions")
+        raise InputError(
+            f"differences must be a one-dimensional array, got {column.ndim} dimensions"
+        )
     (result,) = sign_flip_tests(
         column[:, np.newaxis],
         clusters=clusters,
@@ -227,7 +229,9 @@ def sign_flip_tests(
     """
     columns = np.asarray(differences, np.float64)
     if columns.ndim != 2:
-        raise InputError(f"differences must be rows of columns, got {columns.ndim} dimensions")
+        raise InputError(
+            f"differences must be a two-dimensional array, got {columns.ndim} dimensions"
+        )
     if np.isinf(columns).any():
         raise InputError("differences must be finite, or NaN where a pair lacks a score")
     resampling = Resampling(seed=seed, n_resamples=n_resamples)

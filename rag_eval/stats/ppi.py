@@ -74,7 +74,7 @@ def ppi_mean(
     strata : array-like of int, shape (n,), optional
         The stratum of each labelled row, where a number of rows was drawn from each.
     target : {"rows", "population"}
-        The mean of these N rows, of which a share is known (finite population correction); or of
+        The mean of these N rows, part of them known (finite population correction); or of
         the population that they were drawn from.
     weight : float, optional
         What a score counts. By default chosen by least squares on the labelled rows (tuned): as
@@ -87,7 +87,7 @@ def ppi_mean(
         In (0, 1).
     clusters : array-like, shape (N,), optional
         What each row belongs to, for the population alone: these rows are given as they are.
-        Strata are not made use of then, which errs on the safe side.
+        Strata are not used then, which gives wider intervals.
     bounds : (float, float), optional
         Least and greatest possible label; by default 0 and 1 if all labels lie there, and none
         elsewhere.

@@ -169,9 +169,7 @@ def _probabilities(
 ) -> Floats:
     if given is None:
         if has_strata:
-            raise InputError(
-                "strata need probabilities: for each stratum the drawn share of its rows"
-            )
+            raise InputError("strata need probabilities: the share of rows drawn from each stratum")
         return np.full(len(rows), len(rows) / n_rows)
     found = _numbers(given, "probabilities")
     if len(found) == n_rows:

@@ -18,7 +18,7 @@ class MeanEstimate(NamedTuple):
     """An estimated mean label, and what its bounds are made of.
 
     ``label_mean`` is that of labels alone. ``n_groups`` are independent labels, or clusters, and
-    ``n_informative`` those that carry the spread. ``missed`` is the mean probability that a
+    ``n_informative`` those that determine the spread. ``missed`` is the mean probability that a
     labelled row had of not being drawn, 1 if rows stand for a population.
     """
 
@@ -62,7 +62,7 @@ def mean_label_interval(
 
 
 def n_informative(residuals: Floats) -> float:
-    """Rows that carry the spread: (sum of squares)² by the sum of fourth powers.
+    """Rows that determine the spread: (sum of squares)² by the sum of fourth powers.
 
     Of some equal residuals among zeros it is their number; of a share of a few ones about theirs.
     """

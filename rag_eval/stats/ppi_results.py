@@ -33,7 +33,8 @@ class PpiEstimate:
     equivalent_labels : float or None
         So many labels, drawn the same way, would do as well without scores.
     n_informative : float
-        Rows that carry the spread of the corrected labels: their number if all carried alike.
+        Rows that determine the spread of the corrected labels: their number if all contributed
+        equally.
     remarks : tuple of str
         Why the interval should be taken with care; empty where nothing speaks against it.
     """

@@ -144,9 +144,11 @@ def _word(stream: int, number: int) -> int:
 def _finite_rows(values: npt.ArrayLike) -> Floats:
     rows = np.asarray(values, np.float64)
     if rows.ndim != 2:
-        raise InputError(f"resampled numbers must be rows of columns, got {rows.ndim} dimensions")
+        raise InputError(
+            f"resampled numbers must be a two-dimensional array, got {rows.ndim} dimensions"
+        )
     if not np.isfinite(rows).all():
-        raise InputError("resampled numbers must be finite; a group without a value is 0")
+        raise InputError("resampled numbers must be finite; use 0 for a group without a value")
     return rows
 
 

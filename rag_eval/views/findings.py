@@ -22,7 +22,7 @@ def row_findings(result: EvalResult) -> dict[str, list[str]]:
     """Lines under the metric they are about, or under ``answer`` and ``ground truth``.
 
     Signals with their evidence, and checks that failed; and of a metric that did not pass the
-    sentences that contexts do not carry, unless signals quote them.
+    sentences that contexts do not support, unless signals quote them.
     """
     found = {name: list(_of_metric(metric)) for name, metric in result.metrics.items()}
     found["answer"] = _sentence_lines(result, _OF_ANSWER, answer_sentences)
@@ -62,7 +62,7 @@ def check_line(finding: Mapping[str, Any]) -> str:
 def _sentence_lines(
     result: EvalResult, names: Iterable[MetricId], sentences_of: _Sentences
 ) -> list[str]:
-    # Sentences may have to be looked for anew, which takes longer than all else.
+    # Sentences may have to be searched again, which takes longer than everything else.
     metrics = [result.metrics[name] for name in names if name in result.metrics]
     signals = [signal for metric in metrics for signal in metric.signals]
     if all(metric.passed for metric in metrics) or any(signal.evidence for signal in signals):

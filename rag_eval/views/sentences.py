@@ -1,7 +1,7 @@
-"""The sentences of a result's answer, or ground truth, in; what carries each of them, out.
+"""The sentences of a result's answer, or ground truth, in; what supports each of them, out.
 
 A result of the grounded profile has evidence. Where it was not kept, or is of other texts, and in
-the overlap profile, it is found anew from the texts of the sample.
+the overlap profile, it is recomputed from the texts of the sample.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _OF_ANSWER: Final[tuple[MetricId, ...]] = ("faithfulness", "hallucination_rate")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceView:
-    """One sentence and how far the contexts carry it.
+    """One sentence and how far the contexts support it.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class SentenceView:
         Overlap: unsupported where
         hallucination_rate counts it (0.15 by default), weak where faithfulness warns of it (0.30).
     chunk : int or None
-        The context that carries it best; None where none does.
+        The context that supports it best; None if none does.
     window : (int, int) or None
         The best passage of that context, in code points; None where the whole context counts.
     missing_numbers, missing_names : tuple of str

@@ -34,7 +34,7 @@ def test_info_of_a_cache(filled: Path) -> None:
     path, entries, times = done.stdout.splitlines()
     assert path == str(filled)
     assert entries.startswith("3 replies, 0.0 MB")
-    assert times == "kept from 2027-01-15T08:00:00Z to 2027-01-15T08:00:00Z"
+    assert times == "cached from 2027-01-15T08:00:00Z to 2027-01-15T08:00:00Z"
 
 
 def test_info_as_json(filled: Path) -> None:

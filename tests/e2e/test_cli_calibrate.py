@@ -204,8 +204,8 @@ def test_few_labels_come_with_a_warning(tmp_path: Path, scores: Path) -> None:
     assert done.exit_code == 0
     assert done.stderr.splitlines() == [
         f"note: 40 of 60 rows in {scores} have no label",
-        f"note: 1 of 21 labels in {labels} have no row",
-        "warning: only 20 labels: threshold and probabilities are rough; 30 and more are wanted",
+        f"note: 1 of 21 labels in {labels} have no matching row",
+        "warning: only 20 labels: threshold and probabilities are rough; use at least 30",
     ]
 
 
@@ -259,7 +259,8 @@ def test_tables(tmp_path: Path, field: str, name: str, label_name: str) -> None:
         (table if ".csv" in label_name else json_lines)(labels, LABELS)
     done = run(scores, labels, "--format", "json", "--group-field", "topic")
     assert done.stderr == (
-        f"note: {scores} has no signature: for which settings the calibration holds is not known\n"
+        f"note: {scores} has no signature, so it is unknown for which settings the calibration "
+        "holds\n"
     )
     found = Calibration.from_dict(json.loads(done.stdout))
     assert found.threshold_interval == (
@@ -287,7 +288,9 @@ def test_fields_of_other_names(tmp_path: Path) -> None:
     assert run(tmp_path / "s.json", labels, *fields).exit_code == 0
     done = run(tmp_path / "s.json", labels)
     assert done.exit_code == 2
-    assert "s.json: id 'x' is in results[0] and in results[1]; wanted each once" in done.stderr
+    assert (
+        "s.json: id 'x' is in results[0] and in results[1]; it must occur only once" in done.stderr
+    )
 
 
 def test_numbers_are_ids_too(tmp_path: Path) -> None:
@@ -340,13 +343,13 @@ def test_labels_of_other_rows(tmp_path: Path, scores: Path) -> None:
         ([*LABELS[:3], LABELS[1]], [], 'id \'q1\' is in line 2 ("q1") and in line 4 ("q1")'),
         ([{"id": None, "label": 1}], [], "line 1: id is missing"),
         ([{"id": 1.5, "label": 1}], [], "line 1: id must be a str or a whole number, got float"),
-        ([{"id": "q1", "label": None}], [], 'line 1 ("q1"): label is missing; wanted 0 or 1'),
-        ([{"id": "q1", "label": ""}], [], "label is missing; wanted 0 or 1"),
+        ([{"id": "q1", "label": None}], [], 'line 1 ("q1"): label is missing; it must be 0 or 1'),
+        ([{"id": "q1", "label": ""}], [], "label is missing; it must be 0 or 1"),
         ([{"id": "q1", "label": 0.5}], [], "label must be 0 or 1, got 0.5"),
         ([{"id": "q1", "label": "good"}], [], "label must be 0 or 1, got 'good'"),
         ([{"id": "q1", "label": [1]}], [], "label must be 0 or 1, got [1]"),
         ([5], [], "line 1: must be a JSON object, got a number"),
-        (LABELS[1:3], [], "the labels of all 2 rows with a score are 1; wanted some 0 and some 1"),
+        (LABELS[1:3], [], "the labels of all 2 rows with a score are 1; both 0 and 1 are needed"),
         (LABELS, ["--group-field", "tropic"], "no field 'tropic'; did you mean 'topic'? (fields:"),
         (
             [{"id": "q1", "label": 1, "topic": None}],
@@ -406,7 +409,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ("s.jsonl", '{"id": "a", "score": true}', "score must be a number, got True"),
         ("s.jsonl", '{"id": "a", "score": [1]}', "score must be a number, got [1]"),
         ("s.jsonl", '{"id": "a", "score": "inf"}', "score must be finite, got 'inf'"),
-        ("s.jsonl", '{"id": "a", "score": 1e999}', "score is Infinity; wanted a finite number"),
+        ("s.jsonl", '{"id": "a", "score": 1e999}', "score is Infinity; it must be a finite number"),
         ("s.jsonl", '{"id": "a", "score": "1e999"}', "score must be finite, got '1e999'"),
         ("s.jsonl", "{", "s.jsonl, line 1: not valid JSON"),
         ("s.jsonl", '{"sample": {}, "metrics": {}}', "s.jsonl, line 1: id is missing"),
@@ -425,7 +428,7 @@ def test_a_precision_out_of_reach(tmp_path: Path, labels: Path) -> None:
         ("s.csv", "id,score\na,1,2\n", 's.csv, line 2 ("a"): 3 cells under 2 columns'),
         ("s.csv", 'id,score\na,"1\n', "s.csv, line 2: is not CSV: unexpected end of data"),
         ("s.csv", "id,score\n\nq1,x\n", "s.csv, line 3 (\"q1\"): score must be a number, got 'x'"),
-        ("s.parquet", "", "s.parquet is not sound Parquet"),
+        ("s.parquet", "", "s.parquet is not valid Parquet"),
         ("s.txt", "", "unknown file format. The name must end in"),
     ],
 )

@@ -117,12 +117,12 @@ def test_runners_that_fail_fail_the_run(app: Path, function: str, error: str) ->
     [
         ("golden_app", "wanted MODULE:FUNCTION, got 'golden_app'"),
         ("golden_app:", "wanted MODULE:FUNCTION"),
-        ("no_such_app:answer", "no_such_app: there is no such module here"),
+        ("no_such_app:answer", "no_such_app: found no such module here"),
         ("golden_app:anser", "golden_app has no 'anser'; did you mean 'answer'?"),
-        ("golden_app:number", "golden_app:number is no function, but int"),
+        ("golden_app:number", "golden_app:number is not a function but int"),
         ("broken_app:answer", "broken_app: cannot be imported: ZeroDivisionError: division"),
         ("needing_app:answer", "needing_app: cannot be imported: No module named 'no_such"),
-        ("golden_app.x:answer", "golden_app.x: there is no such module"),
+        ("golden_app.x:answer", "golden_app.x: found no such module"),
     ],
 )
 def test_a_runner_that_is_not_there_is_explained(app: Path, runner: str, message: str) -> None:

@@ -291,7 +291,10 @@ def test_help(command: str, flags: list[str]) -> None:
 # ------------------------------------------------------------------------------------- validate
 
 BAD_ROWS: list[tuple[Any, str]] = [
-    ({"ground_truth": []}, "ground_truth is an empty list; wanted at least one acceptable answer"),
+    (
+        {"ground_truth": []},
+        "ground_truth is an empty list; give at least one acceptable answer",
+    ),
     ({"ground_truth": [3]}, "ground_truth must be a str, got int"),
     ({"contexts": 7}, "contexts must be a list of strings, got int"),
     ({"contexts": ["x", 3]}, "contexts[1] must be a str, got int"),

@@ -97,7 +97,10 @@ def test_a_calibration_without_a_signature_gives_a_note(many: Path, calibration:
     calibration.write_text(json.dumps({**value, "signature": None, "refit": None}))
     done = run(many, *GROUNDED, "--calibration", calibration)
     assert done.exit_code == 0
-    note = "note: the calibration of faithfulness has no signature: taken to fit, unverified\n"
+    note = (
+        "note: the calibration of faithfulness has no signature: its settings are assumed "
+        "to match, but were not checked\n"
+    )
     assert done.stderr == FIELDS + note
     assert run(many, *GROUNDED, "--calibration", calibration, "--quiet").stderr == ""
 
@@ -108,7 +111,7 @@ def test_what_should_be_low_is_not_calibrated(tmp_path: Path, many: Path) -> Non
     labels = samples(tmp_path / "l.jsonl", *({"id": f"q{n}", "label": n % 2} for n in range(60)))
     done = invoke("calibrate", scores, labels, "--metric", "unsupported_names")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "unsupported_names cannot be calibrated: of its scores lower is better" in done.stderr
+    assert "unsupported_names cannot be calibrated: lower is better for this metric" in done.stderr
 
 
 # ------------------------------------------------------------------- comparisons and baselines
@@ -148,13 +151,13 @@ def test_runs_of_two_versions_are_not_compared(tmp_path: Path, runs: tuple[Path,
     done = invoke("compare", old, new)
     assert (done.exit_code, done.stdout) == (2, "")
     assert "error: NOT COMPARABLE: " in done.stderr
-    assert f"(version: 3, not 1). The scores of {old} are of an earlier version. " in done.stderr
+    assert f"(version: 3, not 1). {old} was scored by an earlier version. " in done.stderr
     # Without --profile the samples would be scored by the other profile.
     assert (
-        "Score its samples again with the flags you used (such as --profile): "
+        "Score its samples again with the same options (such as --profile): "
         f"rag-eval run SAMPLES --output {old}" in done.stderr
     )
-    assert "(version: 1, not 3). The scores of " in invoke("compare", new, old).stderr
+    assert f"(version: 1, not 3). {old} was scored by" in invoke("compare", new, old).stderr
 
 
 def test_runs_of_one_profile_are_compared(tmp_path: Path, data: Path) -> None:
@@ -182,7 +185,9 @@ def test_a_baseline_of_another_profile_is_refused(
     baseline = ("--baseline", overlap)
     done = run(tmp_path / "sound.jsonl", *flags, *baseline)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "the baseline were scored with different settings (here profile: " in done.stderr
+    assert (
+        "the baseline were scored with different settings (this run first: profile: " in done.stderr
+    )
     node = ("--policy", "node")
     forced = run(tmp_path / "sound.jsonl", *flags, *baseline, *node, "--allow-signature-mismatch")
     assert forced.exit_code in (0, 1)

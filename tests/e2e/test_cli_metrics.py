@@ -83,9 +83,9 @@ def test_a_module_of_ones_own_brings_metrics(tmp_path: Path) -> None:
 def test_a_module_that_is_named_too_late_is_told_where_it_goes() -> None:
     done = invoke("run", "rows.jsonl", "--import", "shop_metrics")
     assert done.exit_code == 2
-    assert done.stderr.startswith("error: --import stands before the command: rag-eval --import")
+    assert done.stderr.startswith("error: --import must come before the command: rag-eval --import")
     done = invoke("run", "rows.jsonl", "--metrics", "shop.price")
-    assert "one of your own is known once its module was imported" in done.stderr
+    assert "a custom metric is known after its module has been imported" in done.stderr
 
 
 def test_a_module_that_is_not_there_or_fails_is_named(
@@ -95,7 +95,7 @@ def test_a_module_that_is_not_there_or_fails_is_named(
     monkeypatch.setattr(sys, "path", [*sys.path])
     done = invoke("--import", "no_such_module", "metrics")
     assert done.exit_code == 2
-    assert "--import no_such_module: there is no such module here" in done.stderr
+    assert "--import no_such_module: found no such module here" in done.stderr
     assert "without .py" not in done.stderr
     done = invoke("--import", "no_such_module.py", "metrics")
     assert done.exit_code == 2

@@ -13,13 +13,16 @@ from tests.commands import LEAVE_OUT, WANTED_SAMPLES
 from tests.run_command import BAD, FAITH, FIELDS, GOOD, HANDBOOK, run, samples
 
 BAD_ROWS = [
-    ({"id": "q", "question": "q", "contexts": []}, 'line 2 ("q"): answer is missing; wanted a str'),
+    (
+        {"id": "q", "question": "q", "contexts": []},
+        'line 2 ("q"): answer is missing; it must be a str',
+    ),
     ({**GOOD, "answer": 3}, "line 2: answer must be a str, got int"),
     ({**GOOD, "contexts": 3}, "line 2: contexts must be a list of strings, got int"),
     ({**GOOD, "contexts": ["x", None]}, "line 2: contexts[1] must be a str, got NoneType"),
     ({**GOOD, "groundTruth": 3}, "line 2: ground_truth must be a str, got int"),
     ({**GOOD, "groundTruth": "a", "ground_truth": "b"}, "line 2: ground_truth and groundTruth"),
-    ({**GOOD, "answer": float("inf")}, "line 2: answer is Infinity; wanted a finite"),
+    ({**GOOD, "answer": float("inf")}, "line 2: answer is Infinity; it must be a finite"),
     ([GOOD], "line 2: must be a JSON object, got an array"),
 ]
 
@@ -64,7 +67,7 @@ def test_skipping_invalid_rows(tmp_path: Path) -> None:
     assert 'line 15 ("z")  composite' in done.stdout
     fields, *skipped = done.stderr.splitlines()
     assert fields.startswith("fields: question=question, ")
-    assert skipped[0] == 'skipped line 2 ("q"): answer is missing; wanted a str'
+    assert skipped[0] == 'skipped line 2 ("q"): answer is missing; it must be a str'
     assert (len(skipped), skipped[-1]) == (11, "skipped 1 more")
     value = json.loads(output.read_text())
     assert (value["nSkipped"], len(value["results"])) == (11, 4)
@@ -102,7 +105,7 @@ def test_duplicate_ids_are_a_warning(tmp_path: Path) -> None:
     done = run(data, *FAITH)
     assert done.exit_code == 0
     names = ", ".join(f'line {line} ("a")' for line in (2, 3, 4))
-    assert done.stderr == f"{FIELDS}note: 5 rows have the id of an earlier one: {names}, …\n"
+    assert done.stderr == f"{FIELDS}note: 5 rows have the same id as an earlier row: {names}, …\n"
     assert run(data, *FAITH, "--quiet").stderr == ""
 
 

@@ -168,13 +168,13 @@ def test_what_is_said(tmp_path: Path, data: Path) -> None:
 def test_repeated_ids_are_noted(tmp_path: Path) -> None:
     data = lines(tmp_path / "d.jsonl", [SAMPLES[0]] * 3)
     done = score(data, tmp_path / "s.jsonl", *FAITH)
-    assert "2 rows have the id of an earlier one" in done.stderr
+    assert "2 rows have the same id as an earlier row" in done.stderr
 
 
 def test_a_bad_row_ends_the_run(tmp_path: Path) -> None:
     data = lines(tmp_path / "d.jsonl", [SAMPLES[0], {"id": "x", "question": "q", "answer": 5}])
     message = refused(data, tmp_path / "s.jsonl", *FAITH)
-    fault = "contexts is missing; wanted a list of str"
+    fault = "contexts is missing; it must be a list of str"
     assert message == f'{data}, line 2 ("x"): {fault}{LEAVE_OUT}'
     assert list(tmp_path.iterdir()) == [data]
     done = score(data, tmp_path / "s.jsonl", *FAITH, "--skip-invalid")
@@ -194,7 +194,7 @@ def test_nothing_but_bad_rows(tmp_path: Path) -> None:
     [
         ("s.txt", "unknown file format. The name must end in .jsonl, .ndjson, .csv, .parquet"),
         ("s", "unknown file format. The name must end in"),
-        ("s.parquet.gz", "files are packed inside; leave out .gz"),
+        ("s.parquet.gz", "files are compressed internally; leave out .gz"),
         ("data.jsonl", "is the sample file itself"),
         (".", "it is a folder"),
     ],

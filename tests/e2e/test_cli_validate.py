@@ -53,12 +53,12 @@ def test_every_bad_line_is_listed_in_order(tmp_path: Path) -> None:
     done = validate(data)
     assert done.exit_code == 2
     assert done.stdout.splitlines() == [
-        "line 2 (\"q2\"): answer is missing (did you mean the field 'answr'? Rename or map it); "
-        "wanted a str",
+        "line 2 (\"q2\"): answer is missing (did you mean the field 'answr'? Rename or map "
+        "it); it must be a str",
         'line 3 ("q3"): answer must be a str, got int',
         f"line 4: {UNREADABLE}",
         "line 5: contexts[1] must be a str, got NoneType",
-        'line 6 ("q6"): answer is Infinity; wanted a finite number or null',
+        'line 6 ("q6"): answer is Infinity; it must be a finite number or null',
         "line 7: must be a JSON object, got a string",
         "line 9: ground_truth is a list of 2; the overlap profile takes one str, "
         "--profile grounded the best of several",
@@ -77,7 +77,9 @@ def test_every_bad_line_of_a_long_file(tmp_path: Path) -> None:
     data = tmp_path / "d.jsonl.gz"
     data.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     *lines, last = validate(data).stdout.splitlines()
-    expected = [f"line {index + 1}: answer is missing; wanted a str" for index in range(0, 5000, 7)]
+    expected = [
+        f"line {index + 1}: answer is missing; it must be a str" for index in range(0, 5000, 7)
+    ]
     assert lines == expected
     assert last == f"5,000 samples, {len(expected)} invalid"
 
@@ -86,11 +88,11 @@ def test_only_fields_that_the_metrics_read_have_to_be_there(tmp_path: Path) -> N
     data = tmp_path / "d.json"
     data.write_text(json.dumps([{"question": "q", "answer": "a"}, {"answer": "a", "contexts": []}]))
     assert validate(data, "--metrics", "answerRelevance").stdout.splitlines() == [
-        "element [1]: question is missing; wanted a str",
+        "element [1]: question is missing; it must be a str",
         "2 samples, 1 invalid",
     ]
     assert validate(data, "--metrics", "faithfulness").stdout.splitlines() == [
-        "element [0]: contexts is missing; wanted a list of str",
+        "element [0]: contexts is missing; it must be a list of str",
         "2 samples, 1 invalid",
     ]
     recall = validate(data, "--metrics", "context_recall")
@@ -128,7 +130,7 @@ def test_standard_input_and_duplicate_ids() -> None:
         "metrics: faithfulness, answer_relevance, context_precision, context_relevance, "
         "hallucination_rate",
         "2 samples without ground truth",
-        'warning: 1 row has the id of an earlier one: line 2 ("x")',
+        'warning: 1 row has the same id as an earlier row: line 2 ("x")',
     ]
 
 

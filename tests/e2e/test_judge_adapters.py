@@ -215,7 +215,7 @@ def test_an_answer_is_read_no_further_than_a_reply_can_be_long(
         judge = judge_at(server, provider)
         tracemalloc.start()
         try:
-            with pytest.raises(JudgeCallError, match="sent more than 4 MB") as caught:
+            with pytest.raises(JudgeCallError, match="sent a reply of more than 4 MB") as caught:
                 asyncio.run(asked(judge))
             most = tracemalloc.get_traced_memory()[1]
         finally:
@@ -256,7 +256,7 @@ def test_a_packed_answer_is_unpacked_and_one_packed_otherwise_is_refused(provide
     broken = error_of(Sends(b"no gzip", 200, GZIP), provider)
     other = error_of(Sends(body, 200, {**GZIP, "Content-Encoding": "br"}), provider)
     assert (cut.retryable, broken.retryable, other.retryable) == (True, True, False)
-    assert "packed its answer as 'br', which it was not asked for" in str(other)
+    assert "compressed its reply as 'br', which was not requested" in str(other)
 
 
 @BOTH

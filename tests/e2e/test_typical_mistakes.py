@@ -368,7 +368,7 @@ ON_THE_COMMAND_LINE: list[tuple[str, str | list[str]]] = [
     ),
     (
         "run samples.jsonl --baseline grounded.json",
-        "this run and the baseline were scored with different settings (here profile: "
+        "this run and the baseline were scored with different settings (this run first: profile: "
         "overlap, not grounded). Use the same settings for both, or accept the "
         "difference with --allow-signature-mismatch (allow_signature_mismatch=True)",
     ),
@@ -514,10 +514,10 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
     ("evaluate({**rows[0], 'contexts': [1]})", ['("q1"): contexts[0] must be a str, got int']),
     ("evaluate({**rows[0], 'answer': None})", ['("q1"): answer is missing']),
     ("evaluate(rows[0], ['faithfullness'])", ["'faithfullness'", "mean 'faithfulness'?"]),
-    ("evaluate(rows[0], 'faithfulness')", ["must be a list", "wanted ['faithfulness', ...]"]),
+    ("evaluate(rows[0], 'faithfulness')", ["must be a list", "expected ['faithfulness', ...]"]),
     ("evaluate(rows[0], profle='grounded')", ["no option 'profle'", "mean 'profile'?"]),
     ("evaluate(rows[0], profile='groundet')", ["'groundet'", "mean 'grounded'?"]),
-    ("evaluate(rows[0], thresholds=0.5)", ["must be a mapping", "wanted {'faithfulness': ...}"]),
+    ("evaluate(rows[0], thresholds=0.5)", ["must be a mapping", "expected {'faithfulness': ...}"]),
     (
         "evaluate(rows[0], mode='llm')",
         "mode='llm' needs a judge. Add --judge openai:MODEL or set RAG_EVAL_JUDGE (in "
@@ -531,7 +531,7 @@ IN_PYTHON: list[tuple[str, str | list[str]]] = [
     (
         "evaluate_batch([{'question': 'q', 'anwser': 'a', 'contexts': ['c']}])",
         "sample 0: answer is missing (did you mean the field 'anwser'? Rename or map "
-        "it); wanted a str",
+        "it); it must be a str",
     ),
     ("evaluate_batch([('q', 'a')])", ["sample 0 must be a dict", "got tuple"]),
     ("evaluate_batch(rows, treads=2)", ["no option 'treads'", "mean 'threads'?"]),

@@ -193,7 +193,8 @@ def test_a_bad_row_is_named_by_its_id(threads: int) -> None:
     with pytest.raises(InputError) as caught:
         score_record_batch(batch, threads=threads)
     assert (
-        str(caught.value) == 'row 10 ("the bad one") of its batch: answer is missing; wanted a str'
+        str(caught.value) == 'row 10 ("the bad one") of its batch: answer is missing; it must '
+        "be a str"
     )
     again = pickle.loads(pickle.dumps(caught.value))
     assert (type(again), str(again)) == (type(caught.value), str(caught.value))
@@ -201,7 +202,11 @@ def test_a_bad_row_is_named_by_its_id(threads: int) -> None:
 
 def test_a_bad_row_without_an_id_has_its_number() -> None:
     batch = pa.RecordBatch.from_pylist([ONE, {**ONE, "answer": None}])
-    with pytest.raises(InputError, match=r"^row 1 of its batch: answer is missing; wanted a str$"):
+    with pytest.raises(
+        InputError,
+        match=r"^row 1 of its batch: answer is missing; it must be "
+        r"a str$",
+    ):
         score_record_batch(batch)
 
 

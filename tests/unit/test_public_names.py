@@ -6,6 +6,7 @@ import base64
 import importlib
 import inspect
 import pickle
+import pkgutil
 import subprocess
 import sys
 import typing
@@ -90,6 +91,39 @@ def test_every_public_name_can_be_read_and_explains_itself(name: str) -> None:
         assert text[0].isupper()
         assert "." in text
         assert value.__module__.startswith("rag_eval.")
+
+
+def _documented() -> list[tuple[str, object]]:
+    """Every name of the reference of Python, and the public methods of its classes."""
+    names = [
+        line.removeprefix("::: ")
+        for line in (ROOT / "docs" / "reference" / "python.md").read_text("utf-8").splitlines()
+        if line.startswith("::: ")
+    ]
+    found = []
+    for name in names:
+        value = pkgutil.resolve_name(name)
+        found.append((name, value))
+        if inspect.isclass(value):
+            found += [
+                (f"{name}.{method}", getattr(value, method))
+                for method, member in vars(value).items()
+                if not method.startswith("_")
+                and (inspect.isroutine(member) or isinstance(member, property))
+            ]
+    return found
+
+
+def test_every_function_of_the_reference_has_a_docstring() -> None:
+    found = _documented()
+    assert len(found) > 150
+    functions = [(name, value) for name, value in found if not inspect.isclass(value)]
+    bare = [
+        name
+        for name, value in functions
+        if (inspect.isroutine(value) or isinstance(value, property)) and not inspect.getdoc(value)
+    ]
+    assert bare == []
 
 
 @every_row("name", sorted(SCORERS | EVALUATION | PRIMITIVES | BESIDE))

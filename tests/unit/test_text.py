@@ -350,7 +350,7 @@ def broken(**buffers: Any) -> Any:
         *(
             (
                 lambda buffers=buffers: text.tfidf_weights(broken(**buffers)),
-                "tfidf_weights: counts is no valid CSR matrix",
+                "tfidf_weights: counts is not a valid CSR matrix",
             )
             for buffers in (
                 {"indices": [0, 1, 2, 0, 1, 3]},

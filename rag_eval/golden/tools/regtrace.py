@@ -88,7 +88,7 @@ def _cases(root: Record) -> list[Record]:
 def _case(record: Record, needs_context: bool) -> GoldenCase:
     record.check_names(_CASE)
     if needs_context and not record.has("context"):
-        record.note("context", "there, as interaction_type is rag", record.get("context"))
+        record.note("context", "present, because interaction_type is rag", record.get("context"))
     return GoldenCase(
         id=record.text("id") or "",
         description=record.text("description"),

@@ -176,14 +176,14 @@ class Cells(NamedTuple):
         """Places in the dictionary, checked; 0 where a cell is null."""
         kind = _CODES.get(self.schema.format)
         if kind is None:
-            raise self.broken(f"the places in the dictionary are of type {self.schema.format!r}")
+            raise self.broken(f"the dictionary indices have type {self.schema.format!r}")
         found = self.buffer(1, kind, self.first, self.first + self.length)
         codes = found.astype(np.int64)
         if self.valid is not None:
             codes[~self.valid] = 0
         given = codes if self.valid is None else codes[self.valid]
         if len(given) and not 0 <= int(given.min()) <= int(given.max()) < n_values:
-            raise self.broken(f"a place that is not among the {n_values} of its dictionary")
+            raise self.broken(f"an index outside the {n_values} values of its dictionary")
         return codes
 
     def spans(self) -> tuple[Places, Places]:
@@ -208,7 +208,7 @@ class Cells(NamedTuple):
             starts = np.where(lengths == 0, 0, starts)
             # Not starts + lengths > n_items: the sum may not fit.
             if np.any((starts < 0) | (lengths < 0) | (starts > n_items - lengths)):
-                raise self.broken("a list that is not among its items")
+                raise self.broken("a list that reaches beyond its items")
         return starts, lengths
 
     def _fixed_size(self, n_items: int) -> int:

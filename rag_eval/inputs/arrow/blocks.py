@@ -262,7 +262,7 @@ class ArrowBlock:
         if needs.profile == "overlap":
             truth = parts.get("ground_truth")
             if truth is not None and truth.row_texts is not None and np.any(truth.n_texts):
-                return self._pack_samples(needs, doubtful)  # lists, of which each has to be of one
+                return self._pack_samples(needs, doubtful)  # lists, and each has to be of one
             batch = overlap_batch(parts, needs, doubtful)
         else:
             batch = grounded_batch(parts, needs, doubtful)

@@ -108,7 +108,9 @@ def _reader(cells: Cells, items: Cells | None) -> Reader:
         return lambda row: {name: read(row) for name, read in members}
     read = _scalar_reader(cells)
     if read is None:
-        raise InputError(f"column {cells.name!r} is of type {type_name(schema)}, which is not read")
+        raise InputError(
+            f"column {cells.name!r} is of type {type_name(schema)}, which is not supported"
+        )
     return read
 
 
@@ -205,7 +207,7 @@ def _time_reader(cells: Cells, format_: str) -> Reader | None:
                 return span
             moment = epoch + span
         except OverflowError:
-            raise cells.broken(f"row {row} is no time that Python can tell") from None
+            raise cells.broken(f"row {row} is not a time that Python can represent") from None
         return moment.date() if kind == "td" else moment.time() if kind == "tt" else moment
 
     return read

@@ -13,7 +13,7 @@ from rag_eval.plumbing.spelling import counted
 
 _Row: TypeAlias = dict[str, Any]
 
-# Key of the rows in a document -> keys of which a row has one when the document is of that kind.
+# Key of the rows in a document -> keys; a row of this kind of document has one of them.
 _ROW_LISTS: Final = {
     "samples": ("input",),  # Inspect
     "examples": ("query",),  # LlamaIndex
@@ -192,8 +192,8 @@ def _rows_of_columns(columns: _Row, place: str) -> DocumentRows:
     for name, values in lists.items():
         if len(values) != n_rows:
             raise InputError(
-                f"{first} holds {n_rows} values and {name} {len(values)}; "
-                "wanted one per row in each column"
+                f"{first} holds {n_rows} values and {name} {len(values)}; each column must have "
+                "one value per row"
             )
     rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     return DocumentRows(rows, _from(counted(len(lists), "column"), place))

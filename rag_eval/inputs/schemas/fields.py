@@ -63,7 +63,7 @@ def column_map(
     mapping: Mapping[str, str] | None = None,
     first_rows: FirstRows = _no_rows,
 ) -> FieldMap:
-    """As :func:`field_map`, for a table, of which every path is that of one column.
+    """As :func:`field_map`, for a table, where every path is that of one column.
 
     Where contexts are objects, the path is that of their member with the text: a row would show
     which it is, a column has to be named.
@@ -216,7 +216,7 @@ def _named(schema: str, columns: Columns, given: Mapping[str, str]) -> _Fit:
     fit = _best_fit(schema, columns, given, claims=given)
     if fit is None:
         raise InputError(
-            f"schema {schema!r} wants {listed(known_paths(schema, *_CLAIMS), ' or ')}; "
+            f"schema {schema!r} needs {listed(known_paths(schema, *_CLAIMS), ' or ')}; "
             f"there is {listed(columns)}"
         )
     return fit
@@ -331,7 +331,7 @@ def _without_guesses(fit: _Fit, columns: Columns) -> _Fit:
 
 
 def _with_synonyms(fit: _Fit, columns: Columns, given: Mapping[str, str]) -> dict[str, str]:
-    """The fields of a fit, with those of which a common name is there once."""
+    """The fields of a fit, with those that have a common name exactly once."""
     paths = dict(fit.paths)
     for name, candidates in _named_like(fit, columns, given).items():
         if len(candidates) == 1:
@@ -398,7 +398,7 @@ def _may_be(name: str, path: str, rows: Iterable[Mapping[str, Any]]) -> bool:
 def _check_one_answer(fit: _Fit, paths: Mapping[str, str], columns: Columns) -> None:
     """Raise an InputError where ``answer`` may be what should have been answered.
 
-    Data sets of questions and answers get a column of what a model said: without a ground truth of
+    Datasets of questions and answers get a column of what a model said: without a ground truth of
     another name, ``answer`` would be scored as if the model had said it.
     """
     if paths.get("answer") != "answer" or "ground_truth" in paths or "contexts" in fit.paths:
@@ -438,7 +438,7 @@ def split_gold(value: Any, separator: str) -> Any:
     value : str or other
         Anything but a text is returned as it is.
     separator : str
-        What stands between two ground truths, such as ``|``; not empty.
+        What is between two ground truths, such as ``|``; not empty.
 
     Returns
     -------

@@ -243,7 +243,9 @@ async def answer_relevance(steps: RowSteps, tally: Tally) -> Judgement:
     if reply.refusal:
         return measured(0.0, "The answer declines to answer.", verdicts)
     score, said = _counted(verdicts, ANSWERING)
-    explanation = f"{len(verdicts)} statement(s) of the answer, to the question: {said}."
+    explanation = (
+        f"{len(verdicts)} statement(s) of the answer, judged against the question: {said}."
+    )
     return measured(score, explanation, verdicts)
 
 

@@ -47,7 +47,7 @@ _READ: Final[dict[str, Callable[[JudgedRow], FieldValue]]] = {
     "answer": lambda row: row.answer or "",
     "chunk": lambda row: row.chunks,
     "ground_truth": lambda row: row.truths,
-    # What an answer is held against: the ground truths, or else the chunks as one text.
+    # What an answer is compared with: the ground truths, or else the chunks as one text.
     "reference": lambda row: row.truths or ["\n\n".join(row.chunks)],
 }
 """Per variable of a prompt the text of a row."""

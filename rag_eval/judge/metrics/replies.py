@@ -67,7 +67,7 @@ def label(text: str, labels: Sequence[str]) -> str:
     Raises
     ------
     ValueError
-        Where it is none of them, which makes the reply one of another form.
+        For any other label, which makes the reply invalid.
     """
     found = text.strip().lower()
     if found not in labels:

@@ -56,13 +56,13 @@ def parse_judge_score(raw: str) -> HazelJudgement:
     Raises
     ------
     JudgeFailure
-        ``unparsed``: the reply is no JSON, or ``null``.
+        ``unparsed``: the reply is not JSON, or ``null``.
     """
     cleaned = trimmed(_FENCE_BEFORE.sub("", raw).removesuffix(_FENCE_AFTER))
     try:
         found = parsed(cleaned)
     except ValueError:
-        raise JudgeFailure("unparsed", "the reply is no JSON") from None
+        raise JudgeFailure("unparsed", "the reply is not JSON") from None
     if found is None:
         raise JudgeFailure("unparsed", "the reply is null")
     reply = found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""Runs -> texts, calls and results for scorers of one's own; and runs made up for their tests.
+"""Runs -> texts, calls and results for custom scorers; and made-up runs for their tests.
 
 The names are those of ``@mastra/evals/scorers/utils``, in snake_case.
 """

@@ -1,4 +1,4 @@
-"""Context precision and relevance: chunks, each rated by whether it was of use for an answer."""
+"""Context precision and relevance: chunks, each rated by whether it was useful for an answer."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def keywords(text: str) -> list[str]:
 
 
 def _without_tags(text: str) -> str:
-    # The pattern <[^>]+>, which alone would look for the end of each of many "<" anew.
+    # The pattern <[^>]+>, which alone would search the end of each of many "<" again.
     pieces = []
     kept, begin = 0, text.find("<")
     while begin >= 0:

@@ -171,7 +171,7 @@ NOISE_SENSITIVITY: Final = judged_spec(
 def create_noise_sensitivity_scorer_llm(
     model: Model, options: Options = None, **more: Any
 ) -> MastraScorer:
-    """How well an answer held against noise in the question; 2 calls, 0 to 1, higher is better.
+    """How robust an answer is to noise in the question; 2 calls, 0 to 1, higher is better.
 
     The run's input is the clean question, its output the answer to the noisy one.
 

@@ -184,7 +184,7 @@ def tool_results(run: Run) -> list[ToolCall]:
 
 
 def ground_truth_text(run: Run) -> str | None:
-    """The ground truth, as JSON where it is no text; None where there is none."""
+    """The ground truth, as JSON if it is not a text; None if there is none."""
     if run.ground_truth is None or isinstance(run.ground_truth, str):
         return run.ground_truth
     return json_text(run.ground_truth)

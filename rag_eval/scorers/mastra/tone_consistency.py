@@ -33,7 +33,7 @@ _ENDS: Final = re.compile("[.!?]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToneConsistencyOptions:
-    """What the tone is held against, and by which words.
+    """What the tone is compared with, and by which words.
 
     Attributes
     ----------

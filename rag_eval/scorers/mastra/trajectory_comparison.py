@@ -1,7 +1,7 @@
 """Steps that were taken and steps that are expected -> how many of these were taken, in order.
 
 The rules are those of @mastra/evals 1.10.2. Steps are looked up by name, type and values, so that
-long trajectories take time in proportion to their length. A sample of which no steps are expected
+long trajectories take time in proportion to their length. A sample without expected steps
 has no score; a run scores 0, as in the package.
 """
 

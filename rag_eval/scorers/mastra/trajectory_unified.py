@@ -1,6 +1,6 @@
 """A trajectory and all that is expected of it -> one score, from steps, cost and forbidden tools.
 
-The rules are those of @mastra/evals 1.10.2. A sample of which nothing is expected has no score.
+The rules are those of @mastra/evals 1.10.2. A sample without expectations has no score.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ def create_trajectory_scorer_code(options: Options = None, **more: Any) -> CodeS
         ``expectedTrajectory`` replaces it field by field.
     weights : mapping, optional
         Of ``accuracy`` (0.4), ``efficiency`` (0.3), ``tool_failures`` (0.2) and ``blacklist``
-        (0.1), among the parts that something is expected of. A part of which nothing is expected
+        (0.1), among the parts that something is expected of. A part without expectations
         does not count, and failures of tools only where a tool was called again after one.
 
     Notes

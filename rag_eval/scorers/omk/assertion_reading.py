@@ -98,7 +98,7 @@ class Prepared:
 def read_assertions(
     assertions: object, owner: str = "assertions", *, strict: bool = False
 ) -> list[Prepared]:
-    """Assertions made ready; ``strict`` refuses those of which no run could tell anything.
+    """Assertions made ready; ``strict`` refuses those that no run could decide.
 
     Raises
     ------

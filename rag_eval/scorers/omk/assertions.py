@@ -37,7 +37,7 @@ class AssertionResult:
     ----------
     type : str
     passed : bool or None
-        None where it was not checked, for want of a judge; it does not count then.
+        None if it was not checked because there is no judge; then it does not count.
     weight : float
     message : str
         Why it did not pass; empty where it did.

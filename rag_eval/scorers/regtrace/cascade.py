@@ -152,7 +152,7 @@ class SuiteResult:
 
 
 def weighted_average(scores: Iterable[tuple[float | None, float]]) -> float | None:
-    """Mean of scores by their weights, from 0 to 1, without those that are None.
+    """Mean of scores by their weights, from 0 to 1, without values that are None.
 
     Where all weights are 0 it is 0, as in the tool; where there is no score it is None.
 

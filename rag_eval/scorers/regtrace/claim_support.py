@@ -1,6 +1,7 @@
-"""Answers and what they are held against -> their claims, each supported, contradicted or neither.
+"""Answers and the texts to check them against -> their claims, each supported, contradicted or
+neither.
 
-A claim is a sentence of the answer as the grounded profile cuts it. What carries it is that
+A claim is a sentence of the answer as the grounded profile cuts it. It is supported if
 profile's finding, too; whether it is contradicted is decided here, by numbers, names and denials.
 """
 
@@ -34,18 +35,18 @@ Verdict: TypeAlias = Literal["supported", "contradicted", "unverifiable"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("supported", "contradicted", "unverifiable")
 
 SUPPORT_CUT: Final = 0.60
-"""Support from which a claim counts as carried: that of the grounded profile."""
+"""Support from which a claim counts as supported: that of the grounded profile."""
 
 MOST_SENTENCES: Final = 20_000
 """Claims of one answer that are looked at, about ten seconds' worth."""
 
 MOST_CHARACTERS: Final = 2_000_000
-"""Characters of an answer, a question, or all that an answer is held against."""
+"""Characters of an answer, a question, or all texts that an answer is checked against."""
 
 MOST_PAIRS: Final = 100_000_000
 """Pairs of a claim and a place in the references that has one of its words, as many seconds' worth.
 
-A claim is held against every such place.
+A claim is compared with every such place.
 """
 
 _SENTENCE_ENDS: Final = re.compile(r"[.!?…。！？।؟\n]+")
@@ -63,7 +64,7 @@ _MOST_NEAR_CLAUSES: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """An answer and what it is held against.
+    """An answer and the texts it is checked against.
 
     Attributes
     ----------
@@ -116,7 +117,7 @@ def claims_of(rows: Sequence[ClaimRow]) -> Iterator[list[Claim] | None]:
     ------
     InputError
         For an unknown language tag, and where texts have more than ``MOST_CHARACTERS``, or
-        claims are more than ``MOST_SENTENCES`` or would be held against more than ``MOST_PAIRS``
+        claims are more than ``MOST_SENTENCES`` or would be compared with more than ``MOST_PAIRS``
         places.
     """
     from rag_eval.inputs.row_texts import read_rows
@@ -175,7 +176,7 @@ def _check_size(row: ClaimRow) -> None:
     if pairs > MOST_PAIRS:
         raise InputError(
             f"answer must have at most {MOST_PAIRS:,} pairs of a claim and a place with one of its "
-            f"words in what it is held against, has {pairs:,}"
+            f"words in the texts it is checked against, has {pairs:,}"
         )
 
 
@@ -210,7 +211,7 @@ class _Reader:
         return self._row.references[found.chunk][slice(*found.window)]
 
     def _near(self, found: Evidence) -> list[Clause]:
-        """The clauses about the window that carries a claim best."""
+        """The clauses about the window that supports a claim best."""
         if found.chunk is None or found.window is None:
             return []
         return self._references[found.chunk].touching(*found.window, _MOST_NEAR_CLAUSES)

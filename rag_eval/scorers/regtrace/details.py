@@ -11,7 +11,7 @@ MOST_SHOWN: Final = 10
 Finding: TypeAlias = dict[str, Any]
 
 MOST_FINDINGS: Final = 1000
-"""Details of a result; a last one counts the rest, of which a text can have millions."""
+"""Details of a result; a last one counts the rest, because a text can have millions."""
 
 
 class AssertionDetail(NamedTuple):

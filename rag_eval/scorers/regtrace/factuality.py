@@ -60,7 +60,7 @@ class FactualitySettings:
     claim_extraction_depth : {"shallow", "deep"}
         Who decides on claims: this module, or a judge, for which this module stands in.
     rag_faithfulness_only : bool
-        Claims are held against the contexts, whatever is expected.
+        Claims are checked against the contexts, whatever is expected.
     """
 
     mode: Mode = "strict"
@@ -101,14 +101,14 @@ def factuality(fields: Fields, settings: FactualitySettings | None = None) -> Sc
     """The share of an answer's claims that are true, from 0 to 1.
 
     ``strict``: supported claims / claims; ``lenient``: 1 - contradicted claims / claims. The claims
-    are sentences, held against ``ground_truth`` (of several, the one that scores best), or else
+    are sentences, checked against ``ground_truth`` (of several, the one that scores best), or else
     against ``contexts``. Where answer and expected output are both JSON, the share of the leaves
     that agree, in every mode.
 
     Returns
     -------
     Scored
-        Null where there is nothing to hold claims against, or no claim. In the mode
+        Null if there is nothing to check claims against, or no claim. In the mode
         json_structural an answer that is no JSON scores 0, with a detail that says so, and an
         expected output that is none gives null.
     """
@@ -130,7 +130,7 @@ def factuality_column(samples: Sequence[Fields], settings: FactualitySettings) -
 
 
 def structure_or_rows(fields: Fields, settings: FactualitySettings) -> Scored | list[ClaimRow]:
-    """The score where JSON is compared or nothing is; else what claims are held against.
+    """The score if JSON is compared or nothing is; else what claims are checked against.
 
     One row for each expected output, or one with the contexts.
     """
@@ -202,7 +202,7 @@ def _best(
     rows: Sequence[ClaimRow],
     words: bool = True,
 ) -> Scored:
-    """The best score of an answer held against each of several expected outputs."""
+    """The best score of an answer against each of several expected outputs."""
     best: Scored | None = None
     for _ in rows:
         claims = next(found)

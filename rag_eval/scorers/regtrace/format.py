@@ -67,9 +67,9 @@ class FormatOptions:
     schema : mapping or bool, optional
         JSON Schema; by default it is derived from the expected output.
     required_fields : list of str, optional
-        Terms of which all must be there; by default those of the expected output.
+        Terms that must all occur; by default those of the expected output.
     forbidden_content : list of str, optional
-        Terms of which none may be there; by default a list of English refusals and hedges.
+        Terms that must not occur; by default a list of English refusals and hedges.
     pattern, pattern_flags : str
         A regular expression of JavaScript of at most 500 characters, and its flags.
     """
@@ -109,7 +109,7 @@ def format_score(answer: str, expected: str | None = None, **options: Any) -> Fo
     Notes
     -----
     Regtrace's metrics reference, "Format". Its terms of an expected output are not documented: here
-    they are the keys of a JSON object, all wanted, or words of four letters or more, of which 70 %
+    they are the keys of a JSON object, all wanted, or words of at least four letters; 70 % of them
     are. The tool's own sums are `format_mean`.
     """
     unknown = [name for name in options if name not in FormatOptions.__dataclass_fields__]

@@ -83,7 +83,7 @@ def json_validity_check(answer: str) -> AssertionDetail:
     message = None
     if found.repeated_keys:
         keys = ", ".join(map(repr, found.repeated_keys))
-        message = cut(f"repeated keys, of which only the last one counts: {keys}")
+        message = cut(f"repeated keys (only the last one counts): {keys}")
     return detail("format.json_validity", True, expected="JSON", message=message)
 
 

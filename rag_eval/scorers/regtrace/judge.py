@@ -55,7 +55,7 @@ def parse_regtrace_judgement(content: str) -> RegtraceJudgement:
     Raises
     ------
     JudgeFailure
-        ``unparsed``: score or confidence is there and is no number. The tool that this mirrors
+        ``unparsed``: score or confidence is present but not a number. The tool that this mirrors
         takes NaN for it.
     """
     cleaned = content
@@ -91,7 +91,7 @@ def _share(value: object, missing: float) -> float:
         return missing
     number = number_of(value)
     if math.isnan(number):
-        raise JudgeFailure("unparsed", "score or confidence of the reply is no number")
+        raise JudgeFailure("unparsed", "score or confidence of the reply is not a number")
     return min(1.0, max(0.0, number))
 
 

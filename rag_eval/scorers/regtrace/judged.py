@@ -129,7 +129,7 @@ TONE_STEPS: Final = (RATE_TONE,)
 async def judged_factuality(asker: Asker, fields: Fields, tally: Tally, **settings: Any) -> Scored:
     """The share of an answer's claims that a judge does not fail, from 0 to 1.
 
-    The claims are held against the expected output and the contexts together; with
+    The claims are checked against the expected output and the contexts together; with
     ``rag_faithfulness_only`` against the contexts alone. Two JSON values are compared without a
     judge.
 
@@ -148,7 +148,7 @@ async def judged_factuality(asker: Asker, fields: Fields, tally: Tally, **settin
     Raises
     ------
     JudgeFailure
-        There is no verdict to be had.
+        There is no verdict.
     InputError
         For a setting that cannot be.
     """
@@ -217,7 +217,7 @@ async def judged_tone(asker: Asker, fields: Fields, tally: Tally, **settings: An
     Raises
     ------
     JudgeFailure
-        There are no ratings to be had.
+        There are no ratings.
     InputError
         For a setting that cannot be.
     """

@@ -27,7 +27,7 @@ class QualityGates:
     ----------
     suite_score_minimum : float
     metric_score_minimums : mapping
-        Of the mean score of a metric; one that scored no case is not held against the suite.
+        Of the mean score of a metric; a metric that scored no case is not checked.
     max_failed_test_cases : int
         Cases whose severity is ``fail``; warnings do not count.
     max_low_confidence_ratio : float

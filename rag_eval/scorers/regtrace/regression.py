@@ -129,7 +129,7 @@ def regression_block(
     metric_tolerances : mapping, optional
         By metric. With any, the metrics decide and the suite does not.
     lower_is_better : collection of str
-        Metrics of which a rise is a loss: their changes have the other sign. The tool knows none.
+        Metrics for which lower is better: their changes have the other sign. The tool has none.
     current_version : str, optional
     cases_excluded : sequence of str
         What was left out of the scores, for the record.
@@ -137,7 +137,7 @@ def regression_block(
     Raises
     ------
     InputError
-        For a score that is no number, or a tolerance below 0.
+        For a score that is not a number, or a tolerance below 0.
     """
     from_zero(tolerance, "tolerance")
     from_zero(critical_threshold, "critical_threshold")

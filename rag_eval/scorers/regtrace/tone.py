@@ -1,6 +1,6 @@
 """Tone.  In: an answer and a text to sound like.  Out: how much it does, dimension by dimension.
 
-As Regtrace documents it: a weighted mean of five dimensions, each held against what is expected.
+As Regtrace documents it: a weighted mean of five dimensions, each compared with what is expected.
 What the tool's code computes instead is ``regtrace.tone_heuristic``. Languages are detected as the
 grounded profile does it.
 """

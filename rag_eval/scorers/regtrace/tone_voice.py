@@ -196,7 +196,7 @@ def checked_lexicon(lexicon: object) -> dict[str, frozenset[str]]:
     Raises
     ------
     InputError
-        For what is no mapping of known names to lists of texts.
+        For anything but a mapping of known names to lists of texts.
     """
     if lexicon is None:
         return {}

@@ -205,7 +205,7 @@ def mulberry32_indices(sizes: Sequence[int], n_resamples: int, seed: int) -> Ite
 def mulberry32(seed: int, n_words: int, first: int = 0) -> npt.NDArray[np.uint32]:
     """Words ``first``, ``first + 1``, ... of the generator mulberry32, by Tommy Ettinger (2017).
 
-    Its state is a counter, so any word can be had without those before it.
+    Its state is a counter, so any word can be computed without those before it.
     """
     counters = np.arange(first + 1, first + n_words + 1, dtype=np.uint64)
     state = ((counters * np.uint64(0x6D2B79F5)) + np.uint64(seed % _U32)).astype(np.uint32)

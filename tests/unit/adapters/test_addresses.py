@@ -62,7 +62,7 @@ def test_a_base_url_takes_the_place_of_the_vendors() -> None:
 @every_row(
     ("text", "message"),
     [
-        ("gpt-x", "unknown judge 'gpt-x'; wanted openai:MODEL"),
+        ("gpt-x", "unknown judge 'gpt-x'; use openai:MODEL"),
         ("opanai:gpt-x", "unknown judge 'opanai:gpt-x'; did you mean 'openai'"),
         ("openai:", "names no model"),
         ("openai: ", "names no model"),
@@ -103,7 +103,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(url: str) -> None:
 
 
 def test_a_url_takes_no_base_url_beside_it() -> None:
-    with pytest.raises(InputError, match="not with a URL"):
+    with pytest.raises(InputError, match="not with a judge's URL"):
         parsed_address("http://127.0.0.1/v1#m", base_url="http://127.0.0.1/v1")
 
 

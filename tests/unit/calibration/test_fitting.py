@@ -303,7 +303,7 @@ def test_which_metric_must_be_known(batch: BatchEvalResult) -> None:
         calibrate(batch, labels, metric="context_recall")
     with pytest.raises(InputError, match=r"unknown metric 'faith'.*the usual ones: faithfulness"):
         calibrate([0.5], [1], metric="faith")
-    with pytest.raises(InputError, match="metric must be named when scores are no batch result"):
+    with pytest.raises(InputError, match="metric must be named unless scores is a batch result"):
         calibrate([0.5], [1])
     with pytest.raises(InputError, match="signature is that of the result; leave it out"):
         calibrate(batch, labels, metric="faithfulness", signature=SIGNATURE)
@@ -342,15 +342,25 @@ def test_columns_of_any_kind(kind: Callable[[Any], Any]) -> None:
 @every_row(
     ("scores", "labels", "options", "message"),
     [
-        ([0.1, 0.2], [1], {}, "labels has 1 rows and scores has 2; wanted one for each score"),
-        ([0.1, 0.2], [0, 1], {"groups": [1]}, "groups has 1 rows and scores has 2; wanted one"),
-        ([], [], {}, "no row of 0 has a score of faithfulness; wanted good and bad ones"),
+        (
+            [0.1, 0.2],
+            [1],
+            {},
+            "labels has 1 row and scores has 2; there must be one for each score",
+        ),
+        (
+            [0.1, 0.2],
+            [0, 1],
+            {"groups": [1]},
+            "groups has 1 row and scores has 2; there must be one for each score",
+        ),
+        ([], [], {}, "no row of 0 has a score of faithfulness; both good and bad rows are needed"),
         ([None, math.nan], [0, 1], {}, "no row of 2 has a score of faithfulness"),
-        ([0.1, 0.2, None], [1, 1, 0], {}, "of all 2 rows with a score are 1; wanted some 0 and"),
-        ([0.1, 0.2], [False, False], {}, "of all 2 rows with a score are 0; wanted some 0 and"),
-        ([0.1, 0.2], [0, None], {}, "label of row 1 is missing; wanted 0 or 1"),
-        ([0.1, 0.2], [math.nan, 1], {}, "label of row 0 is missing; wanted 0 or 1"),
-        ([0.1, 0.2], np.array([0, math.nan]), {}, "label of row 1 is missing; wanted 0 or 1"),
+        ([0.1, 0.2, None], [1, 1, 0], {}, "of all 2 rows with a score are 1; both 0 and 1 are"),
+        ([0.1, 0.2], [False, False], {}, "of all 2 rows with a score are 0; both 0 and 1 are"),
+        ([0.1, 0.2], [0, None], {}, "label of row 1 is missing; it must be 0 or 1"),
+        ([0.1, 0.2], [math.nan, 1], {}, "label of row 0 is missing; it must be 0 or 1"),
+        ([0.1, 0.2], np.array([0, math.nan]), {}, "label of row 1 is missing; it must be 0 or 1"),
         ([0.1, 0.2], [0.5, 1], {}, "label of row 0 must be 0 or 1, got 0.5"),
         ([0.1, 0.2], [0, 2], {}, "label of row 1 must be 0 or 1, got 2"),
         ([0.1, 0.2], ["1", 0], {}, "label of row 0 must be 0 or 1, got '1'"),
@@ -417,7 +427,9 @@ def test_it_applies_to_its_own_metric_and_settings() -> None:
     wider = Signature.of(("faithfulness", "hallucination_rate"), OverlapSettings())
     assert found.check("faithfulness", SIGNATURE) is None
     assert found.check("faithfulness", wider) is None
-    with pytest.raises(InputError, match="the calibration is of faithfulness, not of context_rec"):
+    with pytest.raises(
+        InputError, match="the calibration is for faithfulness, not for context_rec"
+    ):
         found.check("contextRecall", SIGNATURE)
     other = Signature.of(("faithfulness",), OverlapSettings.from_options({"ngram_sizes": [1]}))
     with pytest.raises(SignatureMismatchError, match=r"\(ngram_sizes: \[1\], not \[1, 2\];"):
@@ -429,9 +441,15 @@ def test_it_applies_to_its_own_metric_and_settings() -> None:
 
 def test_without_a_signature_nothing_is_known() -> None:
     note = made().check("faithfulness", SIGNATURE)
-    assert note == "the calibration of faithfulness has no signature: taken to fit, unverified"
+    assert note == (
+        "the calibration of faithfulness has no signature: its settings are assumed "
+        "to match, but were not checked"
+    )
     note = made(signature=SIGNATURE).check("faithfulness", None)
-    assert note == "the result of faithfulness has no signature: taken to fit, unverified"
+    assert note == (
+        "the result of faithfulness has no signature: its settings are assumed to "
+        "match, but were not checked"
+    )
     assert made().profile is None
 
 

@@ -174,7 +174,7 @@ def test_when_weights_are_left_as_they_are(shipped: BatchEvalResult) -> None:
 
 def test_scores_of_fitted_weights_are_not_fitted_again(fitted: Calibration) -> None:
     again = scored(calibration=fitted)
-    with pytest.raises(InputError, match="have weights of another calibration"):
+    with pytest.raises(InputError, match="were made with the weights of another calibration"):
         calibrate(again, LABELS, metric="faithfulness")
     # Another metric's scores are what they were.
     with pytest.warns(CalibrationWarning, match="does not tell good rows from bad ones"):

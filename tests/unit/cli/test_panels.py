@@ -63,7 +63,7 @@ def test_flags_that_moved_are_in_no_panel_and_work_with_a_note(path: str, tmp_pa
         flag = option.flag_name
         key = flag.removeprefix("--").replace("-", "_")
         done = CliRunner().invoke(program, [*path.split(), str(data), *target, flag, "7"])
-        place = "its place is now rag-eval.toml"
+        place = "is deprecated. Put it into rag-eval.toml instead"
         assert f"note: {flag} still works, but {place}: {key} = 7 below [{option.table}]" in (
             done.stderr
         )

@@ -48,7 +48,7 @@ def test_a_path_is_no_module(folder: Path, name: str) -> None:
 
 @every_row("name", ["a\0b", "\ud800", "a b", "x" * 1000, "no_such_module_here"])
 def test_a_name_of_nothing_is_an_error(folder: Path, name: str) -> None:
-    with pytest.raises(InputError, match="there is no such module here"):
+    with pytest.raises(InputError, match="found no such module here"):
         imported(name, "--import")
     assert folder.exists()
 
@@ -62,7 +62,7 @@ def test_a_name_of_nothing_is_an_error(folder: Path, name: str) -> None:
         ("../outside:run", "not by a path"),
         ("os:no_such_function", "os has no 'no_such_function'"),
         ("os:.", "os has no ''"),
-        ("os:environ", "is no function"),
+        ("os:environ", "is not a function"),
         ("fine_module:run:run", "has no 'run:run'"),
     ],
 )

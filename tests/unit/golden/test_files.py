@@ -144,7 +144,7 @@ def test_samples_of_omk(tmp_path: Path) -> None:
     ("assertion", "fault"),
     [
         ({"type": "tool_input_not_contains", "value": "--force"}, "a tool, a colon and a text"),
-        ({"type": "mock_hit", "value": "Bash"}, "a tool and which of its mocks"),
+        ({"type": "mock_hit", "value": "Bash"}, "a tool and the number of its mock"),
         ({"type": "mock_hit", "value": "Bash:3"}, "mocks of the sample (Bash:1, Read:1, Bash:2)"),
         ({"type": "mock_hit", "value": "bash:1"}, "mocks of the sample (Bash:1, Read:1, Bash:2)"),
         (

@@ -532,16 +532,25 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         "a buffer of texts is missing",
     ),
     "no views": (column("vu", 1, None, None, variadic=[]), "buffer 1 is missing"),
-    "code too large": (column("c", 2, None, b"\x00\x02", dictionary=texts(b"x", b"y")), "place"),
-    "code below 0": (column("c", 1, None, b"\xff", dictionary=texts(b"x")), "not among the 1"),
+    "code too large": (
+        column("c", 2, None, b"\x00\x02", dictionary=texts(b"x", b"y")),
+        "an index outside the 2 values",
+    ),
+    "code below 0": (
+        column("c", 1, None, b"\xff", dictionary=texts(b"x")),
+        "an index outside the 1 values",
+    ),
     "code beyond 63 bits": (
         column("L", 1, None, int64(-1), dictionary=texts(b"x")),
-        "not among the 1",
+        "an index outside the 1 values",
     ),
-    "code of nothing": (column("i", 1, None, int32(0), dictionary=texts()), "not among the 0"),
+    "code of nothing": (
+        column("i", 1, None, int32(0), dictionary=texts()),
+        "an index outside the 0 values",
+    ),
     "codes that are no integers": (
         column("f", 1, None, int32(0), dictionary=texts(b"x")),
-        "of type 'f'",
+        "have type 'f'",
     ),
     "dictionary missing": (
         column("c", 1, None, b"\x00", dictionary=texts(b"x"))
@@ -562,19 +571,19 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "list view too late": (
         column("+vl", 1, None, int32(3), int32(1), children=(texts(b"a", b"b", b"c"),)),
-        "not among its items",
+        "reaches beyond its items",
     ),
     "list view below 0": (
         column("+vL", 1, None, int64(-1), int64(2), children=(texts(b"a", b"b", b"c"),)),
-        "not among its items",
+        "reaches beyond its items",
     ),
     "list view without end": (
         column("+vL", 1, None, int64(2), int64((1 << 63) - 1), children=(texts(b"a"),)),
-        "not among its items",
+        "reaches beyond its items",
     ),
     "list view of negative size": (
         column("+vL", 1, None, int64(2), int64(-1), children=(texts(b"a", b"b", b"c"),)),
-        "not among its items",
+        "reaches beyond its items",
     ),
     "too few items": (column("+w:2", 2, None, children=(texts(b"a", b"b", b"c"),)), "fewer items"),
     "items of negative number": (column("+w:-2", 2, None, children=(texts(b"a"),)), "fewer items"),

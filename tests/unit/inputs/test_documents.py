@@ -94,7 +94,9 @@ def test_several_lists_are_asked_about(tmp_path: Path) -> None:
 
 
 def test_columns_that_differ_in_length() -> None:
-    with pytest.raises(InputError, match="question holds 2 values and answer 1; wanted one per"):
+    with pytest.raises(
+        InputError, match="question holds 2 values and answer 1; each column must have one"
+    ):
         rows_of_document({"question": ["a", "b"], "answer": ["c"]})
 
 

@@ -154,7 +154,7 @@ DOCTYPE = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><work
     ("change", "message"),
     [
         (in_sheet(b"<worksheet", DOCTYPE), "it declares a document type"),
-        (in_sheet(b"</sheetData>", b""), "is not a sound workbook: mismatched tag"),
+        (in_sheet(b"</sheetData>", b""), "is not a valid workbook: mismatched tag"),
         (
             in_sheet(b"<sheetData>", b'<sheetData><row r="1">' + b" " * 70_000 + b"</row>"),
             "row 1: the row is longer than 65,536 bytes; to read longer rows, raise --max-row-byt",
@@ -165,10 +165,10 @@ DOCTYPE = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><work
         ),
         (
             lambda name, content: content + b" " * 300_000 if "theme" in name else content,
-            "is longer than 262,144 bytes, the most for a file that is held in memory",
+            "is longer than 262,144 bytes, the limit for a file that is read into memory",
         ),
-        (lambda name, content: b"" if "workbook" in name else content, "is not a sound workbook"),
-        (in_sheet(b'r="A2"', b'r="x"'), "is not a sound workbook"),
+        (lambda name, content: b"" if "workbook" in name else content, "is not a valid workbook"),
+        (in_sheet(b'r="A2"', b'r="x"'), "is not a valid workbook"),
     ],
 )
 def test_hostile_workbooks(
@@ -205,7 +205,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
 def test_what_is_no_archive(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "d.xlsx"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="is not a sound workbook: File is not a zip file"):
+    with pytest.raises(InputError, match="is not a valid workbook: File is not a zip file"):
         rows_of(path)
 
 
@@ -214,7 +214,7 @@ def test_a_workbook_that_is_cut_off(tmp_path: Path) -> None:
     for length in range(0, len(content), 97):
         path = tmp_path / "e.xlsx"
         path.write_bytes(content[:length])
-        with pytest.raises(InputError, match="is not a sound workbook"):
+        with pytest.raises(InputError, match="is not a valid workbook"):
             rows_of(path)
 
 

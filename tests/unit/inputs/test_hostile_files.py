@@ -270,7 +270,7 @@ def test_arrow_files_with_wrong_places_are_refused(tmp_path: Path) -> None:
             lambda path=path: score_file(path, tmp_path / "out.parquet", gold_separator=";"),
         ]
         said = [refusal_or_none(call) for call in calls]
-        assert any("is not sound Arrow" in text for text in said), number
+        assert any("is not valid Arrow" in text for text in said), number
     sound = arrow_file(tmp_path / "sound.arrow", {})
     assert read_run(sound).ids == ["abc", "def"]
 
@@ -288,7 +288,7 @@ def test_a_damaged_arrow_file_is_not_read_as_a_stream(tmp_path: Path) -> None:
     path = arrow_file(tmp_path / "a.arrow", {})
     path.write_bytes(path.read_bytes()[:-20])
     message = refusal(lambda: read_run(path))
-    assert "is not sound Arrow" in message
+    assert "is not valid Arrow" in message
     assert "1330795073" not in message
 
 
@@ -387,7 +387,7 @@ def test_a_summary_may_say_anything(tmp_path: Path) -> None:
 def test_keys_may_have_half_a_character(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"a\\ud800": 1}')
-    assert "is no calibration" in refusal(lambda: read_calibrations(path))
+    assert "is not a calibration" in refusal(lambda: read_calibrations(path))
     row = '{"sample":{"id":"a"},"metrics":{"faithfulness":{"score":1}},"passed":true}'
     path.write_text('{"results":[\n' + row + '\n],"a\\ud800":1}\n')
     assert read_run(path).ids == ["a"]

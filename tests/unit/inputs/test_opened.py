@@ -150,11 +150,11 @@ def test_packed_text_that_is_damaged(tmp_path: Path, suffix: str) -> None:
     path.write_bytes(data)
     with pytest.raises(
         InputError,
-        match=r"is not sound (gzip|zstd) data|seems to be cut off; write or copy it again",
+        match=r"is not valid (gzip|zstd) data|seems to be cut off; write or copy it again",
     ):
         read(path)
     path.write_bytes(b"not packed at all, in spite of its name")
-    with pytest.raises(InputError, match=r"is not sound (gzip|zstd) data"):
+    with pytest.raises(InputError, match=r"is not valid (gzip|zstd) data"):
         read(path)
 
 
@@ -225,7 +225,7 @@ def test_a_name_that_only_looks_like_a_pattern(tmp_path: Path) -> None:
 def test_patterns_that_find_nothing_and_files_of_no_kind(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no file matches the pattern '.*\*\.jsonl'"):
         Input(str(tmp_path / "*.jsonl"))
-    with pytest.raises(InputError, match="no file was named"):
+    with pytest.raises(InputError, match="no file was given"):
         Input([])
     write(tmp_path / "a.jsonl", samples(0, 1))
     (tmp_path / "b.txt").touch()
@@ -442,7 +442,7 @@ def test_schema(tmp_path: Path) -> None:
     assert (found["question"], found["answer"]) == ("q 0", "a 0")
     [found] = rows_of(path, schema="native")
     assert (found["question"], found["answer"]) == ("other", "other")
-    with pytest.raises(InputError, match="schema 'deepeval' wants"):
+    with pytest.raises(InputError, match="schema 'deepeval' needs"):
         rows_of(path, schema="deepeval")
 
 
@@ -462,7 +462,7 @@ def test_gold_separator(tmp_path: Path, suffix: str) -> None:
 def test_a_gold_separator_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     row = {**sample(0), "gold": {"text": "a;b"}}
     path = write(tmp_path / "d.parquet", [row])
-    with pytest.raises(InputError, match=r"'gold\.text' cannot be split: it is no column"):
+    with pytest.raises(InputError, match=r"'gold\.text' cannot be split: it is not a column"):
         rows_of(path, gold_separator=";", mapping={"ground_truth": "gold.text"})
 
 

@@ -106,8 +106,8 @@ def test_a_json_array_may_have_four_times_as_much(tmp_path: Path) -> None:
     assert n_read(path) == 2
     path.write_bytes(gzip.compress(rows + b" " * (4 * LIMIT - len(rows) + 1)))
     assert refused(lambda: n_read(path)) == (
-        f"{path} is longer than 4,000 bytes, the most for a file that is held in memory as a "
-        "whole; make it a .jsonl file, which is read row by row, or raise the limit, which is 4 "
+        f"{path} is longer than 4,000 bytes, the limit for a file that is read into memory as "
+        "a whole; make it a .jsonl file, which is read row by row, or raise the limit, which is 4 "
         "times --max-row-bytes (max_row_bytes in Python)"
     )
 
@@ -118,7 +118,7 @@ def test_other_files_have_the_same_limit_without_an_option(
     monkeypatch.setattr(byte_files, "MAX_ROW_BYTES", LIMIT)
     zeros = b"\0" * (4 * LIMIT + 1)
     row = "the row is longer than 1,000 bytes"
-    whole = "is longer than 4,000 bytes, the most for a file that is held in memory as a whole"
+    whole = "is longer than 4,000 bytes, the limit for a file that is read into memory as a whole"
     readers: list[tuple[str, bytes, Callable[[Path], object], str]] = [
         ("labels.csv.gz", b"id,label\n", lambda path: list(table_rows(path)), f", line 2: {row}"),
         ("labels.jsonl.gz", b"\n", lambda path: list(table_rows(path)), f", line 2: {row}"),

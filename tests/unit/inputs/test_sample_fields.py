@@ -108,7 +108,7 @@ def test_two_spellings_with_two_values_are_refused_in_every_kind_of_input() -> N
     ]
     assert scores(rows[:1]) == scores(pa.Table.from_pylist(rows[:1])) == [[1.0]]
     for given in (rows, pa.Table.from_pylist(rows)):
-        with pytest.raises(InputError, match="retrieved_ids and retrievedIds are both there"):
+        with pytest.raises(InputError, match="retrieved_ids and retrievedIds are both given"):
             scores(given)
 
 

@@ -111,10 +111,10 @@ def test_lone_surrogate_escapes_are_accepted(tmp_path: Path) -> None:
         (b"{'id': 1}", "line 2: not valid JSON: this looks like a printed Python dict. Write each"),
         (b'{"a": "x\ty"}', "line 2: not valid JSON: Invalid control character at column 9"),
         (b'{"a": 1} {"a": 2}', "line 2: not valid JSON: Extra data at column 10"),
-        (b'{"answer": Infinity}', "line 2: answer is Infinity; wanted a finite number or null"),
+        (b'{"answer": Infinity}', "line 2: answer is Infinity; it must be a finite number or null"),
         (
             b'{"contexts": ["x", -1e999]}',
-            "line 2: contexts[1] is -Infinity; wanted a finite number or null",
+            "line 2: contexts[1] is -Infinity; it must be a finite number or null",
         ),
         (
             b'{"id": "q", "contexts": ["ok", "caf\xe9"]}',
@@ -138,7 +138,7 @@ def test_an_element_that_is_no_sample(tmp_path: Path) -> None:
     assert (rows, numbers) == ([SAMPLE] * 2, [0, 3])
     assert faults == [
         "element [1]: must be a JSON object, got a number",
-        'element [2] ("7"): answer is Infinity; wanted a finite number or null',
+        'element [2] ("7"): answer is Infinity; it must be a finite number or null',
     ]
 
 
@@ -160,7 +160,7 @@ def test_an_infinite_number_in_a_field_by_another_name(tmp_path: Path) -> None:
     assert block.origin is not None
     assert [block.sample(0)] == [{"question": "q?", "answer": "A", "x": None}]
     assert list(map(str, block.origin.faults)) == [
-        "line 1: answer is Infinity; wanted a finite number or null"
+        "line 1: answer is Infinity; it must be a finite number or null"
     ]
     assert (block.origin.ordinals, Position.after(block).row) == ([1], 2)
 
@@ -219,7 +219,7 @@ def test_no_gzip_data(tmp_path: Path, damage: bytes | None) -> None:
     packed = bytearray(gzip.compress(LINE * 100, 9))
     packed[20:30] = bytes(10)
     path.write_bytes(bytes(packed) if damage is None else damage)
-    with pytest.raises(InputError, match=r"is not sound gzip data|truncated"):
+    with pytest.raises(InputError, match=r"is not valid gzip data|truncated"):
         read(path)
 
 

@@ -482,7 +482,7 @@ def test_both_spellings_of_a_field() -> None:
         ),
         (
             {"schema": "ragas"},
-            "schema 'ragas' wants user_input or response; there is input, output, docs, "
+            "schema 'ragas' needs user_input or response; there is input, output, docs, "
             "docs[].text",
         ),
     ],
@@ -497,7 +497,7 @@ def test_an_error_lists_what_a_schema_wants() -> None:
     with pytest.raises(InputError) as caught:
         field_map(["x"], schema="mlflow")
     assert str(caught.value) == (
-        "schema 'mlflow' wants inputs.question or inputs.query or inputs.input or "
+        "schema 'mlflow' needs inputs.question or inputs.query or inputs.input or "
         "inputs.request or outputs.answer or outputs.response or outputs.output or outputs or "
         "request or response; there is x"
     )
@@ -722,7 +722,7 @@ def test_columns_of_haystack_that_differ_in_length() -> None:
     with pytest.raises(InputError) as caught:
         rows_of_document({"inputs": {"questions": ["a", "b"], "contexts": [["c"]]}})
     assert str(caught.value) == (
-        "questions holds 2 values and contexts 1; wanted one per row in each column"
+        "questions holds 2 values and contexts 1; each column must have one value per row"
     )
 
 

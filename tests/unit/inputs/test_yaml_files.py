@@ -85,13 +85,13 @@ def test_json_is_yaml(value: Any) -> None:
         ("!!binary aGk=", "binary' is not allowed"),
         ("!!set {a}", "set' is not allowed"),
         ("!!int five", "'five' is no int"),
-        ("a: 1\nb: 2\na: 3", "line 3: the key 'a' is there twice"),
-        ("a: {<<: {x: 1}, <<: {y: 2}}", "the key '<<' is there twice"),
+        ("a: 1\nb: 2\na: 3", "line 3: the key 'a' is repeated"),
+        ("a: {<<: {x: 1}, <<: {y: 2}}", "the key '<<' is repeated"),
         ("a: {<<: 5}", "<< must be followed by a mapping"),
         ("? [a]\n: b", "a key must be a string"),
         ("a: &x [1]\n*x : 2", "a key must be a string, got an alias"),
-        ("a: &a [*a]", r"the alias \*a is inside of what it stands for"),
-        ("a: *b", r"the alias \*b stands for nothing"),
+        ("a: &a [*a]", r"the alias \*a contains itself"),
+        ("a: *b", r"the alias \*b is not defined"),
         ("a: 1\n---\nb: 2", "line 2: a second document begins"),
         ("a: .inf", "beyond the range of a double"),
         ("a: .NaN", "beyond the range of a double"),
@@ -163,7 +163,7 @@ def test_the_slow_parser_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None
     fast = load_yaml(text)
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     assert load_yaml(text) == fast
-    with pytest.raises(InputError, match="line 1: the key 'a' is there twice"):
+    with pytest.raises(InputError, match="line 1: the key 'a' is repeated"):
         load_yaml("{a: 1, a: 2}")
 
 

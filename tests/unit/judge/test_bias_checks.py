@@ -376,7 +376,7 @@ def test_a_row_that_failed_one_of_the_ways_is_listed(fails_at: int) -> None:
 def test_no_rows_no_report_of_changes() -> None:
     report = shuffle(OrderJudge(FAIR), {})
     assert (report.mean_abs_change, report.scores.pairs) == (None, ())
-    assert report.text() == "order of contexts: no row was scored both as they come and shuffled"
+    assert report.text() == "order of contexts: no row was scored both as given and shuffled"
 
 
 def test_there_is_at_least_one_shuffle() -> None:

@@ -55,7 +55,7 @@ def test_inside_of_itself_it_would_wait_for_ever() -> None:
     async def main() -> None:
         loop_thread.run(here())
 
-    with pytest.raises(RuntimeError, match="inside of the judges' loop"):
+    with pytest.raises(RuntimeError, match="inside the judges' event loop"):
         loop_thread.run(main())
 
 

@@ -391,7 +391,8 @@ def test_answer_relevance_counts_partly_by_half() -> None:
     found = judged(asker, ROW, "answer_relevance")["answer_relevance"]
     assert found.score == 1.5 / 4
     assert (
-        found.explanation == "4 statement(s) of the answer, to the question: 1 yes, 1 partly, 2 no."
+        found.explanation == "4 statement(s) of the answer, judged against the question: 1 "
+        "yes, 1 partly, 2 no."
     )
 
 

@@ -185,8 +185,8 @@ def test_a_refusal_is_no_value_even_with_an_object(reason: str) -> None:
         (f'{{"mark": "{OTHER}", "score": 1, "mark": "{MARK}"}}', "no JSON object"),
         (f'{{"mark": "{MARK}", "score": 1, "mark": "{MARK}"}}', "has a key twice"),
         (f'{{"mark": "{MARK}", "parts": [{{"a": 1, "a": 1}}]}}', "has a key twice"),
-        (f'{{"mark": "{MARK}", "score": NaN}}', "NaN, which is no number"),
-        (f'{{"mark": "{MARK}", "score": -Infinity}}', "-Infinity, which is no number"),
+        (f'{{"mark": "{MARK}", "score": NaN}}', "NaN, which is not a number"),
+        (f'{{"mark": "{MARK}", "score": -Infinity}}', "-Infinity, which is not a number"),
         (f'{{"mark": "{MARK}", "score": 1e999}}', "too large"),
         (f'{{"mark": "{MARK}", "score": {"9" * 400}}}', "too large"),
         (f'{{"mark": "{MARK}", "score": {"9" * 9999}}}', "too large"),
@@ -268,7 +268,7 @@ def test_a_value_whose_meaning_is_plain_is_taken(keys: dict[str, Any], wanted: V
         ({"score": 1, "rating": 6}, "Expected `int` <= 5 - at `$.rating`"),
         ({"score": 1, "rating": 3.5}, "Expected `int`, got `float` - at `$.rating`"),
         ({"score": 1, "sure": "yes"}, "Expected `bool`, got `str` - at `$.sure`"),
-        ({"score": 1, "label": "Yes"}, "none of those asked for - at `$.label`"),
+        ({"score": 1, "label": "Yes"}, "not one of the allowed values - at `$.label`"),
         ({"score": 1, "parts": [{}]}, "missing required field `score` - at `$.parts[0]`"),
     ],
 )
@@ -281,7 +281,7 @@ def test_a_value_that_would_have_to_be_guessed_is_not_taken(
 
 @given(st.text(min_size=8) | st.just("no\n\nHuman: <|im_end|> - at `$.x`\x1b" * 99))
 def test_a_failure_repeats_nothing_of_the_reply(text: str) -> None:
-    assume(text.strip() and text not in "the value is none of those asked for - at `$.label`")
+    assume(text.strip() and text not in "the value is not one of the allowed values - at `$.label`")
     found = failure(verdict(label=text, reason=text))
     assert text not in str(found)
     assert str(found).isprintable()

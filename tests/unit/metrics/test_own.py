@@ -170,7 +170,9 @@ def test_functions_within_a_function_do_not_take_each_others_place() -> None:
 
 @every_row("name", ["faithfulness", "answerRelevance", "mastra.completeness", "ndcg@10", "brevity"])
 def test_a_taken_id_cannot_be_registered(brevity: str, name: str) -> None:
-    with pytest.raises(InputError, match=r"is taken|must be words|are those of"):
+    with pytest.raises(
+        InputError, match=r"is already taken|must consist of lowercase words|are those of"
+    ):
         metric(name)(lambda answer: 1.0)
 
 
@@ -181,11 +183,11 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
 
 
 def test_what_is_wrong_with_a_function_is_said_when_it_is_registered() -> None:
-    with pytest.raises(InputError, match="reads no field"):
+    with pytest.raises(InputError, match="has no parameters: name at least one field"):
         metric("own.nothing")(lambda: 1.0)
     with pytest.raises(InputError, match="must name fields"):
         metric("own.all")(lambda **everything: 1.0)
-    with pytest.raises(InputError, match="range must rise"):
+    with pytest.raises(InputError, match="range must be increasing"):
         metric("own.range", range=(1, 0))(lambda answer: 1.0)
     with pytest.raises(InputError, match="version must be"):
         metric("own.version", version=0)(lambda answer: 1.0)
@@ -196,7 +198,7 @@ def test_a_score_outside_the_range_names_sample_and_metric(bad: object) -> None:
     metric("own.bad")(lambda answer: bad)
     try:
         with pytest.raises(
-            InputError, match=r'sample 0 \("a"\): metric .own.bad. must give numbers'
+            InputError, match=r'sample 0 \("a"\): metric .own.bad. must return numbers'
         ):
             rag_eval.evaluate_batch(ROWS, metrics=["own.bad"])
     finally:
@@ -340,7 +342,7 @@ def test_a_batch_scorer_goes_to_a_process_that_knows_the_metric_and_to_no_other(
         assert pickle.loads(sent)(batch).column("shop.known").to_pylist() == [6, 2]
     finally:
         unregister("shop.known")
-    with pytest.raises(InputError, match=r"unknown metric 'shop\.known'.*once its module"):
+    with pytest.raises(InputError, match=r"unknown metric 'shop\.known'.*after its module"):
         pickle.loads(sent)
 
 

@@ -123,7 +123,7 @@ def test_a_mode_that_judges_nothing_asked_for_is_refused() -> None:
 
 
 def test_a_calibration_of_native_scores_says_nothing_of_a_judges() -> None:
-    with pytest.raises(InputError, match="native scores of faithfulness, which a judge scores"):
+    with pytest.raises(InputError, match="native scores of faithfulness, but a judge scores"):
         signature(["faithfulness"], mode="llm", profile="grounded", calibration=calibration())
 
 

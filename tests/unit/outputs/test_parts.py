@@ -164,7 +164,7 @@ def test_going_on_scores_only_what_is_not_there(
     report = resume_after(lambda kept: (kept / "000002.rows").unlink())
     assert report.n_resumed == 4
     assert report.result.notes == [
-        "4 rows scored in an earlier run; ids of later rows were not compared with these"
+        "4 rows scored in an earlier run; ids of later rows were not checked against them"
     ]
 
 
@@ -719,7 +719,7 @@ def test_going_on_after_skipped_rows_takes_the_same_flag(data: Path, target: Pat
 
 BAD_LINES = [
     ("no JSON", "not valid JSON"),
-    ('{"id": "x", "question": "q", "answer": 5}', "contexts is missing; wanted a list of str"),
+    ('{"id": "x", "question": "q", "answer": 5}', "contexts is missing; it must be a list of str"),
 ]
 
 

@@ -41,7 +41,7 @@ def test_warning() -> None:
     ids = RepeatedIds()
     assert ids.warning() == ""
     ids.add(["a", "a"], lambda index: f"line {index}")
-    assert ids.warning() == "1 row has the id of an earlier one: line 1"
+    assert ids.warning() == "1 row has the same id as an earlier row: line 1"
 
 
 def test_past_the_limit_rows_are_compared_with_those_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +54,6 @@ def test_past_the_limit_rows_are_compared_with_those_kept(monkeypatch: pytest.Mo
     ids.add(["q3", "q57", "new"], lambda index: f"row {index}")
     # That of row 57 was not kept.
     assert (ids.count, ids.names) == (1, ["row 0"])
-    assert ids.warning() == "at least 1 row has the id of an earlier one: row 0"
+    assert ids.warning() == "at least 1 row has the same id as an earlier row: row 0"
     ids.add([None, "q3", "other"], lambda index: f"row {100 + index}")
     assert ids.count == 2

@@ -181,7 +181,7 @@ def test_what_stands_beside_metrics_is_read_as_strictly(
 def test_a_file_that_is_packed_or_nested_beyond_reading_is_no_traceback(tmp_path: Path) -> None:
     header = gzip.compress(b"")[:10]
     (tmp_path / "a.json.gz").write_bytes(header + b"\xff" * 20)  # no kind of block
-    with pytest.raises(InputError, match=r"a\.json\.gz is not sound gzip data"):
+    with pytest.raises(InputError, match=r"a\.json\.gz is not valid gzip data"):
         read_batch(tmp_path / "a.json.gz")
     with pytest.raises(InputError, match="is not valid JSON"):
         read_batch(b'{"aggregates":' + b"[" * 100_000)

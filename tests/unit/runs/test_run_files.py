@@ -390,7 +390,7 @@ def test_bad_result_rows(tmp_path: Path, row: Any, message: str) -> None:
         ("t.json", '{"results":[\n],"aggregates":{}}', "has a summary but no rows"),
         ("t.json", '{"results": [3]}', r"results\[0\] must be an object, got 3"),
         ("t.csv", "id,name\n1,x\n", "no column has the name of a metric .columns: id, name."),
-        ("t.parquet", "x", "is not sound Parquet"),
+        ("t.parquet", "x", "is not valid Parquet"),
     ],
 )
 def test_files_that_hold_no_run(tmp_path: Path, name: str, text: str, message: str) -> None:

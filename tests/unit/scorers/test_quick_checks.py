@@ -213,7 +213,7 @@ def test_a_sample_that_does_not_tell_its_calls_has_no_score() -> None:
         ("equals", {"text": 0}, "text must be a text"),
         ("similarity", {"text": "a", "threshold": 2}, "threshold must be between 0 and 1"),
         ("matches", {"pattern": "("}, "not closed"),
-        ("matches", {"pattern": "a)(b", "exact": True}, "not opened"),
+        ("matches", {"pattern": "a)(b", "exact": True}, "a closing parenthesis without a group"),
         ("matches", {"pattern": "a(?=b)"}, "look-around"),
         ("matches", {"pattern": "a", "exact": None}, "exact must be true or false"),
         ("called_tool", {"name": None}, "name must be a text"),

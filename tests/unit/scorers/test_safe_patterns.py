@@ -67,7 +67,7 @@ NOT_FOUND = [
 ]
 REFUSED = [
     ("(", "not closed"),
-    (")", "not opened"),
+    (")", "a closing parenthesis without a group"),
     ("[a", "not closed"),
     ("*", "nothing to repeat"),
     ("a++", "nothing to repeat"),

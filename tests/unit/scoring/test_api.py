@@ -63,19 +63,20 @@ def exactly(message: str) -> str:
 # ----------------------------------------------------------------------------- a bad sample
 
 BAD_SAMPLES: list[tuple[Any, str]] = [
-    (without(GOOD, "question"), "question is missing; wanted a str"),
-    (without(GOOD, "answer"), "answer is missing; wanted a str"),
-    ({**GOOD, "answer": None}, "answer is missing; wanted a str"),
-    (without(GOOD, "contexts"), "contexts is missing; wanted a list of str"),
-    ({**GOOD, "contexts": None}, "contexts is missing; wanted a list of str"),
+    (without(GOOD, "question"), "question is missing; it must be a str"),
+    (without(GOOD, "answer"), "answer is missing; it must be a str"),
+    ({**GOOD, "answer": None}, "answer is missing; it must be a str"),
+    (without(GOOD, "contexts"), "contexts is missing; it must be a list of str"),
+    ({**GOOD, "contexts": None}, "contexts is missing; it must be a list of str"),
     (
         {**without(GOOD, "question"), "qestion": "What?"},
-        "question is missing (did you mean the field 'qestion'? Rename or map it); wanted a str",
+        "question is missing (did you mean the field 'qestion'? Rename or map it); it must be "
+        "a str",
     ),
     (
         {**without(GOOD, "contexts"), "context": ["x"]},
-        "contexts is missing (did you mean the field 'context'? Rename or map it); "
-        "wanted a list of str",
+        "contexts is missing (did you mean the field 'context'? Rename or map it); it must be a "
+        "list of str",
     ),
     ({**GOOD, "question": 5}, "question must be a str, got int"),
     ({**GOOD, "question": 0}, "question must be a str, got int"),
@@ -101,7 +102,7 @@ BAD_SAMPLES: list[tuple[Any, str]] = [
     ),
     (
         {**GOOD, "ground_truth": "Lyon."},
-        "ground_truth and groundTruth are both there, with different values",
+        "ground_truth and groundTruth are both given, with different values",
     ),
 ]
 

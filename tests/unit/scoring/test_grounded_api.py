@@ -448,7 +448,8 @@ BAD_SAMPLES: list[tuple[Sample, str]] = [
     ({"contexts": [None, {"a": 1}]}, "contexts[1] must be a str, got dict"),
     (
         {"ground_truth": []},
-        "ground_truth is an empty list; wanted at least one acceptable answer, or none at all",
+        "ground_truth is an empty list; give at least one acceptable answer, or leave the "
+        "field out",
     ),
     ({"ground_truth": [3]}, "ground_truth must be a str, got int"),
     ({"ground_truth": [0]}, "ground_truth must be a str, got int"),
@@ -458,9 +459,9 @@ BAD_SAMPLES: list[tuple[Sample, str]] = [
     ({"ground_truth": np.array(["a", "b"])}, "ground_truth must be a str, got ndarray"),
     (
         {"groundTruth": "Lyon."},
-        "ground_truth and groundTruth are both there, with different values",
+        "ground_truth and groundTruth are both given, with different values",
     ),
-    ({"groundTruth": ["Dr. Ellen Marsh"]}, "ground_truth and groundTruth are both there"),
+    ({"groundTruth": ["Dr. Ellen Marsh"]}, "ground_truth and groundTruth are both given"),
     ({"language": 5}, "language must be a language tag, got int"),
     ({"language": ["en"]}, "language must be a language tag, got list"),
     ({"language": "gremanic"}, "unknown language 'gremanic'"),
@@ -514,7 +515,7 @@ def test_every_field_is_looked_at_whatever_the_metric() -> None:
 @every_row("sample", ["text", 5, None, [FULL]])
 def test_what_is_no_sample(sample: Any) -> None:
     fault = f"must be a dict or an EvalSample, got {type(sample).__name__}"
-    wanted = "; wanted {'question': ..., 'answer': ..., 'contexts': [...]}"
+    wanted = "; expected {'question': ..., 'answer': ..., 'contexts': [...]}"
     many = ". To score a list of samples: evaluate_batch(samples)"
     is_list = isinstance(sample, list)
     assert refusal(lambda: evaluate(sample)) == f"sample {fault}{many if is_list else wanted}"
@@ -626,7 +627,7 @@ def test_options_that_only_the_grounded_profile_has(profile: Any) -> None:
         (
             {"language": "de"},
             "language needs profile='grounded' (--profile grounded): "
-            "the overlap profile reads every language alike",
+            "the overlap profile treats all languages alike",
         ),
         (
             {"stemmer": "light"},
@@ -1196,10 +1197,10 @@ def test_an_evaluator_with_a_calibration(tmp_path: Path, calibration: Calibratio
 def test_calibrations_that_do_not_fit(tmp_path: Path, calibration: Calibration) -> None:
     other_metric = {"metrics": ["context_recall"], "calibration": calibration}
     assert refusal(lambda: evaluate(SOUND, **other_metric)) == (  # type: ignore[arg-type]
-        "the calibration is of faithfulness; this call has context_recall"
+        "the calibration is for faithfulness; this call has context_recall"
     )
     assert refusal(lambda: evaluate(SOUND, calibration=[])).startswith(
-        "the calibration is of no metric; this call has faithfulness,"
+        "the calibration is for no metric; this call has faithfulness,"
     )
     for options, difference in (
         ({}, "(profile: overlap, not grounded)"),
@@ -1218,7 +1219,7 @@ def test_calibrations_that_do_not_fit(tmp_path: Path, calibration: Calibration) 
     for text, message in (
         ("{", f"{broken} is not a calibration file: it is not valid JSON"),
         ("[]", f"{broken} is not a calibration file: it holds no JSON object"),
-        ("{}", f"{broken} is no calibration: Object missing required field"),
+        ("{}", f"{broken} is not a calibration: Object missing required field"),
         (json.dumps({**calibration.to_dict(), "formatVersion": 99}), "has format version 99"),
     ):
         broken.write_text(text)
@@ -1233,7 +1234,10 @@ def test_an_unsigned_calibration_gives_a_note(labelled: BatchEvalResult) -> None
     column = labelled.scores[:, 0].tolist()
     unsigned = calibrate(column, [1, 0] * 20, metric="faithfulness")
     result = batch([SOUND], calibration=unsigned)
-    note = "the calibration of faithfulness has no signature: taken to fit, unverified"
+    note = (
+        "the calibration of faithfulness has no signature: its settings are assumed to "
+        "match, but were not checked"
+    )
     assert result.notes == [note]
     assert result.summary_dict()["notes"] == [note]
     assert batch([SOUND], calibration=unsigned, baseline_result=batch([SOUND])).notes == [note]
@@ -1242,7 +1246,7 @@ def test_an_unsigned_calibration_gives_a_note(labelled: BatchEvalResult) -> None
 @every_row("metric", LOWER_IS_BETTER)
 def test_what_should_be_low_is_not_calibrated(metric: str, calibration: Calibration) -> None:
     """Regression: a threshold that good rows reach from below was taken as one to stay under."""
-    message = f"{metric} cannot be calibrated: of its scores lower is better"
+    message = f"{metric} cannot be calibrated: lower is better for this metric"
     rows = batch([SOUND, INVENTED] * 20, [metric])
     assert refusal(lambda: calibrate(rows, [1, 0] * 20)) == message
     assert refusal(lambda: calibrate([0.1] * 40, [1, 0] * 20, metric=metric)) == message

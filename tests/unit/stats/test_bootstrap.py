@@ -282,9 +282,13 @@ def test_resamples_without_a_value_are_not_counted() -> None:
 @every_row(
     ("values", "options", "message"),
     [
-        ([[[1.0]]], {}, "values must be a column or columns, got 3 dimensions"),
+        ([[[1.0]]], {}, "values must be a one- or two-dimensional array, got 3 dimensions"),
         ([math.inf], {}, "values must be finite or NaN, got an infinite value"),
-        ([1.0, 2.0], {"groups": [0]}, r"groups must be one per row, 2, got shape \(1,\)"),
+        (
+            [1.0, 2.0],
+            {"groups": [0]},
+            r"groups must have one value for each of 2 rows, got shape \(1,\)",
+        ),
         ([1.0, 2.0], {"method": "BCa"}, "method must be 'percentile' or 'bca', got 'BCa'"),
         ([1.0, 2.0], {"level": 1}, "level must be between 0 and 1, got 1"),
         ([1.0, 2.0], {"n_resamples": 0}, "n_resamples must be a whole number of at least 1"),

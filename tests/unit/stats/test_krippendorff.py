@@ -111,11 +111,14 @@ def test_without_variety_there_is_no_alpha(ratings: Table, measurement: Measurem
 @every_row(
     ("ratings", "message"),
     [
-        ([[1, 2], [1]], "ratings must be numbers, as many for each coder"),
-        ([["a", "b"], ["a", "b"]], "ratings must be numbers, as many for each coder"),
+        ([[1, 2], [1]], "ratings must be numbers, with the same number of ratings for each coder"),
+        (
+            [["a", "b"], ["a", "b"]],
+            "ratings must be numbers, with the same number of ratings for each coder",
+        ),
         ([1, 2, 3], "a row for each coder and a column for each unit"),
         ([[1, math.inf], [1, 2]], "ratings must be finite"),
-        ([[1, -1], [1, 2]], "ratings below 0 have no ratio"),
+        ([[1, -1], [1, 2]], "needs ratings of at least 0"),
     ],
 )
 def test_what_is_no_table_of_ratings_is_refused(

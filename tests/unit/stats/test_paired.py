@@ -316,9 +316,13 @@ def test_runs_of_one_system_are_called_worse_no_more_often_than_stated(tied: flo
 def test_what_cannot_be_tested_is_named() -> None:
     with pytest.raises(InputError, match="differences must be finite, or NaN"):
         sign_flip_test([0.1, math.inf])
-    with pytest.raises(InputError, match="differences must be one column, got 2 dimensions"):
+    with pytest.raises(
+        InputError, match="differences must be a one-dimensional array, got 2 dimensions"
+    ):
         sign_flip_test([[0.1]])
-    with pytest.raises(InputError, match="differences must be rows of columns, got 1 dimensions"):
+    with pytest.raises(
+        InputError, match="differences must be a two-dimensional array, got 1 dimensions"
+    ):
         sign_flip_tests([0.1])
     with pytest.raises(InputError, match=r"margin must be at least 0, got -0\.1"):
         sign_flip_test([0.1], margin=-0.1)

@@ -120,8 +120,8 @@ def test_no_rows_and_no_columns() -> None:
 @every_row(
     ("rows", "options", "message"),
     [
-        ([1.0], {}, "resampled numbers must be rows of columns, got 1 dimensions"),
-        ([[math.nan]], {}, "resampled numbers must be finite; a group without a value is 0"),
+        ([1.0], {}, "resampled numbers must be a two-dimensional array, got 1 dimensions"),
+        ([[math.nan]], {}, "resampled numbers must be finite; use 0 for a group without a value"),
         ([[math.inf]], {}, "resampled numbers must be finite"),
         ([[1.0]], {"n_resamples": 0}, "n_resamples must be a whole number of at least 1, got 0"),
         ([[1.0]], {"seed": -1}, "seed must be a whole number of at least 0, got -1"),
@@ -184,9 +184,15 @@ def test_a_source_gives_the_same_places_in_any_blocks(
 @every_row(
     ("places", "message"),
     [
-        ([0, 1, 2], r"indices must be integers in rows of 3, .* got int64 of shape \(3,\)"),
-        ([[0, 1]], r"indices must be integers in rows of 3, .* got int64 of shape \(1, 2\)"),
-        ([[0.0, 1.0, 2.0]], "indices must be integers in rows of 3, .* got float64"),
+        (
+            [0, 1, 2],
+            r"indices must be an integer array with 3 columns, .* got int64 of shape \(3,\)",
+        ),
+        (
+            [[0, 1]],
+            r"indices must be an integer array with 3 columns, .* got int64 of shape \(1, 2\)",
+        ),
+        ([[0.0, 1.0, 2.0]], "indices must be an integer array with 3 columns, .* got float64"),
         ([[0, 1, 3]], "indices must be from 0 to 2, got 0 to 3"),
         ([[-1, 1, 2]], "indices must be from 0 to 2, got -1 to 2"),
     ],
