@@ -148,7 +148,7 @@ def test_a_function_that_is_defined_anew_takes_its_own_place() -> None:
             assert rag_eval.evaluate(ROWS[0], metrics=["again"]).metrics["again"].score == score
         for other in ({"metric": metric, "__name__": "another"}, room):
             name = "again" if other is not room else "once_more"
-            with pytest.raises(InputError, match="'again' is taken"):
+            with pytest.raises(InputError, match="'again' is already taken"):
                 exec(cell.replace("def again", f"def {name}").format(1), other)
     finally:
         unregister("again")
@@ -162,7 +162,7 @@ def test_functions_within_a_function_do_not_take_each_others_place() -> None:
 
     try:
         made(0.25)
-        with pytest.raises(InputError, match="'made' is taken"):
+        with pytest.raises(InputError, match="'made' is already taken"):
             made(0.75)
     finally:
         unregister("made")
