@@ -86,7 +86,7 @@ def short_validity_table() -> str:
         value = area.split()[0]
         place = {"**overlap**": 2, "**grounded**": 3}.get(scorer, 4)
         cells[place] = f"{value} {scorer}" if place == 4 else value
-    rows = ["| metric | data sets | overlap | grounded | best peer without a model |"]
+    rows = ["| metric | datasets | overlap | grounded | best peer without a model |"]
     rows += ["|---|---:|---:|---:|---|"]
     rows += [f"| {' | '.join(shown[name])} |" for name in _SHORT_METRICS]
     return "\n".join(rows) + "\n"
