@@ -18,7 +18,7 @@ import pytest
 
 import rag_eval
 from benchmarks.validity import __main__ as command
-from benchmarks.validity import measures, peers, pieces, report, scorers, sets
+from benchmarks.validity import definition, measures, peers, pieces, report, scorers, sets
 from benchmarks.validity.certainty import Band, certainty, pooled
 from benchmarks.validity.outcomes import Outcome, definition_checks, measure_trial
 from benchmarks.validity.sets import Pair, Row, Trial
@@ -312,6 +312,38 @@ def test_every_metric_has_a_threshold_in_both_profiles() -> None:
     assert scorers.THRESHOLDS["grounded"].keys() == scorers.THRESHOLDS["overlap"].keys()
     assert set(pieces.METRIC_ORDER) == scorers.THRESHOLDS["overlap"].keys()
     assert report.ABOUT.keys() == set(pieces.METRIC_ORDER)
+
+
+# ---------------------------------------------------------------------------------- definition
+
+
+def test_kernels_and_definition_are_compared_score_by_score(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [
+        row("It opened in 1990.", ["It opened in 1990."]),
+        row("It opened in 1990.", ["It opened in 1991."], good=False),
+        row("I do not know.", ["It opened."]),
+        row("It opened.", [""], good=False),
+    ]
+    trial = of_metric(sets.trials_of("x", "faithfulness", rows), "faithfulness")
+    area, ours, n_different = definition.compared(trial)
+    assert area == ours
+    assert n_different == 0
+    scores, chunks = definition.built(trial.samples)
+    assert int(np.isfinite(scores).sum()) == 6  # of two metrics; one row only refuses
+    other = definition.Both(np.nextafter(scores, 2), chunks)
+    monkeypatch.setattr(definition, "built", lambda samples: other)
+    assert definition.compared(trial)[2] == 6
+
+
+def test_chunks_are_compared_by_their_scores() -> None:
+    trial = of_metric(sets.trials_of("x", "context_relevance", CHUNKS), "context_relevance")
+    assert definition.compared(trial)[2] == 0
+    sides = definition.defined(trial.samples), definition.built(trial.samples)
+    assert len(sides[0].chunks) == len(CHUNKS)
+    other = definition.Both(sides[1].scores, sides[1].chunks + 1e-8)
+    assert definition.n_different(sides[0], other) == len(CHUNKS)
 
 
 # --------------------------------------------------------------------------------------- peers
