@@ -9,7 +9,10 @@ import pytest
 
 from rag_eval import evaluate_batch
 from rag_eval.samples import Profile
+from tests.differential.test_entrances import CHATS, NAMES, SHAPES, scores_of
+from tests.differential.test_entrances import rows_of as entrance_rows
 from tests.engines.rows import PROFILES, Row, rows_of
+from tests.tables import every_row
 
 datasets = pytest.importorskip("datasets", reason="make engines installs datasets")
 # The package's own warnings are not ours to mend.
@@ -68,3 +71,46 @@ def test_names_of_other_tools() -> None:
         }
     )
     assert_same(evaluate_batch(data), rows, "overlap")
+
+
+def assert_entrance(rows: list[Row]) -> None:
+    """The fields and scores of the rows as dicts, whatever of them the data set holds."""
+    data = datasets.Dataset.from_list(rows)
+    for profile in PROFILES:
+        wanted = evaluate_batch(rows, profile=profile)
+        for found in (
+            evaluate_batch(data, profile=profile),
+            evaluate_batch(data.to_iterable_dataset(), profile=profile),
+            evaluate_batch(data.with_format("pandas"), profile=profile),
+        ):
+            assert scores_of(found) == scores_of(wanted)
+            assert found.not_measured == wanted.not_measured
+            for ours, theirs in zip(found.results, wanted.results, strict=True):
+                for name in ("question", "answer", "contexts"):
+                    assert ours.sample.get(name) == theirs.sample.get(name)
+
+
+@every_row("names", list(NAMES))
+@every_row("shape", list(SHAPES))
+def test_contexts_in_every_shape(names: str, shape: str) -> None:
+    assert_entrance(entrance_rows(names, shape))
+
+
+@every_row("form", list(CHATS))
+def test_chat_turns(form: str) -> None:
+    rows = entrance_rows("native", "list")
+    for row in rows:
+        turns = {"user": row.pop("question"), "assistant": row.pop("answer")}
+        row["messages"] = CHATS[form](
+            [{"role": role, "content": text} for role, text in turns.items()]
+        )
+    assert_entrance(rows)
+    assert evaluate_batch(datasets.Dataset.from_list(rows)).n_rows == len(rows)
+
+
+@every_row("missing", ["contexts", "ground_truth"])
+def test_what_no_row_has_is_left_out(missing: str) -> None:
+    rows = entrance_rows("native", "list")
+    for row in rows:
+        del row[missing]
+    assert_entrance(rows)
