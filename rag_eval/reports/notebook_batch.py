@@ -157,12 +157,13 @@ def _metric_row(
     threshold: float | None,
     shape: Histogram | None,
 ) -> list[Content]:
+    decides = name == COMPOSITE or threshold is not None
     return [
         html.line_text(name, _ID_LIMIT),
         None if shape is None else _histogram(shape, threshold),
         html.mean_text(aggregate),
         f"{aggregate.n:,}/{aggregate.n_rows:,}",
-        share_text(aggregate.pass_rate),
+        share_text(aggregate.pass_rate) if decides else NONE,
         NONE if name == COMPOSITE else html.threshold_text(name, threshold),
     ]
 

@@ -80,8 +80,11 @@ def _metric_lines(view: RunView) -> list[str]:
     for metric, aggregate in view.summary.shown_aggregates.items():
         threshold = view.thresholds.get(metric)
         shown = NONE if threshold is None else f"{threshold:g}"
-        rows.append((markdown_text(metric), *_statistics(aggregate), shown))
-    rows.append(("**composite**", *_statistics(view.summary.composite_aggregate), NONE))
+        rate = NONE if threshold is None else share_text(aggregate.pass_rate)
+        rows.append((markdown_text(metric), *_statistics(aggregate), rate, shown))
+    composite = view.summary.composite_aggregate
+    rate = share_text(composite.pass_rate)
+    rows.append(("**composite**", *_statistics(composite), rate, NONE))
     heads = ("metric", "mean", "95 % interval", "scored", "pass rate", "threshold")
     return markdown_table(heads, rows)
 
@@ -91,7 +94,7 @@ def _statistics(aggregate: MetricAggregate | CompositeAggregate) -> list[str]:
     scored = f"{aggregate.n:,}/{aggregate.n_rows:,}"
     gap = gap_text(aggregate.n, aggregate.n_rows)
     mean = score_text(aggregate.mean) + (f" ({gap})" if gap else "")
-    return [mean, interval, scored, share_text(aggregate.pass_rate)]
+    return [mean, interval, scored]
 
 
 def _comparison_lines(view: RunView) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -180,10 +181,45 @@ def test_what_was_not_measured_stands_beside_the_mean(
     done = invoke("run", data, *flags, "--html", page, "--markdown", text, env={"COLUMNS": "160"})
     [line] = [line for line in done.stdout.splitlines() if line.startswith("faithfulness")]
     assert line.split()[-2:] == [f"{n_null}", f"{n_null / 100:.2f}"]
+    # The terminal has the rows with a score beside the mean, and the null rate, at any width.
+    for width in (50, 80, 100):
+        done = invoke("run", data, *flags, env={"COLUMNS": f"{width}"})
+        [line] = [line for line in done.stdout.splitlines() if line.startswith("faithfulness")]
+        assert f" ({100 - n_null}/100) " in line, width
+        assert line.split()[-1] == f"{n_null / 100:.2f}", width
     batch = evaluate_batch(rows, ["faithfulness"], profile="grounded")
     for report in (page.read_text(), text.read_text(), batch._repr_html_()):
         assert ("% not measured)" in report) == bool(gap)
         assert gap in report
+
+
+def test_a_metric_without_a_threshold_shows_no_pass_rate(tmp_path: Path) -> None:
+    """It lets every score pass, and 100 % of them would look like a verdict."""
+    data, page, text = written(tmp_path, [FULL] * 3), tmp_path / "p.html", tmp_path / "p.md"
+    flags = ("--profile", "grounded", "--metrics", "faithfulness,answer_relevance")
+    done = invoke("run", data, *flags, "--html", page, "--markdown", text, env={"COLUMNS": "160"})
+    lines = {line.split(" ")[0]: line.split() for line in done.stdout.splitlines() if line}
+    heads = re.split(r"  +", next(line for line in done.stdout.splitlines() if "pass rate" in line))
+    place = heads.index("pass rate") - len(heads)
+    assert lines["answer_relevance"][place] == "–"
+    assert lines["faithfulness"][place] == "1.00"
+    table = text.read_text().replace("\\", "").splitlines()
+    lines = {line.split("|")[1].strip(): line for line in table if "|" in line}
+    assert "100%" not in lines["answer_relevance"]
+    assert "100%" in lines["faithfulness"]
+    batch = evaluate_batch([FULL] * 3, ["faithfulness", "answer_relevance"], profile="grounded")
+    for report, end in ((page.read_text(), "</article>"), (batch._repr_html_(), "</tr>")):
+        parts = report.split(end)
+        relevance = next(part for part in parts if _is_of(part, "answer_relevance"))
+        faithfulness = next(part for part in parts if _is_of(part, "faithfulness"))
+        assert "100%" not in relevance
+        assert "100%" in faithfulness
+
+
+def _is_of(part: str, metric: str) -> bool:
+    return (
+        f'data-metric="{metric}"' in part or re.search(rf"<t[dh][^>]*>{metric}<", part) is not None
+    )
 
 
 def test_a_baseline_on_standard_input_is_read_once(tmp_path: Path) -> None:

@@ -52,6 +52,11 @@ class MetricCard:
     chart: BarChart | None
 
     @property
+    def decides(self) -> bool:
+        """Whether a row can fail by it: without a threshold a metric lets every score pass."""
+        return self.name == COMPOSITE or self.threshold is not None
+
+    @property
     def chart_text(self) -> str:
         """The chart in one sentence."""
         found = self.found
