@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Final
 
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
@@ -11,6 +12,21 @@ from rag_eval.stats.intervals import Interval
 
 NONE: Final = "–"
 _NOTABLE_GAP: Final = 0.05
+# Metrics that are named for a fault and yet are better when they are higher.
+_NAMED_FOR_FAULTS: Final = frozenset({"hallucination_rate", "mastra.noise_sensitivity"})
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:00)")
+
+
+def shown_name(metric: str) -> str:
+    """A metric for a table: ``hallucination_rate (1 = none)``."""
+    one = "(1\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}none)"
+    return f"{metric} {one}" if metric in _NAMED_FOR_FAULTS else metric
+
+
+def time_text(moment: str) -> str:
+    """``2026-11-22 14:30:01 UTC`` for a time in ISO 8601; any other text as it is."""
+    found = _TIME.fullmatch(moment)
+    return f"{found[1]} {found[2]} UTC" if found else moment
 
 
 def number_text(value: float | None, digits: int = 2, sign: str = "") -> str:
@@ -95,10 +111,3 @@ def limit_text(value: float) -> str:
 def p_value_text(value: float) -> str:
     """Three decimals, or ``< 0.001``."""
     return "< 0.001" if value < 0.0005 else f"{value:.3f}"
-
-
-def exact_text(value: float | None) -> str:
-    """Six decimals for scripts that sort; empty for None."""
-    if value is None or not math.isfinite(value):
-        return ""
-    return f"{value:.6f}" if abs(value) < 1e15 else repr(float(value))

@@ -25,6 +25,9 @@ document.addEventListener("securitypolicyviolation", (event) => {
   window.__violations.push(`${event.violatedDirective} ${event.blockedURI}`);
 });
 """
+# Rows are unpacked after the page is there.
+_READY: Final = """() => document.documentElement.classList.contains("ready")
+  || !document.getElementById("row-table")"""
 
 
 @dataclass(slots=True)
@@ -40,7 +43,9 @@ class Window:
     n_opened: int = 0
     faults: list[str] = field(default_factory=list)
 
-    def open(self, path: Path, size: tuple[int, int], colours: Literal["light", "dark"]) -> None:
+    def open(
+        self, path: Path, size: tuple[int, int], colours: Literal["light", "dark"], fragment: str
+    ) -> None:
         """Load a file, after what was opened before it is known to be in order."""
         self.check()
         self.n_opened += 1
@@ -50,7 +55,9 @@ class Window:
         self.page.set_viewport_size({"width": width, "height": height})
         # Clicks wait for what still scrolls.
         self.page.emulate_media(media="screen", color_scheme=colours, reduced_motion="reduce")
-        self.page.goto(self.url)
+        self.page.goto(f"{self.url}#{fragment}" if fragment else self.url)
+        if self.scripted:
+            self.page.wait_for_function(_READY)
 
     def check(self) -> None:
         """Nothing went wrong, was asked for elsewhere, or ran."""
@@ -131,6 +138,7 @@ def open_page(browser: Browser, shared_window: Window) -> Iterator[Callable[...,
         height: int = 900,
         color_scheme: Literal["light", "dark"] = "light",
         checked: bool = True,
+        fragment: str = "",
         **options: Any,
     ) -> Page:
         window = shared_window
@@ -139,7 +147,7 @@ def open_page(browser: Browser, shared_window: Window) -> Iterator[Callable[...,
             own.append(window)
         if checked:
             used.append(window)
-        window.open(path, (width, height), color_scheme)
+        window.open(path, (width, height), color_scheme, fragment)
         return window.page
 
     yield open_in_window

@@ -50,7 +50,7 @@ class Pages:
         """Several hundred rows, of which the last cannot be opened, as where there are many."""
         rows = write_rows(self._folder / "generated.jsonl", generated_rows(400))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page, "row_list", partial(row_list, budget=1_200_000))
+            patch.setattr(page, "row_list", partial(row_list, budget=900_000))
             return written(self._folder / "generated.html", rows, *_SLICED)
 
     @cached_property

@@ -60,21 +60,35 @@ def violations(page: Page, *rules: str) -> list[str]:
 
 def open_rows(page: Page, count: int = 2) -> None:
     for place in range(count):
-        page.locator("tbody.sample.shown details.sample-detail > summary").nth(place).click()
-    for closed in page.locator("tbody.shown .opened details:not([open]) > summary").all()[:5]:
+        row = page.locator("tbody.sample").nth(place)
+        row.locator("details.sample-detail > summary").first.click()
+        row.locator(".opened").wait_for()
+    for closed in page.locator(".opened details:not([open]) > summary").all()[:5]:
         if closed.is_visible():
             closed.click()
+
+
+def open_all(page: Page) -> None:
+    """Open the rows of this page of the table, whose details are made only now."""
+    page.eval_on_selector_all(
+        "details.sample-detail", "all => all.forEach(e => { e.open = true; })"
+    )
+    page.wait_for_function(
+        "() => Array.from(document.querySelectorAll('details.sample-detail'))"
+        ".every(e => e.querySelector('.opened'))"
+    )
 
 
 # The page of generated rows is built as these are.
 @pytest.mark.parametrize("name", ["handbook", "grounded", "compared", "hostile"])
 def test_axe_finds_nothing_against_wcag_aa(open_page: Opener, pages: Pages, name: str) -> None:
     page = open_page(getattr(pages, name))
+    open_all(page)
     ids = page.eval_on_selector_all("[id]", "all => all.map(e => e.id)")
     assert sorted(ids) == sorted(set(ids))
     page.evaluate(_KEEP_ONE_OF_EACH_KIND)
     page.eval_on_selector_all("details", "all => { for (const each of all) each.open = true; }")
-    assert page.locator("tbody.sample.shown").count() >= 5
+    assert page.locator("tbody.sample .opened").count() >= 5
     page.locator("#filter-text").evaluate("e => { e.value = 'the'; }")
     assert background_of(page) == "rgb(255, 255, 255)"
     assert violations(page) == []
@@ -133,7 +147,7 @@ def test_text_at_twice_its_size_runs_over_no_edge(open_page: Opener, pages: Page
 def test_the_tab_key_reaches_everything_and_is_seen_to(open_page: Opener, pages: Pages) -> None:
     page = open_page(pages.grounded)
     page.locator("#filter-text").fill("bicycle")
-    page.wait_for_function("document.querySelectorAll('tbody.shown').length < 5")
+    page.wait_for_function("() => document.querySelectorAll('tbody.sample').length < 5")
     open_rows(page, 1)
     script = """() => Array.from(document.querySelectorAll(
         "a[href], button, input, select, summary, [tabindex='0']"
@@ -198,6 +212,7 @@ def test_on_paper_there_are_no_controls_and_texts_are_dark(
     page = open_page(pages.grounded, color_scheme="dark", java_script_enabled=scripts)
     page.locator("tbody.sample details.sample-detail > summary").first.click()
     page.emulate_media(media="print")
+    page.locator(".opened").first.wait_for()
     for part in ("#filter-text", "#filter-status", "#page-next", "nav", ".skip"):
         assert not page.locator(part).is_visible(), part
     assert page.locator("#verdict h1").is_visible()
@@ -219,7 +234,7 @@ def test_a_comparison_says_what_changed_and_leads_to_its_rows(
     link = section.locator(".moved a").first
     anchor = link.get_attribute("href")
     link.click()
-    assert page.locator(f"{anchor} .opened").is_visible()
+    page.locator(f"{anchor} .opened").wait_for()
     assert page.locator("#slices tbody tr").count() > 2
 
 

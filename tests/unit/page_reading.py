@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Any
 
 VOID = {"meta", "br", "wbr", "input", "link", "img", "hr"}
 RAW = {"script", "style"}
+_PACKED = re.compile(r'<script type="text/plain" id="row-[^"]*">[^<]*</script>\n?')
 
 
 @dataclass
@@ -70,6 +76,36 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.open[-1].parts.append(data)
+
+
+def unpack(text: str) -> Any:
+    """What the page packs into script elements."""
+    return json.loads(zlib.decompress(base64.b64decode(text)))
+
+
+def packed_rows(root: Element) -> list[str]:
+    """The table bodies that are made when they are shown, with their details."""
+    lines = unpack(root.by_id("row-lines").text)
+    first = len(root.all("tbody", cls="sample"))
+    starts = lines["blocks"]
+    details = {
+        begin - first + place: detail
+        for number, begin in enumerate(starts)
+        for place, detail in enumerate(unpack(root.by_id(f"row-block-{number}").text))
+    }
+    return [
+        line.replace("</details>", f"{details.get(place, '')}</details>")
+        for place, line in enumerate(lines["lines"])
+    ]
+
+
+def unfolded(html: str) -> str:
+    """The page with all its rows in their table, as the script makes them one by one."""
+    bodies = packed_rows(read_page(html))
+    bare, n_packed = _PACKED.subn("", html)
+    assert n_packed >= 2
+    end = bare.index("</table>", bare.index('<table id="row-table">'))
+    return f"{bare[:end]}{''.join(bodies)}{bare[end:]}"
 
 
 def read_page(html: str) -> Element:

@@ -7,13 +7,16 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from rag_eval._version import __version__
+from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.plumbing.durable_files import atomic_file
-from rag_eval.reports.page.row_list import anchors_by_id, row_list, value_text
-from rag_eval.reports.page.sections import comparison_parts, metric_cards
+from rag_eval.reports.page.row_detail import value_text
+from rag_eval.reports.page.row_list import anchors_by_id, row_list
+from rag_eval.reports.page.sections import comparison_parts, metric_cards, old_scores
 from rag_eval.reports.page.templating import asset, rendered, trusted
 from rag_eval.reports.page.visible_text import short
 from rag_eval.reports.report_files import check_ending
@@ -27,22 +30,38 @@ if TYPE_CHECKING:
 _MOST_SLICES: Final = 300
 _MOST_FAULTS: Final = 100
 _TEXT_LIMIT: Final = 2_000
+Kind: TypeAlias = Literal["run", "compare", "gate"]
+_SECTIONS: Final[dict[Kind, tuple[str, ...]]] = {
+    "run": ("metrics", "comparison", "rows", "slices"),
+    "compare": ("comparison", "rows", "metrics", "slices"),
+    "gate": ("comparison", "rows", "metrics", "slices"),
+}
 
 
-def page_html(view: RunView, *, title: str | None = None) -> str:
-    """The HTML report of a run: verdict, metrics, comparison, slices, rows, how to reproduce it.
+def page_html(
+    view: RunView,
+    *,
+    title: str | None = None,
+    kind: Kind = "run",
+    comparisons: Sequence[RunComparison] | None = None,
+) -> str:
+    """The HTML report: verdict, metrics, comparison, slices, rows, how to reproduce it.
 
     Parameters
     ----------
     view : RunView
     title : str, optional
         The heading; by default the name of the sample file.
+    kind : {"run", "compare", "gate"}
+        A page of a comparison or of a gate begins with what changed.
+    comparisons : sequence of RunComparison, optional
+        The first is that of the rows. Default: that of the view.
 
     Returns
     -------
     str
-        HTML with its style and script inside, below 20 MB for any run: if there are very many rows,
-        the best ones cannot be opened. All data in it is escaped.
+        HTML with its style and script inside. If there are very many rows, the best ones cannot be
+        opened. All data in it is escaped.
 
     Raises
     ------
@@ -50,28 +69,42 @@ def page_html(view: RunView, *, title: str | None = None) -> str:
         If jinja2 is not installed (``pip install 'rag-eval-native[report]'``).
     """
     metrics = tuple(view.summary.shown_aggregates)
-    listed = row_list(view.rows, metrics)
-    comparison = None
-    if view.comparison is not None:
-        comparison = comparison_parts(view.comparison, anchors_by_id(listed.rows))
+    if comparisons is None:
+        comparisons = () if view.comparison is None else (view.comparison,)
+    moved_first = kind != "run" and bool(comparisons)
+    old = old_scores(comparisons[0] if comparisons else None)
+    listed = row_list(view.rows, metrics, old=old, moved_first=moved_first)
+    anchors = anchors_by_id(listed.rows)
+    compared = [comparison_parts(one, anchors, n) for n, one in enumerate(comparisons)]
+    sections = [name for name in _SECTIONS[kind] if name != "slices" or view.slices]
+    links = [(name.title(), name) for name in sections if name != "comparison" or compared]
+    columns = ("number", "id", "question", *metrics, "composite")
+    columns += (*(["change"] if listed.has_changes else []), "status")
+    name = {"run": "RAG evaluation", "compare": "Comparison", "gate": "Gate"}[kind]
     return str(
         rendered(
             "page.html.j2",
             view=view,
             summary=view.summary,
-            title=title or (f"RAG evaluation: {view.source}" if view.source else "RAG evaluation"),
+            kind=kind,
+            title=title or (f"{name}: {view.source}" if view.source else name),
+            heading=_heading(view, kind, compared),
             policy=policy(asset("script.js"), asset("style.css")),
             style=trusted("style.css"),
             script=trusted("script.js"),
             data=script_json(_data(view)),
+            sections=sections,
+            links=[*links, ("Reproduce", "reproduce")],
             notes=(*view.summary.shown_notes, *view.notes),
             gates=sorted(view.gates, key=lambda gate: gate.held),
             cards=metric_cards(view),
-            comparison=comparison,
+            comparisons=compared,
             slices=view.slices[:_MOST_SLICES],
             n_more_slices=max(0, len(view.slices) - _MOST_SLICES),
             faults=view.faults[:_MOST_FAULTS],
             listed=listed,
+            moved_first=moved_first,
+            columns=columns,
             metrics=metrics,
             signature=_signature(view),
             version=__version__,
@@ -79,8 +112,48 @@ def page_html(view: RunView, *, title: str | None = None) -> str:
     )
 
 
-def write_page(view: RunView, path: str | Path, *, title: str | None = None) -> None:
-    """Write :func:`page_html` to a file atomically.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heading:
+    """The verdict: once, at the top.
+
+    Attributes
+    ----------
+    badge : str
+        Empty on a page that has none.
+    text : str
+    is_first_gate : bool
+        The text is that of the only gate.
+    has_thresholds : bool
+        Rows can fail.
+    """
+
+    badge: str
+    text: str
+    is_first_gate: bool
+    has_thresholds: bool
+
+
+def _heading(view: RunView, kind: Kind, compared: Sequence[Mapping[str, Any]]) -> _Heading:
+    badge = "NO VERDICT" if view.passed is None else "✓ PASS" if view.passed else "✗ FAIL"
+    text, gates = view.reason, view.gates
+    n_failed = sum(not gate.held for gate in gates)
+    if kind == "compare":
+        badge = ""
+        text = compared[0]["told"] if compared else "nothing to compare"
+    elif len(gates) > 1 and not view.interrupted:
+        some = f"{n_failed} of {len(gates)} gates failed"
+        text = some if n_failed else f"all {len(gates)} gates passed"
+    has_thresholds = any(value is not None for value in view.thresholds.values())
+    return _Heading(
+        badge=badge,
+        text=text,
+        is_first_gate=len(gates) == 1 and text == gates[0].message,
+        has_thresholds=has_thresholds or view.summary.n_passed < view.summary.n_rows,
+    )
+
+
+def write_page(view: RunView, path: str | Path, **options: Any) -> None:
+    """Write :func:`page_html` to a file atomically; ``options`` are those of it.
 
     Raises
     ------
@@ -89,7 +162,7 @@ def write_page(view: RunView, path: str | Path, *, title: str | None = None) -> 
     MissingExtraError
         If jinja2 is not installed.
     """
-    page = page_html(view, title=title).encode()
+    page = page_html(view, **options).encode()
     with atomic_file(path) as file:
         file.write(page)
 

@@ -1,59 +1,50 @@
-"""The HTML of the rows, worst first, within a byte budget."""
+"""The rows of the page: the first as HTML, all others packed, to be made when they are shown."""
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import re
 import shlex
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from rag_eval.reports.page.passages import (
-    ChunkPiece,
-    chunk_pieces,
-    sentence_pieces,
-    windows_by_chunk,
-)
+from rag_eval.reports.page.row_detail import LONG, SHORT, Limits, detail_parts
 from rag_eval.reports.page.templating import rendered
-from rag_eval.reports.page.visible_text import short
-from rag_eval.results.row import EvalResult, MetricResult
-from rag_eval.views.findings import gravest_first
+from rag_eval.results.row import EvalResult
+from rag_eval.results.summaries import COMPOSITE
+from rag_eval.samples import MetricId
 from rag_eval.views.run_view import ViewedRow
-from rag_eval.views.sentences import SentenceView, answer_sentences, shown_truth, truth_sentences
-from rag_eval.views.texts import contexts_of, fields_of, null_text, text_of, truths_of
+from rag_eval.views.texts import null_text, text_of, truths_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 RowStatus: TypeAlias = Literal["passed", "failed", "unmeasured"]
+OldScores: TypeAlias = Mapping[str, Mapping[str, float]]
+"""By row id and metric, ``composite`` among them."""
 
-MOST_ROWS: Final = 5_000
-ROW_BUDGET: Final = 12_000_000
-"""Bytes of all rows; a browser reads this much in one to two seconds."""
+BUDGET: Final = 24_000_000
+"""Bytes of all rows, packed."""
 
-# The part of it for table lines, which come before any details.
-_LINE_BUDGET: Final = 8_000_000
-_LARGE_DETAIL: Final = 1_000_000
+# Rows on a page of the table, of which the first is readable without scripts.
 _FIRST_PAGE: Final = 100
+_FIRST_BYTES: Final = 1_500_000
+# Opening a row unpacks its block.
+_BLOCK_ROWS: Final = 50
+_BLOCK_BYTES: Final = 1_500_000
+_LARGE_DETAIL: Final = 1_000_000
+# Characters of a row, and of all rows, in which the page searches.
+_SEARCHED: Final = 2_000
+_SEARCHED_OF_ALL: Final = 10_000_000
+# What the line of a row takes, packed.
+_LINE_SHARE: Final = 300
 _ID_LIMIT: Final = 200
-_STANDARD: Final = frozenset({"id", "question", "answer", "contexts", "groundTruth", "metadata"})
 _RANKS: Final[dict[RowStatus, int]] = {"failed": 0, "unmeasured": 1, "passed": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How many characters of each kind of text and how many items of each kind are shown."""
-
-    text: int = 20_000
-    chunk: int = 8_000
-    n_chunks: int = 100
-    value: int = 2_000
-    n_findings: int = 50
-    n_fields: int = 60
-
-
-_TIGHT: Final = Limits(text=2_000, chunk=500, n_chunks=20, value=200, n_findings=10, n_fields=10)
+_DIGITS: Final = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,53 +56,164 @@ class RowList:
     rows : tuple of ViewedRow
         In page order.
     bodies : list of Markup
-        One table body per row.
+        One table body for each of the first rows, with its details.
+    keys, lines : str
+        Packed JSON: what the script sorts, filters and searches by; and the table bodies of the
+        other rows.
+    blocks : list of str
+        Packed details of the other rows.
     n_closed : int
         Rows without details, to keep the page small.
+    has_changes : bool
+        Whether rows have scores in the baseline.
     """
 
     rows: tuple[ViewedRow, ...]
     bodies: Sequence[Markup]
+    keys: str
+    lines: str
+    blocks: Sequence[str]
     n_closed: int
+    has_changes: bool
 
 
 def row_list(
-    rows: Sequence[ViewedRow], metrics: Sequence[str], budget: int = ROW_BUDGET
+    rows: Sequence[ViewedRow],
+    metrics: Sequence[MetricId],
+    *,
+    old: OldScores | None = None,
+    moved_first: bool = False,
+    budget: int = BUDGET,
 ) -> RowList:
-    """As many rows, and details of rows, as fit, starting with the worst."""
-    ordered = sorted(rows, key=_rank)[:MOST_ROWS]
-    lines: list[Markup] = []
-    left = min(budget, _LINE_BUDGET)
-    for row in ordered:
-        line = _line(row, metrics)
-        left -= _size(line)
-        if left < 0:
-            break
-        lines.append(line)
-    shown = ordered[: len(lines)]
-    left = budget - sum(map(_size, lines))
-    bodies = []
-    n_closed = 0
-    for place, (row, line) in enumerate(zip(shown, lines, strict=True)):
-        detail = _detail(row, left) if left > 0 else None
-        if detail is None:
-            n_closed += 1
-        body = rendered(
+    """All rows, and details of as many as fit, starting with the worst.
+
+    Parameters
+    ----------
+    rows : sequence of ViewedRow
+    metrics : sequence of MetricId
+        The columns.
+    old : mapping, optional
+        The scores of the baseline.
+    moved_first : bool
+        Start with the rows whose composite score fell most, then those where it rose.
+    budget : int
+        Bytes of all rows, packed.
+    """
+    olds = old or {}
+    changes = [_change(row, olds) for row in rows]
+    moves = [_movement(change) if moved_first else () for change in changes]
+    ranks = [(move, _rank(row)) for move, row in zip(moves, rows, strict=True)]
+    places = sorted(range(len(rows)), key=ranks.__getitem__)
+    ordered, changes = [rows[place] for place in places], [changes[place] for place in places]
+    limit = min(_SEARCHED, _SEARCHED_OF_ALL // max(len(rows), 1))
+    keys = {
+        "columns": _columns(ordered, metrics, changes if olds else None),
+        "failing": _failing(ordered, metrics),
+        "texts": [_searched(row, limit) for row in ordered],
+    }
+    packed_keys = packed(keys)
+    writer = _Writer(metrics, olds, budget - len(packed_keys) - _LINE_SHARE * len(rows))
+    for row, change in zip(ordered, changes, strict=True):
+        writer.add(row, change)
+    writer.end_block()
+    return RowList(
+        rows=tuple(ordered),
+        bodies=writer.bodies,
+        keys=packed_keys,
+        lines=packed({"lines": writer.lines, "blocks": writer.starts}),
+        blocks=writer.blocks,
+        n_closed=writer.n_closed,
+        has_changes=bool(olds),
+    )
+
+
+def packed(value: Any) -> str:
+    """JSON that a script element can hold, and that the script of the page unpacks."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return base64.b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
+
+
+class _Writer:
+    """Writes rows one after the other: a few as they are, then blocks, within a budget."""
+
+    def __init__(self, metrics: Sequence[MetricId], old: OldScores, budget: int) -> None:
+        self.bodies: list[Markup] = []
+        self.lines: list[str] = []
+        self.blocks: list[str] = []
+        self.starts: list[int] = []
+        self.n_closed = 0
+        self._metrics = metrics
+        self._old = old
+        self._left = budget
+        self._first_left = min(_FIRST_BYTES, budget)
+        self._waiting: list[tuple[ViewedRow, float | None, str]] = []
+        self._n_waiting_bytes = 0
+
+    def add(self, row: ViewedRow, change: float | None) -> None:
+        """Write the next row."""
+        detail = self._detail(row, LONG) if self._left > 0 else ""
+        if not self.lines and not self._waiting and len(self.bodies) < _FIRST_PAGE:
+            self._first_left -= len(detail)
+            if self._first_left >= 0 and detail:
+                self._left -= len(detail)
+                self.bodies.append(self._body(row, change, "inside", detail))
+                return
+        self._waiting.append((row, change, detail))
+        self._n_waiting_bytes += len(detail)
+        if len(self._waiting) == _BLOCK_ROWS or self._n_waiting_bytes > _BLOCK_BYTES:
+            self.end_block()
+
+    def end_block(self) -> None:
+        """Pack the rows that wait: in short, or without details, where there is no room."""
+        block, state = "", "closed"
+        for short in (False, True):
+            details = [
+                self._detail(row, SHORT) if short and detail else detail
+                for row, _, detail in self._waiting
+            ]
+            block = packed(details) if any(details) else ""
+            if block and len(block) <= self._left:
+                self._left -= len(block)
+                self.starts.append(len(self.bodies) + len(self.lines))
+                self.blocks.append(block)
+                state = "packed"
+                break
+        else:
+            self.n_closed += len(self._waiting)
+        self.lines += [self._body(row, change, state) for row, change, _ in self._waiting]
+        self._waiting.clear()
+        self._n_waiting_bytes = 0
+
+    def _body(
+        self, row: ViewedRow, change: float | None, state: str, detail: Markup | str = ""
+    ) -> Markup:
+        result = row.result
+        return rendered(
             "row.html.j2",
-            number=row.number,
-            id="" if row.id is None else row.id[:_ID_LIMIT],
+            row=row,
+            name=row.name if row.id is None else row.id,
             anchor=row_anchor(row),
-            status=_status(row.result),
-            is_shown=place < _FIRST_PAGE,
-            line=line,
+            question=text_of(result, "question"),
+            answer=text_of(result, "answer"),
+            cells=[(name, result.metrics.get(name)) for name in self._metrics],
+            null_text=null_text,
+            status=_status(result),
+            has_change=bool(self._old),
+            change=change,
+            state=state,
             detail=detail,
-            answer=text_of(row.result, "answer"),
             command=show_command(row),
-            n_columns=len(metrics) + 5,
+            n_columns=len(self._metrics) + 5 + bool(self._old),
         )
-        left -= _size(body) - _size(line)
-        bodies.append(body)
-    return RowList(tuple(shown), bodies, n_closed)
+
+    def _detail(self, row: ViewedRow, limits: Limits) -> Markup:
+        """The details of a row, shortened if they are large."""
+        old = self._old.get(row.id or "", {})
+        parts = detail_parts(row, limits, row_anchor(row), old)
+        detail = rendered("row_detail.html.j2", limits=limits, **parts)
+        if len(detail) > _LARGE_DETAIL and limits is not SHORT:
+            return self._detail(row, SHORT)
+        return detail
 
 
 def _status(result: EvalResult) -> RowStatus:
@@ -127,29 +229,16 @@ def _rank(row: ViewedRow) -> tuple[int, float, int]:
     return _RANKS[_status(row.result)], math.inf if score is None else score, row.number
 
 
-def _line(row: ViewedRow, metrics: Sequence[str]) -> Markup:
-    return rendered(
-        "row_line.html.j2",
-        row=row,
-        name=row.name if row.id is None else row.id,
-        question=text_of(row.result, "question"),
-        cells=[(name, row.result.metrics.get(name)) for name in metrics],
-        null_text=null_text,
-        status=_status(row.result),
-    )
+def _change(row: ViewedRow, old: OldScores) -> float | None:
+    before, now = old.get(row.id or "", {}).get(COMPOSITE), row.result.composite_score
+    return None if before is None or now is None else now - before
 
 
-def _detail(row: ViewedRow, left: int) -> Markup | None:
-    """The details of a row, shortened if they are large; None if there is no room."""
-    for limits in (Limits(), _TIGHT):
-        detail = rendered("row_detail.html.j2", limits=limits, **_parts(row, limits))
-        if _size(detail) <= min(left, _LARGE_DETAIL):
-            return detail
-    return None
-
-
-def _size(text: str) -> int:
-    return len(text.encode())
+def _movement(change: float | None) -> tuple[int, float]:
+    """Rows that got worse first, by how much; then those that got better; then the rest."""
+    if not change:
+        return 2, 0.0
+    return (0, change) if change < 0 else (1, -change)
 
 
 def row_anchor(row: ViewedRow) -> str:
@@ -169,123 +258,56 @@ def anchors_by_id(rows: Sequence[ViewedRow]) -> dict[str, str]:
     return {row.id: row_anchor(row) for row in reversed(rows) if row.id is not None}
 
 
-# -------------------------------------------------------------------------------- the opened row
+# ----------------------------------------------------------------------- what the script works with
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkPart:
-    """One context; ``relevances`` are its scores by metric."""
+def _columns(
+    rows: Sequence[ViewedRow], metrics: Sequence[MetricId], changes: Sequence[float | None] | None
+) -> dict[str, list[float | None]]:
+    """Numbers to sort by, for each column."""
+    found: dict[str, list[float | None]] = {
+        "number": [row.number for row in rows],
+        "id": _places([row.name if row.id is None else row.id for row in rows]),
+        "question": _places([text_of(row.result, "question") for row in rows]),
+        "status": [_RANKS[_status(row.result)] for row in rows],
+        COMPOSITE: [_number(row.result.composite_score) for row in rows],
+    }
+    for name in metrics:
+        results = (row.result.metrics.get(name) for row in rows)
+        found[name] = [None if one is None else _number(one.score) for one in results]
+    if changes is not None:
+        found["change"] = [_number(change) for change in changes]
+    return found
 
-    number: int
-    anchor: str
-    pieces: Sequence[ChunkPiece]
-    relevances: Sequence[tuple[str, float]]
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else round(value, 6)
 
 
-def _parts(row: ViewedRow, limits: Limits) -> dict[str, Any]:
-    """The details of a row, under the names that the template uses."""
+def _places(texts: Sequence[str]) -> list[float | None]:
+    """The place of each text in their order, in which row 9 is before row 10."""
+    keys = [_natural(text[:_ID_LIMIT]) for text in texts]
+    places = {key: place for place, key in enumerate(sorted(set(keys)))}
+    return [places[key] for key in keys]
+
+
+def _natural(text: str) -> tuple[tuple[int, int | str], ...]:
+    parts = _DIGITS.split(text.casefold())
+    return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in parts if part)
+
+
+def _failing(rows: Sequence[ViewedRow], metrics: Sequence[MetricId]) -> dict[str, list[int]]:
+    """The places of the rows that fail each metric."""
+    found: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        for name in metrics:
+            one = row.result.metrics.get(name)
+            if one is not None and one.passed is False:
+                found.setdefault(name, []).append(place)
+    return found
+
+
+def _searched(row: ViewedRow, limit: int) -> str:
     result = row.result
-    sentences, covering = answer_sentences(result), truth_sentences(result)
-    contexts = contexts_of(result)
-    by_side = {"a": sentences, "t": covering}
-    chunks, targets = _chunks(result, contexts, by_side, row_anchor(row), limits)
-    truth = shown_truth(result)
-    fields = fields_of(result)
-    metadata = fields.get("metadata")
-    others = [text for text in truths_of(result) if text != truth]
-
-    def passage(text: str, side: str) -> tuple[Any, int]:
-        pieces = sentence_pieces(text, by_side.get(side, ()), limits.text, side, targets)
-        return pieces, max(0, len(text) - limits.text)
-
-    return {
-        "question": passage(text_of(result, "question"), "q"),
-        "answer": passage(text_of(result, "answer"), "a"),
-        "refusal": result.refusal,
-        "truth": passage(truth, "t"),
-        "n_covered": sum(view.level == "supported" for view in covering),
-        "n_truth_sentences": len(covering),
-        "other_truths": others[: limits.n_findings],
-        "chunks": chunks,
-        "n_more_chunks": len(contexts) - len(chunks),
-        "metrics": [_metric(found, limits) for found in result.metrics.values()],
-        "metadata": _named(metadata if isinstance(metadata, Mapping) else {}, limits),
-        "others": _named({k: v for k, v in fields.items() if k not in _STANDARD}, limits),
-    }
-
-
-def _chunks(
-    result: EvalResult,
-    contexts: Sequence[str],
-    by_side: Mapping[str, Sequence[SentenceView]],
-    anchor: str,
-    limits: Limits,
-) -> tuple[list[ChunkPart], dict[str, str]]:
-    """The contexts with their windows, and the anchor for each sentence."""
-    found = [windows_by_chunk(views, side) for side, views in by_side.items()]
-    parts = []
-    targets: dict[str, str] = {}
-    for number, text in enumerate(contexts[: limits.n_chunks]):
-        windows = [window for by_chunk in found for window in by_chunk.get(number, ())]
-        name = f"{anchor}-chunk-{number}"
-        pieces, anchors = chunk_pieces(text, windows, limits.chunk, name)
-        parts.append(ChunkPart(number, name, pieces, _relevances(result, number)))
-        targets.update(anchors)
-    for side, views in by_side.items():
-        for place, view in enumerate(views):
-            if view.chunk is not None and 0 <= view.chunk < len(parts):
-                targets.setdefault(f"{side}{place}", parts[view.chunk].anchor)
-    return parts, targets
-
-
-def _relevances(result: EvalResult, number: int) -> list[tuple[str, float]]:
-    return [
-        (name, metric.chunk_scores[number])
-        for name, metric in result.metrics.items()
-        if metric.chunk_scores is not None and number < len(metric.chunk_scores)
-    ]
-
-
-def _metric(found: MetricResult, limits: Limits) -> dict[str, Any]:
-    """One metric with its evidence, the most severe signals first."""
-    details, most = found.details or (), limits.n_findings
-    failed = [one for one in details if one.get("passed") is False]
-    others = [one for one in details if one.get("passed") is not False]
-    verdicts = () if found.judged is None else found.judged.details
-    return {
-        "found": found,
-        "null_reason": null_text(found) if found.score is None else "",
-        "signals": gravest_first(found.signals)[:most],
-        "n_more_signals": max(0, len(found.signals) - most),
-        "failed": [_finding(one, limits) for one in failed[:most]],
-        "others": [_finding(one, limits) for one in others[:most]],
-        "n_more_findings": max(0, len(failed) - most) + max(0, len(others) - most),
-        "verdicts": [_finding(one, limits) for one in verdicts[:most]],
-    }
-
-
-def _finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[tuple[str, str]]]:
-    """A finding of a scorer or a judge: whether it passed, and its fields."""
-    passed = found.get("passed")
-    fields = {name: value for name, value in found.items() if name != "passed"}
-    return passed if isinstance(passed, bool) else None, _named(fields, limits)
-
-
-def _named(values: Mapping[Any, Any], limits: Limits) -> list[tuple[str, str]]:
-    shown = [
-        (short(str(name), 80), value_text(value))
-        for name, value in list(values.items())[: limits.n_fields]
-        if value is not None
-    ]
-    more = len(values) - limits.n_fields
-    return [*shown, ("…", f"{more:,} more")] if more > 0 else shown
-
-
-def value_text(value: Any) -> str:
-    """A text unchanged; anything else as JSON, or by its ``repr``."""
-    if isinstance(value, str):
-        return value
-    try:
-        return json.dumps(value, ensure_ascii=False, default=repr)
-    except (ValueError, TypeError, RecursionError):
-        return repr(type(value))
+    parts = (text_of(result, "question"), text_of(result, "answer"), *truths_of(result)[:3])
+    return "\n".join((row.id or row.name, *(part[:limit] for part in parts))).lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -14,7 +14,7 @@ from rag_eval.comparing.tested_changes import MetricChange, Slice
 from rag_eval.errors import RagEvalError
 from rag_eval.metrics.catalogue import entry_of
 from rag_eval.metrics.registry import higher_is_better
-from rag_eval.reports.figures import score_text
+from rag_eval.reports.figures import score_text, shown_name
 from rag_eval.reports.page.charts import BarChart, difference_chart, score_chart, spans
 from rag_eval.results.aggregates import CompositeAggregate, MetricAggregate
 from rag_eval.results.summaries import COMPOSITE
@@ -61,7 +61,7 @@ class MetricCard:
         """The chart in one sentence."""
         found = self.found
         text = (
-            f"{self.name}: scores of {found.n:,} of {found.n_rows:,} rows from "
+            f"{shown_name(self.name)}: scores of {found.n:,} of {found.n_rows:,} rows from "
             f"{score_text(found.min)} to {score_text(found.max)}, median {score_text(found.median)}"
         )
         if self.threshold is None:
@@ -102,32 +102,53 @@ def _summary(metric: MetricId, view: RunView) -> str:
 # ------------------------------------------------------------------------------------ comparison
 
 
-def comparison_parts(comparison: RunComparison, anchors: Mapping[str, str]) -> dict[str, Any]:
-    """Tables of all rows and of slices, and the changes of rows; ``anchors`` are by row id."""
+def comparison_parts(
+    comparison: RunComparison, anchors: Mapping[str, str], number: int = 0
+) -> dict[str, Any]:
+    """Tables of all rows and of slices, and the changes of rows; ``anchors`` are by row id.
+
+    ``number`` is that of the comparison on the page, from 0.
+    """
     grouped = groupby(comparison.changes, lambda change: change.slice)
     tables = [_table(within, list(changes)) for within, changes in grouped]
+    overall = [change for change in comparison.changes if change.slice is None and change.gating]
     return {
         "comparison": comparison,
+        "anchor": f"comparison-{number + 1}" if number else "comparison",
+        "told": _told(overall) or "nothing to compare",
         "tables": tables[: _MOST_SLICES + 1],
         "n_more_tables": max(0, len(tables) - _MOST_SLICES - 1),
         "movements": list(_movements(comparison, anchors)) if comparison.paired else [],
     }
 
 
+def _told(changes: Iterable[MetricChange]) -> str:
+    """``1 REGRESSED, 5 INCONCLUSIVE``, in the order of the statuses."""
+    verdicts = Counter(change.verdict for change in changes)
+    return ", ".join(f"{verdicts[status]} {status}" for status in Status if verdicts[status])
+
+
 def _table(within: Slice | None, changes: list[MetricChange]) -> dict[str, Any]:
     """All rows, or one slice; ``found`` sums up the results of the tests."""
-    verdicts = Counter(change.verdict for change in changes)
-    told = [
-        f"{verdicts[status]} {status}"
-        for status in (Status.REGRESSED, Status.IMPROVED)
-        if verdicts[status]
-    ]
     return {
         "title": "All rows" if within is None else f"{within.field}: {within.value}",
         "is_slice": within is not None,
-        "found": ", ".join(told) or "no change detected",
-        "has_regression": verdicts[Status.REGRESSED] > 0,
+        "found": _told(one for one in changes if one.verdict.is_found) or "no change detected",
+        "has_regression": any(one.verdict is Status.REGRESSED for one in changes),
         "lines": list(zip(changes, spans([one.difference for one in changes]), strict=True)),
+    }
+
+
+def old_scores(comparison: RunComparison | None) -> dict[str, dict[str, float]]:
+    """The scores of the baseline by row id and metric; empty if rows were not paired."""
+    table = None if comparison is None else comparison.table
+    if table is None:
+        return {}
+    columns = {name: table.column(name)[0].tolist() for name in table.names}
+    return {
+        name: {metric: old[place] for metric, old in columns.items() if old[place] == old[place]}
+        for place, name in enumerate(table.ids)
+        if table.in_old[place]
     }
 
 
@@ -144,7 +165,12 @@ def _movements(comparison: RunComparison, anchors: Mapping[str, str]) -> Iterato
             "chart_text": f"{change.name}: paired differences of {change.n_pairs:,} rows; {told}",
             "counts": counts,
             "rows": [
-                (row, (row.new > row.old) == change.higher_is_better, anchors.get(row.id))
+                (
+                    row,
+                    (row.new > row.old) == change.higher_is_better,
+                    "▲" if row.new > row.old else "▼",
+                    anchors.get(row.id),
+                )
                 for row in comparison.moved_rows(change.name, _MOST_MOVED)
             ],
         }

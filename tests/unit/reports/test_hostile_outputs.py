@@ -32,6 +32,7 @@ from rag_eval.views.run_view import RunView
 from tests import raw_text
 from tests.hostile_samples import MARKUP, TEXTS, hostile_samples
 from tests.tables import every_row
+from tests.unit.page_reading import unfolded
 
 # A million letters are for the browser; what is cut here is cut there.
 SAMPLES: Final = hostile_samples(long_word=60_000)
@@ -109,7 +110,7 @@ def split_commands(text: str) -> tuple[list[str], str]:
 
 
 def test_a_page_shows_markup_as_text(view: RunView) -> None:
-    page = raw_text.Markup(page_html(view))
+    page = raw_text.Markup(unfolded(page_html(view)))
     assert raw_text.raw_in_html(page, scripts=2) == []
     shown = page.text
     given = {row.id for row in view.rows}
@@ -128,7 +129,7 @@ def test_a_comparison_of_hostile_runs_is_text_on_its_page_and_in_markdown() -> N
     view = view_of_batch(new, baseline=old, slice_by=["kind"])
     assert view.comparison is not None
     assert view.comparison.n_pairs == len(samples)
-    assert raw_text.raw_in_html(page_html(view), scripts=2) == []
+    assert raw_text.raw_in_html(unfolded(page_html(view)), scripts=2) == []
     assert raw_text.raw_in_markdown(run_markdown(view), OWN_MARKUP) == []
 
 
@@ -181,7 +182,7 @@ def test_a_run_prints_and_writes_text_alone(run: Result, folder: Path) -> None:
     assert "skipped" in talk
     assert raw_text.raw_on_terminal(run.stdout) == []
     for name, check in {
-        "html": lambda data: raw_text.raw_in_html(data.decode(), scripts=2),
+        "html": lambda data: raw_text.raw_in_html(unfolded(data.decode()), scripts=2),
         "junit": raw_text.raw_in_xml,
         "gitlab": raw_text.raw_in_json,
         "output": raw_text.raw_in_json,

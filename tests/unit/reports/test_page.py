@@ -18,8 +18,10 @@ import rag_eval
 from rag_eval.errors import InputError, MissingExtraError
 from rag_eval.gating.limits import pass_rate_outcome
 from rag_eval.inputs.blocks import RowFault
+from rag_eval.reports.figures import shown_name
 from rag_eval.reports.page import templating
 from rag_eval.reports.page.page import page_html, write_page
+from rag_eval.reports.page.row_detail import without_score
 from rag_eval.views.making import view_of_batch, view_of_file
 from rag_eval.views.run_view import RunView
 from tests.tables import every_row
@@ -67,7 +69,7 @@ def test_ids_are_unique_and_every_link_leads_somewhere(root: Element) -> None:
     assert len(ids) == len(set(ids))
     links = [each.attributes["href"] for each in root.all("a")]
     assert len(links) > 20
-    assert {link.removeprefix("#") for link in links} <= set(ids)
+    assert {link.removeprefix("#") for link in links if link != "#?show=failed"} <= set(ids)
     named = [
         each.attributes["aria-labelledby"]
         for each in root.walk()
@@ -142,19 +144,39 @@ def test_the_page_without_its_rows_is_small(view: RunView) -> None:
 # -------------------------------------------------------------------------------------- content
 
 
-def test_the_verdict_comes_first_with_its_reason_and_every_gate(
-    view: RunView, root: Element
-) -> None:
+def test_the_verdict_is_said_once_with_its_reason(view: RunView, root: Element) -> None:
     verdict = root.by_id("verdict")
     assert verdict.attributes["data-passed"] == "false"
-    assert view.reason in verdict.one("h1").text
-    assert "FAIL" in verdict.one("h1").text
-    gates = verdict.one("ul", cls="gates").text
-    assert all(gate.message in gates for gate in view.gates)
+    assert verdict.one("h1").text == f"✗ FAIL {view.reason}"
+    # The only gate is the reason.
+    assert verdict.all("ul", cls="gates") == []
+    assert root.by_id("report").text.count(view.reason) == 1
     assert f"{view.summary.n_rows} rows scored" in verdict.text
     passed = page(replace(view, passed=True))
     assert passed.by_id("verdict").attributes["data-passed"] == "true"
     assert passed.one("head").one("title").text.startswith("PASS")
+
+
+def test_of_several_gates_each_is_said_once(view: RunView) -> None:
+    held = replace(view.gates[0], held=True, message="composite mean 0.71 is at least 0.60")
+    found = page(replace(view, gates=(held, *view.gates)))
+    assert found.by_id("verdict").one("h1").text == "✗ FAIL 1 of 2 gates failed"
+    listed = found.by_id("verdict").one("ul", cls="gates").all("li")
+    assert [line.text for line in listed] == [
+        f"✗ failed {view.gates[0].message}",
+        f"✓ passed {held.message}",
+    ]
+    both = page(replace(view, passed=True, gates=(held, held)))
+    assert both.by_id("verdict").one("h1").text == "✓ PASS all 2 gates passed"
+
+
+def test_times_are_to_the_second(view: RunView, root: Element) -> None:
+    moment = view.summary.evaluated_at
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z", moment)
+    shown = f"{moment[:10]} {moment[11:19]} UTC"
+    assert shown in root.by_id("verdict").text
+    assert shown in root.by_id("reproduce").text
+    assert moment not in root.by_id("report").text
 
 
 def test_without_a_gate_there_is_no_verdict(view: RunView) -> None:
@@ -188,7 +210,7 @@ def test_each_metric_has_its_mean_interval_denominator_and_histogram(
     assert f"{aggregate.mean:.2f}" in recall.one(cls="figure").text
     assert aggregate.interval is not None
     assert f"{aggregate.interval.low:.2f} to {aggregate.interval.high:.2f}" in recall.text
-    assert f"scored{aggregate.n}/{aggregate.n_rows}" in recall.text
+    assert f"scored{aggregate.n} of {aggregate.n_rows}" in recall.text
     assert f"null{aggregate.n_rows - aggregate.n}" in recall.text
     # What it reads is that of the profile of the run.
     assert "Faithfulness of the ground truth, instead of the answer, to the contexts" in recall.text
@@ -203,12 +225,53 @@ def test_each_metric_has_its_mean_interval_denominator_and_histogram(
     assert float(line.attributes["x1"]) == pytest.approx(300 * threshold)
 
 
+def test_a_metric_without_a_threshold_says_nothing_of_rows_that_pass(root: Element) -> None:
+    """Regression: such a metric was said to be passed by 100 % of the rows."""
+    cards = {card.attributes["data-metric"]: card for card in root.all("article", cls="metric")}
+    assert cards["context_relevance"].one("p", cls="met").text == "no threshold"
+    assert "%" not in cards["context_relevance"].one("p", cls="met").text
+    met = cards["context_recall"].one("p", cls="met").text
+    assert re.fullmatch(r"threshold 0\.60, [\d.]+% of rows pass", met)
+
+
 def test_a_metric_of_which_less_is_better_says_so() -> None:
     batch = rag_eval.evaluate_batch(samples(4), ["noise_sensitivity"], profile="grounded")
     card = page(view_of_batch(batch)).one("article", data_metric="noise_sensitivity")
     assert "lower is better" in card.text
     other = page(view_of_batch(batch)).one("article", data_metric="composite")
     assert "lower is better" not in other.text
+
+
+def test_a_metric_named_for_a_fault_says_what_1_means_everywhere(root: Element) -> None:
+    shown = "hallucination_rate (1\xa0=\xa0none)"
+    assert root.one("article", data_metric="hallucination_rate").one("h3").text == shown
+    assert shown in [head.text for head in root.by_id("row-table").all("button")]
+    comparison = root.by_id("comparison")
+    line = next(line for line in comparison.all("tr") if "hallucination" in line.text)
+    assert line.one("th").text.startswith(shown)
+    assert shown in root.by_id("slices").text
+
+
+def test_arrow_colour_and_word_agree_with_the_direction() -> None:
+    """Up is good for hallucination_rate, which is 1 where there is none."""
+    bad = {"id": "a", "answer": "Bees hum at dawn.", "contexts": ["Lions roar at night."]}
+    good = {**bad, "answer": "Lions roar at night."}
+    pairs = [({**bad, "id": f"r{n}"}, {**good, "id": f"r{n}"}) for n in range(12)]
+    old, new = zip(*pairs, strict=True)
+    metrics = ["hallucination_rate"]
+    before = rag_eval.evaluate_batch(list(old), metrics, profile="grounded")
+    after = rag_eval.evaluate_batch(list(new), metrics, profile="grounded")
+    for one, other, arrow, word, status in (
+        (before, after, "▲", "better", "IMPROVED"),
+        (after, before, "▼", "worse", "REGRESSED"),
+    ):
+        section = page(view_of_batch(other, baseline=one)).by_id("comparison")
+        verdict = section.all("td", cls="verdict")[0]
+        assert verdict.text == f"{arrow} {status}"
+        assert status.lower() in verdict.classes
+        moved = section.all("ul", cls="moved")[0].all("span")[0]
+        assert moved.text == f"{arrow} {word}"
+        assert moved.classes == {"good" if word == "better" else "bad"}
 
 
 def test_the_comparison_has_every_change_and_links_to_the_rows_that_moved(
@@ -253,7 +316,8 @@ def test_worse_is_worse_for_metrics_of_which_less_is_better() -> None:
     new = rag_eval.evaluate_batch([noisy], metrics, profile="grounded")
     assert new.scores[0, 0] > old.scores[0, 0]
     section = page(view_of_batch(new, baseline=old)).by_id("comparison")
-    assert "▼ worse" in section.all("ul", cls="moved")[0].text
+    # It rose, and that is worse.
+    assert "▲ worse" in section.all("ul", cls="moved")[0].text
     assert {"bad"} <= section.all("article")[0].one("rect").classes
 
 
@@ -274,7 +338,7 @@ def test_rows_are_listed_from_the_worst_on(view: RunView, root: Element) -> None
 
 
 def composite(body: Element) -> float:
-    return float(body.one("td", data_metric="composite").attributes["data-value"])
+    return float(body.one("td", data_metric="composite").text)
 
 
 def test_a_row_has_a_cell_for_each_metric_and_marks_failures_by_a_sign(
@@ -283,12 +347,10 @@ def test_a_row_has_a_cell_for_each_metric_and_marks_failures_by_a_sign(
     for row in view.rows:
         body = root.one("tbody", data_number=str(row.number))
         for name, found in row.result.metrics.items():
-            cell = body.one("td", data_metric=name)
+            cell = body.one("td", data_metric=shown_name(name))
             if found.score is None:
-                assert cell.attributes["data-value"] == ""
                 assert cell.text == found.null_reason.name.lower().replace("_", " ")
             else:
-                assert cell.attributes["data-value"] == f"{found.score:.6f}"
                 assert cell.text == ("✗ " if found.passed is False else "") + f"{found.score:.2f}"
                 assert ("failed" in cell.classes) == (found.passed is False)
 
@@ -298,7 +360,7 @@ def test_an_opened_row_has_all_texts_and_sentences_lead_to_their_windows(
 ) -> None:
     row = next(row for row in view.rows if row.id == "hb-002")
     detail = root.one("tbody", data_id="hb-002").one("details", cls="sample-detail")
-    texts = [each.text for each in detail.all("div", cls="text")]
+    texts = [each.text for each in detail.one("div", cls="texts").all("div", cls="text")]
     assert texts[0] == row.result.sample["question"]
     sentences = detail.all("a", cls="sentence")
     support = row.result.metrics.faithfulness.sentence_scores
@@ -326,24 +388,100 @@ def test_an_opened_row_has_all_texts_and_sentences_lead_to_their_windows(
     assert chunks == row.result.sample["contexts"]
     assert "1 of 1 sentence covered" in detail.text
     assert "topic" in detail.text
-    assert row.result.metrics.answer_relevance.explanation in detail.text
+    assert "Shared words and kind of answer. Weak evidence" in detail.text
 
 
 def own_text(element: Element) -> str:
     return "".join(part for part in element.parts if isinstance(part, str))
 
 
-def test_numbers_in_no_chunk_stand_beside_their_sentence() -> None:
-    sample = {
-        "question": "Who led the trial?",
-        "answer": "The trial was led by Ellen Marsh. It enrolled 1,300 patients.",
-        "contexts": ["Ellen Marsh led the trial, said the paper."],
-    }
-    batch = rag_eval.evaluate_batch([sample], ["faithfulness"], profile="grounded")
-    answer = page(view_of_batch(batch)).one("details", cls="sample-detail").all(cls="text")[1]
-    after = [part for part in answer.parts if isinstance(part, Element)]
-    assert [sorted(part.classes)[0] for part in after] == ["sentence", "sentence", "missing"]
-    assert "1300" in after[-1].text
+def opened(sample: dict[str, Any], *metrics: str) -> Element:
+    batch = rag_eval.evaluate_batch([sample], metrics or ["faithfulness"], profile="grounded")
+    return page(view_of_batch(batch)).one("details", cls="sample-detail")
+
+
+def test_an_unsupported_sentence_stands_first_beside_the_nearest_passage() -> None:
+    detail = opened(
+        {
+            "question": "Who led the trial?",
+            "answer": "The trial was led by Ellen Marsh. It enrolled 1,300 patients in Ulm.",
+            "contexts": [
+                "Nothing of it.",
+                "Ellen Marsh led the trial, said the paper of patients.",
+            ],
+        }
+    )
+    pair = detail.one("div", cls="pair")
+    order = [each for each in detail.walk() if each.classes & {"failing", "pair", "texts"}]
+    assert [sorted(each.classes)[0] for each in order] == ["failing", "pair", "texts"]
+    claim, nearest = pair.one("div", cls="claim"), pair.one("div", cls="nearest")
+    assert claim.one("div", cls="text").text == "It enrolled 1,300 patients in Ulm."
+    assert "unsupported answer, sentence 2, support 0." in claim.text
+    assert [mark.text for mark in claim.all("mark", cls="absent")] == ["1,300", "Ulm"]
+    assert [mark.text for mark in claim.all("mark", cls="differs")] == ["enrolled"]
+    assert nearest.one("p").text == "nearest passage: context 1"
+    target = nearest.one("a").attributes["href"].removeprefix("#")
+    assert [each.text for each in detail.walk() if each.attributes.get("id") == target]
+    assert "patients" in nearest.one("mark", cls="window").text
+    told = [line.text for line in pair.one("ul", cls="differences").all("li")]
+    assert told == ["numbers in no context: 1300", "names in no context: ulm"]
+
+
+def test_another_number_in_its_place_is_marked_on_both_sides() -> None:
+    detail = opened(
+        {
+            "question": "What does a ticket cost?",
+            "answer": "The ticket costs 50 crowns.",
+            "contexts": ["A day ticket for the tram costs 40 crowns."],
+        }
+    )
+    pair = detail.one("div", cls="pair")
+    assert [mark.text for mark in pair.one(cls="claim").all("mark", cls="absent")] == ["50"]
+    assert [mark.text for mark in pair.one(cls="nearest").all("mark", cls="other")] == ["40"]
+    assert "50 here, 40 in the context" in pair.one("ul", cls="differences").text
+
+
+def test_a_sentence_that_shares_no_word_with_a_context_says_so() -> None:
+    detail = opened({"answer": "Bees hum.", "contexts": ["Lions roar at night."]})
+    assert "No context shares its content words." in detail.one("div", cls="pair").text
+
+
+def test_each_failing_metric_states_its_number_once(view: RunView) -> None:
+    row = next(row for row in view.rows if not row.result.passed)
+    detail = page(view).one("tbody", data_number=str(row.number)).one(cls="failing")
+    failing = [one for one in row.result.metrics.values() if one.passed is False]
+    assert failing
+    reasons = detail.all("div", cls="reason")
+    for one, shown in zip(failing, reasons, strict=True):
+        numbers = re.findall(rf"(?<![\d.]){one.score:.2f}\d*", shown.text)
+        assert numbers == [f"{one.score:.2f}"], shown.text
+
+
+@every_row(
+    ("text", "score", "expected"),
+    [
+        (
+            "Support of 2 sentence(s): 0.250. A low score.",
+            0.25,
+            "Support of 2 sentence(s). A low score.",
+        ),
+        (
+            "1/3 chunk(s) relevant (>= 0.30): score=0.333.",
+            1 / 3,
+            "1/3 chunk(s) relevant (>= 0.30).",
+        ),
+        ("A: 0.300, b: 0.200, average: 0.250.", 0.25, "A: 0.300, b: 0.200."),
+        ("1/4 unsupported (rate=0.250, score=0.750).", 0.75, "1/4 unsupported (rate=0.250)."),
+        ("Answer correctness is low (score=0.120).", 0.12, "Answer correctness is low."),
+        ("0.333 of the sentences have support. One more.", 1 / 3, "One more."),
+        ("No question.", None, "No question."),
+        ("It costs 10.250 crowns.", 0.25, "It costs 10.250 crowns."),
+    ],
+)
+def test_explanations_leave_out_the_score_beside_them(
+    text: str, score: float | None, expected: str
+) -> None:
+    assert without_score(text, score) == expected
 
 
 def test_how_to_reproduce_names_the_command_and_the_whole_signature(view: RunView) -> None:
@@ -424,12 +562,7 @@ def test_scores_without_an_end_are_drawn_and_sorted() -> None:
     rows = [{"answer": "word" * 10**n, "ground_truth": "word", "contexts": []} for n in range(4)]
     root = page(view_of_batch(rag_eval.evaluate_batch(rows, ["omk.levenshtein"])))
     cells = root.all("td", data_metric="omk.levenshtein")
-    assert {cell.attributes["data-value"] for cell in cells} == {
-        "0.000000",
-        "36.000000",
-        "396.000000",
-        "3996.000000",
-    }
+    assert {cell.text for cell in cells} == {"0.00", "36.00", "396.00", "3996.00"}
     card = root.one("article", data_metric="omk.levenshtein")
     assert "3996.00" in card.one("svg").all("title")[0].text
     assert len(card.one("svg").all("rect")) > 1

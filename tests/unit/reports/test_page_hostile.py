@@ -16,7 +16,7 @@ from rag_eval.reports.page.visible_text import visible, visible_plain
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import RunView
 from tests.tables import every_row
-from tests.unit.page_reading import Element, read_page
+from tests.unit.page_reading import Element, read_page, unfolded
 
 MARKUP = (
     "<script>alert(1)</script>",
@@ -64,9 +64,8 @@ def tags(root: Element) -> list[str]:
 
 @every_row("text", MARKUP)
 def test_markup_in_data_is_text(text: str) -> None:
-    html = page_html(hostile_view(text))
-    root = read_page(html)
-    plain = read_page(page_html(hostile_view("plain")))
+    root = read_page(unfolded(page_html(hostile_view(text))))
+    plain = read_page(unfolded(page_html(hostile_view("plain"))))
     assert len(root.all("script")) == len(plain.all("script")) == 2
     assert set(tags(root)) == set(tags(plain))
     for each in root.walk():
@@ -75,7 +74,7 @@ def test_markup_in_data_is_text(text: str) -> None:
         assert each.attributes.get("href", "#").startswith("#")
     section = root.by_id("row-0")
     assert section.one(cls="question").text.strip() == " ".join(text.split())
-    assert section.all("div", cls="text")[0].text == text
+    assert section.one("div", cls="texts").all("div", cls="text")[0].text == text
     assert text in root.by_id("verdict").text
     assert root.by_id("reproduce").one("code").text == text
     assert json.loads(root.by_id("rag-eval-result").text)["source"] == text
@@ -94,7 +93,7 @@ def test_what_cannot_be_seen_is_shown_and_the_page_is_utf_8() -> None:
     assert html.encode().decode() == html
     for hidden in "\u202e\u2066\x1b\x00\x9b\u2028\u2029\ufeff\u200b\ud800":
         assert hidden not in html
-    question = read_page(html).by_id("row-0").all("div", cls="text")[0]
+    question = read_page(html).by_id("row-0").one("div", cls="texts").all("div", cls="text")[0]
     assert question.text == (
         "a\\u202ez\\u2066y\\x1b[31mred\\x00\\x9bm\\u2028\\u2029\\ufeff\\u200b\\ud800end"
     )
@@ -147,5 +146,8 @@ def test_a_very_long_word_is_cut_everywhere() -> None:
     html = page_html(hostile_view("x" * 300_000))
     assert len(html) < 400_000
     root = read_page(html)
-    assert "280,000 more characters" in root.by_id("row-0").all("div", cls="text")[0].text
+    assert (
+        "280,000 more characters"
+        in root.by_id("row-0").one("div", cls="texts").all("div", cls="text")[0].text
+    )
     assert len(root.by_id("row-0").attributes["data-id"]) == 200

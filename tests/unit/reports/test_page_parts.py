@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,6 @@ from jinja2 import UndefinedError
 
 import rag_eval
 from rag_eval.reports.figures import (
-    exact_text,
     interval_text,
     p_value_text,
     score_text,
@@ -26,13 +27,13 @@ from rag_eval.reports.page import row_list as sizes
 from rag_eval.reports.page.charts import WIDTH, difference_chart, score_chart, spans
 from rag_eval.reports.page.page import page_html
 from rag_eval.reports.page.passages import Window, chunk_pieces, kept_ranges, sentence_pieces
-from rag_eval.reports.page.row_list import row_list, show_command
+from rag_eval.reports.page.row_list import RowList, row_list, show_command
 from rag_eval.reports.page.templating import rendered
 from rag_eval.stats.intervals import Interval
 from rag_eval.views.making import view_of_batch
 from rag_eval.views.run_view import Histogram, RunView
 from rag_eval.views.sentences import SentenceView
-from tests.unit.page_reading import read_page
+from tests.unit.page_reading import read_page, unpack
 
 TEXT = "abcdefghijklmnopqrstuvwxyz" * 4
 
@@ -249,7 +250,6 @@ def test_numbers_are_never_rounded_to_certainty() -> None:
     assert [p_value_text(p) for p in (0.0004, 0.0006, 1.0)] == ["< 0.001", "0.001", "1.000"]
     assert [score_text(x) for x in (None, math.nan, 0.126, 1e9)] == ["–", "–", "0.13", "1e+09"]
     assert [signed_text(x) for x in (0.5, -0.5, None)] == ["+0.500", "−0.500", "–"]
-    assert [exact_text(x) for x in (None, math.inf, 0.5, 1e20)] == ["", "", "0.500000", "1e+20"]
 
 
 def test_an_interval_of_too_few_rows_is_not_shown() -> None:
@@ -263,44 +263,72 @@ def test_an_interval_of_too_few_rows_is_not_shown() -> None:
 
 @pytest.fixture(scope="module")
 def long_view() -> RunView:
-    """A run of one row, five thousand times: what views hold at most."""
-    text = "lions roar at night and bees hum by day " * 70
-    row = {"id": "r", "question": "Who roars?", "answer": text, "contexts": [text] * 3}
-    found = view_of_batch(rag_eval.evaluate_batch([row], profile="grounded"))
-    rows = tuple(
-        replace(found.rows[0], number=number, id=f"r{number}", name=f'row {number} ("r{number}")')
-        for number in range(5000)
+    """Three hundred rows with texts that do not pack well, so that few rows are many bytes."""
+    letters = random.Random(3)
+
+    def text() -> str:
+        return " ".join(f"w{letters.getrandbits(40):x}" for _ in range(60)) + "."
+
+    rows = [
+        {"id": f"r{number}", "question": "Who?", "answer": text(), "contexts": [text(), text()]}
+        for number in range(300)
+    ]
+    return view_of_batch(rag_eval.evaluate_batch(rows, ["faithfulness"], profile="grounded"))
+
+
+def listed(view: RunView, **options: Any) -> tuple[RowList, list[bool]]:
+    """The rows, and which of them have details, in page order."""
+    found = row_list(view.rows, view.summary.metrics, **options)
+    texts = [*map(str, found.bodies), *opened_lines(found)]
+    return found, ["<details" in text for text in texts]
+
+
+def opened_lines(found: RowList) -> list[str]:
+    lines: list[str] = unpack(found.lines)["lines"]
+    return lines
+
+
+def size_of(found: RowList) -> int:
+    return sum(map(len, (*found.bodies, found.keys, found.lines, *found.blocks)))
+
+
+def test_every_row_has_details_where_there_is_room(long_view: RunView) -> None:
+    found, have_details = listed(long_view)
+    assert len(found.bodies) == 100
+    assert have_details == [True] * 300
+    assert found.n_closed == 0
+    assert unpack(found.lines)["blocks"] == [100, 150, 200, 250]
+    assert [len(unpack(block)) for block in found.blocks] == [50] * 4
+    assert all(
+        "more characters" not in detail for block in found.blocks for detail in unpack(block)
     )
-    return replace(found, rows=rows)
 
 
-def test_a_page_of_five_thousand_long_rows_stays_small(long_view: RunView) -> None:
-    html = page_html(long_view)
-    assert len(html.encode()) < 20_000_000
-    n_opened = html.count('<details class="sample-detail"')
-    assert 0 < n_opened < 5000
-    assert html.count('<tbody class="sample') == 5000
-    assert html.count('<tbody class="sample shown"') == 100
-    # What cannot be opened says how to see it, and comes last.
-    closed = html.rindex('<details class="sample-detail"')
-    assert html.index("rag-eval show RESULT r") > closed
-    assert f"{5000 - n_opened:,} of them show a command" in html
+def test_details_are_shortened_and_then_dropped_from_the_end(long_view: RunView) -> None:
+    whole, _ = listed(long_view)
+    for share in (0.8, 0.5, 0.2, 0.0):
+        budget = int(size_of(whole) * share)
+        some, have_details = listed(long_view, budget=budget)
+        # Lines are there whatever they take.
+        assert size_of(some) <= budget + len(some.keys) + len(some.lines)
+        assert len(have_details) == 300
+        assert some.n_closed == have_details.count(False) > 0
+        assert have_details[: have_details.index(False)] == [True] * have_details.index(False)
+        closed = opened_lines(some)[-1]
+        assert "rag-eval show RESULT r" in closed
+    assert have_details == [False] * 300
 
 
-def test_details_are_dropped_from_the_end_and_then_rows(long_view: RunView) -> None:
-    rows = long_view.rows[:30]
-    whole = row_list(rows, long_view.summary.metrics)
-    size = sum(len(body.encode()) for body in whole.bodies)
-    assert (len(whole.bodies), whole.n_closed) == (30, 0)
-    half = row_list(rows, long_view.summary.metrics, budget=size // 2)
-    assert len(half.bodies) == 30
-    assert 10 < half.n_closed < 20
-    opened = ["<details" in body for body in half.bodies]
-    assert opened == sorted(opened, reverse=True)
-    assert sum(len(body.encode()) for body in half.bodies) < size * 0.6
-    few = row_list(rows, long_view.summary.metrics, budget=10_000)
-    assert 0 < len(few.bodies) < 30
-    assert few.n_closed == len(few.bodies)
+def test_rows_of_a_block_are_where_the_index_says(long_view: RunView) -> None:
+    """Also behind rows that found no room, which are in no block."""
+    whole, _ = listed(long_view)
+    some, have_details = listed(long_view, budget=size_of(whole) // 2)
+    starts = unpack(some.lines)["blocks"]
+    for number, begin in enumerate(starts):
+        for place, detail in enumerate(unpack(some.blocks[number])):
+            row = some.rows[begin + place]
+            assert have_details[begin + place]
+            assert row.result.sample["answer"][:40] in detail
 
 
 def test_one_very_large_row_is_shown_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,8 +341,36 @@ def test_one_very_large_row_is_shown_in_short(monkeypatch: pytest.MonkeyPatch) -
     assert len(short) < len(whole) // 2
     assert "<details" in short
     assert "5,200 more characters" in short
-    monkeypatch.setattr(sizes, "_LARGE_DETAIL", 100)
-    assert "<details" not in row_list(view.rows, ("faithfulness",)).bodies[0]
+
+
+def test_the_script_sorts_by_numbers_and_searches_all_texts() -> None:
+    rows = [
+        {"id": "q10", "question": "Über?", "answer": "Lions ROAR.", "contexts": ["Lions roar."]},
+        {"id": "q9", "question": "about", "answer": "", "contexts": ["x"], "ground_truth": "Bees"},
+    ]
+    view = view_of_batch(rag_eval.evaluate_batch(rows, ["faithfulness"], profile="grounded"))
+    keys = unpack(row_list(view.rows, ("faithfulness",)).keys)
+    # The row without a score comes before one that passed.
+    assert keys["columns"]["number"] == [1, 0]
+    assert keys["columns"]["id"] == [0, 1]
+    assert keys["columns"]["question"] == [0, 1]
+    assert keys["columns"]["status"] == [1, 2]
+    assert keys["columns"]["faithfulness"] == [None, 1.0]
+    assert keys["texts"] == ["q9\nabout\n\nbees", "q10\nüber?\nlions roar."]
+    assert "change" not in keys["columns"]
+
+
+def test_rows_that_moved_come_first_where_that_is_asked_for() -> None:
+    batch = rag_eval.evaluate_batch(
+        [{"id": f"r{n}", "answer": "Lions roar.", "contexts": ["Lions roar."]} for n in range(4)],
+        ["faithfulness"],
+        profile="grounded",
+    )
+    view = view_of_batch(batch)
+    old = {"r0": {"composite": 1.0}, "r1": {"composite": 0.5}, "r2": {"composite": 1.5}}
+    found = row_list(view.rows, ("faithfulness",), old=old, moved_first=True)
+    assert [row.id for row in found.rows] == ["r2", "r1", "r0", "r3"]
+    assert unpack(found.keys)["columns"]["change"] == [-0.5, 0.5, 0.0, None]
 
 
 def test_a_chunk_that_is_not_listed_is_no_target_of_a_link() -> None:

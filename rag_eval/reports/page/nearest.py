@@ -1,0 +1,188 @@
+"""Sentences that the contexts do not support, beside the passages that come nearest to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final, Literal, TypeAlias
+
+from rag_eval.views.sentences import SentenceView
+
+Mark: TypeAlias = Literal["", "absent", "differs", "window", "other"]
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’.,:-][^\W_]+)*")
+_ENDING: Final = re.compile(r"(?<=\w{3})(?:['’]s|ing|ied|ies|ed|es|ly|s|e|y)$")
+# Characters of a context that are shown before and after the passage, and of a whole context.
+_AROUND: Final = 90
+_WHOLE: Final = 400
+_LONGEST: Final = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a text.
+
+    Attributes
+    ----------
+    text : str
+    mark : str
+        ``absent``: in no context. ``differs``: not in the passage beside it. ``window``: part of
+        the passage. ``other``: the number in the place of that of the sentence. Or empty.
+    """
+
+    text: str
+    mark: Mark = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsupported:
+    """A sentence beside the nearest passage.
+
+    Attributes
+    ----------
+    number : int
+        Of the sentence, from 1.
+    view : SentenceView
+    claim, passage : list of Piece
+        The passage is empty if no context shares a word with the sentence.
+    href : str or None
+        Leads to the passage in its context.
+    """
+
+    number: int
+    view: SentenceView
+    claim: Sequence[Piece]
+    passage: Sequence[Piece]
+    href: str | None
+
+
+def unsupported(
+    views: Sequence[SentenceView],
+    contexts: Sequence[str],
+    targets: Mapping[str, str],
+    side: str,
+    most: int,
+) -> list[Unsupported]:
+    """The sentences that are not supported, those with the least support first.
+
+    ``targets`` are the anchors of passages by key, of which ``side`` is the first letter.
+    """
+    found = [(place, view) for place, view in enumerate(views) if view.level != "supported"]
+    found.sort(key=lambda one: (one[1].level != "unsupported", one[1].support))
+    return [
+        Unsupported(
+            number=place + 1,
+            view=view,
+            claim=list(_claim(view, _passage_text(view, contexts))),
+            passage=list(_passage(view, contexts)),
+            href=targets.get(f"{side}{place}"),
+        )
+        for place, view in found[:most]
+    ]
+
+
+def _passage_text(view: SentenceView, contexts: Sequence[str]) -> str:
+    if view.chunk is None or not 0 <= view.chunk < len(contexts):
+        return ""
+    text = contexts[view.chunk]
+    return text if view.window is None else text[slice(*view.window)]
+
+
+def _claim(view: SentenceView, passage: str) -> Iterator[Piece]:
+    """The sentence with what the passage, or every context, lacks of it."""
+    opposed = () if view.contradiction is None else view.contradiction[:1]
+    absent = {_stem(word) for name in (*view.missing, *opposed) for word in _words(name)}
+    known = {_stem(word) for word in _words(passage)}
+
+    def mark(word: str) -> Mark:
+        stem = _stem(word)
+        if stem in absent:
+            return "absent"
+        if not known or stem in known:
+            return ""
+        is_told = word[0].isdigit() or (len(word) > 2 and word.casefold() not in _stop_words())
+        return "differs" if is_told else ""
+
+    return _marked(view.text[:_LONGEST], mark, "")
+
+
+def _passage(view: SentenceView, contexts: Sequence[str]) -> Iterator[Piece]:
+    """The passage with some of the text around it."""
+    if view.chunk is None or not 0 <= view.chunk < len(contexts):
+        return
+    text = contexts[view.chunk]
+    begin, end = (0, min(len(text), _WHOLE)) if view.window is None else view.window
+    end = min(end, begin + _LONGEST)
+    low, high = max(0, begin - _AROUND), min(len(text), end + _AROUND)
+    if view.window is None:
+        low, high = begin, end
+    if low:
+        low = text.find(" ", low, begin) + 1 or low
+        yield Piece("… ")
+    if high < len(text):
+        high = max(text.rfind(" ", end, high), end)
+    if low < begin:
+        yield Piece(text[low:begin])
+    opposed = set() if view.contradiction is None else {_stem(view.contradiction[1])}
+    within: Mark = "" if view.window is None else "window"
+    if opposed:
+        yield from _marked(
+            text[begin:end], lambda word: "other" if _stem(word) in opposed else within, within
+        )
+    else:
+        yield Piece(text[begin:end], within)
+    if end < high:
+        yield Piece(text[end:high])
+    if high < len(text):
+        yield Piece(" …")
+
+
+def _marked(text: str, mark: Callable[[str], Mark], between: Mark) -> Iterator[Piece]:
+    """The text in pieces of one mark each."""
+    pending, kind, end = "", between, 0
+    for found in _WORD.finditer(text):
+        for part, its in ((text[end : found.start()], between), (found[0], mark(found[0]))):
+            if not part:
+                continue
+            # Blanks between two marked words are marked, too.
+            if its == kind or not part.strip():
+                pending += part
+                continue
+            if pending:
+                yield from _trimmed(pending, kind, between)
+            pending, kind = part, its
+        end = found.end()
+    yield from _trimmed(pending, kind, between)
+    if end < len(text):
+        yield Piece(text[end:], between)
+
+
+def _trimmed(text: str, mark: Mark, between: Mark) -> Iterator[Piece]:
+    """A piece whose mark does not cover white space at its end."""
+    bare = text.rstrip() if mark != between else text
+    if bare:
+        yield Piece(bare, mark)
+    if len(bare) < len(text):
+        yield Piece(text[len(bare) :], between)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
+@lru_cache(100_000)
+def _stem(word: str) -> str:
+    """A word without common English endings, or a number without separators of thousands."""
+    found = word.casefold()
+    if found[0].isdigit():
+        return found.replace(",", "").replace("’", "").replace("'", "")
+    return _ENDING.sub("", found)
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    text = files("rag_eval.scorers.mastra").joinpath("stop_words.txt").read_text("utf-8")
+    return frozenset(line for line in text.splitlines() if not line.startswith("#"))

@@ -1,0 +1,223 @@
+"""One opened row: why it fails, the sentences behind that, its texts and all its scores."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rag_eval.plumbing.javascript_numbers import three_decimals
+from rag_eval.reports.page.nearest import Unsupported, unsupported
+from rag_eval.reports.page.passages import (
+    ChunkPiece,
+    chunk_pieces,
+    sentence_pieces,
+    windows_by_chunk,
+)
+from rag_eval.reports.page.visible_text import short
+from rag_eval.results.row import EvalResult, MetricResult
+from rag_eval.results.words_overlap import SENTENCE_SIGNALS
+from rag_eval.views.findings import gravest_first
+from rag_eval.views.run_view import ViewedRow
+from rag_eval.views.sentences import SentenceView, answer_sentences, shown_truth, truth_sentences
+from rag_eval.views.texts import contexts_of, fields_of, null_text, text_of, truths_of
+
+_STANDARD: Final = frozenset({"id", "question", "answer", "contexts", "groundTruth", "metadata"})
+_OF_SENTENCES: Final = tuple(signal for signal, _ in SENTENCE_SIGNALS.values())
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?]) ")
+# What explanations write before and after the score.
+_SCORE_WORDS: Final = (
+    (" (score=", ")"),
+    (", score=", ")"),
+    (", average: ", "."),
+    (": score=", "."),
+    (": ", "."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many characters of each kind of text and how many items of each kind are shown."""
+
+    text: int = 20_000
+    chunk: int = 8_000
+    n_chunks: int = 100
+    value: int = 2_000
+    n_findings: int = 50
+    n_fields: int = 60
+    n_sentences: int = 20
+
+
+LONG: Final = Limits()
+SHORT: Final = Limits(
+    text=2_000, chunk=500, n_chunks=20, value=200, n_findings=10, n_fields=10, n_sentences=3
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPart:
+    """One context; ``relevances`` are its scores by metric."""
+
+    number: int
+    anchor: str
+    pieces: Sequence[ChunkPiece]
+    relevances: Sequence[tuple[str, float]]
+
+
+def detail_parts(
+    row: ViewedRow, limits: Limits, anchor: str, old: Mapping[str, float]
+) -> dict[str, Any]:
+    """The details of a row, under the names that its template uses.
+
+    ``anchor`` is that of the row, ``old`` its scores in the baseline.
+    """
+    result = row.result
+    sentences, covering = answer_sentences(result), truth_sentences(result)
+    contexts = contexts_of(result)
+    by_side = {"a": sentences, "t": covering}
+    chunks, targets = _chunks(result, contexts, by_side, anchor, limits)
+    truth = shown_truth(result)
+    fields = fields_of(result)
+    metadata = fields.get("metadata")
+    others = [text for text in truths_of(result) if text != truth]
+    told = [
+        _Group(kind, len(views), sum(view.level != "supported" for view in views), some)
+        for kind, side, views in (("answer", "a", sentences), ("ground truth", "t", covering))
+        if (some := unsupported(views, contexts, targets, side, limits.n_sentences))
+    ]
+    metrics = [_metric(one, limits, old, bool(told)) for one in result.metrics.values()]
+
+    def passage(text: str, side: str) -> tuple[Any, int]:
+        pieces = sentence_pieces(text, by_side.get(side, ()), limits.text, side, targets)
+        return pieces, max(0, len(text) - limits.text)
+
+    return {
+        "question": passage(text_of(result, "question"), "q"),
+        "answer": passage(text_of(result, "answer"), "a"),
+        "refusal": result.refusal,
+        "truth": passage(truth, "t"),
+        "n_covered": sum(view.level == "supported" for view in covering),
+        "n_truth_sentences": len(covering),
+        "other_truths": others[: limits.n_findings],
+        "chunks": chunks,
+        "n_more_chunks": len(contexts) - len(chunks),
+        "told": told,
+        "failing": [one for one in metrics if one["found"].passed is False],
+        "metrics": [one for one in metrics if one["found"].passed is not False],
+        "metadata": _named(metadata if isinstance(metadata, Mapping) else {}, limits),
+        "others": _named({k: v for k, v in fields.items() if k not in _STANDARD}, limits),
+    }
+
+
+def _chunks(
+    result: EvalResult,
+    contexts: Sequence[str],
+    by_side: Mapping[str, Sequence[SentenceView]],
+    anchor: str,
+    limits: Limits,
+) -> tuple[list[ChunkPart], dict[str, str]]:
+    """The contexts with their windows, and the anchor for each sentence."""
+    found = [windows_by_chunk(views, side) for side, views in by_side.items()]
+    parts = []
+    targets: dict[str, str] = {}
+    for number, text in enumerate(contexts[: limits.n_chunks]):
+        windows = [window for by_chunk in found for window in by_chunk.get(number, ())]
+        name = f"{anchor}-chunk-{number}"
+        pieces, anchors = chunk_pieces(text, windows, limits.chunk, name)
+        parts.append(ChunkPart(number, name, pieces, _relevances(result, number)))
+        targets.update(anchors)
+    for side, views in by_side.items():
+        for place, view in enumerate(views):
+            if view.chunk is not None and 0 <= view.chunk < len(parts):
+                targets.setdefault(f"{side}{place}", parts[view.chunk].anchor)
+    return parts, targets
+
+
+def _relevances(result: EvalResult, number: int) -> list[tuple[str, float]]:
+    return [
+        (name, metric.chunk_scores[number])
+        for name, metric in result.metrics.items()
+        if metric.chunk_scores is not None and number < len(metric.chunk_scores)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Sentences of the answer or of the ground truth that are not supported."""
+
+    kind: str
+    n_sentences: int
+    n_unsupported: int
+    sentences: Sequence[Unsupported]
+
+
+def _metric(
+    found: MetricResult, limits: Limits, old: Mapping[str, float], has_sentences: bool
+) -> dict[str, Any]:
+    """One metric with its evidence, the most severe signals first.
+
+    Without signals about sentences, if these stand above.
+    """
+    details, most = found.details or (), limits.n_findings
+    signals = [
+        signal
+        for signal in gravest_first(found.signals)
+        if not (has_sentences and signal.id.startswith(_OF_SENTENCES))
+    ]
+    failed = [one for one in details if one.get("passed") is False]
+    others = [one for one in details if one.get("passed") is not False]
+    verdicts = () if found.judged is None else found.judged.details
+    return {
+        "found": found,
+        "null_reason": null_text(found) if found.score is None else "",
+        "old": old.get(found.metric_id),
+        "explanation": without_score(found.explanation, found.score),
+        "signals": [(one, without_score(one.message, found.score)) for one in signals[:most]],
+        "n_more_signals": max(0, len(signals) - most),
+        "failed": [_finding(one, limits) for one in failed[:most]],
+        "others": [_finding(one, limits) for one in others[:most]],
+        "n_more_findings": max(0, len(failed) - most) + max(0, len(others) - most),
+        "verdicts": [_finding(one, limits) for one in verdicts[:most]],
+    }
+
+
+def without_score(text: str, score: float | None) -> str:
+    """A text about a metric without its score, which stands beside the name of the metric."""
+    if score is None or not text:
+        return text
+    shown = three_decimals(score)
+    for before, after in _SCORE_WORDS:
+        if (whole := f"{before}{shown}{after}") in text:
+            text = text.replace(whole, "" if before.startswith(" (") else after)
+            break
+    number = re.compile(rf"(?<![\d.]){re.escape(shown)}(?!\d)")
+    return " ".join(one for one in _SENTENCE_END.split(text) if not number.search(one))
+
+
+def _finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[tuple[str, str]]]:
+    """A finding of a scorer or a judge: whether it passed, and its fields."""
+    passed = found.get("passed")
+    fields = {name: value for name, value in found.items() if name != "passed"}
+    return passed if isinstance(passed, bool) else None, _named(fields, limits)
+
+
+def _named(values: Mapping[Any, Any], limits: Limits) -> list[tuple[str, str]]:
+    shown = [
+        (short(str(name), 80), value_text(value))
+        for name, value in list(values.items())[: limits.n_fields]
+        if value is not None
+    ]
+    more = len(values) - limits.n_fields
+    return [*shown, ("…", f"{more:,} more")] if more > 0 else shown
+
+
+def value_text(value: Any) -> str:
+    """A text unchanged; anything else as JSON, or by its ``repr``."""
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except (ValueError, TypeError, RecursionError):
+        return repr(type(value))
