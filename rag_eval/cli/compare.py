@@ -11,6 +11,7 @@ from rag_eval.cli.flags import LEVEL, TEST_FLAGS, format_flag
 from rag_eval.cli.judging import ENDED_CODES
 from rag_eval.cli.parameters import completed_metric
 from rag_eval.cli.printing import print_found
+from rag_eval.cli.report_flags import page_flag, print_written, report_files, this_command
 
 
 @click.command(
@@ -62,6 +63,7 @@ from rag_eval.cli.printing import print_found
     is_flag=True,
     help="Compare runs on different rows side by side, without pairing and tests.",
 )
+@page_flag
 def compare_command(old: str, new: str, **options: Any) -> None:
     """Compare two runs row by row: how much each mean changed, and whether that is more than
     chance.
@@ -87,9 +89,13 @@ def compare_command(old: str, new: str, **options: Any) -> None:
       rag-eval compare old.parquet new.parquet --slice topic --cluster-by document
       rag-eval compare 'old-*.jsonl' 'new-*.jsonl' --margin 0.01 --margin faithfulness=0
       rag-eval compare old.json new.json --format json | jq '.changes[].delta'
+      rag-eval compare old.json new.json --html compare.html
     """
     form = options.pop("form")
+    files = report_files(options, new, [old])
     if options.pop("independent"):
+        if files.html is not None:
+            raise click.UsageError("--independent does not pair rows: remove --html")
         _refuse_with_independent(options)
         _describe(old, new, form, options)
         return
@@ -101,6 +107,12 @@ def compare_command(old: str, new: str, **options: Any) -> None:
     for name in ("metrics", "gating"):
         options[name] = options[name] or None
     comparison = compare(old, new, **{**options, "margin": options["margin"] or 0.0})
+    if files.html is not None:
+        from rag_eval.reports.page.compared_pages import write_comparison_page
+
+        command, id_field = this_command(), options["id_field"]
+        write_comparison_page(comparison, new, files.html, command, id_field=id_field)
+        print_written(files)
     print_found(
         form,
         lambda: comparison.to_dict(descriptive=True, **shown),

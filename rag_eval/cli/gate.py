@@ -15,7 +15,7 @@ from rag_eval.cli.parameters import (
     null_rates,
 )
 from rag_eval.cli.printing import print_found
-from rag_eval.cli.report_flags import ci_flags, report_files
+from rag_eval.cli.report_flags import print_written, report_files, report_flags, this_command
 from rag_eval.errors import InputError
 from rag_eval.options.declared import declared
 from rag_eval.options.file_types import RunOptions
@@ -24,6 +24,7 @@ from rag_eval.runs.store_names import DEFAULT_PIN, DEFAULT_STORE
 if TYPE_CHECKING:
     from rag_eval.gating.guards import Guards
     from rag_eval.gating.verdicts import GateReport
+    from rag_eval.runs.run_files import RunSource
 
 
 _GATES: Final = declared(RunOptions)
@@ -111,7 +112,7 @@ _GATES: Final = declared(RunOptions)
     help="Guard: maximum share of failed judgements.",
 )
 @format_flag("table", "json", "markdown", text="Format of the verdict on stdout.")
-@ci_flags
+@report_flags
 def gate_command(new: str | None, **flags: Any) -> int:
     """Decide whether a run passes: check it against limits and compare it with baselines.
 
@@ -147,6 +148,7 @@ def gate_command(new: str | None, **flags: Any) -> int:
       rag-eval gate today.json --baseline main.json --policy non-inferior --margin 0.02
       rag-eval gate today.jsonl --baseline main.jsonl --critical @tag=safety --format markdown
       rag-eval gate today.json --baseline main.json --junit gate.xml --github
+      rag-eval gate today.json --baseline main.json --html gate.html
     """
     form = flags.pop("form")
     files = report_files(flags, new, flags["baselines"])
@@ -154,10 +156,15 @@ def gate_command(new: str | None, **flags: Any) -> int:
     from rag_eval.reports.console import console_for
     from rag_eval.reports.gate import gate_markdown, print_gate
 
+    if files.html is not None:
+        from rag_eval.reports.page.compared_pages import write_gate_page
+
+        write_gate_page(report, _source(new, flags), files.html, this_command())
     if files.wanted:
         from rag_eval.views.outcomes import verdict_outcomes
 
         files.write_outcomes(verdict_outcomes(report), lambda: gate_markdown(report))
+    print_written(files)
     print_found(
         form,
         report.to_dict,
@@ -202,6 +209,16 @@ def _report(new: str | None, flags: dict[str, Any]) -> GateReport:
             "--min-mean faithfulness=0.7"
         )
     return gate(new, files, **options)
+
+
+def _source(new: str | None, flags: dict[str, Any]) -> RunSource:
+    """The run that was gated, to be shown."""
+    if new is not None:
+        return new
+    from rag_eval.runs.store import RunStore
+
+    store = RunStore(flags["store"], create=False)
+    return store.load(store.record(flags["run_id"]).run_id)
 
 
 def _guards(flags: dict[str, Any]) -> Guards:

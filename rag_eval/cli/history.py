@@ -9,6 +9,7 @@ import rich_click as click
 
 from rag_eval.cli.flags import format_flag
 from rag_eval.cli.printing import print_json
+from rag_eval.cli.report_flags import print_written, report_files
 from rag_eval.runs.store_names import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -41,8 +42,11 @@ store_flag = click.option(
     help="Maximum number of runs.",
 )
 @format_flag("table", "json")
+@click.option(
+    "--html", metavar="FILE", help="Write an HTML report: the trend of every metric over the runs."
+)
 def history_command(
-    store: str, dataset: str | None, branch: str | None, limit: int, form: str
+    store: str, dataset: str | None, branch: str | None, limit: int, form: str, html: str | None
 ) -> None:
     """List the runs that were saved by run --store, newest first.
 
@@ -54,15 +58,23 @@ def history_command(
     Examples:
       rag-eval history
       rag-eval history --branch main --limit 5
+      rag-eval history --limit 50 --html history.html
       rag-eval history --format json | jq '.runs[] | [.createdAt, .means.faithfulness]'
     """
     from rag_eval.reports.console import console_for
     from rag_eval.reports.history import print_history
     from rag_eval.runs.store import RunStore
 
+    files = report_files({"html": html}, None, [store])
     runs = RunStore(store, create=False)
     found = runs.runs(dataset_hash=dataset, branch=branch, limit=limit)
     passing = _last_passing(runs, found, branch)
+    if files.html is not None:
+        from rag_eval.reports.page.trends import write_history_page
+
+        name = str(runs.path)
+        write_history_page(found, files.html, store=name, last_passing=passing)
+        print_written(files)
     if form == "json":
         rows = [{**one.to_dict(), "lastPassing": one.run_id in passing} for one in found]
         print_json({"store": str(runs.path), "runs": rows})

@@ -53,6 +53,11 @@ def ci_flags(command: _Command) -> _Command:
     return command
 
 
+def page_flag(command: _Command) -> _Command:
+    """Add the flag of the HTML report."""
+    return _PAGE(command)
+
+
 def report_flags(command: _Command) -> _Command:
     """Add the flags of all reports."""
     return _PAGE(ci_flags(command))
@@ -70,7 +75,7 @@ def report_files(
     given = {name: flags.pop(name, None) for name in _NAMES}
     files = ReportFiles(
         **{name: None if path is None else Path(path) for name, path in given.items()},
-        github=flags.pop("github"),
+        github=flags.pop("github", False),
     )
     read = [] if source is None else [source, *glob.glob(source, recursive=True)]  # noqa: PTH207
     files.check(read, [other for other in others if other is not None])

@@ -191,7 +191,8 @@ def gate(
     rate = None
     if comparisons and not tested:
         rate = false_alarm_rate(policy, comparisons[0].n_pairs, share_tied(comparisons[0]))
-    return _report(run, options, outcomes, verdicts, rate)
+    report = _report(run, options, outcomes, verdicts, rate)
+    return replace(report, comparisons=tuple(comparisons))
 
 
 def _checked_margin(

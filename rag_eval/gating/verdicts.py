@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rag_eval.comparing.run_comparison import RunComparison
 from rag_eval.gating.limits import GateOutcome
 from rag_eval.metrics.registry import higher_is_better
 from rag_eval.plumbing.json_records import JsonRecord, record_json
@@ -146,6 +147,8 @@ class GateReport:
     alpha : float
     n_resamples, seed : int
         Number of sign patterns and random seed of the tests.
+    comparisons : tuple of RunComparison
+        With each baseline; not part of the JSON.
     """
 
     name: str
@@ -160,6 +163,7 @@ class GateReport:
     alpha: float = 0.05
     n_resamples: int = 9999
     seed: int = 0
+    comparisons: tuple[RunComparison, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def exit_code(self) -> int:
@@ -185,7 +189,7 @@ class GateReport:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"run": self.name, **record_json(self, without=("name",))}
+        return {"run": self.name, **record_json(self, without=("name", "comparisons"))}
 
     def _repr_html_(self) -> str:
         return str(face("gate.notebook")(self))

@@ -34,7 +34,7 @@ def print_run_record(record: RunRecord, console: Console, *, is_last_passing: bo
     """Print one run: its id, time, verdict, branch and commit if known, rows, roles, and means."""
     parts = [
         Text(plain_text(record.run_id), "bold"),
-        Text(_time_text(record.created_at)),
+        Text(run_time_text(record.created_at)),
         Text(record.status or "no gate", _STYLES.get(record.status or "", "")),
     ]
     if record.branch is not None:
@@ -42,7 +42,7 @@ def print_run_record(record: RunRecord, console: Console, *, is_last_passing: bo
     if record.git_commit is not None:
         parts.append(Text(commit_text(record)))
     parts.append(Text(counted(record.n_rows, "row")))
-    if roles := _roles(record, is_last_passing):
+    if roles := roles_text(record, is_last_passing):
         parts.append(Text(roles, "cyan"))
     print_parts(console, parts, first="")
     means = [
@@ -85,11 +85,12 @@ def dataset_text(dataset_hash: str) -> str:
     return plain_text(dataset_hash)[:_HASH_DIGITS]
 
 
-def _roles(record: RunRecord, is_last_passing: bool) -> str:
+def roles_text(record: RunRecord, is_last_passing: bool) -> str:
+    """``pinned (main), last passing``, or empty."""
     roles = [f"pinned ({plain_text(name)})" for name in record.pins]
     return ", ".join([*roles, *(["last passing"] if is_last_passing else [])])
 
 
-def _time_text(created_at: str) -> str:
+def run_time_text(created_at: str) -> str:
     """The time to the minute, in UTC."""
     return plain_text(created_at)[:16].replace("T", " ")

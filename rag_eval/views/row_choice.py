@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-MOST_ROWS: Final = 5_000
+MOST_ROWS: Final = 20_000
 _Row = TypeVar("_Row")
 _Floats = npt.NDArray[np.float64]
 # Composite scores are cut to this, so that a verdict weighs more than any of them.

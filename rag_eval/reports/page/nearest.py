@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -72,11 +72,15 @@ def unsupported(
     """
     found = [(place, view) for place, view in enumerate(views) if view.level != "supported"]
     found.sort(key=lambda one: (one[1].level != "unsupported", one[1].support))
+    words = {
+        (view.chunk, view.window): frozenset(map(_stem, _words(_passage_text(view, contexts))))
+        for _, view in found[:most]
+    }
     return [
         Unsupported(
             number=place + 1,
             view=view,
-            claim=list(_claim(view, _passage_text(view, contexts))),
+            claim=list(_claim(view, words[view.chunk, view.window])),
             passage=list(_passage(view, contexts)),
             href=targets.get(f"{side}{place}"),
         )
@@ -91,11 +95,10 @@ def _passage_text(view: SentenceView, contexts: Sequence[str]) -> str:
     return text if view.window is None else text[slice(*view.window)]
 
 
-def _claim(view: SentenceView, passage: str) -> Iterator[Piece]:
-    """The sentence with what the passage, or every context, lacks of it."""
+def _claim(view: SentenceView, known: Collection[str]) -> Iterator[Piece]:
+    """The sentence with what the words of the passage, or every context, lack of it."""
     opposed = () if view.contradiction is None else view.contradiction[:1]
     absent = {_stem(word) for name in (*view.missing, *opposed) for word in _words(name)}
-    known = {_stem(word) for word in _words(passage)}
 
     def mark(word: str) -> Mark:
         stem = _stem(word)

@@ -33,8 +33,8 @@ _TEXT_LIMIT: Final = 2_000
 Kind: TypeAlias = Literal["run", "compare", "gate"]
 _SECTIONS: Final[dict[Kind, tuple[str, ...]]] = {
     "run": ("metrics", "comparison", "rows", "slices"),
-    "compare": ("comparison", "rows", "metrics", "slices"),
-    "gate": ("comparison", "rows", "metrics", "slices"),
+    "compare": ("comparison", "rows", "differences", "metrics"),
+    "gate": ("comparison", "rows", "differences", "metrics"),
 }
 
 
@@ -44,6 +44,7 @@ def page_html(
     title: str | None = None,
     kind: Kind = "run",
     comparisons: Sequence[RunComparison] | None = None,
+    status: str = "",
 ) -> str:
     """The HTML report: verdict, metrics, comparison, slices, rows, how to reproduce it.
 
@@ -56,6 +57,8 @@ def page_html(
         A page of a comparison or of a gate begins with what changed.
     comparisons : sequence of RunComparison, optional
         The first is that of the rows. Default: that of the view.
+    status : str
+        What a gate says in one word, to stand beside its verdict.
 
     Returns
     -------
@@ -77,7 +80,10 @@ def page_html(
     anchors = anchors_by_id(listed.rows)
     compared = [comparison_parts(one, anchors, n) for n, one in enumerate(comparisons)]
     sections = [name for name in _SECTIONS[kind] if name != "slices" or view.slices]
-    links = [(name.title(), name) for name in sections if name != "comparison" or compared]
+    absent = set() if compared else {"comparison"}
+    if not any(one["movements"] for one in compared):
+        absent.add("differences")
+    links = [(name.title(), name) for name in sections if name not in absent]
     columns = ("number", "id", "question", *metrics, "composite")
     columns += (*(["change"] if listed.has_changes else []), "status")
     name = {"run": "RAG evaluation", "compare": "Comparison", "gate": "Gate"}[kind]
@@ -87,8 +93,10 @@ def page_html(
             view=view,
             summary=view.summary,
             kind=kind,
+            skip="rows",
+            verdict="" if view.passed is None else "PASS – " if view.passed else "FAIL – ",
             title=title or (f"{name}: {view.source}" if view.source else name),
-            heading=_heading(view, kind, compared),
+            heading=_heading(view, kind, compared, status),
             policy=policy(asset("script.js"), asset("style.css")),
             style=trusted("style.css"),
             script=trusted("script.js"),
@@ -133,7 +141,9 @@ class _Heading:
     has_thresholds: bool
 
 
-def _heading(view: RunView, kind: Kind, compared: Sequence[Mapping[str, Any]]) -> _Heading:
+def _heading(
+    view: RunView, kind: Kind, compared: Sequence[Mapping[str, Any]], status: str
+) -> _Heading:
     badge = "NO VERDICT" if view.passed is None else "✓ PASS" if view.passed else "✗ FAIL"
     text, gates = view.reason, view.gates
     n_failed = sum(not gate.held for gate in gates)
@@ -143,11 +153,14 @@ def _heading(view: RunView, kind: Kind, compared: Sequence[Mapping[str, Any]]) -
     elif len(gates) > 1 and not view.interrupted:
         some = f"{n_failed} of {len(gates)} gates failed"
         text = some if n_failed else f"all {len(gates)} gates passed"
+    is_first_gate = len(gates) == 1 and text == gates[0].message
+    if status:
+        text = f"{status}: {text}"
     has_thresholds = any(value is not None for value in view.thresholds.values())
     return _Heading(
         badge=badge,
         text=text,
-        is_first_gate=len(gates) == 1 and text == gates[0].message,
+        is_first_gate=is_first_gate,
         has_thresholds=has_thresholds or view.summary.n_passed < view.summary.n_rows,
     )
 

@@ -47,7 +47,7 @@ class Limits:
     value: int = 2_000
     n_findings: int = 50
     n_fields: int = 60
-    n_sentences: int = 20
+    n_sentences: int = 10
 
 
 LONG: Final = Limits()
@@ -185,15 +185,25 @@ def _metric(
 
 def without_score(text: str, score: float | None) -> str:
     """A text about a metric without its score, which stands beside the name of the metric."""
-    if score is None or not text:
+    if score is None or (shown := three_decimals(score)) not in text:
         return text
-    shown = three_decimals(score)
     for before, after in _SCORE_WORDS:
         if (whole := f"{before}{shown}{after}") in text:
             text = text.replace(whole, "" if before.startswith(" (") else after)
             break
-    number = re.compile(rf"(?<![\d.]){re.escape(shown)}(?!\d)")
-    return " ".join(one for one in _SENTENCE_END.split(text) if not number.search(one))
+    if shown not in text:
+        return text
+    return " ".join(one for one in _SENTENCE_END.split(text) if not _has_number(one, shown))
+
+
+def _has_number(text: str, number: str) -> bool:
+    begin = text.find(number)
+    while begin >= 0:
+        before, after = text[max(begin - 1, 0) : begin], text[begin + len(number) :][:1]
+        if not (before.isdigit() or before == "." or after.isdigit()):
+            return True
+        begin = text.find(number, begin + 1)
+    return False
 
 
 def _finding(found: Mapping[str, Any], limits: Limits) -> tuple[bool | None, list[tuple[str, str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+    from rag_eval.reports.page.nearest import Piece
+    from rag_eval.results.row import MetricResult
+
 _PACKAGE: Final = "rag_eval.reports.page"
+_SIGNS: Final = {True: ("✓ ", "good"), False: ("✗ ", "bad"), None: ("", "plain")}
 
 
 @cache
@@ -48,6 +53,8 @@ def environment() -> Environment:
         plain_line=lambda text, limit: visible_plain(short(text, limit)),
         breakable=breakable,
         shown_name=figures.shown_name,
+        reason_head=reason_head,
+        marked=marked,
         time=lambda moment: visible(short(figures.time_text(moment), 60)),
         score=figures.score_text,
         gap=lambda found: figures.gap_text(found.n, found.n_rows),
@@ -86,6 +93,40 @@ def clip(text: str, limit: int) -> Markup | str:
     """A text cut at ``limit`` characters, with the number of those that follow."""
     shown, n_more = cut(text, limit)
     return visible(f"{shown}… {n_more:,} more characters" if n_more else shown)
+
+
+def marked(pieces: Iterable[Piece]) -> Markup:
+    """Pieces of a text with their marks."""
+    from markupsafe import Markup, escape
+
+    return Markup(
+        "".join(
+            f'<mark class="{piece.mark}">{escape(visible(piece.text))}</mark>'
+            if piece.mark
+            else escape(visible(piece.text))
+            for piece in pieces
+        )
+    )
+
+
+def reason_head(found: MetricResult, null_text: str, old: float | None) -> Markup:
+    """The name of a metric, its score, once, and its threshold."""
+    from markupsafe import Markup, escape
+
+    sign, colour = _SIGNS[found.passed]
+    score = escape(null_text) if found.score is None else figures.score_text(found.score)
+    notes = [
+        None if old is None else f"baseline {figures.score_text(old)}",
+        None if found.threshold is None else f"threshold {figures.limit_text(found.threshold)}",
+        None
+        if found.probability is None
+        else f"probability of good {figures.share_text(found.probability)}",
+        None if found.mode == "heuristic" else escape(visible(found.mode)),
+    ]
+    small = "".join(f" <small>{note}</small>" for note in notes if note is not None)
+    name = escape(visible(figures.shown_name(found.metric_id)))
+    shown = f'<span class="{colour}">{sign}{score}</span>'
+    return Markup(f'<p class="reason-head"><b>{name}</b> {shown}{small}</p>')
 
 
 def breakable(name: str) -> Markup:
