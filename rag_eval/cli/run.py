@@ -62,7 +62,7 @@ def run_command(data: str, **flags: Any) -> int:
     had a score. The run passes when every gate holds. Without a gate there is no verdict, and the
     exit code is 0.
 
-    Reports (--html and those for CI) show up to 5,000 rows: of a longer run the worst half, and
+    Reports (--html and those for CI) show up to 20,000 rows: of a longer run the worst half, and
     others drawn at random.
 
     --baseline compares the run row by row with an earlier one, as rag-eval gate does: by default it

@@ -266,8 +266,8 @@ class RunOptions(ReadOptions, EvaluateOptions, RegressionOptions, total=False):
         bool | None,
         Option(
             FLAG,
-            "Keep the data for a report: up to 5,000 rows with their texts, the worst and a random "
-            "sample; the report has it as ``view``.",
+            "Keep the data for a report: up to 20,000 rows with their texts, the worst and a "
+            "random sample; the report has it as ``view``.",
             default=False,
             no_flag="{html} and the flags of other reports imply it",
             no_toml=_WRITES,

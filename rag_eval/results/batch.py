@@ -182,8 +182,8 @@ class BatchEvalResult(BatchSummary):
         """Write an HTML report, or return its text if no path is given.
 
         The report is one self-contained file with verdict, distributions, and rows that open to
-        their evidence. Of more than 5,000 rows it lists the worst and a random sample. Needs jinja2
-        (``pip install 'rag-eval-native[report]'``).
+        their evidence. Of more than 20,000 rows it lists the worst and a random sample. Needs
+        jinja2 (``pip install 'rag-eval-native[report]'``).
 
         Parameters
         ----------
